@@ -7,6 +7,10 @@ from typing import Literal
 ScanScope = Literal["all", "context", "strict"]
 """Pattern set: `all` for any text, `context` for project files, `strict` for agent memory."""
 
+ThreatSeverity = Literal["note", "caution", "dangerous"]
+"""Severity of a finding in a skill; a finding in a text that reaches the model is always dangerous.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ThreatFinding:
@@ -17,6 +21,18 @@ class ThreatFinding:
     scope: ScanScope
     line: int
     column: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkillThreat:
+    """Finding in a file of a skill; the user decides about it. Lines from 1."""
+
+    category: str
+    """Family of the pattern, such as `exfiltration`."""
+    severity: ThreatSeverity
+    description: str
+    """Short description for the user. Never quotes the skill, whose text may be hostile."""
+    line: int
 
 
 ThreatScan = Callable[[str, ScanScope], Sequence[ThreatFinding]]

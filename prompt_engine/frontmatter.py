@@ -55,7 +55,8 @@ def split_frontmatter(text: str) -> Frontmatter:
         values = _parse_mapping(block)
     except (yaml.YAMLError, ValueError) as error:
         values = _parse_lines(block)
-        problem = f"its frontmatter is not plain YAML ({_short_message(error)})"
+        message = " ".join(str(error).split())[:80]
+        problem = f"its frontmatter is not plain YAML ({message})"
     if values is None or (problem and not values):
         return Frontmatter(text)
     return Frontmatter(body, values, is_present=True, problem=problem)
@@ -128,7 +129,3 @@ def _parse_scalar(text: str) -> str | bool:
     if len(plain) > 1 and plain[0] == plain[-1] and plain[0] in "\"'":
         return plain[1:-1]
     return plain == "true" if plain in ("true", "false") else plain
-
-
-def _short_message(error: Exception) -> str:
-    return " ".join(str(error).split())[:80]

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
 from skills_store.json_file import Json, JsonFile, JsonObject
@@ -51,7 +52,9 @@ class SkillArchive:
         """Return all archived skills, latest first."""
         records = self._document.read()
         found = [_parse_entry(folder, records.get(folder.name)) for folder in self._folders()]
-        return tuple(sorted(found, key=_time_key, reverse=True))
+        times = {each.folder: each.archived_at.timestamp() for each in found if each.archived_at}
+        found.sort(key=lambda each: (times.get(each.folder, 0.0), each.folder.name), reverse=True)
+        return tuple(found)
 
     def find(self, name: str) -> ArchiveEntry | None:
         """Return the most recently archived skill of this name; None if there is none."""
@@ -72,23 +75,26 @@ class SkillArchive:
 
     def find_destination(self, name: str) -> ArchivedSkill | None:
         """Return the final successor of an archived skill; None if no such skill was archived."""
-        chain = self.successors(name)
-        if not chain:
+        successors = self.successors(name)
+        if not successors:
             return None
-        last = chain[-1].absorbed_into
-        time = chain[0].archived_at
+        last = successors[-1].absorbed_into
+        time = successors[0].archived_at
         return ArchivedSkill(
             name,
-            "" if last in {entry.name for entry in chain} else last,
+            "" if last in {entry.name for entry in successors} else last,
             "" if time is None else format_time(time),
         )
 
     def unused_folder(self, name: str) -> Path:
         """Return a directory that is neither in the archive nor in its records."""
         used_names = {*self._document.read(), *(folder.name for folder in self._folders())}
-        return self._folder / next(
-            candidate for candidate in self._folder_names(name) if candidate not in used_names
-        )
+        if name not in used_names:
+            return self._folder / name
+        timestamped_name = f"{name}-{self._now():%Y%m%d%H%M%S}"
+        numbered_names = (f"{timestamped_name}-{number}" for number in count(2))
+        candidates = chain([timestamped_name], numbered_names)
+        return self._folder / next(each for each in candidates if each not in used_names)
 
     def record(self, entry: ArchiveEntry) -> None:
         """Record why a skill is archived; call this before moving it.
@@ -98,9 +104,15 @@ class SkillArchive:
         Raises:
             OSError: The file cannot be written.
         """
-        self._document.update(
-            lambda records: records.update({entry.folder.name: _serialize_entry(entry)})
-        )
+        record: JsonObject = {
+            "name": entry.name,
+            "home": entry.original_path.as_posix(),
+            "archived_at": None if entry.archived_at is None else format_time(entry.archived_at),
+            "reason": entry.reason,
+            "absorbed_into": entry.absorbed_into,
+            "origin": entry.origin,
+        }
+        self._document.update(lambda records: records.update({entry.folder.name: record}))
 
     def restore(self, name: str) -> Path:
         """Move the most recently archived skill of this name back to its original place.
@@ -116,8 +128,17 @@ class SkillArchive:
         if entry is None:
             raise NotArchivedError(name)
         home = self._skills_folder / entry.original_path
-        self._move_back(entry, home)
-        self._document.update(lambda records: _remove_record(records, entry.folder.name))
+        names = sorted(path.name for path in entry.folder.iterdir())
+        conflicts = [each for each in names if (home / each).exists() or (home / each).is_symlink()]
+        if conflicts:
+            raise ArchiveConflictError(entry.name, home / conflicts[0])
+        if home.exists():
+            move_entries(entry.folder, home, names, is_archiving=False)
+            entry.folder.rmdir()
+        else:
+            home.parent.mkdir(parents=True, exist_ok=True)
+            entry.folder.rename(home)
+        self._document.update(lambda records: records.pop(entry.folder.name, None))
         return home
 
     def discard_copy(self, folder_name: str, tree: Tree) -> None:
@@ -128,39 +149,13 @@ class SkillArchive:
         """
         folder = self._folder / folder_name
         if folder in self._folders() and capture_tree(folder) == tree:
-            self._document.update(lambda records: _remove_record(records, folder_name))
+            self._document.update(lambda records: records.pop(folder_name, None))
             shutil.rmtree(folder)
-
-    def _move_back(self, entry: ArchiveEntry, home: Path) -> None:
-        names = sorted(path.name for path in entry.folder.iterdir())
-        conflicts = [name for name in names if (home / name).exists() or (home / name).is_symlink()]
-        if conflicts:
-            raise ArchiveConflictError(entry.name, home / conflicts[0])
-        if home.exists():
-            move_entries(entry.folder, home, names, is_archiving=False)
-            entry.folder.rmdir()
-        else:
-            home.parent.mkdir(parents=True, exist_ok=True)
-            entry.folder.rename(home)
 
     def _folders(self) -> Iterator[Path]:
         if self._folder.is_dir():
             paths = sorted(self._folder.iterdir())
             yield from (path for path in paths if path.is_dir() and path.name[0] != ".")
-
-    def _folder_names(self, name: str) -> Iterator[str]:
-        yield name
-        timestamped_name = f"{name}-{self._now():%Y%m%d%H%M%S}"
-        yield timestamped_name
-        number = 2
-        while True:
-            yield f"{timestamped_name}-{number}"
-            number += 1
-
-
-def _time_key(entry: ArchiveEntry) -> tuple[float, str]:
-    time = entry.archived_at
-    return (0.0 if time is None else time.timestamp(), entry.folder.name)
 
 
 def _parse_entry(folder: Path, record: Json) -> ArchiveEntry:
@@ -184,21 +179,6 @@ def _parse_entry(folder: Path, record: Json) -> ArchiveEntry:
     )
 
 
-def _serialize_entry(entry: ArchiveEntry) -> JsonObject:
-    return {
-        "name": entry.name,
-        "home": entry.original_path.as_posix(),
-        "archived_at": None if entry.archived_at is None else format_time(entry.archived_at),
-        "reason": entry.reason,
-        "absorbed_into": entry.absorbed_into,
-        "origin": entry.origin,
-    }
-
-
 def _string_field(record: JsonObject, key: str) -> str:
     value = record.get(key)
     return value if isinstance(value, str) else ""
-
-
-def _remove_record(records: JsonObject, key: str) -> None:
-    records.pop(key, None)

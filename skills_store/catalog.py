@@ -3,13 +3,13 @@
 Scans the disk on each call; files that did not change are not read again.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 from skills_store.discovery import scan_root
 from skills_store.errors import AmbiguousSkillError, SkillNotFoundError
 from skills_store.root_scan import RootScan
-from skills_store.skill import SKILL_FILE, LoadProblem, Skill, SkillRoot
+from skills_store.skill import SKILL_FILE, Skill, SkillRoot
 
 _MAX_SUGGESTIONS = 5
 _SHOWN_CHARACTERS = 100
@@ -24,7 +24,22 @@ class SkillCatalog:
 
     def list_skills(self) -> tuple[Skill, ...]:
         """Return all skills, those of the first root first."""
-        return tuple(skill for root in self._roots() for skill in self._skills_in(root))
+        skills: list[Skill] = []
+        for root in self._roots():
+            found = self._scans[root] = scan_root(root, self._scans.get(root))
+            skills += found.skills
+            # Those with an invalid SKILL.md too, so that they can be repaired.
+            loaded = {skill.folder for skill in found.skills}
+            skipped = {
+                each.path.parent
+                for each in found.problems
+                if each.is_skipped and each.path.name == SKILL_FILE
+            }
+            for folder in sorted(skipped - loaded):
+                if folder != root.path and folder.is_relative_to(root.path):
+                    *category, name = folder.relative_to(root.path).parts
+                    skills.append(Skill(name, "", "/".join(category), folder, root))
+        return tuple(skills)
 
     def find(self, name: str) -> Skill:
         """Return the skill with this `name` or `category/name`.
@@ -53,22 +68,3 @@ class SkillCatalog:
         """Return whether a skill exists and no earlier root shadows it."""
         matches = [each for each in self.list_skills() if each.full_name == skill.full_name]
         return any(each.folder == skill.folder and each.root == matches[0].root for each in matches)
-
-    def _skills_in(self, root: SkillRoot) -> tuple[Skill, ...]:
-        found = scan_root(root, self._scans.get(root))
-        self._scans[root] = found
-        loaded = {skill.folder for skill in found.skills}
-        broken = [
-            skill for skill in _broken_skills(root, found.problems) if skill.folder not in loaded
-        ]
-        return (*found.skills, *broken)
-
-
-def _broken_skills(root: SkillRoot, problems: Sequence[LoadProblem]) -> Iterator[Skill]:
-    """Yield skills whose SKILL.md is invalid, so that they can be repaired."""
-    files = {each.path for each in problems if each.is_skipped and each.path.name == SKILL_FILE}
-    for file in sorted(files):
-        folder = file.parent
-        if folder != root.path and folder.is_relative_to(root.path):
-            *category, name = folder.relative_to(root.path).parts
-            yield Skill(name, "", "/".join(category), folder, root)

@@ -41,14 +41,21 @@ def merge_scans(scans: Sequence[RootScan]) -> SkillCollection:
                 shadowed.append(ShadowedSkill(skill, same_name[0]))
         if not found.root.plugin:
             descriptions = {**found.category_descriptions, **descriptions}
-    skills = sorted((skill for same_name in by_name.values() for skill in same_name), key=_sort_key)
+    skills = [skill for same_name in by_name.values() for skill in same_name]
+    skills.sort(key=lambda skill: (skill.category, skill.full_name, str(skill.folder)))
+    # An unsettled scan gets a key that equals no other.
+    key = tuple(
+        (each.root, object() if UNSETTLED in manifest.values() else frozenset(manifest.items()))
+        for each in scans
+        for manifest in (each.manifest,)
+    )
     return SkillCollection(
         tuple(skills),
         {name: tuple(same_name) for name, same_name in by_name.items()},
         tuple(shadowed),
         descriptions,
         tuple(problem for found in scans for problem in found.problems),
-        tuple(map(_scan_key, scans)),
+        key,
     )
 
 
@@ -66,16 +73,6 @@ def call_name(skill: Skill, collection: SkillCollection) -> str:
 def names_in(skills: Iterable[Skill]) -> tuple[str, ...]:
     """Return the full names of skills, sorted, without duplicates."""
     return tuple(sorted({skill.full_name for skill in skills}))
-
-
-def _scan_key(found: RootScan) -> CollectionKey:
-    """Return the cache key of a scan. An unsettled scan gets a key that equals no other."""
-    is_settled = UNSETTLED not in found.manifest.values()
-    return (found.root, frozenset(found.manifest.items()) if is_settled else object())
-
-
-def _sort_key(skill: Skill) -> tuple[str, str, str]:
-    return (skill.category, skill.full_name, str(skill.folder))
 
 
 def _is_same_folder(one: Skill, other: Skill) -> bool:

@@ -101,9 +101,8 @@ class _RootScanner:
 
     def _visit(self, folder: _PendingDirectory) -> None:
         try:
-            status = status_of(
-                folder.path
-            )  # stat before listing: a change in between must make the stamp stale
+            # stat before listing: a change in between must make the stamp stale.
+            status = status_of(folder.path)
             identity = (status.st_dev, status.st_ino)
             # Symlinks are followed, so a link to an ancestor would recurse without end.
             if identity in folder.ancestors:
@@ -112,7 +111,10 @@ class _RootScanner:
             with os.scandir(folder.path) as listing:
                 entries = {entry.name: entry for entry in listing}
         except (FileNotFoundError, NotADirectoryError) as error:
-            self._record_missing(folder, error)
+            # A missing root is empty; a missing subdirectory was removed during the scan.
+            self._manifest[folder.path] = UNSETTLED if folder.parts else ABSENT
+            if not folder.parts and isinstance(error, NotADirectoryError):
+                self._record_failure(folder.path, "it is no folder")
         except OSError as error:
             self._record_failure(folder.path, reason_of(error))
         else:
@@ -120,28 +122,18 @@ class _RootScanner:
                 self._inspect(folder, entries)
                 self._enqueue_children(folder, entries, folder.ancestors | {identity})
 
-    def _record_missing(self, folder: _PendingDirectory, error: OSError) -> None:
-        """Treat a missing root as empty; a missing subdirectory was removed during the scan."""
-        self._manifest[folder.path] = UNSETTLED if folder.parts else ABSENT
-        if not folder.parts and isinstance(error, NotADirectoryError):
-            self._record_failure(folder.path, "it is no folder")
-
     def _inspect(self, folder: _PendingDirectory, entries: dict[str, os.DirEntry[str]]) -> None:
         if SKILL_FILE not in entries:
             self._empty_directories += 1
             for name in entries:
                 if name.lower() == SKILL_FILE.lower():
-                    text = f"it must be named {SKILL_FILE}"
-                    self._problems.append(
-                        LoadProblem(Path(folder.path, name), 0, text, is_skipped=True)
-                    )
+                    file = f"{folder.path}{os.sep}{name}"
+                    self._record_failure(file, f"it must be named {SKILL_FILE}")
         elif folder.parts:
             self._load_skill(folder)
         else:
-            text = "a skill needs a folder of its own in the root"
-            self._problems.append(
-                LoadProblem(Path(folder.path, SKILL_FILE), 0, text, is_skipped=True)
-            )
+            file = f"{folder.path}{os.sep}{SKILL_FILE}"
+            self._record_failure(file, "a skill needs a folder of its own in the root")
         if CATEGORY_FILE in entries and folder.parts:
             self._load_category(folder)
 

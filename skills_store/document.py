@@ -79,7 +79,24 @@ def validate_new_document(name: str, text: str) -> tuple[DocumentProblem, ...]:
 
     A text without problems also passes the standard's validator (`agentskills validate`).
     """
-    return tuple(_new_document_problems(name, text))
+    problems: list[DocumentProblem] = []
+    if not is_standard_name(name):
+        reason = (
+            f"{name!r} is no valid name: 1-{MAX_NAME_CHARACTERS} lowercase letters, digits and "
+            "single hyphens, none at an end"
+        )
+        problems.append(DocumentProblem(_line_of("name", text), reason))
+    if len(text) > MAX_DOCUMENT_CHARACTERS:
+        reason = f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
+        problems.append(DocumentProblem(1, reason))
+    # It must be writable as UTF-8, without a NUL or a byte order mark.
+    if any(each in "\0\ufeff" or "\ud800" <= each <= "\udfff" for each in text):
+        problems.append(DocumentProblem(1, "it holds characters that are no text"))
+    elif isinstance(block := frontmatter.split(text), DocumentProblem):
+        problems.append(block)
+    else:
+        problems += _frontmatter_problems(name, text, block)
+    return tuple(problems)
 
 
 def _reading_problems(
@@ -115,25 +132,6 @@ def _name_problems(name: str, text: str, folder_name: str) -> Iterator[DocumentP
         yield DocumentProblem(line, f"its name is longer than {MAX_NAME_CHARACTERS} characters")
     if not _READABLE_NAME.fullmatch(folder_name):
         yield DocumentProblem(line, "its name has other characters than a-z, 0-9, hyphen, _ and .")
-
-
-def _new_document_problems(name: str, text: str) -> Iterator[DocumentProblem]:
-    if not is_standard_name(name):
-        yield DocumentProblem(
-            _line_of("name", text),
-            f"{name!r} is no valid name: 1-{MAX_NAME_CHARACTERS} lowercase letters, digits and "
-            "single hyphens, none at an end",
-        )
-    if len(text) > MAX_DOCUMENT_CHARACTERS:
-        yield DocumentProblem(
-            1, f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
-        )
-    if not _is_plain_text(text):
-        yield DocumentProblem(1, "it holds characters that are no text")
-    elif isinstance(block := frontmatter.split(text), DocumentProblem):
-        yield block
-    else:
-        yield from _frontmatter_problems(name, text, block)
 
 
 def _frontmatter_problems(
@@ -183,11 +181,6 @@ def _value_problems(name: str, text: str, values: Frontmatter) -> Iterator[Docum
             yield DocumentProblem(
                 line, f"its {field} has {len(str(value))} characters, more than {limit}"
             )
-
-
-def _is_plain_text(text: str) -> bool:
-    """Return whether a text can be written as UTF-8 and has neither a NUL nor a byte order mark."""
-    return not any(each in "\0\ufeff" or "\ud800" <= each <= "\udfff" for each in text)
 
 
 def _line_of(field: str, text: str) -> int:

@@ -50,7 +50,8 @@ class SkillEditor:
         """
         try:
             change = self._planner.plan(call)
-            return replace(change, resolved_paths=tuple(map(_real_path, change.paths)))
+            resolved_paths = tuple(Path(os.path.realpath(path)) for path in change.paths)
+            return replace(change, resolved_paths=resolved_paths)
         except FileNotFoundError as error:  # planning holds no lock: a file was removed meanwhile
             raise StaleChangeError(Path(error.filename or self.home.skills)) from error
 
@@ -68,7 +69,12 @@ class SkillEditor:
             # The user may have pinned, renamed or shadowed the skill while the permission question
             # was open.
             self._planner.check_allowed(change)
-            self._refuse_new_links(change)
+            # Symlinks again: one may have been created since the plan.
+            roots = [self.home.skills, *([change.skill.root.path] if change.skill else [])]
+            for path in change.paths:
+                for root in roots:
+                    if path.is_relative_to(root):
+                        refuse_links(root, path)
             check_unchanged(change.effect)
             recorded_id = None
             if change.origin in BACKGROUND_ORIGINS:
@@ -124,16 +130,6 @@ class SkillEditor:
             self.usage.set_state(name, "active")
         return folder
 
-    def _refuse_new_links(self, change: SkillChange) -> None:
-        """Check for symlinks again: one may have been created since the plan."""
-        roots = [self.home.skills]
-        if change.skill is not None:
-            roots.append(change.skill.root.path)
-        for path in change.paths:
-            for root in roots:
-                if path.is_relative_to(root):
-                    refuse_links(root, path)
-
     def _record_usage(self, change: SkillChange) -> None:
         """Record the change in the usage file. Errors are only logged: the change is made."""
         creator: Creator = "user" if change.origin == "user" else "agent"
@@ -144,9 +140,8 @@ class SkillEditor:
                 self.usage.set_state(change.name, "archived")
             else:
                 record = self.usage.record(change.name)
-                if (
-                    record is not None and record.state == "archived"
-                ):  # its copy was archived and is made again
+                # Its copy was archived and is made again.
+                if record is not None and record.state == "archived":
                     self.usage.set_state(change.name, "active")
                 self.usage.count(change.name, "patch")
         except OSError as error:
@@ -155,7 +150,3 @@ class SkillEditor:
                 change.name,
                 error,
             )
-
-
-def _real_path(path: Path) -> Path:
-    return Path(os.path.realpath(path))

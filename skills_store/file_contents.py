@@ -1,7 +1,6 @@
 """Validate and encode the contents of skill files. No I/O."""
 
 import re
-from collections.abc import Iterator
 
 from skills_store.document import parse_document, validate_new_document
 from skills_store.errors import InvalidSkillError
@@ -42,8 +41,9 @@ def encode_changed_document(name: str, text: str, old: str) -> bytes:
         problems = tuple(
             each for each in validate_new_document(name, text) if _problem_kind(each) not in known
         )
-    if not problems:
-        problems = tuple(_length_problems(text, old))
+    if not problems and len(text) > max(MAX_DOCUMENT_CHARACTERS, len(old)):
+        reason = f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
+        problems = (DocumentProblem(1, reason),)
     if not problems and document.name not in {name, old_document.name}:
         problems = (DocumentProblem(1, f"its name must be {name!r}, not {document.name!r}"),)
     if problems:
@@ -88,13 +88,6 @@ def decode(path: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         reason = f"it is no UTF-8 text (byte {error.start}); replace it as a whole"
         raise InvalidContentError(path, reason) from None
-
-
-def _length_problems(text: str, old: str) -> Iterator[DocumentProblem]:
-    """Yield a problem if a text is too long, unless it is no longer than the old one."""
-    if len(text) > max(MAX_DOCUMENT_CHARACTERS, len(old)):
-        reason = f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
-        yield DocumentProblem(1, reason)
 
 
 def _problem_kind(problem: DocumentProblem) -> str:

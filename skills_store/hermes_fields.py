@@ -5,7 +5,7 @@ the standard requires strings there, as comma-separated words.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from skills_store.frontmatter import scalar_text
 from skills_store.json_file import Json
@@ -31,19 +31,17 @@ def required_commands(frontmatter: Frontmatter) -> tuple[str, ...]:
 
 def required_variables(frontmatter: Frontmatter) -> tuple[str, ...]:
     """Return the environment variables that a skill requires; optional ones are left out."""
-    return _unique(_variables(frontmatter))
-
-
-def _variables(frontmatter: Frontmatter) -> Iterator[str]:
+    names: list[str] = []
     for prerequisites in _prerequisites(frontmatter):
-        yield from _words(prerequisites.get("env_vars"))
+        names += _words(prerequisites.get("env_vars"))
     for mapping in _field_mappings(frontmatter):
         listed = mapping.get("required_environment_variables")
         for each in listed if isinstance(listed, list) else [listed]:
-            if isinstance(each, dict):
-                yield from () if each.get("optional") is True else _words(each.get("name"))
-            else:
-                yield from _words(each)
+            if not isinstance(each, dict):
+                names += _words(each)
+            elif each.get("optional") is not True:
+                names += _words(each.get("name"))
+    return _unique(names)
 
 
 def _field_mappings(frontmatter: Frontmatter) -> tuple[Mapping[str, Json], ...]:
@@ -68,5 +66,5 @@ def _words(value: Json) -> Iterator[str]:
         yield from _WORD.findall(scalar_text(value))
 
 
-def _unique(found: Iterator[str]) -> tuple[str, ...]:
+def _unique(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))

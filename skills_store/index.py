@@ -11,7 +11,6 @@ from itertools import groupby
 
 from skills_store.collection import SkillCollection, call_name, category_name
 from skills_store.model_texts import load_model_text
-from skills_store.skill import Skill
 from skills_store.visibility import VisibilityFacts, is_visible
 
 MAX_CHARACTERS = 12_000
@@ -92,35 +91,27 @@ def render_index(collection: SkillCollection, request: IndexRequest) -> Rendered
     groups = tuple(_groups(collection, request))
     if not groups:
         return RenderedIndex("")
-    names = {line.name for group in groups for line in group.lines}
-    head = "\n\n".join(_introduction(names, request))
-    full_body = _join_groups(groups)
-    body = _fit(groups, request.max_characters - len(_section(head, "")))
-    return RenderedIndex(_section(head, body), is_shortened=body != full_body)
-
-
-def _introduction(names: set[str], request: IndexRequest) -> Iterator[str]:
-    yield load_model_text("index")
-    if request.setup_skill in names:
-        yield load_model_text("index_setup").format(skill=request.setup_skill)
-    tools = request.facts.tools
-    if tools is None or _WRITE_TOOL in tools:
-        yield load_model_text("index_writing")
-
-
-def _section(head: str, body: str) -> str:
-    return f"{head}\n\n<available_skills>\n{body}\n</available_skills>"
+    introduction = [load_model_text("index")]
+    if any(line.name == request.setup_skill for group in groups for line in group.lines):
+        introduction.append(load_model_text("index_setup").format(skill=request.setup_skill))
+    if request.facts.tools is None or _WRITE_TOOL in request.facts.tools:
+        introduction.append(load_model_text("index_writing"))
+    head = "\n\n".join([*introduction, "<available_skills>\n"])
+    end = "\n</available_skills>"
+    body = _fit(groups, request.max_characters - len(head) - len(end))
+    return RenderedIndex(f"{head}{body}{end}", is_shortened=body != _join_groups(groups))
 
 
 def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_CategoryGroup]:
     """Yield the categories with visible skills. Skills of plugins are not listed."""
     ages = {name: age for age, name in reversed(list(enumerate(request.recent)))}
-    seen = (
+    seen = [
         skill
         for skill in collection.skills
         if not skill.root.plugin and is_visible(skill, request.facts)
-    )
-    for name, skills in groupby(sorted(seen, key=_sort_key), key=category_name):
+    ]
+    seen.sort(key=lambda skill: (category_name(skill), skill.full_name, skill.qualified_name))
+    for name, skills in groupby(seen, key=category_name):
         is_name_only = not {name, name.split("/")[0]}.isdisjoint(request.names_only)
         lines = tuple(
             _SkillLine(
@@ -138,16 +129,15 @@ def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_Cat
         yield _CategoryGroup(_sanitize_line(name), category_description, lines)
 
 
-def _sort_key(skill: Skill) -> tuple[str, str, str]:
-    return (category_name(skill), skill.full_name, skill.qualified_name)
-
-
 def _fit(groups: tuple[_CategoryGroup, ...], max_characters: int) -> str:
     """Shorten the list step by step until it fits the limit."""
-    for shorten in (_drop_old_descriptions, _collapse_categories, _drop_category_descriptions):
+    for shorten in (_drop_old_descriptions, _collapse_categories):
         if len(body := _join_groups(groups)) <= max_characters:
             return body
         groups = shorten(groups, max_characters)
+    if len(body := _join_groups(groups)) <= max_characters:
+        return body
+    groups = tuple(replace(group, description="") for group in groups)
     if len(body := _join_groups(groups)) <= max_characters:
         return body
     total = sum(len(group.lines) for group in groups)
@@ -192,13 +182,6 @@ def _collapse_categories(
             collapsed_names.add(group.name)
             excess -= saving
     return tuple(replace(group, is_collapsed=group.name in collapsed_names) for group in groups)
-
-
-def _drop_category_descriptions(
-    groups: tuple[_CategoryGroup, ...], _max_characters: int
-) -> tuple[_CategoryGroup, ...]:
-    """Drop the descriptions of categories."""
-    return tuple(replace(group, description="") for group in groups)
 
 
 def _join_groups(groups: Sequence[_CategoryGroup]) -> str:

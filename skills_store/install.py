@@ -7,7 +7,7 @@ again. The caller asks the user and decides how far a source is trusted.
 import hashlib
 import secrets
 import shutil
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -114,13 +114,13 @@ class InstallPlan:
 class Installer:
     """Installs skills into one agent home. All calls block.
 
-    `text_scan` checks each text for injected instructions; `now` gives the times in records.
+    `text_scan` checks each text for harm; `now` gives the times in records.
     """
 
     home: AgentHome
     git: GitCloner
     is_name_taken: IsNameTaken
-    text_scan: TextScan | None = None
+    text_scan: TextScan
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def plan(self, source: str, trust: SkillTrust) -> InstallPlan:
@@ -161,7 +161,13 @@ class Installer:
             SkillError: The name or the category is not valid.
             OSError: A write failed; nothing remains.
         """
-        _check_decision(candidate, is_approved=is_approved)
+        if candidate.problems:
+            raise InstallRefusedError(candidate.name, "; ".join(candidate.problems))
+        if candidate.decision == "block":
+            reason = f"the scan rated it {candidate.verdict.level}"
+            raise InstallRefusedError(candidate.name, reason)
+        if candidate.decision == "ask" and not is_approved:
+            raise InstallRefusedError(candidate.name, "it needs your approval first")
         folder = self.home.skills / parse_category(category) / candidate.name
         with self.home.locked():
             # Again under the lock: another process may have made a skill of this name since the
@@ -199,7 +205,7 @@ class Installer:
         if name not in self.installed():
             raise NotInstalledError(name)
         archive(name)
-        JsonFile(self.home.installed).update(lambda document: _remove_record(document, name))
+        self._update_installed(lambda installed: installed.pop(name, None))
 
     def installed(self) -> Mapping[str, Json]:
         """Return the records of installed skills by name."""
@@ -230,9 +236,9 @@ class Installer:
     def _check_target_free(self, name: str, folder: Path) -> None:
         if self.is_name_taken(name) or folder.exists() or folder.is_symlink():
             raise InstallRefusedError(name, "there is a skill of this name")
-        if any(
-            (parent / SKILL_FILE).exists() for parent in _folders_between(self.home.skills, folder)
-        ):
+        root = self.home.skills
+        categories = [each for each in folder.parents if each.is_relative_to(root) and each != root]
+        if any((category / SKILL_FILE).exists() for category in categories):
             raise InstallRefusedError(name, "its category is itself a skill")
 
     def _record(self, origin: InstallOrigin, candidate: InstallCandidate, category: str) -> None:
@@ -248,11 +254,21 @@ class Installer:
                 for path, data in sorted(candidate.contents.files.items())
             },
             "installed_at": self.now().isoformat(timespec="seconds"),
-            "verdict": _serialize_verdict(candidate.verdict),
+            "verdict": {
+                "level": candidate.verdict.level,
+                "findings": [str(finding) for finding in candidate.verdict.findings],
+            },
         }
-        JsonFile(self.home.installed).update(
-            lambda document: _add_record(document, candidate.name, record)
-        )
+        self._update_installed(lambda installed: installed.update({candidate.name: record}))
+
+    def _update_installed(self, change: Callable[[JsonObject], object]) -> None:
+        def change_records(document: JsonObject) -> None:
+            listed = document.get(_INSTALLED_KEY)
+            installed = listed if isinstance(listed, dict) else {}
+            change(installed)
+            document[_INSTALLED_KEY] = installed
+
+        JsonFile(self.home.installed).update(change_records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,20 +300,16 @@ def _stage(source: str, git: GitCloner) -> Generator[_StagedSource]:
             case RepositorySource():
                 commit = git.clone(parsed, staging)
                 address = f"{parsed.url}#{parsed.folder}" if parsed.folder else parsed.url
-                folder = _repository_folder(staging, parsed)
+                folder = (staging / parsed.folder).resolve()
+                # It is resolved: a symlink in the repository must not lead out of it.
+                if not folder.is_dir() or not folder.is_relative_to(staging):
+                    reason = f"there is no folder {parsed.folder!r} in it"
+                    raise SourceError(parsed.url, reason)
                 yield _StagedSource(
                     folder, address, parsed.ref, commit, has_meaningful_name=folder != staging
                 )
             case _:
                 assert_never(parsed)
-
-
-def _repository_folder(staging: Path, source: RepositorySource) -> Path:
-    folder = (staging / source.folder).resolve()
-    # `folder` is resolved: a symlink in the repository must not lead out of it.
-    if not folder.is_dir() or not folder.is_relative_to(staging):
-        raise SourceError(source.url, f"there is no folder {source.folder!r} in it")
-    return folder
 
 
 def _find_skill_folders(folder: Path) -> Iterator[Path]:
@@ -317,39 +329,9 @@ def _find_skill_folders(folder: Path) -> Iterator[Path]:
             waiting += [(path, level + 1) for path in sorted(searchable, reverse=True)]
 
 
-def _check_decision(candidate: InstallCandidate, *, is_approved: bool) -> None:
-    if candidate.problems:
-        raise InstallRefusedError(candidate.name, "; ".join(candidate.problems))
-    if candidate.decision == "block":
-        raise InstallRefusedError(candidate.name, f"the scan rated it {candidate.verdict.level}")
-    if candidate.decision == "ask" and not is_approved:
-        raise InstallRefusedError(candidate.name, "it needs your approval first")
-
-
-def _folders_between(root: Path, folder: Path) -> Sequence[Path]:
-    """Return the directories between a root and a directory, both excluded."""
-    return [parent for parent in folder.parents if parent.is_relative_to(root) and parent != root]
-
-
 def _write_contents(folder: Path, contents: SkillContents) -> None:
     for name, data in contents.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = _EXECUTABLE_MODE if name in contents.executables else _FILE_MODE
         write_atomically(path, data, mode=mode)
-
-
-def _add_record(document: JsonObject, name: str, record: JsonObject) -> None:
-    listed = document.get(_INSTALLED_KEY)
-    document[_INSTALLED_KEY] = {**(listed if isinstance(listed, dict) else {}), name: record}
-
-
-def _remove_record(document: JsonObject, name: str) -> None:
-    listed = document.get(_INSTALLED_KEY)
-    if isinstance(listed, dict):
-        listed.pop(name, None)
-
-
-def _serialize_verdict(verdict: SkillVerdict) -> JsonObject:
-    findings: list[Json] = [str(finding) for finding in verdict.findings]
-    return {"level": verdict.level, "findings": findings}

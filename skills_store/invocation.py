@@ -5,7 +5,7 @@ skill.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from skills_store.collection import SkillCollection, call_name
@@ -62,9 +62,19 @@ def parse_invocation(
 
 def render_invocation(views: Sequence[SkillView], text: str) -> str:
     """Return the prompt for invoked skills: the skills first, then the user's text."""
-    skill_texts = [part for view in views for part in _render_skill(view)]
-    user_text = f"[The user's message]\n\n{text}" if text else "[The user wrote nothing more.]"
-    return "\n\n".join([*skill_texts, user_text])
+    parts: list[str] = []
+    for view in views:
+        files = f" {_render_files(view)}" if view.linked_files.all() else ""
+        prompt = load_model_text("invocation")
+        content = view.content.strip()
+        parts.append(
+            prompt.format(name=view.name, content=content, folder=view.folder, files=files)
+        )
+        if missing := ", ".join([*view.missing_commands, *view.missing_variables]):
+            notice = load_model_text("invocation_missing")
+            parts.append(notice.format(name=view.name, missing=missing))
+    parts.append(f"[The user's message]\n\n{text}" if text else "[The user wrote nothing more.]")
+    return "\n\n".join(parts)
 
 
 def list_skill_commands(
@@ -89,29 +99,15 @@ def _command_name(name: str, is_built_in: Callable[[str], bool]) -> str | None:
     return f"{PREFIX}{name}" if _PREFIXED_NAME.fullmatch(name) else None
 
 
-def _render_skill(view: SkillView) -> Iterator[str]:
+def _render_files(view: SkillView) -> str:
     files = view.linked_files.all()
-    listed = f" {_render_files(view, files)}" if files else ""
-    yield load_model_text("invocation").format(
-        name=view.name, content=view.content.strip(), folder=view.folder, files=listed
-    )
-    missing = (*view.missing_commands, *view.missing_variables)
-    if missing:
-        yield load_model_text("invocation_missing").format(
-            name=view.name, missing=", ".join(missing)
-        )
-
-
-def _render_files(view: SkillView, files: Sequence[str]) -> str:
     lines = [f"- {path}" for path in files]
     if view.linked_files.omitted:
         lines.append(f"- and {view.linked_files.omitted} more in the folder")
     scripts = view.linked_files.by_folder["scripts"]
-    run = (
-        " " + load_model_text("invocation_scripts").format(script=view.folder / scripts[0])
-        if scripts
-        else ""
-    )
+    run = ""
+    if scripts:
+        run = " " + load_model_text("invocation_scripts").format(script=view.folder / scripts[0])
     return load_model_text("invocation_files").format(
         listed="\n".join(lines), name=view.name, example=files[0], run=run
     )

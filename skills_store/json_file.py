@@ -38,7 +38,8 @@ class JsonFile:
             # Take the stamp before reading: if the file changes in between, the cached stamp is
             # older than the content and the next call reads again. The other order would cache old
             # content.
-            stamp = self._stamp()
+            status = self._file.stat()
+            stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
             if self._cached is None or self._cached[0] != stamp:
                 self._cached = (stamp, self._load())
         except FileNotFoundError:
@@ -59,7 +60,7 @@ class JsonFile:
         except (FileNotFoundError, InvalidJsonFileError):
             return {}
 
-    def update(self, change: Callable[[JsonObject], None]) -> None:
+    def update(self, change: Callable[[JsonObject], object]) -> None:
         """Apply `change` to the current content under the file's lock.
 
         `change` gets the content as it is on disk now, so writes of other processes are kept.
@@ -71,11 +72,20 @@ class JsonFile:
         with locked(self._file):
             # Read from disk, not from the cache: another process may have written before we got the
             # lock.
-            document = self._load_for_update()
+            try:
+                document = self._load()
+            except FileNotFoundError:
+                document = {}
+            except InvalidJsonFileError as error:
+                broken_file = self._file.with_name(f"{self._file.name}.broken")
+                logger.warning(
+                    "%s is not valid and was renamed to %s: %s", self._file, broken_file, error
+                )
+                self._file.replace(broken_file)
+                document = {}
             change(document)
-            text = json.dumps(
-                document, indent=2
-            )  # ASCII escapes: a path may contain surrogates, which UTF-8 rejects
+            # ASCII escapes: a path may contain surrogates, which UTF-8 rejects.
+            text = json.dumps(document, indent=2)
             write_atomically(self._file, f"{text}\n".encode(), mode=PRIVATE_MODE)
 
     def remove_key(self, key: str) -> bool:
@@ -86,25 +96,8 @@ class JsonFile:
         """
         existed = key in self.read_strictly()
         if existed:
-            self.update(lambda found: _remove_key(found, key))
+            self.update(lambda found: found.pop(key, None))
         return existed
-
-    def _load_for_update(self) -> JsonObject:
-        try:
-            return self._load()
-        except FileNotFoundError:
-            return {}
-        except InvalidJsonFileError as error:
-            broken_file = self._file.with_name(f"{self._file.name}.broken")
-            logger.warning(
-                "%s is not valid and was renamed to %s: %s", self._file, broken_file, error
-            )
-            self._file.replace(broken_file)
-            return {}
-
-    def _stamp(self) -> _Stamp:
-        status = self._file.stat()
-        return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
     def _load(self) -> JsonObject:
         try:
@@ -115,7 +108,3 @@ class JsonFile:
             message = "it is no JSON object"
             raise InvalidJsonFileError(message)
         return cast("JsonObject", document)
-
-
-def _remove_key(document: JsonObject, key: str) -> None:
-    document.pop(key, None)

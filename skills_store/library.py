@@ -253,16 +253,9 @@ class SkillLibrary:
         archived = self._find_archived(name)
         if archived is not None:
             return ArchivedSkillError(archived)
-        problem = next(
-            (each for each in collection.problems if _prevented_loading(each, name)), None
-        )
-        if problem is not None:
-            return UnreadableSkillError(name, str(problem))
+        for problem in collection.problems:
+            is_document = problem.path.name == SKILL_FILE and problem.path.parent.name == name
+            if problem.is_skipped and is_document:  # it kept the skill from loading
+                return UnreadableSkillError(name, str(problem))
         similar = get_close_matches(name, names_in(collection.skills), _MAX_SUGGESTIONS)
         return SkillNotFoundError(name, similar)
-
-
-def _prevented_loading(problem: LoadProblem, name: str) -> bool:
-    """Return whether this problem kept a skill of the name from loading."""
-    is_document = problem.path.name == SKILL_FILE
-    return problem.is_skipped and is_document and problem.path.parent.name == name

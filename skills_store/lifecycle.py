@@ -46,8 +46,22 @@ def find_due_transitions(
     and skills not made by an agent, are left alone.
     """
     policy = policy or AgingPolicy()
-    found = (_transition(name, records[name], now, policy) for name in sorted(records))
-    return tuple(each for each in found if each is not None)
+    transitions: list[StateTransition] = []
+    for name, record in sorted(records.items()):
+        timestamps = (record.last_activity_at, record.created_at, record.restored_at)
+        last = max((time for time in timestamps if time is not None), default=None)
+        is_ageing = record.created_by == "agent" and not record.pinned
+        if not is_ageing or record.state == "archived" or last is None:
+            continue
+        idle = now - last
+        new: SkillState = "active"
+        if idle >= timedelta(days=policy.archived_days):
+            new = "archived"
+        elif idle >= timedelta(days=policy.stale_days):
+            new = "stale"
+        if new != record.state:
+            transitions.append(StateTransition(name, record.state, new, idle.days))
+    return tuple(transitions)
 
 
 def apply_transitions(
@@ -64,7 +78,12 @@ def apply_transitions(
     applied: list[StateTransition] = []
     for each in transitions:
         try:
-            _apply(editor, each, undo_id)
+            if each.new == "archived":
+                reason = f"idle for {each.idle_days} days"
+                call = ManageCall("delete", each.name, origin="curator", reason=reason)
+                editor.commit(editor.plan(call), undo_id)
+            else:
+                editor.usage.set_state(each.name, each.new)
         except SkillError as error:
             logger.info(
                 "the skill %s was not archived and stays %s: %s", each.name, each.old, error
@@ -72,32 +91,3 @@ def apply_transitions(
         else:
             applied.append(each)
     return tuple(applied)
-
-
-def _transition(
-    name: str, record: UsageRecord, now: datetime, ages: AgingPolicy
-) -> StateTransition | None:
-    if record.created_by != "agent" or record.pinned or record.state == "archived":
-        return None
-    timestamps = (record.last_activity_at, record.created_at, record.restored_at)
-    last = max((time for time in timestamps if time is not None), default=None)
-    if last is None:
-        return None
-    idle = now - last
-    new = _state_for(idle, ages)
-    return None if new == record.state else StateTransition(name, record.state, new, idle.days)
-
-
-def _state_for(idle: timedelta, ages: AgingPolicy) -> SkillState:
-    if idle >= timedelta(days=ages.archived_days):
-        return "archived"
-    return "stale" if idle >= timedelta(days=ages.stale_days) else "active"
-
-
-def _apply(editor: SkillEditor, transition: StateTransition, undo_id: str) -> None:
-    if transition.new != "archived":
-        editor.usage.set_state(transition.name, transition.new)
-        return
-    reason = f"idle for {transition.idle_days} days"
-    call = ManageCall("delete", transition.name, origin="curator", reason=reason)
-    editor.commit(editor.plan(call), undo_id)

@@ -4,7 +4,6 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 try:
     import fcntl
@@ -30,18 +29,14 @@ def locked(path: Path, timeout_seconds: float = TIMEOUT_SECONDS) -> Generator[No
         OSError: The lock file cannot be created.
     """
     with path.with_name(f"{path.name}.lock").open("ab") as file:
-        _acquire(file, path, time.monotonic() + timeout_seconds)
+        deadline_seconds = time.monotonic() + timeout_seconds
+        while fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline_seconds:
+                    message = f"{path} is locked by another process"
+                    raise LockedError(message) from None
+                time.sleep(_POLL_SECONDS)
         yield  # closing the file releases the lock
-
-
-def _acquire(file: IO[bytes], path: Path, deadline_seconds: float) -> None:
-    while fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline_seconds:
-                message = f"{path} is locked by another process"
-                raise LockedError(message) from None
-            time.sleep(_POLL_SECONDS)
-        else:
-            return

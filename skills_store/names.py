@@ -64,8 +64,15 @@ def refuse_links(root: Path, path: Path) -> None:
     """
     folder = root
     for level in path.relative_to(root).parts:
-        _refuse_other_spelling(folder, level)
+        try:
+            names = frozenset(os.listdir(folder))  # noqa: PTH208 - names are all we need
+        except (FileNotFoundError, NotADirectoryError):
+            names = frozenset[str]()
+        others = () if level in names else [each for each in names if is_same_name(each, level)]
         folder /= level
+        for other in others:
+            reason = f"it is there as {other}; use that spelling"
+            raise SkillPathRefusedError(str(folder), reason)
         if folder.is_symlink():
             raise SymlinkRefusedError(folder)
         if folder != path and folder.exists() and not folder.is_dir():
@@ -79,15 +86,6 @@ def _refuse_reserved(level: str, name: str) -> None:
         raise InvalidSkillNameError(name, f"no skill is looked for in a folder named {level}")
 
 
-def _refuse_other_spelling(folder: Path, level: str) -> None:
-    names = _names_in(folder)
-    for other in () if level in names else names:
-        if is_same_name(other, level):
-            raise SkillPathRefusedError(
-                str(folder / level), f"it is there as {other}; use that spelling"
-            )
-
-
 def is_same_name(first: str, second: str) -> bool:
     """Return whether some file system treats two names as equal."""
     return _fold_name(first) == _fold_name(second)
@@ -95,11 +93,3 @@ def is_same_name(first: str, second: str) -> bool:
 
 def _fold_name(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-
-
-def _names_in(folder: Path) -> frozenset[str]:
-    try:
-        with os.scandir(folder) as scan:
-            return frozenset(entry.name for entry in scan)
-    except (FileNotFoundError, NotADirectoryError):
-        return frozenset()

@@ -42,7 +42,11 @@ def capture_own(folder: Path) -> Tree:
     """
     names = frozenset(own_entries(folder))
     return capture_tree(
-        folder, lambda path: path.split("/", 1)[0] not in names or _is_temporary(path)
+        folder,
+        lambda path: (
+            path.split("/", 1)[0] not in names
+            or _TEMPORARY.fullmatch(path.rsplit("/", 1)[-1]) is not None
+        ),
     )
 
 
@@ -63,11 +67,6 @@ def move_entries(source: Path, target: Path, names: Sequence[str], *, is_archivi
 def _is_own_entry(path: Path) -> bool:
     """Return whether an entry belongs to the skill rather than to the category."""
     return path.name != CATEGORY_FILE and not (path.name.startswith(".") and path.is_dir())
-
-
-def _is_temporary(path: str) -> bool:
-    """Return whether a file is named like the temporary files of `atomic`."""
-    return _TEMPORARY.fullmatch(path.rsplit("/", 1)[-1]) is not None
 
 
 def _contains_skill(path: Path, level: int = 0) -> bool:

@@ -47,8 +47,15 @@ def read_installed_names(home: AgentHome) -> InstalledNames:
 def owner_of(skill: Skill, installed_names: InstalledNames, usage: SkillUsageStore) -> Owner:
     """Return the owner of a skill. Skills shared with other agents count as external."""
     match skill.root.kind:
+        case "home" if skill.name in installed_names.installed:
+            return "installed"
+        case "home" if skill.name in installed_names.hub:
+            return "hub"
+        case "home" if skill.name in installed_names.bundled:
+            return "bundled"
         case "home":
-            return _home_owner(skill.name, installed_names, usage)
+            record = usage.record(skill.name)
+            return "agent" if record is not None and record.created_by == "agent" else "user"
         case "agents" | "external":
             return "external"
         case "workspace" | "bundled" | "plugin":
@@ -74,20 +81,6 @@ def should_change_in_place(skill: Skill, owner: Owner) -> bool:
             raise ReadOnlySkillError(skill.full_name, owner, reason)
         case _:
             return skill.root.is_writable and skill.root.kind in {"workspace", "agents"}
-
-
-def check_deletable(skill: Skill, owner: Owner) -> None:
-    """Reject archiving a skill outside the user's own directory.
-
-    Raises:
-        ReadOnlySkillError: It is elsewhere.
-    """
-    if skill.root.kind != "home":
-        reason = (
-            "only skills in the user's own folder are archived; "
-            "the setting skills.disabled hides this one"
-        )
-        raise ReadOnlySkillError(skill.full_name, owner, reason)
 
 
 def check_origin(skill: Skill, owner: Owner, origin: ChangeOrigin, usage: SkillUsageStore) -> None:
@@ -116,22 +109,16 @@ def check_deletion(
         BackgroundChangeError: A background run may archive only skills made by an agent.
     """
     check_origin(skill, owner, origin, usage)
-    check_deletable(skill, owner)
+    if skill.root.kind != "home":
+        reason = (
+            "only skills in the user's own folder are archived; "
+            "the setting skills.disabled hides this one"
+        )
+        raise ReadOnlySkillError(skill.full_name, owner, reason)
     if usage.is_pinned(skill.name):
         raise PinnedSkillError(skill.name, is_background=False)
     if origin in BACKGROUND_ORIGINS and owner != "agent":
         raise BackgroundChangeError(skill.full_name, owner, origin)
-
-
-def _home_owner(name: str, installed: InstalledNames, usage: SkillUsageStore) -> Owner:
-    if name in installed.installed:
-        return "installed"
-    if name in installed.hub:
-        return "hub"
-    if name in installed.bundled:
-        return "bundled"
-    record = usage.record(name)
-    return "agent" if record is not None and record.created_by == "agent" else "user"
 
 
 def _read_bundled_names(home: AgentHome) -> frozenset[str]:

@@ -7,7 +7,8 @@ characters that a system drops are rejected everywhere. Reads names and links, n
 import os
 import re
 import unicodedata
-from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 
 from skills_store.discovery import is_ignored_directory
 from skills_store.errors import (
@@ -18,12 +19,17 @@ from skills_store.errors import (
 from skills_store.linked import linked_files
 from skills_store.names import is_same_name
 from skills_store.reading import reason_of
+from skills_store.skill import CATEGORY_FILE, LINKED_FOLDERS, SKILL_FILE
 
 MAX_PATH_CHARACTERS = 1_024
 MAX_NAME_BYTES = 255
+MAX_LEVELS = 6
+"""Maximum depth of a support file that is written."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\..*)?", re.IGNORECASE)
+_NON_PORTABLE = re.compile(r'[<>"|?*]')
+_MARKER_FILES = frozenset({SKILL_FILE.casefold(), CATEGORY_FILE.casefold()})
 
 
 def resolve_file(folder: Path, path: str) -> Path:
@@ -39,10 +45,8 @@ def resolve_file(folder: Path, path: str) -> Path:
         current /= _match_listed_name(folder, current, name, path)
     try:
         real_path, home = current.resolve(strict=True), folder.resolve(strict=True)
-    except (
-        OSError,
-        RuntimeError,
-    ) as error:  # a link loop raises either, depending on the Python version
+    # A link loop raises either, depending on the Python version.
+    except (OSError, RuntimeError) as error:
         raise UnreadableSkillFileError(path, "it is a link that leads nowhere") from error
     # Compare resolved paths: a link inside the skill could otherwise expose any file of the user.
     if not real_path.is_relative_to(home):
@@ -52,20 +56,12 @@ def resolve_file(folder: Path, path: str) -> Path:
     return real_path
 
 
-def split_path(path: str) -> tuple[str, ...]:
+def split_path(path: str) -> list[str]:
     """Split a path into its names.
 
     Raises:
         SkillPathRefusedError: It is not a plain relative path.
     """
-    reason = _path_fault(path) or next(filter(None, map(_name_fault, path.split("/"))), None)
-    if reason:
-        raise SkillPathRefusedError(path, reason)
-    return tuple(path.split("/"))
-
-
-def _path_fault(path: str) -> str | None:
-    """Return the problem with a path as a whole; None if there is none."""
     checks = {
         "it is empty": not path,
         f"it is longer than {MAX_PATH_CHARACTERS} characters": len(path) > MAX_PATH_CHARACTERS,
@@ -77,12 +73,43 @@ def _path_fault(path: str) -> str | None:
         "it holds a colon": ":" in path,
         "it holds a backslash; write / between names": "\\" in path,
     }
-    return next((reason for reason, is_invalid in checks.items() if is_invalid), None)
+    _refuse_first(path, checks)
+    for name in path.split("/"):
+        _refuse_first(path, _name_checks(name))
+    return path.split("/")
 
 
-def _name_fault(name: str) -> str | None:
-    """Return the problem with one component of a path; None if there is none."""
+def parse_support_path(path: str) -> PurePosixPath:
+    """Validate and return the path of a support file to write or remove.
+
+    Checks the text of the path only.
+
+    Raises:
+        SkillPathRefusedError: It is not below a support directory, or not valid on every system.
+    """
+    names = split_path(path)
+    folders = ", ".join(f"{folder}/" for folder in LINKED_FOLDERS)
+    top, name = names[0], names[-1]
+    is_below = top in LINKED_FOLDERS and len(names) > 1
     checks = {
+        f"a file of a skill is below one of {folders}": not is_below,
+        f"it has more than {MAX_LEVELS} levels": len(names) > MAX_LEVELS,
+        'it holds one of < > " | ? *': any(map(_NON_PORTABLE.search, names)),
+        "a name in it begins with a blank": any(each.startswith(" ") for each in names),
+        f"{name} would make its folder a skill or a category": name.casefold() in _MARKER_FILES,
+    }
+    _refuse_first(path, checks)
+    return PurePosixPath(*names)
+
+
+def is_skill_file_path(path: str | None) -> bool:
+    """Return whether a call means the SKILL.md: no path, or exactly that name."""
+    return path is None or path in {"", SKILL_FILE}
+
+
+def _name_checks(name: str) -> dict[str, bool]:
+    """Return the problems that a component of a path can have, and whether it has them."""
+    return {
         "it goes up with ..": name == "..",
         "it has an empty name or a single dot in it": name in {"", "."},
         f"a name in it is longer than {MAX_NAME_BYTES} bytes": len(name.encode()) > MAX_NAME_BYTES,
@@ -90,7 +117,12 @@ def _name_fault(name: str) -> str | None:
         f"{name} is reserved for a device": bool(_DEVICE.fullmatch(name)),
         f"{name} holds nothing of a skill": is_ignored_directory(name.lower()),
     }
-    return next((reason for reason, is_invalid in checks.items() if is_invalid), None)
+
+
+def _refuse_first(path: str, checks: Mapping[str, bool]) -> None:
+    for reason, is_invalid in checks.items():
+        if is_invalid:
+            raise SkillPathRefusedError(path, reason)
 
 
 def _match_listed_name(folder: Path, directory: Path, name: str, path: str) -> str:

@@ -38,8 +38,8 @@ from skills_store.ownership import (
     should_change_in_place,
 )
 from skills_store.patching import NotFoundError, PatchError
+from skills_store.paths import is_skill_file_path, parse_support_path
 from skills_store.skill import LINKED_FOLDERS, SKILL_FILE, Skill
-from skills_store.support_paths import is_skill_file_path, parse_support_path
 from skills_store.usage import Clock, SkillUsageStore
 from skills_store.write_errors import (
     InvalidCallError,
@@ -133,11 +133,23 @@ class SkillChangePlanner:
 
     def _delete(self, call: ManageCall) -> SkillChange:
         skill = self._catalog.find(call.name)
-        self._refuse_linked(skill)
+        for folder in (skill.folder, *skill.folder.parents):
+            if folder == skill.root.path:
+                break
+            if folder.is_symlink():
+                raise SymlinkRefusedError(folder)
         owner = owner_of(skill, read_installed_names(self._home), self._usage)
         check_deletion(skill, owner, call.origin, self._usage)
         successor = self._resolve_successor(skill, call.absorbed_into or "")
-        entry = self._archive_entry(skill, call, successor)
+        entry = ArchiveEntry(
+            skill.name,
+            self._archive.unused_folder(skill.name),
+            PurePosixPath(skill.folder.relative_to(skill.root.path).as_posix()),
+            self._now(),
+            call.reason or (f"absorbed into {successor}" if successor else "pruned"),
+            successor,
+            call.origin,
+        )
         effect = SkillMove(
             skill.folder, entry.folder, own_entries(skill.folder), capture_own(skill.folder), entry
         )
@@ -156,7 +168,10 @@ class SkillChangePlanner:
         owner = owner_of(skill, read_installed_names(self._home), self._usage)
         check_origin(skill, owner, call.origin, self._usage)
         is_in_place = should_change_in_place(skill, owner)
-        path = SKILL_FILE if _targets_skill_file(call) else str(_support_path(call))
+        is_skill_file = call.action == "edit" or (
+            call.action == "patch" and is_skill_file_path(call.file_path)
+        )
+        path = SKILL_FILE if is_skill_file else str(_support_path(call))
         if is_in_place:
             refuse_links(skill.root.path, skill.folder / path)
         else:
@@ -198,13 +213,6 @@ class SkillChangePlanner:
             if not skill.root.plugin and is_same_name(skill.name, name):
                 raise NameTakenError(name, skill.folder)
 
-    def _refuse_linked(self, skill: Skill) -> None:
-        for folder in (skill.folder, *skill.folder.parents):
-            if folder == skill.root.path:
-                return
-            if folder.is_symlink():
-                raise SymlinkRefusedError(folder)
-
     def _resolve_successor(self, skill: Skill, name: str) -> str:
         if not name:
             return ""
@@ -215,22 +223,6 @@ class SkillChangePlanner:
         if is_same_name(successor.name, skill.name):
             raise InvalidSuccessorError(skill.name, skill.name)
         return successor.full_name
-
-    def _archive_entry(self, skill: Skill, call: ManageCall, successor: str) -> ArchiveEntry:
-        reason = call.reason or (f"absorbed into {successor}" if successor else "pruned")
-        return ArchiveEntry(
-            skill.name,
-            self._archive.unused_folder(skill.name),
-            PurePosixPath(skill.folder.relative_to(skill.root.path).as_posix()),
-            self._now(),
-            reason,
-            successor,
-            call.origin,
-        )
-
-
-def _targets_skill_file(call: ManageCall) -> bool:
-    return call.action == "edit" or (call.action == "patch" and is_skill_file_path(call.file_path))
 
 
 def _support_path(call: ManageCall) -> PurePosixPath:

@@ -4,7 +4,7 @@ The caller decides whether a workspace is trusted and so may provide skills.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +29,19 @@ class SkillLocations:
 
 def resolve_roots(locations: SkillLocations) -> tuple[SkillRoot, ...]:
     """Return the roots, highest priority first; a directory listed twice counts once."""
+    workspace = locations.workspace
+    workspace_folders = [workspace / name for name in WORKSPACE_FOLDERS] if workspace else []
+    agents_folder = locations.user_home / ".agents" / "skills"
+    ordered = (
+        *(SkillRoot("workspace", path, is_writable=True) for path in workspace_folders),
+        SkillRoot("home", locations.hermes_home / "skills", is_writable=True),
+        SkillRoot("agents", agents_folder, is_writable=True),
+        *(SkillRoot("external", path) for path in locations.external),
+        SkillRoot("bundled", locations.bundled),
+        *plugin_roots(locations.hermes_home / "plugins"),
+    )
     unique: dict[str, SkillRoot] = {}
-    for root in (*_ordered_roots(locations), *plugin_roots(locations.hermes_home / "plugins")):
+    for root in ordered:
         unique.setdefault(os.path.realpath(root.path), root)
     return tuple(unique.values())
 
@@ -46,14 +57,3 @@ def plugin_roots(folder: Path) -> tuple[SkillRoot, ...]:
         for name in names
         if name.isprintable() and ":" not in name
     )
-
-
-def _ordered_roots(locations: SkillLocations) -> Iterator[SkillRoot]:
-    if locations.workspace is not None:
-        for name in WORKSPACE_FOLDERS:
-            yield SkillRoot("workspace", locations.workspace / name, is_writable=True)
-    yield SkillRoot("home", locations.hermes_home / "skills", is_writable=True)
-    yield SkillRoot("agents", locations.user_home / ".agents" / "skills", is_writable=True)
-    for path in locations.external:
-        yield SkillRoot("external", path)
-    yield SkillRoot("bundled", locations.bundled)

@@ -60,22 +60,20 @@ class ScanCache:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with locked(self._file, _LOCK_TIMEOUT_SECONDS):
-                other_entries = {
-                    key: entry for key, entry in self._other_entries().items() if key not in current
-                }
-                entries = dict([*other_entries.items(), *current.items()][-MAX_ROOTS:])
-                write_atomically(self._file, _serialize(entries), _PRIVATE_MODE)
+                stored: JsonObject = {}
+                with contextlib.suppress(OSError, InvalidScanCacheError):
+                    stored = self._entries()
+                others = [(key, entry) for key, entry in stored.items() if key not in current]
+                entries = dict([*others, *current.items()][-MAX_ROOTS:])
+                # ASCII escapes: a path may contain lone surrogates.
+                content = _frame(json.dumps(entries).encode())
+                write_atomically(self._file, content, _PRIVATE_MODE)
         except OSError as error:
             logger.info(
                 "cannot write the scan cache %s, skills are scanned again next time: %s",
                 self._file,
                 error,
             )
-
-    def _other_entries(self) -> JsonObject:
-        with contextlib.suppress(OSError, InvalidScanCacheError):
-            return self._entries()
-        return {}
 
     def _entries(self) -> JsonObject:
         content = read_regular(self._file, MAX_BYTES)
@@ -96,10 +94,6 @@ class ScanCache:
 
 def _key(root: SkillRoot) -> str:
     return f"{root.kind}:{root.plugin}:{root.path}"
-
-
-def _serialize(entries: JsonObject) -> bytes:
-    return _frame(json.dumps(entries).encode())  # ASCII: a path may contain lone surrogates
 
 
 def _frame(roots: bytes) -> bytes:

@@ -114,7 +114,18 @@ def parse_tree(value: Json) -> Tree:
     if not isinstance(value, dict):
         message = "a record holds no tree"
         raise ValueError(message)
-    return {_check_inside(path): _parse_entry(entry) for path, entry in value.items()}
+    tree: dict[str, TreeEntry] = {}
+    for path, entry in value.items():
+        if not is_inside(path):
+            message = f"a record names a file outside of its folder: {path}"
+            raise ValueError(message)
+        match entry:
+            case ["file" | "link" | "folder" as kind, int() as mode, str() as digest]:
+                tree[path] = TreeEntry(kind, mode, digest)
+            case _:
+                message = "a record holds something that is no file, link or folder"
+                raise ValueError(message)
+    return tree
 
 
 def _walk(
@@ -128,16 +139,13 @@ def _walk(
     for entry in entries:
         path = f"{prefix}{entry.name}"
         status = entry.stat(follow_symlinks=False)
-        if is_excluded(path) or not _is_copyable(status.st_mode):
+        mode = status.st_mode
+        is_copyable = stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+        if is_excluded(path) or not is_copyable:  # no sockets, pipes and devices
             continue
         yield path, status
-        if stat.S_ISDIR(status.st_mode):
+        if stat.S_ISDIR(mode):
             yield from _walk(Path(entry.path), f"{path}/", is_excluded)
-
-
-def _is_copyable(mode: int) -> bool:
-    """Return whether an entry can be copied: sockets, pipes and devices cannot."""
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
 def _capture_entry(path: Path, status: os.stat_result) -> TreeEntry:
@@ -184,22 +192,6 @@ def _remove_extra(path: Path, kind: EntryKind) -> None:
         path.unlink(missing_ok=True)
     elif path.is_dir() and not any(path.iterdir()):
         path.rmdir()
-
-
-def _parse_entry(value: Json) -> TreeEntry:
-    match value:
-        case ["file" | "link" | "folder" as kind, int() as mode, str() as digest]:
-            return TreeEntry(kind, mode, digest)
-        case _:
-            message = "a record holds something that is no file, link or folder"
-            raise ValueError(message)
-
-
-def _check_inside(path: str) -> str:
-    if not is_inside(path):
-        message = f"a record names a file outside of its folder: {path}"
-        raise ValueError(message)
-    return path
 
 
 def is_inside(path: str) -> bool:

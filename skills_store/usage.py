@@ -145,7 +145,7 @@ class SkillUsageStore:
         Raises:
             OSError: The file cannot be written.
         """
-        self._document.update(lambda document: _remove_entry(document, name))
+        self._document.update(lambda document: document.pop(name, None))
 
     def _update(self, name: str, change: Callable[[JsonObject, str], None]) -> None:
         now = format_time(self._now())
@@ -232,7 +232,3 @@ def _new_entry(now: str) -> JsonObject:
 
 def _integer(value: Json) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _remove_entry(document: JsonObject, name: str) -> None:
-    document.pop(name, None)

@@ -14,13 +14,12 @@ from skills_store.errors import (
 )
 from skills_store.linked import LinkedFiles, linked_files
 from skills_store.paths import resolve_file
-from skills_store.reading import NO_FOLLOW, RegularFileContent, read_regular, reason_of
+from skills_store.reading import NO_FOLLOW, read_regular, reason_of
 from skills_store.skill import (
     MAX_DOCUMENT_CHARACTERS,
     MAX_FILE_BYTES,
     ArchivedSkill,
     DocumentProblem,
-    Frontmatter,
     Skill,
 )
 
@@ -105,14 +104,17 @@ def view_skill(skill: Skill, context: ViewContext, find_archived: FindArchived) 
     parsed = document.parse_document(text, skill.name)
     known = parsed.frontmatter if parsed.is_usable else skill.frontmatter
     related = hermes_fields.read_words(known, "related_skills")
+    commands = hermes_fields.required_commands(known)
+    variables = hermes_fields.required_variables(known)
+    search_path = context.environment.get("PATH", "")
     return SkillView(
         skill.full_name,
         parsed.description or skill.description,
         _substitute_variables(text[:MAX_DOCUMENT_CHARACTERS], skill, context),
         skill.folder,
         linked_files(skill.folder),
-        _missing_commands(known, context),
-        _missing_variables(known, context),
+        tuple(each for each in commands if shutil.which(each, path=search_path) is None),
+        tuple(each for each in variables if not context.environment.get(each)),
         tuple(archived for name in related if (archived := find_archived(name)) is not None),
         parsed.problems,
     )
@@ -127,30 +129,23 @@ def view_file(skill: Skill, path: str, context: ViewContext) -> FileView:
     # `resolve_file` rejects paths and links that leave the skill; the read below refuses a link put
     # there in between.
     file_path = resolve_file(skill.folder, path)
-    content = _read_content(file_path, path)
+    try:
+        content = read_regular(file_path, MAX_FILE_BYTES, NO_FOLLOW)
+    except OSError as error:
+        raise UnreadableSkillFileError(path, reason_of(error)) from error
     text = None if b"\0" in content.data[:_SNIFFED_BYTES] else _decode_text(content.data)
     size_bytes = content.status.st_size
     if text is None:
-        return BinaryFileView(
-            skill.full_name, path, file_path, size_bytes, _media_type(file_path.name)
-        )
+        media_type, packing = _MEDIA_TYPES.guess_type(file_path.name)
+        if packing:
+            media_type = f"application/{packing}"
+        media_type = media_type or "application/octet-stream"
+        return BinaryFileView(skill.full_name, path, file_path, size_bytes, media_type)
     if not content.is_complete:
         raise SkillFileTooLongError(path, size_bytes, MAX_FILE_BYTES)
     if file_path.suffix.lower() == ".md":
         text = _substitute_variables(text, skill, context)
     return TextFileView(skill.full_name, path, file_path, text, size_bytes)
-
-
-def _media_type(name: str) -> str:
-    media_type, packing = _MEDIA_TYPES.guess_type(name)
-    return f"application/{packing}" if packing else media_type or "application/octet-stream"
-
-
-def _read_content(file_path: Path, path: str) -> RegularFileContent:
-    try:
-        return read_regular(file_path, MAX_FILE_BYTES, NO_FOLLOW)
-    except OSError as error:
-        raise UnreadableSkillFileError(path, reason_of(error)) from error
 
 
 def _decode_text(data: bytes) -> str | None:
@@ -168,20 +163,3 @@ def _substitute_variables(text: str, skill: Skill, context: ViewContext) -> str:
     if context.session_id is None:
         return text
     return text.replace(_SESSION_VARIABLE, context.session_id)
-
-
-def _missing_commands(known: Frontmatter, context: ViewContext) -> tuple[str, ...]:
-    path = context.environment.get("PATH", "")
-    return tuple(
-        name
-        for name in hermes_fields.required_commands(known)
-        if shutil.which(name, path=path) is None
-    )
-
-
-def _missing_variables(known: Frontmatter, context: ViewContext) -> tuple[str, ...]:
-    return tuple(
-        name
-        for name in hermes_fields.required_variables(known)
-        if not context.environment.get(name)
-    )

@@ -60,7 +60,7 @@ def read_file_image(path: Path) -> FileImage | None:
 def replace_file(path: Path, image: FileImage | None, expected: FileVersion | None) -> None:
     """Replace the file at a path, symlinks not followed, if it is in the expected state.
 
-    `replacement` None deletes it; `expected` None means that it must not exist. Creates
+    `image` None deletes it; `expected` None means that it must not exist. Creates
     directories as needed; replaces an empty directory.
 
     Raises:

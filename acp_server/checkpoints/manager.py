@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TypeVar, TypeVarTuple, Unpack
 
@@ -111,31 +110,29 @@ class CheckpointManager:
         finally:
             # A cancelled turn may have a command whose snapshot is still being taken in a thread.
             if turn.has_record or is_cancelled:
-                close = partial(self._close, turn, prompt_digest())
-                await self._close_turn(close, is_awaited=not is_cancelled)
+                await self._close_turn(turn, prompt_digest(), is_awaited=not is_cancelled)
             # The next turn may have started while this one was being closed.
             if self._turn is turn:
                 self._turn = None
 
-    async def _close_turn(self, close: BackgroundTask, *, is_awaited: bool) -> None:
+    async def _close_turn(
+        self, turn: TurnRecorder, prompt_digest: str, *, is_awaited: bool
+    ) -> None:
         """Close a turn; a cancelled caller does not wait for it, but later disk work does."""
-        if self._spawn is None:
-            await close()
-            return
         is_closed = anyio.Event()
 
-        async def work() -> None:
-            await close()
+        async def close() -> None:
+            # Without the shield, cancellation would leave the record open.
+            with anyio.CancelScope(shield=True):
+                await self._try_in_thread(turn.close, prompt_digest)
             is_closed.set()
 
-        self._spawn(work)
-        if is_awaited:
-            await is_closed.wait()
-
-    async def _close(self, turn: TurnRecorder, prompt_digest: str) -> None:
-        # Without the shield, cancellation would leave the record open.
-        with anyio.CancelScope(shield=True):
-            await self._try_in_thread(turn.close, prompt_digest)
+        if self._spawn is None:
+            await close()
+        else:
+            self._spawn(close)
+            if is_awaited:
+                await is_closed.wait()
 
     @asynccontextmanager
     async def editing(self, touched: Sequence[TouchedFile]) -> AsyncGenerator[None]:

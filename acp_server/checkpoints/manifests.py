@@ -7,7 +7,7 @@ stored.
 
 import json
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import cast
 
@@ -79,25 +79,23 @@ def decode(data: bytes) -> Manifest:
         CheckpointReadError: the data is not a manifest.
     """
     try:
-        document = cast("dict[str, JsonValue]", json.loads(zlib.decompress(data)))
-        states = cast("dict[str, JsonValue]", document["states"])
-        omitted = cast("dict[str, list[JsonValue]]", document["unkept"])
+        document = json.loads(zlib.decompress(data))
+        states: dict[str, JsonValue] = document["states"]
+        omitted: dict[str, list[JsonValue]] = document["unkept"]
         return Manifest(
-            cast("float", document["taken_at"]),
+            document["taken_at"],
             {path: state for path, value in states.items() if (state := version_from_json(value))},
-            {path: _omitted_from(value) for path, value in omitted.items()},
-            frozenset(cast("list[str]", document["folders"])),
-            tuple(cast("list[str]", document["faults"])),
-            frozenset(cast("list[str]", document.get("ignored", []))),
+            {
+                path: OmittedFile(str(reason), cast("StatFingerprint", tuple(fingerprint)))
+                for path, (reason, *fingerprint) in omitted.items()
+            },
+            frozenset(document["folders"]),
+            tuple(document["faults"]),
+            frozenset(document.get("ignored", [])),
         )
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         reason = f"the list of files cannot be read: {error}"
         raise CheckpointReadError(reason) from error
-
-
-def _omitted_from(value: list[JsonValue]) -> OmittedFile:
-    reason, *fingerprint = value
-    return OmittedFile(str(reason), cast("StatFingerprint", tuple(fingerprint)))
 
 
 def find_changes(before: Manifest, after: Manifest, probe: FileProbe) -> Iterator[RecordedChange]:
@@ -111,8 +109,10 @@ def find_changes(before: Manifest, after: Manifest, probe: FileProbe) -> Iterato
         # Without a state from before, a change cannot be told from an old file.
         if _is_within(path, before.omitted) or (old == new and path not in after.omitted):
             continue
-        if old is None and not _is_new(path, new, known, before.taken_at, probe):
-            continue
+        # Moving a directory leaves the times of its files; but then their content is known.
+        is_known_content = new is not None and new.blob in known
+        if old is None and not is_known_content and not _changed_since(before, probe(path)):
+            continue  # it is not new: only its ignore rule has changed
         # A changed .gitignore makes old files appear, so "created in the turn" is uncertain then.
         is_seen = not _is_within(path, after.omitted)
         is_certain = is_seen and not (old is None and rules_changed)
@@ -124,17 +124,9 @@ def _is_within(path: str, omitted: Mapping[str, OmittedFile]) -> bool:
     return path in omitted or any(folder in omitted for folder in parent_directories(path))
 
 
-def _is_new(
-    path: str, state: FileVersion | None, known: Collection[str], began_at: float, probe: FileProbe
-) -> bool:
-    """Return whether a file was created in the turn, not only unignored in it.
-
-    Moving a directory leaves the times of its files; but then their content is known.
-    """
-    if state is not None and state.blob in known:
-        return True
-    probed = probe(path)
-    return probed is None or probed[1] >= began_at - CLOCK_SLACK_SECONDS
+def _changed_since(before: Manifest, probed: tuple[StatFingerprint, float] | None) -> bool:
+    """Return whether a file has disappeared or was touched since a manifest was taken."""
+    return probed is None or probed[1] >= before.taken_at - CLOCK_SLACK_SECONDS
 
 
 def find_created_directories(
@@ -171,6 +163,5 @@ def find_ignored_changes(before: Manifest, after: Manifest, probe: FileProbe) ->
     Changes deeper in an ignored directory are not noticed.
     """
     for path in sorted(before.ignored | after.ignored):
-        probed = probe(path)
-        if probed is None or probed[1] >= before.taken_at - CLOCK_SLACK_SECONDS:
+        if _changed_since(before, probe(path)):
             yield path

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import asdict, astuple, field
 from typing import Literal, cast
 
 from pydantic import JsonValue
@@ -86,21 +86,15 @@ class TurnRecord:
 
 def encode(record: TurnRecord) -> bytes:
     """Serialize a record."""
-    origin = record.origin
-    document: JsonValue = {
+    # Edits and changes are lists of their fields, in the order of the classes.
+    document: dict[str, object] = {
         "version": VERSION,
         "id": record.id,
-        "origin": {
-            "session_id": origin.session_id,
-            "title": origin.title,
-            "started_at": origin.started_at,
-            "position": origin.position,
-            "undoes": origin.undoes,
-        },
-        "edits": [_edit_as_json(each) for each in record.edits],
-        "changes": [_change_as_json(each) for each in record.changes],
+        "origin": asdict(record.origin),
+        "edits": [astuple(each) for each in record.edits],
+        "changes": [astuple(each) for each in record.changes],
         "unkept": dict(record.omitted),
-        "folders": list(record.folders),
+        "folders": record.folders,
         "prompt_digest": record.prompt_digest,
         "is_closed": record.is_closed,
         "is_undone": record.is_undone,
@@ -119,7 +113,23 @@ def decode(data: bytes) -> TurnRecord:
         if document["version"] != VERSION:
             reason = "the record has an unsupported version"
             raise CheckpointReadError(reason)
-        return _record_from(document)
+        return TurnRecord(
+            id=document["id"],
+            origin=TurnOrigin(**document["origin"]),
+            edits=tuple(
+                RecordedEdit(path, version_from_json(before), version_from_json(after), *flags)
+                for path, before, after, *flags in document["edits"]
+            ),
+            changes=tuple(
+                RecordedChange(path, version_from_json(before), version_from_json(after), is_known)
+                for path, before, after, is_known in document["changes"]
+            ),
+            omitted=document["unkept"],
+            folders=tuple(document["folders"]),
+            prompt_digest=document["prompt_digest"],
+            is_closed=document["is_closed"],
+            is_undone=document["is_undone"],
+        )
     except (ValueError, KeyError, TypeError) as error:
         reason = f"the record cannot be read: {error}"
         raise CheckpointReadError(reason) from error
@@ -136,51 +146,3 @@ def version_from_json(value: JsonValue) -> FileVersion | None:
         return None
     kind, blob, mode = cast("tuple[Literal['file', 'link'], str, int]", value)
     return FileVersion(kind, blob, mode)
-
-
-def _edit_as_json(edit: RecordedEdit) -> JsonValue:
-    flags = [edit.is_after_known, edit.is_buffer, edit.is_after_buffer, edit.is_before_commands]
-    return [edit.path, version_as_json(edit.before), version_as_json(edit.after), *flags]
-
-
-def _change_as_json(change: RecordedChange) -> JsonValue:
-    before, after = version_as_json(change.before), version_as_json(change.after)
-    return [change.path, before, after, change.is_after_known]
-
-
-_Flags = tuple[bool, bool, bool, bool]
-
-
-def _edit_from(value: list[JsonValue]) -> RecordedEdit:
-    path, before, after, *flags = value
-    known, buffer, after_buffer, first = cast("_Flags", tuple(flags))
-    states = version_from_json(before), version_from_json(after)
-    return RecordedEdit(str(path), *states, known, buffer, after_buffer, first)
-
-
-def _change_from(value: list[JsonValue]) -> RecordedChange:
-    path, before, after, is_known = value
-    return RecordedChange(
-        str(path), version_from_json(before), version_from_json(after), bool(is_known)
-    )
-
-
-def _record_from(document: Mapping[str, JsonValue]) -> TurnRecord:
-    origin = cast("Mapping[str, JsonValue]", document["origin"])
-    return TurnRecord(
-        id=str(document["id"]),
-        origin=TurnOrigin(
-            session_id=str(origin["session_id"]),
-            title=str(origin["title"]),
-            started_at=cast("float", origin["started_at"]),
-            position=cast("int", origin["position"]),
-            undoes=str(origin["undoes"]),
-        ),
-        edits=tuple(map(_edit_from, cast("list[list[JsonValue]]", document["edits"]))),
-        changes=tuple(map(_change_from, cast("list[list[JsonValue]]", document["changes"]))),
-        omitted=cast("Mapping[str, str]", document["unkept"]),
-        folders=tuple(cast("list[str]", document["folders"])),
-        prompt_digest=str(document["prompt_digest"]),
-        is_closed=bool(document["is_closed"]),
-        is_undone=bool(document["is_undone"]),
-    )

@@ -63,7 +63,11 @@ class RootSnapshot:
 
     def _candidates(self) -> list[str]:
         """Return the files that are new, changed or deleted since the index was written."""
-        excludes = ("--exclude-standard", *self._more_excludes())
+        excludes = ["--exclude-standard", *self._excluded_by_repository()]
+        if self.excluded_directory.is_relative_to(self.git.tree):
+            name = self.excluded_directory.relative_to(self.git.tree).as_posix()
+            escaped = _PATTERN_SIGNS.sub(r"\\\1", name)
+            excludes.append(f"--exclude=/{escaped}")
         names = self.git.names("--others", "--modified", *excludes)
         names += self._tracked_though_ignored(excludes)
         if self.config.include:
@@ -79,13 +83,6 @@ class RootSnapshot:
         found = _repository_of(self.git.tree)
         if found is not None and (found.shared / "info/exclude").is_file():
             yield f"--exclude-from={found.shared / 'info/exclude'}"
-
-    def _more_excludes(self) -> Iterator[str]:
-        yield from self._excluded_by_repository()
-        if self.excluded_directory.is_relative_to(self.git.tree):
-            name = self.excluded_directory.relative_to(self.git.tree).as_posix()
-            escaped = _PATTERN_SIGNS.sub(r"\\\1", name)
-            yield f"--exclude=/{escaped}"
 
     def _tracked_though_ignored(self, excludes: Iterable[str]) -> list[str]:
         """Return the ignored files that the user's own index tracks; the index is only read."""
@@ -153,16 +150,11 @@ class RootSnapshot:
 
     def _update(self, names: list[str], *options: str) -> None:
         if names:
-            self._remove_stale_lock()
+            # The lock file of a git that was killed. Safe because we hold the store's lock, so no
+            # other process uses this index.
+            self.git.index.with_name(f"{self.git.index.name}.lock").unlink(missing_ok=True)
             in_tree = ("-C", str(self.git.tree))
             self.git.run(*in_tree, "update-index", *options, "-z", "--stdin", stdin=join_nul(names))
-
-    def _remove_stale_lock(self) -> None:
-        """Remove the lock file of a git that was killed.
-
-        Safe because we hold the store's lock, so no other process uses this index.
-        """
-        self.git.index.with_name(f"{self.git.index.name}.lock").unlink(missing_ok=True)
 
     def _omit_all(self, names: Iterable[str], reason: str) -> None:
         for name in names:

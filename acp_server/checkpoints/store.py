@@ -48,21 +48,17 @@ class CheckpointStore:
 
     directory: Path
     config: CheckpointConfig
-    _objects: ObjectStore = field(init=False)
+    objects: ObjectStore = field(init=False)
+    """The contents of all stored files."""
 
     def __post_init__(self) -> None:
         """Prepare; nothing is created before something is stored."""
-        self._objects = ObjectStore(self.repository / "objects")
+        self.objects = ObjectStore(self.repository / "objects")
 
     @property
     def repository(self) -> Path:
         """The git directory of our own repository."""
         return self.directory / "git"
-
-    @property
-    def objects(self) -> ObjectStore:
-        """The contents of all stored files."""
-        return self._objects
 
     def index_path(self, root: Path) -> Path:
         """Return the index file for a root."""
@@ -156,7 +152,7 @@ class CheckpointStore:
 
     def size_bytes(self) -> int:
         """Return the size of all objects in bytes."""
-        return sum(self._objects.sizes().values())
+        return sum(self.objects.sizes().values())
 
     def prune(self, indexed: Iterable[str], now_seconds: float | None = None) -> int:
         """Delete records that are too old or take too much space, oldest first; return how many.
@@ -167,7 +163,7 @@ class CheckpointStore:
             OSError: something cannot be deleted.
         """
         now = time.time() if now_seconds is None else now_seconds
-        sizes, kept = self._objects.sizes(), set(indexed)
+        sizes, kept = self.objects.sizes(), set(indexed)
         total_bytes = sum(sizes.get(name, 0) for name in kept)
         dropped = 0
         for record in self.read_all():
@@ -180,7 +176,7 @@ class CheckpointStore:
             else:
                 kept |= names
         # After the records: an object is deleted only if no remaining record names it.
-        self._objects.prune(kept, now)
+        self.objects.prune(kept, now)
         return dropped
 
     def delete(self, record_id: str) -> None:

@@ -6,7 +6,7 @@ open record; the changes of its turn are then found by comparing files.
 
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -47,21 +47,13 @@ class TurnRecorder:
     snapshots: WorkspaceSnapshots
     record: TurnRecord
     _before: Manifest | None = field(default=None, init=False)
-    _is_snapshot_due: bool = field(default=True, init=False)
-    _has_record: bool = field(default=False, init=False)
+    is_snapshot_due: bool = field(default=True, init=False)
+    """Whether the turn has run no command yet."""
+    has_record: bool = field(default=False, init=False)
+    """Whether anything was stored."""
     _is_closed: bool = field(default=False, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     """Held while the record is changed: a thread of a cancelled turn may still be working on it."""
-
-    @property
-    def has_record(self) -> bool:
-        """Whether anything was stored."""
-        return self._has_record
-
-    @property
-    def is_snapshot_due(self) -> bool:
-        """Whether the turn has run no command yet."""
-        return self._is_snapshot_due
 
     @property
     def failures(self) -> Sequence[str]:
@@ -86,7 +78,11 @@ class TurnRecorder:
             self._create_store()
             edits = [edit for edit in self.record.edits if edit.path not in new]
             edits += map(self._record_edit, new.values())
-            folders = dict.fromkeys((*self.record.folders, *_missing_directories(new)))
+            # Also the directories that writing these files creates.
+            folders = dict.fromkeys(self.record.folders)
+            for path in new:
+                missing = takewhile(lambda each: not Path(each).is_dir(), parent_directories(path))
+                folders |= dict.fromkeys(missing)
             self._write(replace(self.record, edits=tuple(edits), folders=tuple(folders)))
 
     def after_edit(self, touched: Sequence[TouchedFile]) -> None:
@@ -97,13 +93,20 @@ class TurnRecorder:
         """
         edited = {str(each.path): each for each in touched}
         with self._lock:
-            if not edited or not self._has_record or self._is_closed:
+            if not edited or not self.has_record or self._is_closed:
                 return
-            edits = tuple(
-                _with_result(edit, edited[edit.path]) if edit.path in edited else edit
-                for edit in self.record.edits
-            )
-            self._write(replace(self.record, edits=edits))
+            edits: list[RecordedEdit] = []
+            for edit in self.record.edits:
+                if found := edited.get(edit.path):
+                    after = found.original.version if found.original else None
+                    edits.append(
+                        replace(
+                            edit, after=after, is_after_known=True, is_after_buffer=found.is_buffer
+                        )
+                    )
+                else:
+                    edits.append(edit)
+            self._write(replace(self.record, edits=tuple(edits)))
 
     def before_command(self) -> None:
         """Store all files of the workspace before the turn's first command.
@@ -112,23 +115,21 @@ class TurnRecorder:
             CheckpointError, OSError: they cannot be stored.
         """
         with self._lock:
-            if self._is_snapshot_due and not self._is_closed:
+            if self.is_snapshot_due and not self._is_closed:
                 # Even if the snapshot fails: a later one would show the command's changes as
                 # "before".
-                self._is_snapshot_due = False
-                self._take_snapshot()
-
-    def _take_snapshot(self) -> None:
-        self._create_store()
-        try:
-            before = self.snapshots.take()
-        except CheckpointStoreError as error:
-            self._write(replace(self.record, omitted={"": error.reason}))
-            raise
-        # Before the record: an open record without a manifest counts as a turn without commands.
-        self.store.write_manifest(self.record.id, before)
-        self._write(self.record)
-        self._before = before
+                self.is_snapshot_due = False
+                self._create_store()
+                try:
+                    before = self.snapshots.take()
+                except CheckpointStoreError as error:
+                    self._write(replace(self.record, omitted={"": error.reason}))
+                    raise
+                # Before the record: an open record without a manifest counts as a turn without
+                # commands.
+                self.store.write_manifest(self.record.id, before)
+                self._write(self.record)
+                self._before = before
 
     def close(self, prompt_digest: str) -> None:
         """Store the changes that the turn has made.
@@ -139,27 +140,25 @@ class TurnRecorder:
         with self._lock:
             # Late threads of this turn must not reopen the record.
             self._is_closed = True
-            if self._has_record:
-                self._close(prompt_digest)
-
-    def _close(self, prompt_digest: str) -> None:
-        after = self.snapshots.take() if self._before is not None else None
-        edits = tuple(_with_current_state(edit) for edit in self.record.edits)
-        record = replace(self.record, edits=edits, prompt_digest=prompt_digest)
-        record = resolve_changes(
-            record, TurnSnapshots(self._before, after, self.snapshots.tops), probe
-        )
-        if not record.changes and not record.omitted:
-            self.store.delete(record.id)
-            return
-        self._write(replace(record, edits=(), is_closed=True))
-        # After the closed record is on disk: without the manifest an open record loses its changes.
-        self.store.delete_manifest(record.id)
+            if not self.has_record:
+                return
+            after = self.snapshots.take() if self._before is not None else None
+            edits = tuple(_with_current_state(edit) for edit in self.record.edits)
+            record = replace(self.record, edits=edits, prompt_digest=prompt_digest)
+            snapshots = TurnSnapshots(self._before, after, self.snapshots.tops)
+            record = resolve_changes(record, snapshots, probe)
+            if not record.changes and not record.omitted:
+                self.store.delete(record.id)
+                return
+            self._write(replace(record, edits=(), is_closed=True))
+            # After the closed record is on disk: without the manifest an open record loses its
+            # changes.
+            self.store.delete_manifest(record.id)
 
     def _create_store(self) -> None:
-        if not self._has_record:
+        if not self.has_record:
             self.store.create(self.snapshots.roots[0])
-            self._has_record = True
+            self.has_record = True
 
     def _record_edit(self, touched: TouchedFile) -> RecordedEdit:
         original = touched.original
@@ -167,7 +166,7 @@ class TurnRecorder:
             # Content before record: a record never names content that is not stored.
             self.store.objects.write(original.data)
         before = None if original is None else original.version
-        is_first = self._is_snapshot_due
+        is_first = self.is_snapshot_due
         return RecordedEdit(
             str(touched.path), before, is_buffer=touched.is_buffer, is_before_commands=is_first
         )
@@ -197,17 +196,6 @@ def complete(record: TurnRecord, store: CheckpointStore, scanner: WorkspaceSnaps
 def origin_now(session_id: str, title: str, position: int, undoes: str = "") -> TurnOrigin:
     """Return the origin of a record that starts now."""
     return TurnOrigin(session_id, title, time.time(), position, undoes)
-
-
-def _missing_directories(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the directories that writing these files creates."""
-    for path in paths:
-        yield from takewhile(lambda folder: not Path(folder).is_dir(), parent_directories(path))
-
-
-def _with_result(edit: RecordedEdit, touched: TouchedFile) -> RecordedEdit:
-    after = None if touched.original is None else touched.original.version
-    return replace(edit, after=after, is_after_known=True, is_after_buffer=touched.is_buffer)
 
 
 def _with_current_state(edit: RecordedEdit) -> RecordedEdit:

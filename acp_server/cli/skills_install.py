@@ -14,7 +14,7 @@ from acp_server.cli.skill_library import (
     report_failure,
 )
 from acp_server.config import settings
-from acp_server.skills.screening import strict_scan
+from acp_server.skills.screening import scan_strictly
 from skills_store import SkillError
 from skills_store.calls import ManageCall
 from skills_store.guard import SkillTrust
@@ -161,4 +161,4 @@ def _installer(skills: CliSkills) -> Installer:
         return any(not each.root.plugin and is_same_name(each.name, name) for each in found)
 
     git = GitCloner(settings.child_environment(dict.fromkeys(settings.secret_variables())))
-    return Installer(skills.editor.home, git, is_taken, strict_scan)
+    return Installer(skills.editor.home, git, is_taken, scan_strictly)

@@ -130,27 +130,30 @@ class AgentConnection:
         auth = self._auth
         prompts = PromptHandlers(self._connection, self._sessions)
         check = self._require_initialize
+        answering = self._idle_detector.answering
+        tracked = partial(request_handler, check=check, while_answering=answering)
         requests: dict[str, RequestHandler] = {
-            "initialize": request_handler(InitializeRequest, self._initialize, _no_precondition),
-            "authenticate": request_handler(AuthenticateRequest, auth.authenticate, check),
-            "logout": request_handler(LogoutRequest, auth.logout, check),
-            "session/new": request_handler(NewSessionRequest, sessions.new, check),
-            "session/load": request_handler(LoadSessionRequest, sessions.load, check),
-            "session/resume": request_handler(ResumeSessionRequest, sessions.resume, check),
-            "session/list": request_handler(ListSessionsRequest, sessions.list_sessions, check),
-            "session/delete": request_handler(DeleteSessionRequest, sessions.delete, check),
-            "session/close": request_handler(CloseSessionRequest, sessions.close, check),
-            "session/set_mode": request_handler(SetSessionModeRequest, sessions.set_mode, check),
-            "session/set_config_option": request_handler(
-                SetSessionConfigOptionRequest, sessions.set_config_option, check
+            "initialize": request_handler(
+                InitializeRequest, self._initialize, while_answering=answering
             ),
+            "authenticate": tracked(AuthenticateRequest, auth.authenticate),
+            "logout": tracked(LogoutRequest, auth.logout),
+            "session/new": tracked(NewSessionRequest, sessions.new),
+            "session/load": tracked(LoadSessionRequest, sessions.load),
+            "session/resume": tracked(ResumeSessionRequest, sessions.resume),
+            "session/list": tracked(ListSessionsRequest, sessions.list_sessions),
+            "session/delete": tracked(DeleteSessionRequest, sessions.delete),
+            "session/close": tracked(CloseSessionRequest, sessions.close),
+            "session/set_mode": tracked(SetSessionModeRequest, sessions.set_mode),
+            "session/set_config_option": tracked(
+                SetSessionConfigOptionRequest, sessions.set_config_option
+            ),
+            # Not tracked: a prompt may take hours, and starts the imports that it needs itself.
+            "session/prompt": request_handler(PromptRequest, prompts.prompt, check),
+            STEERING_METHOD: request_handler(SteeringRequest, prompts.steer, check),
         }
         if self._is_unstable:
-            requests["session/fork"] = request_handler(ForkSessionRequest, sessions.fork, check)
-        requests = {name: self._idle_detector.track(handler) for name, handler in requests.items()}
-        # Not watched: a prompt may take hours, and starts the imports that it needs itself.
-        requests["session/prompt"] = request_handler(PromptRequest, prompts.prompt, check)
-        requests[STEERING_METHOD] = request_handler(SteeringRequest, prompts.steer, check)
+            requests["session/fork"] = tracked(ForkSessionRequest, sessions.fork)
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
             ACTIVE_FILE_METHOD: notification_handler(
@@ -182,6 +185,3 @@ class AgentConnection:
         if not self._is_initialized:
             reason = "send `initialize` first"
             raise InvalidRequestError(reason)
-
-
-def _no_precondition() -> None: ...

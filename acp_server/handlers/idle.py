@@ -4,11 +4,10 @@ Imports compete for the interpreter lock: a response that runs at the same time 
 times as long. Independent of methods; the method table decides which requests count.
 """
 
-import anyio
-from pydantic import JsonValue
+from collections.abc import Generator
+from contextlib import contextmanager
 
-from acp_server.jsonrpc.dispatching import Job, Reply
-from acp_server.jsonrpc.peer import InboundRequest, RequestHandler
+import anyio
 
 QUIET_SECONDS = 0.05
 """Time without a request that counts as idle: requests often follow each other closely."""
@@ -30,24 +29,19 @@ class IdleDetector:
         self._idle_since_seconds = float("-inf")
         self._is_disabled = False
 
-    def track(self, handler: RequestHandler) -> RequestHandler:
-        """Return the handler with its requests counted as activity."""
-
-        def admit(params: JsonValue, call: InboundRequest) -> Job:
-            job = handler(params, call)
-
-            async def run() -> Reply:
-                # In the job, not in the synchronous part: a job that is cancelled before it starts
-                # would never count down again.
-                self._request_started()
-                try:
-                    return await job()
-                finally:
-                    self._request_ended()
-
-            return run
-
-        return admit
+    @contextmanager
+    def answering(self) -> Generator[None]:
+        """Count the body as a request that is being answered."""
+        if not self._active_requests:
+            self._idle = anyio.Event()
+        self._active_requests += 1
+        try:
+            yield
+        finally:
+            self._active_requests -= 1
+            if not self._active_requests:
+                self._idle_since_seconds = anyio.current_time()
+                self._idle.set()
 
     async def wait(self) -> None:
         """Return when the client is idle, or after the longest wait."""
@@ -67,14 +61,3 @@ class IdleDetector:
     def _remaining_quiet_seconds(self) -> float:
         """How long no request may arrive before this counts as idle."""
         return self._idle_since_seconds + self._quiet_seconds - anyio.current_time()
-
-    def _request_started(self) -> None:
-        if not self._active_requests:
-            self._idle = anyio.Event()
-        self._active_requests += 1
-
-    def _request_ended(self) -> None:
-        self._active_requests -= 1
-        if not self._active_requests:
-            self._idle_since_seconds = anyio.current_time()
-            self._idle.set()

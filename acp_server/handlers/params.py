@@ -1,6 +1,7 @@
 """Validates parameters; an error names the field and the reason."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
@@ -30,17 +31,22 @@ def parse_params(model: type[P], params: JsonValue) -> P:
 
 
 def request_handler(
-    model: type[P], handle: Callable[[P, InboundRequest], Job], check: Callable[[], None]
+    model: type[P],
+    handle: Callable[[P, InboundRequest], Job],
+    check: Callable[[], None] | None = None,
+    while_answering: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> RequestHandler:
     """Adapt a handler that takes a model; `check` runs first and may refuse."""
 
     def admit(params: JsonValue, call: InboundRequest) -> Job:
-        check()
+        if check is not None:
+            check()
         with translate_errors():
             job = handle(parse_params(model, params), call)
 
         async def run() -> Reply:
-            with translate_errors():
+            # Entered here: a job that is cancelled before it starts would never leave the context.
+            with while_answering(), translate_errors():
                 return await job()
 
         return run

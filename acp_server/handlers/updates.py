@@ -68,15 +68,15 @@ class Backpressure:
     """
 
     def __init__(self, connection: ClientConnection) -> None:
-        self._client = connection.client
+        self._transport = connection.peer.transport
         self._queue_lock = anyio.Lock(fast_acquire=True)
 
     async def wait(self) -> None:
         """Return when an update may be sent; send it before awaiting anything else."""
         # Also when the queue has capacity but others wait: a fast turn would otherwise starve them.
-        if self._queue_lock.locked() or not self._client.has_capacity:
+        if self._queue_lock.locked() or not self._transport.has_capacity:
             async with self._queue_lock:
-                await self._client.wait_for_capacity()
+                await self._transport.wait_for_capacity()
 
 
 def session_updates(

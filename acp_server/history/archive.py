@@ -9,26 +9,27 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import anyio
 from anyio import from_thread, lowlevel, to_thread
 
 from acp_server.history.writer_queue import (
-    ArchiveQueries,
+    NO_WRITER,
     MessagesReplaced,
+    PendingQuery,
     SessionCreated,
     SyncRequested,
     TurnEnded,
     TurnStarted,
     WriterQueue,
 )
-from acp_server.session.errors import ArchiveError, SessionError, UnknownSessionError
+from acp_server.session.errors import ArchiveError, UnknownSessionError
 from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession, TaskMessage
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
 if TYPE_CHECKING:
+    from acp_server.history.writer import ArchiveWriter
     from acp_server.session.ports.session_search import SessionSearch
 
 QueryResult = TypeVar("QueryResult")
@@ -37,8 +38,6 @@ LoopCaller = Callable[[Callable[[], None]], None]
 
 RunWriter = Callable[[Path, WriterQueue, Callable[[str], None]], None]
 """Writes the items of a queue to a file until it is asked to end; reports problems."""
-
-NO_WRITER = "sessions are no longer saved: the writer thread has ended; restart the server"
 
 
 def _run_writer(path: Path, queue: WriterQueue, on_problem: Callable[[str], None]) -> None:
@@ -68,28 +67,28 @@ class LazyArchive:
 
     async def load(self) -> None:
         """Import and open the database; return once records are being written."""
-        await self.ask(lambda _desk: None)
+        await self.ask(lambda _writer: None)
 
     async def read(self, session_id: str) -> StoredSession:
         """Return a stored session."""
         _check_session_id(session_id)
-        return await self.ask(lambda queries: queries.read(session_id))
+        return await self.ask(lambda writer: writer.read(session_id))
 
     async def resume(self, session_id: str) -> "SessionJournal":
         """Continue to save a session; calls that were open are marked as failed."""
         _check_session_id(session_id)
-        await self.ask(lambda queries: queries.resume(session_id))
+        await self.ask(lambda writer: writer.resume(session_id))
         return SessionJournal(session_id, self, self._queue)
 
     async def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return fifty stored sessions; empty ones only while they are open."""
-        return await self.ask(lambda queries: queries.page(cwd, cursor))
+        return await self.ask(lambda writer: writer.page(cwd, cursor))
 
     async def delete(self, session_id: str) -> None:
         """Delete a session; an open one is no longer saved."""
         with suppress(UnknownSessionError):
             _check_session_id(session_id)
-            await self.ask(lambda queries: queries.delete(session_id))
+            await self.ask(lambda writer: writer.delete(session_id))
 
     async def close(self) -> None:
         """Write everything left and end; without records the thread is not even started."""
@@ -98,10 +97,10 @@ class LazyArchive:
         thread = self._ensure_started()
         if thread.is_alive():
             # Not by a flag: the query is behind all records, so they are written first.
-            await self.ask_if_running(lambda queries: queries.shut_down())
+            await self.ask_if_running(lambda writer: writer.shut_down())
             await to_thread.run_sync(thread.join)
 
-    async def ask(self, action: Callable[[ArchiveQueries], QueryResult]) -> QueryResult:
+    async def ask(self, action: "Callable[[ArchiveWriter], QueryResult]") -> QueryResult:
         """Run an action in the writer's thread and return its result.
 
         Raises:
@@ -109,15 +108,17 @@ class LazyArchive:
             ArchiveError: the writer has ended.
         """
         self._ensure_started()
-        query = _PendingQuery(action, self._call_in_loop)
+        results: list[QueryResult] = []
+        query = PendingQuery(lambda writer: results.append(action(writer)), self._call_in_loop)
         self._queue.submit(query)
         # After adding it, not before: the writer may end in between, and then fails only the
         # queries it finds in the queue.
         if self._queue.is_closed:
             raise ArchiveError(NO_WRITER)
-        return await query.wait()
+        await query.wait()
+        return results[0]
 
-    async def ask_if_running(self, action: Callable[[ArchiveQueries], None]) -> None:
+    async def ask_if_running(self, action: "Callable[[ArchiveWriter], None]") -> None:
         """Run an action that is pointless once the writer has ended."""
         with suppress(ArchiveError):
             await self.ask(action)
@@ -125,7 +126,13 @@ class LazyArchive:
     def _ensure_started(self) -> Thread:
         """Return the writer's thread, starting it if needed; it calls back to the current loop."""
         if self._thread is None:
-            self._call_in_loop = _loop_caller(lowlevel.current_token())
+            token = lowlevel.current_token()
+
+            def call_in_loop(action: Callable[[], None]) -> None:
+                with suppress(RuntimeError):  # the loop has ended, and with it the waiting task
+                    from_thread.run_sync(action, token=token)
+
+            self._call_in_loop = call_in_loop
             # A daemon: a database that hangs, on a dead network mount for example, must not keep
             # the process alive.
             self._thread = Thread(target=self._run, name="acp-history", daemon=True)
@@ -134,12 +141,13 @@ class LazyArchive:
 
     def _run(self) -> None:
         try:
-            self._write(self._path, self._queue, self._report_problem)
+            self._write(
+                self._path,
+                self._queue,
+                lambda problem: self._call_in_loop(lambda: self.on_problem(problem)),
+            )
         finally:  # however it ended, no task may wait forever
             self._queue.close()
-
-    def _report_problem(self, problem: str) -> None:
-        self._call_in_loop(lambda: self.on_problem(problem))
 
 
 class SessionJournal:
@@ -179,7 +187,7 @@ class SessionJournal:
         # Let sessions that commit at the same moment queue their queries behind this one: the
         # writer answers them in one transaction and wakes them together.
         await lowlevel.checkpoint()
-        await self._archive.ask_if_running(lambda _desk: None)
+        await self._archive.ask_if_running(lambda _writer: None)
 
     def sync(self) -> None:
         """Request that all records are synced to the disk and indexed for search soon."""
@@ -187,44 +195,7 @@ class SessionJournal:
 
     async def close(self) -> None:
         """Write everything left, and let other processes open the session."""
-        await self._archive.ask_if_running(lambda queries: queries.release(self._id))
-
-
-class _PendingQuery(Generic[QueryResult]):
-    """A query to the writer, and the task that waits for its answer."""
-
-    def __init__(
-        self, action: Callable[[ArchiveQueries], QueryResult], call_in_loop: LoopCaller
-    ) -> None:
-        self._action = action
-        self.call_in_loop = call_in_loop
-        self._is_answered = anyio.Event()
-        self._results: list[QueryResult] = []
-        self._error: SessionError | None = None
-
-    async def wait(self) -> QueryResult:
-        """Return the answer, or raise the error."""
-        await self._is_answered.wait()
-        if self._error is not None:
-            raise self._error
-        return self._results[0]
-
-    def execute(self, queries: ArchiveQueries) -> None:
-        """Run the action and store its result."""
-        try:
-            self._results.append(self._action(queries))
-        except SessionError as error:
-            self._error = error
-
-    def wake(self) -> None:
-        """Resume the waiting task."""
-        self._is_answered.set()
-
-    def fail(self) -> None:
-        """Fail: the writer has ended."""
-        # An answer that is already stored is discarded: the loop has not been told of it.
-        self._error = ArchiveError(NO_WRITER)
-        self.call_in_loop(self.wake)
+        await self._archive.ask_if_running(lambda writer: writer.release(self._id))
 
 
 def _check_session_id(session_id: str) -> None:
@@ -242,14 +213,6 @@ def _check_session_id(session_id: str) -> None:
 def _copy_facts(facts: SessionFacts) -> SessionFacts:
     """Return a copy of the facts as they are now: the usage totals are updated in place."""
     return replace(facts, usage=facts.usage.copy())
-
-
-def _loop_caller(token: lowlevel.EventLoopToken) -> LoopCaller:
-    def call_in_loop(action: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop has ended, and with it the waiting task
-            from_thread.run_sync(action, token=token)
-
-    return call_in_loop
 
 
 def open_session_search(home: Path) -> "SessionSearch":

@@ -65,11 +65,13 @@ class CallTracker:
     def change(self, event: CallChanged | TerminalOpened | TerminalEnded) -> None:
         """Apply a change to a call; changes of calls that never appeared are ignored."""
         call = self._calls.get(event.call_id)
-        previous = None if call is None else self._record_of_call(call)
-        if call is None or previous is None:
+        if call is None:
             return
-        # `_record_of_call` may have read it from the database: an ended call changes again, for
-        # example when its terminal closes after its turn.
+        # Read from the database if an ended call changes again, for example when its terminal
+        # closes after its turn.
+        previous = self._read(call.entry) if call.record is None else call.record
+        if previous is None:
+            return
         call.record = apply_change(previous, event)
         if call.record != previous:
             self._changed[event.call_id] = None
@@ -97,9 +99,6 @@ class CallTracker:
     def clear(self) -> None:
         """Drop all calls and their unwritten changes."""
         self._calls, self._changed, self._pending_output, self._writes = {}, {}, {}, []
-
-    def _record_of_call(self, call: TrackedCall) -> CallRecord | None:
-        return self._read(call.entry) if call.record is None else call.record
 
     def _queue_writes(self, call_id: str) -> None:
         """Queue the writes for the pending changes of a call."""

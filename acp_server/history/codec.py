@@ -7,7 +7,7 @@ logged.
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -62,9 +62,21 @@ def decode(text: str) -> object:
         raise UnreadableRecordError(str(error)) from None
 
 
+@cache
 def record_types() -> Mapping[str, type[HistoryRecord]]:
     """Return all types that can be encoded, by name."""
-    return _record_types()
+    found: dict[str, type[HistoryRecord]] = {}
+    pending: list[object] = [Message, Event, PromptReceived, CallRecord, TerminalRecord]
+    pending.append(TaskMessage)
+    while pending:
+        kind = pending.pop()
+        if not isinstance(kind, type):
+            pending += get_args(kind)
+        elif is_dataclass(kind) and kind.__name__ not in found:
+            found[kind.__name__] = kind
+            # Follows the annotations, so a new event or field type needs no registration here.
+            pending += get_type_hints(kind).values()
+    return found
 
 
 def _to_members(value: object) -> dict[str, object]:
@@ -72,7 +84,7 @@ def _to_members(value: object) -> dict[str, object]:
     if isinstance(value, Mapping):
         return dict(cast("Mapping[str, object]", value))
     kind = type(value)
-    if kind.__name__ not in _record_types():
+    if kind.__name__ not in record_types():
         message = f"{kind.__name__} is no type of history"
         raise TypeError(message)
     members: dict[str, object] = {TYPE_KEY: kind.__name__}
@@ -81,23 +93,23 @@ def _to_members(value: object) -> dict[str, object]:
 
 
 def _from_json(found: JsonValue) -> object:
-    if isinstance(found, list):
-        return tuple(_from_json_list(found))
-    return _from_json_object(found) if isinstance(found, dict) else found
-
-
-def _from_json_list(found: list[JsonValue]) -> Iterator[object]:
+    if isinstance(found, dict):
+        return _from_json_object(found)
+    if not isinstance(found, list):
+        return found
+    elements: list[object] = []
     for element in found:
         try:
             # One unknown part must not make the whole message unreadable.
-            yield _from_json(element)
+            elements.append(_from_json(element))
         except UnreadableRecordError as error:
             logger.warning("left out of history: %s", error)
+    return tuple(elements)
 
 
 def _from_json_object(found: dict[str, JsonValue]) -> object:
     name = found.get(TYPE_KEY)
-    kind = _record_types().get(str(name))
+    kind = record_types().get(str(name))
     if kind is None:
         problem = f"{name!r} is no type that this version knows"
         raise UnreadableRecordError(problem)
@@ -114,22 +126,6 @@ def _from_json_object(found: dict[str, JsonValue]) -> object:
     # A required field is missing: it was written by another version.
     except TypeError as error:
         raise UnreadableRecordError(str(error)) from None
-
-
-@cache
-def _record_types() -> dict[str, type[HistoryRecord]]:
-    found: dict[str, type[HistoryRecord]] = {}
-    pending: list[object] = [Message, Event, PromptReceived, CallRecord, TerminalRecord]
-    pending.append(TaskMessage)
-    while pending:
-        kind = pending.pop()
-        if not isinstance(kind, type):
-            pending += get_args(kind)
-        elif is_dataclass(kind) and kind.__name__ not in found:
-            found[kind.__name__] = kind
-            # Follows the annotations, so a new event or field type needs no registration here.
-            pending += get_type_hints(kind).values()
-    return found
 
 
 @cache

@@ -272,7 +272,7 @@ def _migrate(connection: Connection, migration: Migration, version: int) -> None
 
 
 def _retry_while_locked(action: Callable[[], Result]) -> Result:
-    """Repeat an action while other processes lock the database, for PATIENCE_SECONDS."""
+    """Repeat an action while other processes lock the database, for LOCK_TIMEOUT_SECONDS."""
     deadline_seconds = time.monotonic() + LOCK_TIMEOUT_SECONDS
     while True:
         try:

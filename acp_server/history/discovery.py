@@ -21,7 +21,6 @@ from acp_server.history.search_database import (
 from acp_server.history.search_databases import HistoryDatabases
 from acp_server.history.search_queries import SearchQuery, parse
 from acp_server.session.ports.session_search import (
-    PastSession,
     PastText,
     Role,
     SessionHit,
@@ -202,12 +201,9 @@ def _best_hits(found: Sequence[_RankedText], request: SessionQuery) -> Iterator[
         best = max(group, key=lambda each: each.rank)
         session = best.database.find_session(best.candidate.session_id)
         if session is not None:  # the session may be hidden although its texts are not
-            yield _to_hit(session, best, len(group))
-
-
-def _to_hit(session: PastSession, best: _RankedText, matches: int) -> SessionHit:
-    past_text = best.candidate.text
-    excerpt = best.database.texts_around(session, past_text.id, CONTEXT_TEXTS, DEFAULT_ROLES)
-    return SessionHit(
-        session, past_text, best.matcher.snippet(past_text.text), excerpt.texts, matches
-    )
+            past_text = best.candidate.text
+            excerpt = best.database.texts_around(
+                session, past_text.id, CONTEXT_TEXTS, DEFAULT_ROLES
+            )
+            snippet = best.matcher.snippet(past_text.text)
+            yield SessionHit(session, past_text, snippet, excerpt.texts, len(group))

@@ -61,13 +61,14 @@ def hermes_layout(connection: Connection) -> DatabaseLayout | None:
         return None
     if not sessions >= {"id", "source", "started_at"}:
         return None
+    trigram_index = "messages_fts_trigram"
     return DatabaseLayout(
         source="hermes",
         texts=_hermes_texts(messages),
         sessions=_hermes_sessions(sessions),
         ticks_per_second=1,
         word_index="messages_fts" if _column_names(connection, "messages_fts") else None,
-        trigram_index=_trigram_index(connection),
+        trigram_index=trigram_index if _column_names(connection, trigram_index) else None,
         is_own=False,
         to_text=_to_text,
     )
@@ -96,11 +97,6 @@ def _hermes_sessions(columns: set[str]) -> str:
         f" started_at AS began, {updated} AS updated FROM sessions"
         f" WHERE source NOT IN {_HIDDEN_SOURCES})"
     )
-
-
-def _trigram_index(connection: Connection) -> str | None:
-    name = "messages_fts_trigram"
-    return name if _column_names(connection, name) else None
 
 
 def _column_names(connection: Connection, table: str) -> set[str]:

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Collection
-from dataclasses import field
+from dataclasses import astuple, field
 from pathlib import Path
 from sqlite3 import Connection
 from typing import cast
@@ -85,14 +85,7 @@ def claim(connection: Connection, session_id: str, own_holder: LeaseHolder) -> N
     connection.execute(
         # The caller checks the former lease in the same transaction.
         "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            session_id,
-            own_holder.key,
-            own_holder.machine,
-            own_holder.pid,
-            own_holder.start_token,
-            now_us(),
-        ),
+        (session_id, *astuple(own_holder), now_us()),
     )
 
 

@@ -8,6 +8,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import islice
 
 from acp_server.history.cjk_tokens import CJK_RUN
 from acp_server.history.search_queries import SearchQuery, SearchTerm
@@ -51,10 +52,15 @@ class Matcher:
 
     def snippet(self, text: str) -> str:
         """Return one line around the densest group of matches."""
-        spans = self._find_matches(text)
+        spans = [found.span() for found in islice(self._any.finditer(fold(text)), MAX_MATCHES)]
         if not spans:
             return _one_line(text[:SNIPPET_CHARACTERS])
-        begin = max(0, _densest_start(spans) - SNIPPET_CHARACTERS // 4)
+
+        def count_matches(begin: int) -> int:
+            return sum(begin <= first < begin + SNIPPET_CHARACTERS // 2 for first, _ in spans)
+
+        densest_start = max((first for first, _ in spans), key=count_matches)
+        begin = max(0, densest_start - SNIPPET_CHARACTERS // 4)
         end = begin + SNIPPET_CHARACTERS
         line, position = "", begin
         for first, last in spans:
@@ -63,10 +69,6 @@ class Matcher:
                 position = last
         prefix, suffix = "…" if begin else "", "…" if end < len(text) else ""
         return f"{prefix}{_one_line(line + text[position:end])}{suffix}"
-
-    def _find_matches(self, text: str) -> list[tuple[int, int]]:
-        found = self._any.finditer(fold(text))
-        return [each.span() for each, _ in zip(found, range(MAX_MATCHES), strict=False)]
 
 
 class _FoldTable(dict[int, int]):
@@ -112,15 +114,6 @@ def _whole_word_pattern(term: SearchTerm) -> str:
 def _needs_boundary(character: str) -> bool:
     """Whether a word that ends in this character needs a boundary after it."""
     return character.isalnum() and not CJK_RUN.match(character)
-
-
-def _densest_start(spans: list[tuple[int, int]]) -> int:
-    """Return the start of the stretch of text with the most matches."""
-
-    def count_matches(begin: int) -> int:
-        return sum(begin <= first < begin + SNIPPET_CHARACTERS // 2 for first, _ in spans)
-
-    return max((first for first, _ in spans), key=count_matches)
 
 
 def _one_line(text: str) -> str:

@@ -26,12 +26,12 @@ def is_on_network_filesystem(directory: Path, table: str | None = None) -> bool:
     lines = (read_mounts() if table is None else table).splitlines()
     found = [mount for line in lines if (mount := _MACOS.match(line) or _LINUX.match(line))]
     resolved = directory.resolve()
-    enclosing = [
-        (len(mount_point), mount["type"])
-        for mount in found
-        if (mount_point := _unescape_mount_point(mount["point"])) == "/"
-        or resolved.is_relative_to(mount_point)
-    ]
+    enclosing: list[tuple[int, str]] = []
+    for mount in found:
+        # Linux writes blanks in a mount point as octal escapes.
+        point = re.sub(r"\\([0-7]{3})", lambda digits: chr(int(digits[1], 8)), mount["point"])
+        if point == "/" or resolved.is_relative_to(point):
+            enclosing.append((len(point), mount["type"]))
     # Of two mounts on the same point the later one hides the other, hence `reversed`.
     return (
         bool(enclosing) and max(reversed(enclosing), key=lambda each: each[0])[1] in NETWORK_TYPES
@@ -52,8 +52,3 @@ def read_mounts() -> str:
     except (OSError, subprocess.SubprocessError):
         pass
     return ""
-
-
-def _unescape_mount_point(escaped: str) -> str:
-    """Return a mount point; Linux writes blanks in it as octal escapes."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), escaped)

@@ -4,6 +4,7 @@ Knows the tables `sessions` and `prompts`, not conversations.
 """
 
 import json
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -71,7 +72,6 @@ def time_from_column(column: Column) -> datetime:
 
 def facts_row(facts: SessionFacts) -> Row:
     """Return a session's column values, in the order of `FACT_COLUMNS`."""
-    usage = facts.usage.usage
     return (
         facts.id,
         text_to_column(str(facts.cwd)),
@@ -84,11 +84,7 @@ def facts_row(facts: SessionFacts) -> Row:
         text_to_column(facts.mode),
         _optional_text_to_column(facts.model_id),
         _optional_text_to_column(facts.thought_level),
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cache_read_tokens,
-        usage.cache_write_5m_tokens,
-        usage.cache_write_1h_tokens,
+        *astuple(facts.usage.usage),
         facts.usage.requests,
         facts.usage.cost_usd,
         facts.usage.context_tokens,

@@ -91,7 +91,7 @@ class HistoryDatabase:
 
     def scan(self, groups: Iterable[Sequence[str]], text_filter: TextFilter) -> CandidateBatch:
         """Return those of the newest texts that contain a part of each group."""
-        patterns = [[_like_pattern(part) for part in _case_variants(group)] for group in groups]
+        patterns = [_like_patterns(group) for group in groups]
         clause = "t.text LIKE ? ESCAPE '!'"
         condition = " AND ".join(f"({' OR '.join([clause] * len(group))})" for group in patterns)
         rows = self._connection.execute(
@@ -240,14 +240,9 @@ def _to_text(column: Column) -> str:
     return "" if column is None else str(column)
 
 
-def _case_variants(parts: Iterable[str]) -> list[str]:
-    """Return the parts in the usual cases, because LIKE only folds the case of ASCII."""
-    return list(
-        dict.fromkeys(variant for part in parts for variant in (part, part.lower(), part.upper()))
-    )
-
-
-def _like_pattern(part: str) -> str:
+def _like_patterns(parts: Iterable[str]) -> list[str]:
+    """Return patterns for the parts in the usual cases: LIKE only folds the case of ASCII."""
+    variants = (variant for part in parts for variant in (part, part.lower(), part.upper()))
     # The escape character itself first, or the later escapes would be escaped again.
-    escaped = part.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return f"%{escaped}%"
+    escaped = (each.replace("!", "!!").replace("%", "!%").replace("_", "!_") for each in variants)
+    return list(dict.fromkeys(f"%{each}%" for each in escaped))

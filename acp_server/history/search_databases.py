@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acp_server.history.database import newer_notice
-from acp_server.history.layouts import OWN_LAYOUT, hermes_layout
+from acp_server.history.layouts import OWN_LAYOUT, DatabaseLayout, hermes_layout
 from acp_server.history.schema import MIGRATIONS
 from acp_server.history.search_database import HistoryDatabase
 from acp_server.session.errors import ArchiveError
@@ -47,32 +47,27 @@ def open_databases(paths: DatabasePaths) -> Generator[HistoryDatabases]:
     with ExitStack() as stack:
         databases: list[HistoryDatabase] = []
         notes: list[str] = []
-        with _translate_errors(paths.own):
+        try:
             if paths.own.is_file():
                 connection = stack.enter_context(closing(_connect(paths.own)))
-                databases += (
-                    [HistoryDatabase(connection, OWN_LAYOUT)]
-                    if _is_ready(connection, paths)
-                    else []
-                )
+                version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+                if version > len(MIGRATIONS):
+                    raise ArchiveError(newer_notice(paths.own, version, len(MIGRATIONS)))
+                if version > 0:  # else it has no tables yet
+                    databases.append(HistoryDatabase(connection, OWN_LAYOUT))
+        except sqlite3.Error as error:
+            raise to_archive_error(paths.own, error) from error
+        except OSError as error:
+            reason = f"{paths.own} cannot be read ({error})"
+            raise ArchiveError(reason) from error
         try:
             if paths.hermes is not None and paths.hermes.is_file():
                 connection = stack.enter_context(closing(_connect(paths.hermes)))
-                databases += _open_hermes(connection)
+                if layout := _usable_hermes_layout(connection):
+                    databases.append(HistoryDatabase(connection, layout))
         except (sqlite3.Error, OSError) as error:
             notes.append(f"the sessions of Hermes could not be read ({error})")
         yield HistoryDatabases(tuple(databases), tuple(notes))
-
-
-@contextmanager
-def _translate_errors(path: Path) -> Generator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise to_archive_error(path, error) from error
-    except OSError as error:
-        reason = f"{path} cannot be read ({error})"
-        raise ArchiveError(reason) from error
 
 
 def to_archive_error(path: Path, error: sqlite3.Error) -> ArchiveError:
@@ -94,34 +89,23 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _is_ready(connection: sqlite3.Connection, paths: DatabasePaths) -> bool:
-    """Whether it has tables, of a known version."""
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > len(MIGRATIONS):
-        raise ArchiveError(newer_notice(paths.own, version, len(MIGRATIONS)))
-    return version > 0
-
-
-def _open_hermes(connection: sqlite3.Connection) -> list[HistoryDatabase]:
+def _usable_hermes_layout(connection: sqlite3.Connection) -> DatabaseLayout | None:
+    """Return the layout of a Hermes database, without the indexes that cannot be queried."""
     layout = hermes_layout(connection)
     if layout is None:
-        return []
-    usable_indexes = {
-        name
-        for name in (layout.word_index, layout.trigram_index)
-        if name and _is_index_usable(connection, name)
-    }
-    word_index = layout.word_index if layout.word_index in usable_indexes else None
-    trigram_index = layout.trigram_index if layout.trigram_index in usable_indexes else None
-    return [
-        HistoryDatabase(
-            connection, replace(layout, word_index=word_index, trigram_index=trigram_index)
-        )
-    ]
+        return None
+    word_index, trigram_index = layout.word_index, layout.trigram_index
+    return replace(
+        layout,
+        word_index=word_index if _is_index_usable(connection, word_index) else None,
+        trigram_index=trigram_index if _is_index_usable(connection, trigram_index) else None,
+    )
 
 
-def _is_index_usable(connection: sqlite3.Connection, index: str) -> bool:
+def _is_index_usable(connection: sqlite3.Connection, index: str | None) -> bool:
     """Whether an index can be queried: it may need a tokenizer this SQLite lacks."""
+    if index is None:
+        return False
     try:
         connection.execute(
             f"SELECT rowid FROM {index} WHERE {index} MATCH '\"abc\"' LIMIT 1"  # noqa: S608 - names of ours

@@ -46,14 +46,14 @@ class SearchTerm:
 
 @frozen_dataclass
 class SearchQuery:
-    """Texts that have a term of each `wanted` group and no `unwanted` term."""
+    """Texts that have a term of each `required` group and no `excluded` term."""
 
     required: tuple[tuple[SearchTerm, ...], ...]
     excluded: tuple[SearchTerm, ...] = ()
 
     @property
     def terms(self) -> tuple[SearchTerm, ...]:
-        """All wanted terms."""
+        """All required terms."""
         return tuple(term for group in self.required for term in group)
 
 
@@ -90,20 +90,18 @@ def _tokens(text: str) -> Iterator[_QueryToken]:
     clean = repair_surrogates(text)[:MAX_CHARACTERS].translate(_QUOTE_TABLE)
     term_count = 0
     for found in _PIECE.finditer(clean):
-        piece = _word_token(found["word"]) if found["phrase"] is None else _phrase_token(found)
+        if found["phrase"] is None:
+            piece = _word_token(found["word"])
+        else:
+            words = " ".join(found["phrase"].split())
+            is_excluded = bool(found["minus"] and words)
+            piece = _QueryToken(SearchTerm(words) if words else None, is_excluded)
         term_count += piece.term is not None
         # Bounds the index query, which grows with each term.
         if term_count > MAX_TERMS:
             return
         if piece != _QueryToken():
             yield piece
-
-
-def _phrase_token(found: re.Match[str]) -> _QueryToken:
-    text = " ".join(found["phrase"].split())
-    return _QueryToken(
-        SearchTerm(text) if text else None, is_excluded=bool(found["minus"]) and bool(text)
-    )
 
 
 def _word_token(text: str) -> _QueryToken:

@@ -31,7 +31,6 @@ from acp_server.session.errors import InvalidCursorError, UnknownSessionError
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
-    SavedSystem,
     SessionPage,
     StoredSession,
     TaskMessage,
@@ -69,13 +68,16 @@ def load_session(connection: Connection, session_id: str) -> StoredSession:
     ).fetchone()
     if row is None:
         raise UnknownSessionError(session_id)
+    system: Row | None = connection.execute(
+        "SELECT * FROM prompts WHERE session_id = ?", (session_id,)
+    ).fetchone()
     entries = list(_entries(connection, session_id))
     messages, after_entry = _messages(connection, session_id)
     is_turn_open = bool(row[-1])
     # Shown after the last message: the model has not seen it, because its turn never finished.
     unfinished = [entry for seq, entry in entries if seq > after_entry] if is_turn_open else []
     return StoredSession(
-        facts=facts_from_row(row, _system(connection, session_id)),
+        facts=facts_from_row(row, system_from_row(system) if system else None),
         messages=messages,
         entries=merge_chunks(entry for _, entry in entries),
         unfinished=merge_chunks(unfinished),
@@ -114,7 +116,10 @@ def list_page(
     found = tuple(facts_from_row(row) for row in rows[:PAGE_SIZE])
     # One row more than a page was read, only to know whether another page follows.
     last = rows[PAGE_SIZE - 1] if len(rows) > PAGE_SIZE else None
-    return SessionPage(found, None if last is None else _encode_cursor(last))
+    if last is None:
+        return SessionPage(found)
+    position = json.dumps([last[4], last[0]])
+    return SessionPage(found, urlsafe_b64encode(position.encode()).decode())
 
 
 def find_abandoned(connection: Connection, own_holder: LeaseHolder) -> Sequence[str]:
@@ -136,13 +141,6 @@ def _held_empty_sessions(connection: Connection, own_holder: LeaseHolder) -> Ite
         lease = leases.find(connection, session_id)
         if lease is not None and not lease.has_expired(own_holder, now):
             yield session_id
-
-
-def _system(connection: Connection, session_id: str) -> SavedSystem | None:
-    row: Row | None = connection.execute(
-        "SELECT * FROM prompts WHERE session_id = ?", (session_id,)
-    ).fetchone()
-    return None if row is None else system_from_row(row)
 
 
 def _messages(connection: Connection, session_id: str) -> tuple[tuple[Message, ...], int]:
@@ -167,7 +165,9 @@ def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Ent
             continue
         entry = _decoded(body)
         if isinstance(entry, CallRecord):
-            yield seq, _with_output(entry, output.get(seq, ""))
+            if entry.terminal is not None and (data := output.get(seq)):
+                entry = replace(entry, terminal=replace(entry.terminal, data=data))
+            yield seq, entry
         elif isinstance(entry, _UNCHUNKED):
             yield seq, entry
 
@@ -182,23 +182,12 @@ def _output(connection: Connection, session_id: str) -> dict[int, str]:
     return {entry: "".join(each)[-MAX_OUTPUT_CHARACTERS:] for entry, each in pieces.items()}
 
 
-def _with_output(record: CallRecord, data: str) -> CallRecord:
-    if record.terminal is None or not data:
-        return record
-    return replace(record, terminal=replace(record.terminal, data=data))
-
-
 def _decoded(body: Column) -> object:
     try:
         return decode(text_from_column(body))
     except UnreadableRecordError as error:
         logger.warning("left out of history: %s", error)
         return None
-
-
-def _encode_cursor(row: Row) -> str:
-    position = json.dumps([row[4], row[0]])
-    return urlsafe_b64encode(position.encode()).decode()
 
 
 def _decode_cursor(cursor: str) -> Position:

@@ -1,8 +1,8 @@
 """One session being saved: turns its records into database writes.
 
 Holds the state the next rows depend on: numbers, calls that still change, and the messages, by
-reference. Writes are collected (`record`, then `rows`) and executed by the archive writer, all or
-none; until `mark_written` reports success, they count as not written.
+reference. Writes are collected (`record`, then `pending_writes`) and executed by the archive
+writer, all or none; until `mark_written` reports success, they count as not written.
 
 If writes fail, the session has a gap (`suspend`): from then on only the messages are recorded.
 Once there is a database again (`recover`), the missing messages are written, so the conversation is
@@ -98,7 +98,10 @@ class SessionRowWriter:
         match recorded:
             case SessionFacts():
                 # Also while suspended: facts are state, not events, so the latest ones are enough.
-                self._facts = _newest_facts(self._facts, recorded)
+                # If the clock was set back, the session keeps its later time.
+                if self._facts is not None and self._facts.updated_at > recorded.updated_at:
+                    recorded = replace(recorded, updated_at=self._facts.updated_at)
+                self._facts = recorded
             case SessionCreated():
                 self._facts, self.is_new = recorded.facts, True
             case UserMessage() | AssistantMessage():
@@ -136,7 +139,7 @@ class SessionRowWriter:
     def mark_written(self) -> None:
         """Note that all pending writes were committed."""
         self._writes = []
-        # Only now and not in `rows`: a failed transaction must write the facts again.
+        # Only now and not in `pending_writes`: a failed transaction must write the facts again.
         self._saved_facts = self._facts
         self.is_new = self._are_messages_replaced = False
         # During a turn its calls still change; releasing them would mean reading them back each
@@ -153,7 +156,9 @@ class SessionRowWriter:
             "SELECT coalesce(max(seq) + 1, 0) FROM entries WHERE session_id = ?",
             self.id,
         )
-        self._stored_message_count = _count_messages(connection, self.id)
+        self._stored_message_count = fetch_number(
+            connection, "SELECT count(*) FROM messages WHERE session_id = ?", self.id
+        )
         for call_id, call in load_calls(connection, self.id):
             self._calls.restore(call_id, call)
 
@@ -172,7 +177,7 @@ class SessionRowWriter:
         The writes are queued; the caller executes them.
         """
         base_count = self._stored_message_count
-        if self._holds_lease(connection):
+        if self.id in leases.held_session_ids(connection, self._holder):
             self.load_state(connection)
             # `load_state` counts the messages in the file, some of which are also held here. Keep
             # our own base, or they would be numbered twice.
@@ -188,9 +193,6 @@ class SessionRowWriter:
             return False
         self._queue_missing(0 if self._are_messages_replaced else file_count - base_count)
         return True
-
-    def _holds_lease(self, connection: Connection) -> bool:
-        return self.id in leases.held_session_ids(connection, self._holder)
 
     def _queue_missing(self, first: int) -> None:
         """Queue all state that is missing, the messages from index `first` on."""
@@ -226,11 +228,8 @@ class SessionRowWriter:
     def _replace_messages(self, messages: tuple[Message, ...]) -> None:
         self._close_stream()
         # From here on all messages are held in memory, so none depend on the file.
-        self._stored_message_count, self._messages, self._are_messages_replaced = (
-            0,
-            list(messages),
-            True,
-        )
+        self._stored_message_count, self._messages = 0, list(messages)
+        self._are_messages_replaced = True
         rows = [self._message_row(message, seq) for seq, message in enumerate(messages)]
         self._queue_write(partial(replace_messages, session_id=self.id, rows=rows))
 
@@ -248,28 +247,19 @@ class SessionRowWriter:
                 self._calls.change(event)
             case TerminalPrinted():
                 self._calls.print(event)
-            case PromptReceived() | NoticeRaised() | PlanChanged() | CompactionChanged():
-                self._record_entry(event)
-            case TaskMessage():
-                self._add_entry(event, event.call_id)
-            case ContextMeasured():
-                pass
-            case _:
-                assert_never(event)
-
-    def _record_entry(
-        self, event: PromptReceived | NoticeRaised | PlanChanged | CompactionChanged
-    ) -> None:
-        """Save an event as its own entry; of a compaction only the end."""
-        match event:
             case PromptReceived() | NoticeRaised():
                 self._add_entry(event, event.message_id)
             case PlanChanged():
                 self._add_entry(event, "")
-            case CompactionChanged():
-                # A replay shows only compactions that have ended.
-                if event.status != "in_progress":
-                    self._add_entry(event, event.compaction_id)
+            case CompactionChanged() if event.status != "in_progress":
+                self._add_entry(event, event.compaction_id)
+            case TaskMessage():
+                self._add_entry(event, event.call_id)
+            # A replay shows only compactions that have ended.
+            case CompactionChanged() | ContextMeasured():
+                pass
+            case _:
+                assert_never(event)
 
     def _append_chunk(self, chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> None:
         """Continue the current text, or start one."""
@@ -300,13 +290,6 @@ class SessionRowWriter:
         return self._next_entry - 1
 
 
-def _newest_facts(previous: SessionFacts | None, facts: SessionFacts) -> SessionFacts:
-    """Return the newer facts; if the clock was set back, the session keeps its later time."""
-    if previous is None or previous.updated_at <= facts.updated_at:
-        return facts
-    return replace(facts, updated_at=previous.updated_at)
-
-
 def _save_facts(connection: Connection, facts: SessionFacts, previous: SessionFacts | None) -> None:
     connection.execute(SAVE_FACTS, facts_row(facts))
     if facts.system is None:
@@ -317,9 +300,3 @@ def _save_facts(connection: Connection, facts: SessionFacts, previous: SessionFa
 
 def _save_turn(connection: Connection, session_id: str, *, is_open: bool) -> None:
     connection.execute("UPDATE sessions SET is_turn_open = ? WHERE id = ?", (is_open, session_id))
-
-
-def _count_messages(connection: Connection, session_id: str) -> int:
-    return fetch_number(
-        connection, "SELECT count(*) FROM messages WHERE session_id = ?", session_id
-    )

@@ -1,9 +1,9 @@
 """The searchable texts of each session, and the full-text indexes over them.
 
 Owns the tables whose names start with `texts`. A text survives the compaction of its conversation
-and is deleted with its session. Knows nothing of queries (`queries`, `search`) or of replay. The
-indexes store no text: to remove an entry, FTS5 needs exactly the text that was indexed, so a text
-never changes once it is stored.
+and is deleted with its session. Knows nothing of queries (`index_queries`, `search`) or of replay.
+The indexes store no text: to remove an entry, FTS5 needs exactly the text that was indexed, so a
+text never changes once it is stored.
 """
 
 import json

@@ -8,7 +8,7 @@ again. A damaged file is moved aside and the open sessions are written to a new 
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from acp_server.history.errors import (
 from acp_server.history.leases import HEARTBEAT_SECONDS, LeaseHolder
 from acp_server.history.session_rows import SessionRowWriter
 from acp_server.history.writer_queue import (
-    ArchiveQuery,
+    PendingQuery,
     RecordedItem,
     SessionCreated,
     SyncRequested,
@@ -74,7 +74,7 @@ class ArchiveWriter:
         """Why nothing can be saved, while that is so."""
         self._is_sync_due = False
         self._is_shutting_down = False
-        self._queries: deque[ArchiveQuery] = deque()
+        self._queries: deque[PendingQuery] = deque()
         self._next_heartbeat_seconds = time.monotonic() + self._heartbeat_seconds
 
     def run(self) -> None:
@@ -136,7 +136,11 @@ class ArchiveWriter:
             else:
                 self._queries.append(item)
         # Records before queries: a query may only be answered once everything before it is written.
-        self._flush()
+        if self._problem is None:
+            try:
+                self._write_rows()
+            except SessionStoreError as error:
+                self._handle_failure(error)
         self._answer_queries()
         if self._is_sync_due or self._wait_seconds() == 0.0:
             self._sync()
@@ -146,8 +150,13 @@ class ArchiveWriter:
         for query in self._queries:
             query.execute(self)
         answered, self._queries = self._queries, deque()
+
+        def wake_all() -> None:
+            for query in answered:
+                query.wake()
+
         if answered:
-            answered[0].call_in_loop(lambda: _wake(answered))
+            answered[0].call_in_loop(wake_all)
 
     def _wait_seconds(self) -> float | None:
         """Return the time until the next heartbeat; None while no session is held."""
@@ -170,26 +179,17 @@ class ArchiveWriter:
             self._handle_failure(error)
 
     def _new_session(self, session_id: str) -> SessionRowWriter:
-        row_writer = SessionRowWriter(
-            session_id, self._holder, partial(self._read_call, session_id)
-        )
+        def read_call(entry: int) -> CallRecord | None:
+            with self._database.read_transaction() as connection:
+                return tables.read_call(connection, session_id, entry)
+
+        row_writer = SessionRowWriter(session_id, self._holder, read_call)
         if self._problem is not None:
             row_writer.suspend()
         return row_writer
 
-    def _read_call(self, session_id: str, entry: int) -> CallRecord | None:
-        with self._database.read_transaction() as connection:
-            return tables.read_call(connection, session_id, entry)
-
-    def _flush(self) -> None:
-        """Write the records taken so far."""
-        if self._problem is None:
-            try:
-                self._write_rows()
-            except SessionStoreError as error:
-                self._handle_failure(error)
-
     def _write_rows(self) -> None:
+        """Write the records taken so far."""
         pending = {
             row_writer: rows
             for row_writer in self._sessions.values()
@@ -215,16 +215,21 @@ class ArchiveWriter:
         self._drop_sessions(lost, SESSION_LOST)
 
     def _sync(self) -> None:
-        """Sync to the disk, index new texts for search, and send a heartbeat."""
+        """Sync to the disk, index new texts for search, and send a heartbeat.
+
+        A requested sync that fails stays due: it is repeated once the database can be used again.
+        """
         self._next_heartbeat_seconds = time.monotonic() + self._heartbeat_seconds
-        self._is_sync_due, is_durable = False, self._is_sync_due
-        if self._problem is None:
-            try:
-                with self._database.transaction(is_durable=is_durable) as connection:
-                    text_index.index_pending(connection)
-                    leases.send_heartbeat(connection, self._holder)
-            except SessionStoreError as error:
-                self._handle_failure(error)
+        if self._problem is not None:
+            return
+        try:
+            with self._database.transaction(is_durable=self._is_sync_due) as connection:
+                text_index.index_pending(connection)
+                leases.send_heartbeat(connection, self._holder)
+        except SessionStoreError as error:
+            self._handle_failure(error)
+        else:
+            self._is_sync_due = False
 
     def _handle_failure(self, error: SessionStoreError) -> None:
         """Continue without the database, or with a new one."""
@@ -340,8 +345,3 @@ class ArchiveWriter:
             if session_id in held_ids and tables.is_empty(connection, session_id):
                 tables.delete_session(connection, session_id)
             leases.release(connection, session_id, self._holder)
-
-
-def _wake(queries: Iterable[ArchiveQuery]) -> None:
-    for query in queries:
-        query.wake()

@@ -7,15 +7,21 @@ is open.
 
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from threading import Event as ThreadEvent
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession, TaskMessage
+import anyio
+
+from acp_server.session.errors import ArchiveError, SessionError
+from acp_server.session.ports.archive import SessionFacts, TaskMessage
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
+if TYPE_CHECKING:
+    from acp_server.history.writer import ArchiveWriter
+
+NO_WRITER = "sessions are no longer saved: the writer thread has ended; restart the server"
 COALESCE_SECONDS = 0.1
 """How long records are collected before they are written together."""
 
@@ -62,55 +68,45 @@ RecordedItem = (
 )
 
 
-class ArchiveQueries(Protocol):
-    """The queries the writer answers, all in its own thread."""
+class PendingQuery:
+    """An action for the writer, and the task that waits until it is done."""
 
-    def read(self, session_id: str) -> StoredSession:
-        """Return a stored session."""
-        ...
+    def __init__(
+        self,
+        action: "Callable[[ArchiveWriter], None]",
+        call_in_loop: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """Prepare; `call_in_loop` runs an action in the event loop, from the writer's thread."""
+        self._action = action
+        self.call_in_loop = call_in_loop
+        self._is_answered = anyio.Event()
+        self._error: SessionError | None = None
 
-    def resume(self, session_id: str) -> None:
-        """Take over a stored session."""
-        ...
+    async def wait(self) -> None:
+        """Return once the action is done, or raise its error."""
+        await self._is_answered.wait()
+        if self._error is not None:
+            raise self._error
 
-    def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
-        """Return a page of stored sessions."""
-        ...
-
-    def delete(self, session_id: str) -> None:
-        """Delete a session."""
-        ...
-
-    def release(self, session_id: str) -> None:
-        """Give up a session, so that other processes can open it."""
-        ...
-
-    def shut_down(self) -> None:
-        """Give up all sessions and end the writer."""
-        ...
-
-
-class ArchiveQuery(Protocol):
-    """An action for the writer whose result a task awaits."""
-
-    def execute(self, queries: ArchiveQueries) -> None:
+    def execute(self, writer: "ArchiveWriter") -> None:
         """Run the action; everything recorded before it is already written."""
-        ...
+        try:
+            self._action(writer)
+        except SessionError as error:
+            self._error = error
 
     def wake(self) -> None:
-        """Wake the waiting task; runs in the event loop."""
-        ...
-
-    def call_in_loop(self, action: Callable[[], None], /) -> None:
-        """Run an action in the event loop."""
-        ...
+        """Resume the waiting task; runs in the event loop."""
+        self._is_answered.set()
 
     def fail(self) -> None:
-        """Wake the waiting task with an error: the writer has ended."""
-        ...
+        """Fail: the writer has ended."""
+        # An answer that is already stored is discarded: the loop has not been told of it.
+        self._error = ArchiveError(NO_WRITER)
+        self.call_in_loop(self.wake)
 
 
-QueueItem = tuple[str, RecordedItem] | ArchiveQuery
+QueueItem = tuple[str, RecordedItem] | PendingQuery
 
 
 class WriterQueue:
@@ -136,7 +132,7 @@ class WriterQueue:
         if not self._is_filled.is_set():
             self._is_filled.set()
 
-    def submit(self, query: ArchiveQuery) -> None:
+    def submit(self, query: PendingQuery) -> None:
         """Add a query; everything before it is written at once.
 
         Afterwards the caller must check `is_closed`: if it is set, there may be no answer.

@@ -54,7 +54,8 @@ def parse_refusal(result: HookResult) -> str | None:
     if result.failure:
         return f"it did not answer: {result.failure}"
     if result.exit_code == REFUSING_CODE:
-        return _parse_reason(output) or output or "it gave no reason"
+        answer = _parse_answer(output) or {}
+        return _text(answer.get("reason")) or output or "it gave no reason"
     if result.exit_code != 0:
         return f"it failed with exit code {result.exit_code}{f': {output}' if output else ''}"
     # Fail closed: a refusal may be in the part that was cut.
@@ -75,11 +76,6 @@ def _parse_decision(output: str) -> str | None:
             return _text(answer.get("reason")) or "it gave no reason"
         case other:
             return f"its decision cannot be read: {_text(other)}"
-
-
-def _parse_reason(output: str) -> str:
-    answer = _parse_answer(output)
-    return _text(answer.get("reason")) if answer is not None else ""
 
 
 def _parse_answer(output: str) -> Mapping[str, JsonValue] | None:

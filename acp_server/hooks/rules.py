@@ -38,8 +38,8 @@ def matching_hooks(hooks: Sequence[ToolHook], tool: str) -> Sequence[ToolHook]:
     >>> [hook.command for hook in matching_hooks(hooks, "patch")]
     ['a', 'b']
     """
-    return [hook for hook in hooks if _matches(hook.match, tool)]
-
-
-def _matches(patterns: str, tool: str) -> bool:
-    return any(fnmatchcase(tool, pattern.strip()) for pattern in patterns.split("|"))
+    return [
+        hook
+        for hook in hooks
+        if any(fnmatchcase(tool, pattern.strip()) for pattern in hook.match.split("|"))
+    ]

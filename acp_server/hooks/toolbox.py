@@ -60,14 +60,12 @@ class _HookedCall:
             return refusal
         outcome = await self.inner.run(call)
         hook_output = await self.hooks.run_after(call, outcome)
-        return _with_hook_output(outcome, hook_output) if hook_output else outcome
+        if not hook_output:
+            return outcome
+        text = f"{outcome.text}\n\n{hook_output}".lstrip()
+        shown = (Text(outcome.text), *outcome.media) if outcome.shown is None else outcome.shown
+        return replace(outcome, text=text, shown=(*shown, Text(hook_output)))
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome so far."""
         return self.inner.interrupted_outcome(reason)
-
-
-def _with_hook_output(outcome: ToolOutcome, hook_output: str) -> ToolOutcome:
-    text = f"{outcome.text}\n\n{hook_output}".lstrip()
-    shown = (Text(outcome.text), *outcome.media) if outcome.shown is None else outcome.shown
-    return replace(outcome, text=text, shown=(*shown, Text(hook_output)))

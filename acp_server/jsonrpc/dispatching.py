@@ -1,20 +1,21 @@
-"""Adapter to jsonrpcserver: selects the method, checks the call, shapes the outcome.
+"""Adapter to jsonrpcserver: its method table holds the handlers; it selects and calls them.
 
-`dispatch_request` is awaited in the request's own task. The library's own entry points gather in
-another task, which would cut short a job's shielded clean-up. Its JSON-schema validator is not
-used: `parsing` has already checked the envelope.
+A handler is a plain function that returns a job. The library's synchronous dispatcher calls it in
+the read loop, so handlers run in arrival order; the job travels through the library as the method's
+result and is awaited by the peer, in the request's own task. The library's asynchronous dispatcher
+would run all of a handler in that task, after later messages were read. Its JSON-schema validator
+is not used: `parsing` has already checked the envelope.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.jsonrpc.errors import METHOD_NOT_FOUND
+from acp_server.jsonrpc.errors import METHOD_NOT_FOUND, InternalError, RpcError
 from acp_server.jsonrpc.jsonrpcserver_parts import (
     DispatchRequest,
-    JsonRpcError,
     Method,
     Methods,
     ResponseType,
@@ -24,10 +25,11 @@ from acp_server.jsonrpc.jsonrpcserver_parts import (
     to_response,
     to_serializable_one,
 )
-from acp_server.jsonrpc.messages import ErrorObject, Payload, Request
+from acp_server.jsonrpc.messages import Payload, Request
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
-logging.getLogger("jsonrpcserver").setLevel(logging.CRITICAL)  # the peer logs failures itself
+logger = logging.getLogger(__name__)
+logging.getLogger("jsonrpcserver").setLevel(logging.CRITICAL)  # failures are logged here
 
 
 @frozen_dataclass
@@ -44,55 +46,45 @@ class Reply:
 Job = Callable[[], Awaitable[Reply]]
 
 
-class PreparedRequest(Protocol):
-    """An inbound request whose synchronous part is done."""
-
-    @property
-    def request(self) -> Request:
-        """The request to answer."""
-        ...
-
-    @property
-    def job(self) -> Job:
-        """The coroutine function that produces the answer."""
-        ...
+def build_method_table(handlers: Mapping[str, Callable[..., Job]]) -> Methods:
+    """Return the library's table of these handlers."""
+    return {name: _as_method(name, handler) for name, handler in handlers.items()}
 
 
-def build_method_table(names: Iterable[str]) -> Methods:
-    """Return a dispatch table in which each name runs the job its request carries."""
-    return dict.fromkeys(names, cast("Method", _run_job))
+def dispatch(methods: Methods, request: Request, context: object) -> Job:
+    """Select the request's handler, call it with the params and the context, and return its job.
 
-
-async def dispatch(methods: Methods, call: PreparedRequest) -> Reply | ErrorObject:
-    """Run the job of a prepared request and return its outcome. Raises only cancellation."""
-    # No params: the job has bound its own. jsonrpcserver only selects the method by name.
-    request = DispatchRequest(call.request.method, [], call.request.id)
-    _, result = await dispatch_request(methods, call, request)
-    response = cast("ResponseType", to_response(request, result))
+    Raises:
+        RpcError: there is no such method, or the handler refused the request or failed.
+    """
+    # The params are one positional argument, not keywords: the handler validates them as a model.
+    call = DispatchRequest(request.method, [request.params], request.id)
+    _, result = dispatch_request(methods, context, call)
+    response = cast("ResponseType", to_response(call, result))
     outcome = cast("dict[str, object]", to_serializable_one(response))
-    # The `Reply` passes through the library untouched, so the result is encoded once, by
-    # `result_line`.
     if "result" in outcome:
-        return cast("Reply", outcome["result"])
-    return _to_error_object(call.request.method, cast("dict[str, JsonValue]", outcome["error"]))
-
-
-async def _run_job(call: PreparedRequest) -> Result:
-    return Success(await call.job())
-
-
-def _to_error_object(method: str, error: dict[str, JsonValue]) -> ErrorObject:
+        return cast("Job", outcome["result"])
+    error = cast("dict[str, JsonValue]", outcome["error"])
     code, message = cast("int", error["code"]), cast("str", error["message"])
     # The library's `data` is the bare name; this peer always sends an object with a message.
     if code == METHOD_NOT_FOUND:
-        return ErrorObject(code, message, {"message": f"there is no method {method!r}"})
-    return ErrorObject(code, message, error.get("data"))
+        raise RpcError(code, message, {"message": f"there is no method {request.method!r}"})
+    raise RpcError(code, message, error.get("data"))
 
 
-def failing_job(error: JsonRpcError) -> Job:
-    """Return a job that raises the error."""
+def _as_method(name: str, handler: Callable[..., Job]) -> Method:
+    """Return a handler as the library's method, whose result is the job."""
 
-    async def fail() -> Reply:
-        raise error
+    # A closure, not a `partial`: the library inspects the signature for every request, which takes
+    # twice as long for a `partial`.
+    def method(context: object, params: JsonValue) -> Result:
+        try:
+            return Success(handler(params, context))
+        except RpcError:
+            raise
+        except Exception as error:
+            # The library would contain this too, but answer without the error's type.
+            logger.exception("%s failed before it began", name)
+            raise InternalError(f"{type(error).__name__}: {error}") from error
 
-    return fail
+    return method

@@ -36,6 +36,8 @@ class MemoryTransport:
         self, outgoing: _Pipe, incoming: _Pipe, limit_bytes: int, *, is_file: bool
     ) -> None:
         self.finishes_requests_at_end = is_file
+        self.wait_for_capacity = outgoing.capacity_waiters.wait_for_capacity
+        self.flush = outgoing.capacity_waiters.wait_until_empty
         self._outgoing = outgoing
         self._incoming = incoming
         self._splitter = LineSplitter(limit_bytes)
@@ -68,14 +70,6 @@ class MemoryTransport:
     def has_capacity(self) -> bool:
         """Whether the queue is below its bound."""
         return self._outgoing.outbox.has_capacity
-
-    async def wait_for_capacity(self) -> None:
-        """Wait until the other end has read enough."""
-        await self._outgoing.capacity_waiters.wait_for_capacity()
-
-    async def flush(self) -> None:
-        """Wait until the other end has read everything."""
-        await self._outgoing.capacity_waiters.wait_until_empty()
 
     def end(self) -> None:
         """Close the outgoing half: the other end reads the queued lines, then the end."""

@@ -1,9 +1,9 @@
 """One end of a JSON-RPC connection: request ids, pending requests, cancellation and ordering.
 
-The read loop awaits no handler. For each message it runs the synchronous part in arrival order (a
-handler is a plain function that registers its state and returns a job), then starts the job in its
-own task and cancel scope, dispatched by jsonrpcserver. All output goes through the transport's
-single FIFO queue, so everything a job sends before its response precedes it on the wire.
+The read loop awaits no handler. For each request jsonrpcserver selects the handler and calls it, in
+arrival order (a handler is a plain function that registers its state and returns a job); the job
+then runs in its own task and cancel scope. All output goes through the transport's single FIFO
+queue, so everything a job sends before its response precedes it on the wire.
 """
 
 import itertools
@@ -16,13 +16,13 @@ from anyio import lowlevel
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.jsonrpc.chunk_template import ChunkTemplate
-from acp_server.jsonrpc.dispatching import Job, Reply, build_method_table, dispatch, failing_job
+from acp_server.jsonrpc.dispatching import Job, build_method_table, dispatch
 from acp_server.jsonrpc.errors import (
     INVALID_REQUEST,
     REQUEST_CANCELLED,
     ConnectionClosedError,
     InternalError,
+    InvalidRequestError,
     MalformedError,
     RemoteError,
     RpcError,
@@ -66,7 +66,6 @@ class InboundRequest:
         """The action of `$/cancel_request`; a handler may install a gentler one."""
         self.is_answered = False
         self.is_done = anyio.Event()
-        self.job: Job
         self._answer = answer
 
     def succeed(self, result: Payload) -> None:
@@ -78,10 +77,11 @@ class InboundRequest:
             self.is_answered = True
             self._answer(line)
 
-    def fail(self, error: ErrorObject) -> None:
+    def fail(self, error: RpcError) -> None:
         """Send an error now, unless the request is already answered."""
         if not self.is_answered:
-            line = error_line(self.request.id, error)
+            body = ErrorObject(error.code, error.message, error.data)
+            line = error_line(self.request.id, body)
             self.is_answered = True
             self._answer(line)
 
@@ -116,13 +116,12 @@ class Peer:
     """A bidirectional JSON-RPC endpoint; `run` serves until the stream ends."""
 
     def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+        self.transport = transport
+        """Where to queue notification lines without waiting, and to learn how much is unsent."""
         self._handlers = Handlers()
-        # Keyed by type too: in Python 1 == 1.0 == True, in JSON-RPC they are different ids.
-        self._inbound_requests: dict[tuple[type, RequestId], InboundRequest] = {}
-        # Not derivable from `_inbound_requests`: requests may share the id null, a single key
-        # there.
-        self._unfinished: set[InboundRequest] = set()
+        # Keyed by id and its type: in Python 1 == 1.0 == True, in JSON-RPC they are different ids.
+        # Requests with id null cannot be told apart and are all served, so each is its own key.
+        self._inbound_requests: dict[Hashable, InboundRequest] = {}
         self._pending_requests: dict[RequestId, _PendingRequest] = {}
         self.has_ended = anyio.Event()
         """Set when the other side has ended its stream, however long the shutdown takes."""
@@ -138,33 +137,33 @@ class Peer:
 
         Then outgoing requests fail with ConnectionClosedError. If the input was a file, inbound
         requests are finished. Otherwise `on_disconnect` is called to end long-running work,
-        requests that end within FAREWELL_SECONDS are answered, and the rest is cancelled.
+        requests that end within DRAIN_SECONDS are answered, and the rest is cancelled.
         """
         self._handlers = handlers
         self._methods = build_method_table(handlers.requests)
         async with anyio.create_task_group() as self._tasks:
-            while batch := await self._transport.receive():
+            while batch := await self.transport.receive():
                 for line in batch:
                     # Only for a file: waiting here on a live stream would also delay a cancel
                     # behind a full queue. A file has no live sender to deadlock with.
-                    if self._transport.finishes_requests_at_end:
-                        await self._transport.wait_for_capacity()
+                    if self.transport.finishes_requests_at_end:
+                        await self.transport.wait_for_capacity()
                     self._handle_line(line)
                 # `receive` may return without waiting: let the tasks just started run.
                 await lowlevel.checkpoint()
             # Before the drain: a job that waits for the client's answer could never end otherwise.
-            self._fail_pending_requests()
+            self._is_closed = True
+            for pending_request in self._pending_requests.values():
+                # Only wakes them; each removes itself from the dict later, so iterating it is safe.
+                pending_request.resolve(None)
             self.has_ended.set()
-            if not self._transport.finishes_requests_at_end:
-                await self._drain(on_disconnect)
+            if not self.transport.finishes_requests_at_end:
+                # A script may close its end right after its last request: let quick ones finish.
+                if on_disconnect is not None:
+                    with anyio.move_on_after(DRAIN_SECONDS):
+                        await on_disconnect()
+                        await self.wait_until_answered()
                 self._tasks.cancel_scope.cancel()
-
-    async def _drain(self, on_disconnect: Callable[[], Awaitable[None]] | None) -> None:
-        """Let quick requests finish: a script may close its end right after its last request."""
-        if on_disconnect is not None:
-            with anyio.move_on_after(DRAIN_SECONDS):
-                await on_disconnect()
-                await self.wait_until_answered()
 
     async def request(self, method: str, params: Payload) -> JsonValue:
         """Send a request and return its result. Cancelling the wait cancels it on the other side.
@@ -178,12 +177,12 @@ class Peer:
         number, pending_request = next(self._ids), _PendingRequest()
         # Register before sending: the response may be read before this task runs again.
         self._pending_requests[number] = pending_request
-        self._transport.send(request_line(number, method, params))
+        self.transport.send(request_line(number, method, params))
         try:
             await pending_request.done.wait()
         except anyio.get_cancelled_exc_class():
             # `send` does not wait, so it also works inside a cancelled scope.
-            self._transport.send(notification_line(CANCEL_METHOD, {"requestId": number}))
+            self.transport.send(notification_line(CANCEL_METHOD, {"requestId": number}))
             raise
         finally:
             # A response that arrives after a cancel finds no entry and is ignored.
@@ -194,37 +193,15 @@ class Peer:
             raise RemoteError(pending_request.response.error)
         return pending_request.response.result
 
-    async def notify(self, method: str, params: Payload, replace_key: Hashable = None) -> None:
-        """Send a notification, first waiting while too much is unsent.
-
-        With `replace_key`, an unsent notification with the same key is dropped in favour of this
-        one.
-        """
-        await self.wait_for_capacity()
-        self.notify_now(method, params, replace_key)
-
-    def notify_now(self, method: str, params: Payload, replace_key: Hashable = None) -> None:
-        """Send a notification at once, however much is unsent."""
-        self._transport.send(notification_line(method, params), replace_key)
-
-    def notify_chunk(self, template: ChunkTemplate, text: str) -> None:
-        """Send a chunk of text at once; unread chunks of the same template may be coalesced."""
-        self._transport.send(template.render(text), coalesce_key=template.coalesce_key)
-
-    @property
-    def has_capacity(self) -> bool:
-        """Whether the unsent bytes are below the transport's bound."""
-        return self._transport.has_capacity
-
-    async def wait_for_capacity(self) -> None:
-        """Wait while too much is unsent."""
-        if not self._transport.has_capacity:
-            await self._transport.wait_for_capacity()
+    async def notify(self, method: str, params: Payload) -> None:
+        """Send a notification, first waiting while too much is unsent."""
+        await self.transport.wait_for_capacity()
+        self.transport.send(notification_line(method, params))
 
     async def wait_until_answered(self) -> None:
         """Wait until every request read so far is finished."""
-        # A copy: the set shrinks while waiting, and requests that arrive later do not count.
-        for call in tuple(self._unfinished):
+        # A copy: the dict shrinks while waiting, and requests that arrive later do not count.
+        for call in tuple(self._inbound_requests.values()):
             await call.is_done.wait()
 
     def _handle_line(self, line: Line) -> None:
@@ -234,7 +211,11 @@ class Peer:
         try:
             message = parse_message(line)
         except MalformedError as malformed:
-            self._reject_malformed(malformed)
+            logger.debug("malformed line: %s", malformed)
+            # Without an id the client cannot match the answer, and a stream of garbage must not
+            # fill the queue without bound while the client does not read.
+            if malformed.request_id is not None or self.transport.has_capacity:
+                self.transport.send(error_line(malformed.request_id, malformed.error))
             return
         match message:
             case Request():
@@ -255,48 +236,47 @@ class Peer:
         if starts_as_response(line.head):
             self._handle_response(Response(identifier, error=error))
         else:
-            self._transport.send(error_line(identifier, error))
-
-    def _reject_malformed(self, malformed: MalformedError) -> None:
-        """Answer a line that is not a message, unless it has no id and the reader is behind."""
-        logger.debug("malformed line: %s", malformed)
-        # Without an id the client cannot match the answer, and a stream of garbage must not fill
-        # the queue without bound.
-        if malformed.request_id is not None or self._transport.has_capacity:
-            self._transport.send(error_line(malformed.request_id, malformed.error))
+            self.transport.send(error_line(identifier, error))
 
     def _start_request(self, request: Request) -> None:
         # Runs inside the read loop, without awaiting: a `$/cancel_request` directly behind this
         # request is read next and must find it in `_inbound_requests`.
-        call = InboundRequest(request, self._transport.send)
-        key = (type(request.id), request.id)
-        # Null ids cannot be told apart and are all served.
-        if request.id is not None and key in self._inbound_requests:
-            reason = f"id {request.id!r} is in use by a request that is not answered yet"
-            call.fail(ErrorObject(INVALID_REQUEST, "Invalid Request", {"message": reason}))
+        call = InboundRequest(request, self.transport.send)
+        key = call if request.id is None else (type(request.id), request.id)
+        try:
+            if key in self._inbound_requests:
+                reason = f"id {request.id!r} is in use by a request that is not answered yet"
+                raise InvalidRequestError(reason)
+            job = dispatch(self._methods, request, call)
+        except RpcError as error:
+            call.fail(error)
             return
-        handler = self._handlers.requests.get(request.method)
-        if handler is not None:
-            call.job = _prepare_job(handler, call)
         self._inbound_requests[key] = call
-        self._unfinished.add(call)
-        # An unknown method is started too: `dispatch` answers it like any other error.
-        self._tasks.start_soon(self._run_request, call, key)
+        self._tasks.start_soon(self._run_request, call, job, key)
 
-    async def _run_request(self, call: InboundRequest, key: tuple[type, RequestId]) -> None:
+    async def _run_request(self, call: InboundRequest, job: Job, key: Hashable) -> None:
+        """Await the job, send the response and run its follow-up; answer every failure."""
         try:
             with call.scope:
-                await _respond(call, await dispatch(self._methods, call))
+                try:
+                    reply = await job()
+                except RpcError as error:
+                    call.fail(error)
+                    return
+                call.succeed(reply.result)
+                if reply.after_response is not None:
+                    await reply.after_response()
+        except Exception as error:
+            # If the response was already sent, `fail` does nothing and only the log line remains.
+            logger.exception("%s failed", call.request.method)
+            call.fail(InternalError(f"{type(error).__name__}: {error}"))
         finally:
             # Cancelled by the client or from inside the job: either way the request needs an
             # answer. Not while the peer shuts down, when the client is gone.
             if not self._tasks.cancel_scope.cancel_called:
-                call.fail(ErrorObject(REQUEST_CANCELLED, "Request cancelled"))
+                call.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))
             call.is_done.set()
-            self._unfinished.discard(call)
-            # A later request with id null may have taken the entry.
-            if self._inbound_requests.get(key) is call:
-                del self._inbound_requests[key]
+            del self._inbound_requests[key]
 
     def _handle_notification(self, notification: Notification) -> None:
         if notification.method == CANCEL_METHOD:
@@ -318,10 +298,16 @@ class Peer:
     def _handle_cancel(self, params: JsonValue) -> None:
         # False marks "absent": it is not a valid id, whereas null is.
         identifier: object = params.get("requestId", False) if isinstance(params, dict) else False
-        if is_request_id(identifier):
+        if identifier is None:
+            # Any of the requests with id null may be meant: take the newest without an answer.
+            unnamed = [call for call in self._inbound_requests.values() if call.request.id is None]
+            call = next((call for call in reversed(unnamed) if not call.is_answered), None)
+        elif is_request_id(identifier):
             call = self._inbound_requests.get((type(identifier), identifier))
-            if call is not None:
-                call.on_cancel()
+        else:
+            call = None
+        if call is not None:
+            call.on_cancel()
 
     def _handle_response(self, response: Response) -> None:
         pending_request = self._pending_requests.pop(response.id, None)
@@ -329,56 +315,3 @@ class Peer:
             logger.debug("ignored a response to %r: no request is pending under it", response.id)
         else:
             pending_request.resolve(response)
-
-    def _fail_pending_requests(self) -> None:
-        self._is_closed = True
-        for pending_request in self._pending_requests.values():
-            # Only wakes them; each removes itself from the dict later, so iterating it is safe.
-            pending_request.resolve(None)
-
-
-def _prepare_job(handler: RequestHandler, call: InboundRequest) -> Job:
-    """Run a handler's synchronous part; if it fails, return a job that raises that error."""
-    try:
-        job = handler(call.request.params, call)
-    except RpcError as error:
-        return failing_job(error)
-    except Exception as error:
-        logger.exception("%s failed before it began", call.request.method)
-        return failing_job(_internal_error(error))
-    return _with_error_boundary(job, call)
-
-
-def _with_error_boundary(job: Job, call: InboundRequest) -> Job:
-    """Return the job with every unexpected failure turned into one error answer."""
-
-    async def run() -> Reply:
-        try:
-            return await job()
-        except RpcError:
-            raise
-        except Exception as error:
-            logger.exception("%s failed", call.request.method)
-            raise _internal_error(error) from error
-
-    return run
-
-
-def _internal_error(error: Exception) -> RpcError:
-    return InternalError(f"{type(error).__name__}: {error}")
-
-
-async def _respond(call: InboundRequest, outcome: Reply | ErrorObject) -> None:
-    """Send the response, then run its follow-up; a failure in either ends here."""
-    try:
-        if isinstance(outcome, ErrorObject):
-            call.fail(outcome)
-            return
-        call.succeed(outcome.result)
-        if outcome.after_response is not None:
-            await outcome.after_response()
-    except Exception as error:
-        logger.exception("%s failed at its answer", call.request.method)
-        # If the response was already sent, `fail` does nothing and the log line is all there is.
-        failure = _internal_error(error)
-        call.fail(ErrorObject(failure.code, failure.message, failure.data))

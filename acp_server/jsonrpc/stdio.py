@@ -8,7 +8,7 @@ one hop for each batch. Neither thread keeps the process alive.
 import os
 import select
 import stat
-from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Self
@@ -18,7 +18,7 @@ from anyio import from_thread, lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
-from acp_server.jsonrpc.outbox import CAPACITY_BYTES, CoalesceKey, Outbox
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox
 from acp_server.jsonrpc.transport import CapacityWaiters
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -51,6 +51,10 @@ class StdioTransport:
         self._splitter = LineSplitter(limit_bytes)
         self._outbox = Outbox(capacity_bytes)
         self._capacity_waiters = CapacityWaiters(self._outbox)
+        # Sending and waiting are the queue's own: no layer is in between.
+        self.send = self._outbox.put
+        self.wait_for_capacity = self._capacity_waiters.wait_for_capacity
+        self.flush = self._capacity_waiters.wait_until_empty
         self._receive_stream: MemoryObjectReceiveStream[Sequence[Line]]
         self._send_stream: MemoryObjectSendStream[Sequence[Line]]
         self._loop_bridge: _LoopBridge
@@ -86,24 +90,10 @@ class StdioTransport:
         except anyio.EndOfStream:
             return ()
 
-    def send(
-        self, line: bytes, replace_key: Hashable = None, coalesce_key: CoalesceKey | None = None
-    ) -> None:
-        """Queue a line for the writer."""
-        self._outbox.put(line, replace_key, coalesce_key)
-
     @property
     def has_capacity(self) -> bool:
         """Whether the queue is below its bound."""
         return self._outbox.has_capacity
-
-    async def wait_for_capacity(self) -> None:
-        """Wait until the writer has taken enough."""
-        await self._capacity_waiters.wait_for_capacity()
-
-    async def flush(self) -> None:
-        """Wait until the writer has written everything."""
-        await self._capacity_waiters.wait_until_empty()
 
     def _read_all(self) -> None:
         for chunk in _read_chunks(self._descriptors):

@@ -20,7 +20,6 @@ from acp_server.learning.curator import Curator
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.skills.service import SkillService
 from acp_server.turn.loop import UsageTotals
-from skills_store.backups import BackupStore
 from skills_store.curation import (
     CurationReport,
     CurationSchedule,
@@ -30,6 +29,7 @@ from skills_store.curation import (
 )
 from skills_store.home import AgentHome
 from skills_store.trees import capture_tree, copy_tree
+from skills_store.undo import BackupStore
 from skills_store.usage import Clock, current_time
 
 logger = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from anyio.abc import TaskGroup
 
 from acp_server.mcp.config import McpConfig
-from acp_server.mcp.ports import LoadConnector, McpLimits, TrackFileChanges
+from acp_server.mcp.ports import LoadConnector, McpContext, McpLimits, TrackFileChanges
 from acp_server.mcp.server_configs import enabled_servers, merge_servers
-from acp_server.mcp.session_servers import McpContext, SessionServers
+from acp_server.mcp.session_servers import SessionServers
 from acp_server.permissions.gate import Gate
 from acp_server.session.ports.elicitation import Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig

@@ -68,7 +68,8 @@ class CallTimeouts:
             # MCP does not say which call a question belongs to: cancel questions only when no call
             # is left that could need the answer.
             if not self._running_calls:
-                self._cancel_questions()
+                for scope in self._question_scopes:
+                    scope.cancel()
 
     @property
     def can_ask(self) -> bool:
@@ -81,7 +82,12 @@ class CallTimeouts:
         All timeouts are paused, because the protocol does not say which call a question is for.
         """
         if isinstance(question, ElicitationUrl):
-            question = self._with_own_id(question)
+            # A new id: different servers can use the same ids.
+            own_id = uuid4().hex
+            self._page_ids[question.id] = own_id
+            if len(self._page_ids) > MAX_PAGES:
+                del self._page_ids[next(iter(self._page_ids))]
+            question = replace(question, id=own_id)
         self._open_question_count += 1
         for clock in self._running_calls:
             clock.pause()
@@ -104,16 +110,3 @@ class CallTimeouts:
         own_id = self._page_ids.pop(page_id, None)
         if own_id is not None:
             await self._elicitor.complete(own_id)
-
-    def _with_own_id(self, page: ElicitationUrl) -> ElicitationUrl:
-        """Return a page with a new id: different servers can use the same ids."""
-        own_id = uuid4().hex
-        self._page_ids[page.id] = own_id
-        if len(self._page_ids) > MAX_PAGES:
-            del self._page_ids[next(iter(self._page_ids))]
-        return replace(page, id=own_id)
-
-    def _cancel_questions(self) -> None:
-        """Cancel the questions that were asked during calls: no call needs the answers."""
-        for scope in self._question_scopes:
-            scope.cancel()

@@ -1,18 +1,20 @@
-"""Ports of the MCP client: connector, connection, callbacks and limits.
+"""Ports of the MCP client: connector, connection, callbacks, limits and dependencies.
 
 Independent of the SDK: data from servers is raw JSON.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import field
 from pathlib import Path
 from typing import Literal, Protocol
 
 import anyio
+from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.session.ports.elicitation import Elicitor
+from acp_server.permissions.gate import Gate
+from acp_server.session.ports.elicitation import DecliningElicitor, Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -115,3 +117,31 @@ class McpLimits:
     """Delays before reconnection attempts; after the last one the server has failed."""
     stable_seconds: float = 60.0
     """A connection that lasted this long resets the count of attempts."""
+
+
+InjectionScan = Callable[[str], Sequence[str]]
+"""Scans a text for prompt injection; returns the kinds found, usually none."""
+
+
+def no_scan(text: str) -> Sequence[str]:
+    """Find nothing: disables the scan."""
+    del text
+    return ()
+
+
+@frozen_dataclass
+class McpContext:
+    """Dependencies of the servers of a session; the servers run in the task group `tasks`."""
+
+    gate: Gate
+    roots: Sequence[Path]
+    """The session's workspace roots, absolute; servers are started in the first."""
+    tasks: TaskGroup
+    load_connector: LoadConnector
+    elicitor: Elicitor = field(default_factory=DecliningElicitor)
+    scan: InjectionScan = no_scan
+    limits: McpLimits = field(default_factory=McpLimits)
+    tracking_file_changes: TrackFileChanges = nullcontext
+    """Wraps the calls of all tools except those annotated as read-only."""
+    reserved_names: Sequence[str] = ()
+    """The names of the session's own tools."""

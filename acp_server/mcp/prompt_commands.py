@@ -8,8 +8,8 @@ from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.mcp.features import McpPrompt, PromptArgument
-from acp_server.mcp.ports import Json, ServerError
-from acp_server.mcp.results import InjectionScan, prompt_text
+from acp_server.mcp.ports import InjectionScan, Json, ServerError
+from acp_server.mcp.results import prompt_text
 from acp_server.mcp.server import Server
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -61,12 +61,11 @@ def make_prompt_command(
     """Return a prompt as a command; `part` is its server's part of the name."""
     name = f"mcp:{part}:{_INVALID_CHARACTER.sub('_', prompt.name)}"[:MAX_NAME_CHARACTERS]
     description = prompt.description or f"A prompt of the MCP server {server.name}"
-    hint = " ".join(_argument_hint(each) for each in prompt.arguments) or None
+    hints = [
+        f"<{each.name}>" if each.is_required else f"[{each.name}]" for each in prompt.arguments
+    ]
+    hint = " ".join(hints) or None
     return McpPromptCommand(name, description, hint, server, prompt, scan)
-
-
-def _argument_hint(argument: PromptArgument) -> str:
-    return f"<{argument.name}>" if argument.is_required else f"[{argument.name}]"
 
 
 def parse_prompt_arguments(text: str, declared: Sequence[PromptArgument]) -> dict[str, str]:
@@ -77,7 +76,11 @@ def parse_prompt_arguments(text: str, declared: Sequence[PromptArgument]) -> dic
     known = {each.name for each in declared}
     named: dict[str, str] = {}
     positional: list[str] = []
-    for word in _split_words(text):
+    try:
+        words = shlex.split(text)
+    except ValueError:  # an unclosed quote is an apostrophe
+        words = text.split()
+    for word in words:
         found = _NAMED_ARGUMENT.fullmatch(word)
         if found and found[1] in known:
             named[found[1]] = found[2]
@@ -88,10 +91,3 @@ def parse_prompt_arguments(text: str, declared: Sequence[PromptArgument]) -> dic
         last = len(unset_names) - 1
         positional[last:] = [" ".join(positional[last:])]
     return named | dict(zip(unset_names, positional, strict=False))
-
-
-def _split_words(text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError:  # an unclosed quote is an apostrophe
-        return text.split()

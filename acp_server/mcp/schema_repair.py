@@ -103,7 +103,14 @@ class _SchemaRepairer:
     def _repair_keyword(self, name: str, value: JsonValue, depth: int) -> JsonValue:
         match name:
             case "properties" | "$defs" | "definitions" | "patternProperties":
-                return self._repair_all(name, value, depth)
+                found = as_object(value)
+                invalid = [key for key in found if not _PROPERTY_NAME.fullmatch(key)]
+                if name == "properties" and invalid:
+                    message = (
+                        f"its argument name {invalid[0][:80]!r} is invalid for model providers"
+                    )
+                    raise ToolSchemaError(message)
+                return {key: self.repair(schema, depth + 1) for key, schema in found.items()}
             case "items" | "additionalProperties" | "not" | "contains" | "propertyNames":
                 return self.repair(value, depth + 1) if isinstance(value, dict | bool) else None
             case "anyOf" | "oneOf" | "allOf" | "prefixItems":
@@ -115,15 +122,6 @@ class _SchemaRepairer:
             case _:
                 check = _KEYWORD_CHECKS.get(name)
                 return value if check is not None and check(value) else None
-
-    def _repair_all(self, name: str, value: JsonValue, depth: int) -> JsonValue:
-        found = as_object(value)
-        if name == "properties":
-            for each in found:
-                if not _PROPERTY_NAME.fullmatch(each):
-                    message = f"its argument name {each[:80]!r} is invalid for model providers"
-                    raise ToolSchemaError(message)
-        return {each: self.repair(schema, depth + 1) for each, schema in found.items()}
 
     def _shorten_description(self, value: JsonValue) -> JsonValue:
         max_characters = self._max_description
@@ -173,18 +171,6 @@ def _is_count(value: JsonValue) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_text(value: JsonValue) -> bool:
-    return isinstance(value, str)
-
-
-def _is_text_list(value: JsonValue) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _is_nonempty_list(value: JsonValue) -> bool:
-    return isinstance(value, list) and bool(value)
-
-
 def _is_pattern(value: JsonValue) -> bool:
     if not isinstance(value, str):
         return False
@@ -195,21 +181,13 @@ def _is_pattern(value: JsonValue) -> bool:
     return True
 
 
-def _is_anything(value: JsonValue) -> bool:
-    del value
-    return True
-
-
 _KEYWORD_CHECKS: Mapping[str, Callable[[JsonValue], bool]] = {
     "type": _is_type,
-    "enum": _is_nonempty_list,
-    "const": _is_anything,
-    "default": _is_anything,
-    "required": _is_text_list,
-    "title": _is_text,
-    "format": _is_text,
+    "required": lambda value: isinstance(value, list) and all(isinstance(e, str) for e in value),
     "pattern": _is_pattern,
-    "examples": _is_nonempty_list,
+    **dict.fromkeys(("const", "default"), lambda _value: True),
+    **dict.fromkeys(("enum", "examples"), lambda value: isinstance(value, list) and bool(value)),
+    **dict.fromkeys(("title", "format"), lambda value: isinstance(value, str)),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
     **dict.fromkeys(("minProperties", "maxProperties"), _is_count),

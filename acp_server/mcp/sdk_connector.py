@@ -25,7 +25,7 @@ from pydantic import FileUrl, JsonValue
 from acp_server.mcp.ports import ClientCallbacks, Json, McpConnection, ProgressCallback, ServerError
 from acp_server.mcp.server_process import ProcessContext
 from acp_server.mcp.transports import process_streams, remote_streams
-from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult, ElicitationUrl
+from acp_server.session.ports.elicitation import ElicitationForm, ElicitationUrl
 from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
 from acp_server.version import __version__
 
@@ -66,35 +66,32 @@ class SdkConnector:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         logging.getLogger("httpx2").setLevel(logging.WARNING)
 
-    def connect(
+    @asynccontextmanager
+    async def connect(
         self, server: ServerConfig, host: ClientCallbacks
-    ) -> AbstractAsyncContextManager[McpConnection]:
-        """Return a context manager of a connection; see `ports.McpConnector`."""
-        return _connect(server, host, self._context)
+    ) -> AsyncGenerator[McpConnection]:
+        """Connect for the duration of the context; see `ports.McpConnector`."""
+        status = _HttpStatus()
+        failure: ServerError | None = None
+        try:
+            async with _open_streams(server, host, self._context, status) as (incoming, outgoing):
+                watched = _CloseSignalStream(incoming, status.closed)
+                dispatcher = JSONRPCDispatcher(watched, outgoing)
+                async with _make_session(dispatcher, server.name, host) as session:
+                    introduction = await session.initialize()
+                    yield _SdkConnection(session, dispatcher, status, introduction)
+        except* CONNECTION_ERRORS as group:
+            # The cause is a `ServerError` if there is one, else the first error.
+            leaves = list(_flatten(group))
+            causes = [leaf for leaf in leaves if isinstance(leaf, ServerError)]
+            failure = causes[0] if causes else _to_server_error(leaves[0], status)
+        # Raised outside of `except*`, which would wrap it in an exception group.
+        if failure is not None:
+            raise failure
 
     async def close(self) -> None:
         """Close the watcher process."""
         await self._context.watcher.close()
-
-
-@asynccontextmanager
-async def _connect(
-    server: ServerConfig, host: ClientCallbacks, context: ProcessContext
-) -> AsyncGenerator[McpConnection]:
-    status = _HttpStatus()
-    failure: ServerError | None = None
-    try:
-        async with _open_streams(server, host, context, status) as (incoming, outgoing):
-            watched = _CloseSignalStream(incoming, status.closed)
-            dispatcher = JSONRPCDispatcher(watched, outgoing)
-            async with _make_session(dispatcher, server.name, host) as session:
-                introduction = await session.initialize()
-                yield _SdkConnection(session, dispatcher, status, introduction)
-    except* CONNECTION_ERRORS as group:
-        failure = _find_cause(group, status)
-    # Raised outside of `except*`, which would wrap it in an exception group.
-    if failure is not None:
-        raise failure
 
 
 @asynccontextmanager
@@ -117,7 +114,17 @@ def _make_session(
         context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult:
         del context
-        return _to_elicit_result(await host.elicitor.ask(_to_elicitation(server, params)))
+        question: ElicitationForm | ElicitationUrl
+        match params:
+            case mcp_types.ElicitRequestURLParams():
+                page_id = params.elicitation_id or ""
+                question = ElicitationUrl(server, params.message, params.url, page_id)
+            case mcp_types.ElicitRequestFormParams():
+                schema = cast("Json", params.requested_schema)
+                question = ElicitationForm(server, params.message, schema)
+        answer = await host.elicitor.ask(question)
+        content = answer.content if answer.action == "accept" else None
+        return mcp_types.ElicitResult.model_validate({"action": answer.action, "content": content})
 
     async def list_roots(context: ClientRequestContext) -> mcp_types.ListRootsResult:
         del context
@@ -144,24 +151,6 @@ def _make_session(
         list_roots_callback=list_roots,
         message_handler=notice,
     )
-
-
-def _to_elicitation(
-    server: str, parameters: mcp_types.ElicitRequestParams
-) -> ElicitationForm | ElicitationUrl:
-    match parameters:
-        case mcp_types.ElicitRequestURLParams():
-            page_id = parameters.elicitation_id or ""
-            return ElicitationUrl(server, parameters.message, parameters.url, page_id)
-        case mcp_types.ElicitRequestFormParams():
-            return ElicitationForm(
-                server, parameters.message, cast("Json", parameters.requested_schema)
-            )
-
-
-def _to_elicit_result(answer: ElicitationResult) -> mcp_types.ElicitResult:
-    content = answer.content if answer.action == "accept" else None
-    return mcp_types.ElicitResult.model_validate({"action": answer.action, "content": content})
 
 
 class _HttpStatus:
@@ -268,13 +257,6 @@ class _CloseSignalStream:
         exc_tb: TracebackType | None,
     ) -> None:
         await self.aclose()
-
-
-def _find_cause(group: BaseExceptionGroup[BaseException], status: _HttpStatus) -> ServerError:
-    """Return the cause of a failed connection: a `ServerError` if there is one, else the first."""
-    leaves = list(_flatten(group))
-    server_errors = [leaf for leaf in leaves if isinstance(leaf, ServerError)]
-    return server_errors[0] if server_errors else _to_server_error(leaves[0], status)
 
 
 def _flatten(error: BaseException) -> Iterator[BaseException]:

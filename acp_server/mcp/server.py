@@ -7,9 +7,8 @@ even with equal configurations.
 import logging
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import anyio
@@ -20,19 +19,15 @@ from acp_server.mcp.features import ServerFeatures, parse_prompts, parse_tools
 from acp_server.mcp.json_values import as_list, as_object, as_text, to_single_line
 from acp_server.mcp.ports import (
     ClientCallbacks,
-    Feature,
     Json,
-    LoadConnector,
     McpConnection,
     McpConnector,
-    McpLimits,
+    McpContext,
     ProgressCallback,
     ServerError,
 )
 from acp_server.mcp.redaction import make_redaction
-from acp_server.session.ports.elicitation import Elicitor
-from acp_server.session.ports.mcp_configs import ServerConfig, ServerTimeouts
-from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.session.ports.mcp_configs import ServerConfig
 
 logger = logging.getLogger(__name__)
 
@@ -51,21 +46,11 @@ MIN_REFETCH_SECONDS = 0.2
 """The least delay between two fetches of the lists: limits servers that notify all the time."""
 
 
-@frozen_dataclass
-class McpServerContext:
-    """Dependencies of one server."""
-
-    roots: Sequence[Path]
-    elicitor: Elicitor
-    limits: McpLimits
-    load_connector: LoadConnector
-
-
 class Server:
     """One server of one session."""
 
     def __init__(
-        self, config: ServerConfig, context: McpServerContext, on_change: Callable[[], None]
+        self, config: ServerConfig, context: McpContext, on_change: Callable[[], None]
     ) -> None:
         """Prepare; `on_change` is called at each change of state or features."""
         self.config = config
@@ -80,12 +65,20 @@ class Server:
         """Set once the first connection attempt has ended, successfully or not."""
         self.redact = make_redaction(config)
         self._output: deque[str] = deque(maxlen=MAX_LINES)
-        self._limits = limits = _server_limits(config.timeouts, context.limits)
+        self._limits = replace(
+            context.limits,
+            connect_seconds=config.timeouts.connect_seconds or context.limits.connect_seconds,
+            call_seconds=config.timeouts.call_seconds or context.limits.call_seconds,
+        )
         self._load_connector = context.load_connector
         self._on_change = on_change
-        self._timeouts = CallTimeouts(limits, context.elicitor)
+        self._timeouts = CallTimeouts(self._limits, context.elicitor)
         self._callbacks = ClientCallbacks(
-            context.roots, self._timeouts, self._on_list_changed, self._on_output
+            context.roots,
+            self._timeouts,
+            # Both lists are short and usually change together: fetch both.
+            on_list_changed=lambda _feature: self._list_changed.set(),
+            on_output=self._on_output,
         )
         self._connection: McpConnection | None = None
         self._state_changed = anyio.Event()
@@ -168,11 +161,15 @@ class Server:
                 retries = 0
             # A first connection that fails is not retried: a wrong configuration stays wrong.
             if (was_connected or retries) and retries < len(delays):
-                await self._wait_before_reconnect(delays[retries])
+                self._set_state("reconnecting")
+                with anyio.move_on_after(delays[retries]):
+                    await self._shutting_down.wait()
                 retries += 1
             else:
                 retries = 0
-                await self._fail_until_retry()
+                self._set_state("failed")
+                await _wait_for_any(self._retry_requested, self._shutting_down)
+                self._retry_requested = anyio.Event()
 
     async def _connect_once(self, connector: McpConnector) -> bool:
         """Connect and stay connected; return whether connecting succeeded."""
@@ -192,9 +189,8 @@ class Server:
         with anyio.fail_after(self._limits.connect_seconds) as timeout_scope:
             async with connector.connect(self.config, self._callbacks) as connection:
                 self.features = await _fetch_features(connection)
-                timeout_scope.deadline = (
-                    math.inf
-                )  # connected: the timeout must not end the connection
+                # Connected: the timeout must not end the connection.
+                timeout_scope.deadline = math.inf
                 self._connection, self.problem = connection, ""
                 self._set_state("connected")
                 try:
@@ -222,38 +218,18 @@ class Server:
             self._on_change()
             await anyio.sleep(MIN_REFETCH_SECONDS)
 
-    async def _wait_before_reconnect(self, seconds: float) -> None:
-        self._set_state("reconnecting")
-        with anyio.move_on_after(seconds):
-            await self._shutting_down.wait()
-
-    async def _fail_until_retry(self) -> None:
-        self._set_state("failed")
-        if not self._shutting_down.is_set():
-            await _wait_for_any(self._retry_requested, self._shutting_down)
-            self._retry_requested = anyio.Event()
-
     async def _wait_for_connection(self) -> McpConnection:
         with anyio.move_on_after(self._limits.reconnect_wait_seconds):
-            while not (connection := self._live_connection) and self.state not in {
-                "failed",
-                "closed",
-            }:
+            while True:
+                # It may be lost already, although `_stay_connected` has not noticed yet.
+                if self._connection is not None and not self._connection.closed.is_set():
+                    return self._connection
+                if self.state in {"failed", "closed"}:
+                    break
                 await self._state_changed.wait()
-            if connection:
-                return connection
         reason = f": {self.problem}" if self.problem else ""
         message = f"the server is not connected{reason}; /mcp shows more"
         raise ServerError(message)
-
-    @property
-    def _live_connection(self) -> McpConnection | None:
-        """The connection; None if it is lost, even if `_stay_connected` has not noticed yet."""
-        return (
-            None
-            if self._connection is None or self._connection.closed.is_set()
-            else self._connection
-        )
 
     def _set_state(self, state: ServerState) -> None:
         self.state, self.state_since = state, anyio.current_time()
@@ -264,10 +240,6 @@ class Server:
         self._state_changed = anyio.Event()
         self._on_change()
 
-    def _on_list_changed(self, feature: Feature) -> None:
-        del feature  # both lists are short and usually change together: fetch both
-        self._list_changed.set()
-
     def _on_output(self, line: str) -> None:
         line = "".join(each if each.isprintable() else " " for each in self.redact(line))
         self._output.append(to_single_line(line, MAX_LINE_CHARACTERS))
@@ -275,15 +247,6 @@ class Server:
     def _redact_error(self, error: ServerError) -> ServerError:
         reason = to_single_line(self.redact(error.reason), MAX_REASON_CHARACTERS)
         return ServerError(reason, is_answer=error.is_answer)
-
-
-def _server_limits(overrides: ServerTimeouts, limits: McpLimits) -> McpLimits:
-    """Return the limits of a server: its configured timeouts override the defaults."""
-    return replace(
-        limits,
-        connect_seconds=overrides.connect_seconds or limits.connect_seconds,
-        call_seconds=overrides.call_seconds or limits.call_seconds,
-    )
 
 
 async def _wait_for_any(*events: anyio.Event) -> None:

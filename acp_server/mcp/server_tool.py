@@ -10,12 +10,11 @@ from pydantic import JsonValue
 
 from acp_server.mcp.features import McpTool
 from acp_server.mcp.json_values import shorten, to_single_line
-from acp_server.mcp.ports import Json, ServerError, TrackFileChanges
-from acp_server.mcp.results import InjectionScan, tool_outcome
+from acp_server.mcp.ports import McpContext, ServerError
+from acp_server.mcp.results import tool_outcome
 from acp_server.mcp.server import Server
 from acp_server.mcp.server_configs import server_identity
 from acp_server.permissions.effects import CallMcpTool
-from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -30,20 +29,11 @@ MAX_PROGRESS_LINES = 20
 MAX_PROGRESS_CHARACTERS = 300
 
 
-@frozen_dataclass
-class ServerCallContext:
-    """Dependencies of the calls of servers' tools, for a session or one of its sub-agents."""
-
-    gate: Gate
-    scan: InjectionScan
-    tracking_file_changes: TrackFileChanges = nullcontext
-
-
 class ServerUse(ToolUse):
     """One call of a server's tool."""
 
     def __init__(
-        self, server: Server, tool: McpTool, context: ServerCallContext, report: CallReporter
+        self, server: Server, tool: McpTool, context: McpContext, report: CallReporter
     ) -> None:
         self._server = server
         self._tool = tool
@@ -57,7 +47,8 @@ class ServerUse(ToolUse):
     async def run_call(self, values: Mapping[str, JsonValue]) -> ToolOutcome:
         """Ask for permission, call the tool and return its outcome."""
         await self._report.show_arguments(values)
-        arguments_text = Text(_json_block(values))
+        values_json = json.dumps(dict(values), ensure_ascii=False, indent=2)
+        arguments_text = Text(fenced_block(shorten(values_json, MAX_SHOWN_CHARACTERS), "json"))
         await self._report.show((arguments_text,))
         refusal = await self._context.gate.authorize(self._question(arguments_text))
         if refusal is not None:
@@ -70,19 +61,19 @@ class ServerUse(ToolUse):
         )
         try:
             async with changing():
-                result = await self._call(values)
+                result = await self._server.request(
+                    "tools/call",
+                    {"name": self._tool.name, "arguments": dict(values)},
+                    self._on_progress,
+                )
         except ServerError as error:
             return ToolOutcome(f"MCP server {self._server.name}: {error.reason}", is_error=True)
         # In a thread: scanning a long result would block the event loop.
-        return await to_thread.run_sync(self._outcome, result)
-
-    async def _call(self, values: Mapping[str, JsonValue]) -> Json:
-        parameters: dict[str, JsonValue] = {"name": self._tool.name, "arguments": dict(values)}
-        return await self._server.request("tools/call", parameters, self._on_progress)
-
-    def _outcome(self, result: Json) -> ToolOutcome:
-        redacted = self._server.redact.redact_result(result)
-        return tool_outcome(redacted, self._server.name, self._context.scan)
+        return await to_thread.run_sync(
+            lambda: tool_outcome(
+                self._server.redact.redact_result(result), self._server.name, self._context.scan
+            )
+        )
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of an interrupted call, with the progress messages so far."""
@@ -122,7 +113,7 @@ class ServerTool:
     definition: McpTool
     spec: ToolSpec
 
-    def bind(self, context: ServerCallContext) -> Tool:
+    def bind(self, context: McpContext) -> Tool:
         """Return the tool as a `Tool` that is called in a context."""
         use = partial(ServerUse, self.server, self.definition, context)
         return Tool(self.spec, "other", call_title(self.server, self.definition), use)
@@ -137,8 +128,3 @@ def make_server_tool(server: Server, definition: McpTool, name: str) -> ServerTo
 def call_title(server: Server, tool: McpTool) -> str:
     """Return the title of a call, prefixed with the server: the title is the server's own claim."""
     return f"{to_single_line(server.name, MAX_PROGRESS_CHARACTERS)}: {tool.title}"
-
-
-def _json_block(values: Mapping[str, JsonValue]) -> str:
-    text = json.dumps(dict(values), ensure_ascii=False, indent=2)
-    return fenced_block(shorten(text, MAX_SHOWN_CHARACTERS), "json")

@@ -6,27 +6,22 @@ Sessions share nothing but the SDK and the watcher process that ends servers if 
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import nullcontext
-from dataclasses import field
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import anyio
-from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
 from acp_server.mcp.features import McpTool
-from acp_server.mcp.ports import LoadConnector, McpLimits, ServerError, TrackFileChanges
+from acp_server.mcp.ports import McpContext, ServerError
 from acp_server.mcp.prompt_commands import McpPromptCommand, make_prompt_command
-from acp_server.mcp.results import InjectionScan, no_scan
-from acp_server.mcp.server import McpServerContext, Server
+from acp_server.mcp.server import Server
 from acp_server.mcp.server_configs import describe_in_full, workspace_servers
-from acp_server.mcp.server_tool import ServerCallContext, ServerTool, make_server_tool
+from acp_server.mcp.server_tool import ServerTool, make_server_tool
 from acp_server.mcp.status_text import describe_servers
 from acp_server.mcp.tool_names import SEPARATOR, server_name_parts, tool_names
 from acp_server.permissions.gate import Gate
 from acp_server.session.commands.command import PromptCommand, PromptCommandError
-from acp_server.session.ports.elicitation import DecliningElicitor, Elicitor
 from acp_server.session.ports.mcp import ProjectServers
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -44,24 +39,6 @@ MAX_NAMED = 20
 
 def _do_nothing() -> None:
     pass
-
-
-@frozen_dataclass
-class McpContext:
-    """Dependencies of the servers of a session; the servers run in the task group `tasks`."""
-
-    gate: Gate
-    roots: Sequence[Path]
-    """The session's workspace roots, absolute; servers are started in the first."""
-    tasks: TaskGroup
-    load_connector: LoadConnector
-    elicitor: Elicitor = field(default_factory=DecliningElicitor)
-    scan: InjectionScan = no_scan
-    limits: McpLimits = field(default_factory=McpLimits)
-    tracking_file_changes: TrackFileChanges = nullcontext
-    """Wraps the calls of all tools except those annotated as read-only."""
-    reserved_names: Sequence[str] = ()
-    """The names of the session's own tools."""
 
 
 @frozen_dataclass
@@ -83,7 +60,7 @@ class SessionServers:
         """Prepare; starts nothing."""
         self._context = context
         self._name_parts = server_name_parts([config.name for config in configs])
-        self._servers = [self._make_server(config) for config in configs]
+        self._servers = [Server(config, context, self._notify) for config in configs]
         self._remaining_wait_seconds = context.limits.first_call_seconds
         self._withheld: tuple[ServerConfig, ...] = ()
         """The workspace's own servers: listed, but not started before `start_registered`."""
@@ -107,7 +84,7 @@ class SessionServers:
 
         The next `wait_ready` freezes the tools again and waits for these servers if time is left.
         """
-        admitted = [self._make_server(config) for config in self._withheld]
+        admitted = [Server(config, self._context, self._notify) for config in self._withheld]
         self._withheld = ()
         self._servers += admitted
         self._name_parts = server_name_parts([server.name for server in self._servers])
@@ -154,8 +131,8 @@ class SessionServers:
 
     def tools_for_gate(self, gate: Gate) -> tuple[Tool, ...]:
         """Return the frozen tools behind another permission gate, that of a sub-agent."""
-        counter = ServerCallContext(gate, self._context.scan, self._context.tracking_file_changes)
-        return tuple(tool.bind(counter) for tool in self._frozen_tools)
+        context = replace(self._context, gate=gate)
+        return tuple(tool.bind(context) for tool in self._frozen_tools)
 
     async def refresh_tools(self) -> None:
         """Retry failed servers, wait for them briefly and freeze the tools again."""
@@ -231,13 +208,6 @@ class SessionServers:
         while self._scopes:
             await self._server_ended.wait()
 
-    def _make_server(self, config: ServerConfig) -> Server:
-        mcp_context = self._context
-        server_context = McpServerContext(
-            mcp_context.roots, mcp_context.elicitor, mcp_context.limits, mcp_context.load_connector
-        )
-        return Server(config, server_context, self._notify)
-
     def _notify(self) -> None:
         self._on_change()
 
@@ -246,40 +216,39 @@ class SessionServers:
         # run yet. A task whose scope is already cancelled then does not connect.
         scope = anyio.CancelScope()
         self._scopes.add(scope)
-        self._context.tasks.start_soon(self._run, server, scope)
 
-    async def _run(self, server: Server, scope: anyio.CancelScope) -> None:
-        try:
-            with scope:
-                await server.run()
-        finally:
-            self._scopes.discard(scope)
-            self._server_ended.set()
-            self._server_ended = anyio.Event()
+        async def run() -> None:
+            try:
+                with scope:
+                    await server.run()
+            finally:
+                self._scopes.discard(scope)
+                self._server_ended.set()
+                self._server_ended = anyio.Event()
+
+        self._context.tasks.start_soon(run)
 
     def _freeze(self) -> None:
+        """Freeze the current tools of all servers that fit into `MAX_TOTAL_CHARACTERS`."""
         self._is_frozen = True
         self._announced = {server.name: _current_tools(server) for server in self._servers}
-        self._frozen_tools = tuple(self._tools_within_limit())
-        self._tools = self.tools_for_gate(self._context.gate)
-
-    def _tools_within_limit(self) -> Iterator[ServerTool]:
-        """Yield the tools of all servers that fit into `MAX_TOTAL_CHARACTERS`."""
+        frozen_tools: list[ServerTool] = []
         available = MAX_TOTAL_CHARACTERS
         for server in self._servers:
             offered = server.features.tools
             names = self._tool_names_of(server, offered)
             for each in offered:
                 tool = make_server_tool(server, each, names[each.name])
-                available -= _size(tool)
+                spec = tool.spec
+                available -= len(spec.name) + len(spec.description) + len(str(spec.schema))
                 if available >= 0:
-                    yield tool
+                    frozen_tools.append(tool)
+        self._frozen_tools = tuple(frozen_tools)
+        self._tools = self.tools_for_gate(self._context.gate)
 
     def _notices_of(self, server: Server, allowed: Collection[str] | None) -> Iterator[str]:
-        announced, current = (
-            self._announced.get(server.name, _AnnouncedTools()),
-            _current_tools(server),
-        )
+        announced = self._announced.get(server.name, _AnnouncedTools())
+        current = _current_tools(server)
         self._announced[server.name] = current
         names = self._tool_names_of(server, (*announced.tools, *current.tools))
         names = {tool: name for tool, name in names.items() if allowed is None or name in allowed}
@@ -292,7 +261,13 @@ class SessionServers:
         changed = [names[each] for each in new_tools if new_tools[each] != old_tools.get(each)]
         removed = [names[each] for each in old_tools if each not in new_tools]
         if changed or removed:
-            yield _changes_notice(server.name, changed, removed)
+            parts = [f"new or changed: {_name_list(changed)}"] if changed else []
+            parts += [f"gone: {_name_list(removed)}"] if removed else []
+            yield (
+                f'The tools of the MCP server "{server.name}" are others now ({"; ".join(parts)}). '
+                "You can use them as they are now once your tools are rebuilt; the user can have "
+                "that done with /reload."
+            )
 
     def _tool_names_of(self, server: Server, tools: Sequence[McpTool]) -> dict[str, str]:
         """Return the names that the model sees, by the tools' own names."""
@@ -300,22 +275,8 @@ class SessionServers:
         return tool_names(part, [each.name for each in tools], reserved)
 
 
-def _changes_notice(server: str, changed: Sequence[str], removed: Sequence[str]) -> str:
-    parts = [f"new or changed: {_name_list(changed)}"] if changed else []
-    parts += [f"gone: {_name_list(removed)}"] if removed else []
-    return (
-        f'The tools of the MCP server "{server}" are others now ({"; ".join(parts)}). '
-        "You can use them as they are now once your tools are rebuilt; the user can have that "
-        "done with /reload."
-    )
-
-
 def _current_tools(server: Server) -> _AnnouncedTools:
     return _AnnouncedTools(server.features.tools, server.state == "failed")
-
-
-def _size(tool: ServerTool) -> int:
-    return len(tool.spec.name) + len(tool.spec.description) + len(str(tool.spec.schema))
 
 
 def _name_list(names: Sequence[str]) -> str:

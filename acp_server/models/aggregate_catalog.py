@@ -69,7 +69,8 @@ class AggregateCatalog:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._first.refresh)
             for catalog in self._others.values():
-                if not _has_list(catalog):
+                # More choices than the default come from the endpoint's list.
+                if all(choice.id == catalog.default_id for choice in catalog.choices()):
                     tasks.start_soon(catalog.refresh)
 
     async def resolve_default(self) -> None:
@@ -93,8 +94,3 @@ class AggregateCatalog:
         if colon and provider in self._others:
             return self._others[provider], own_id
         return self._first, model_id
-
-
-def _has_list(catalog: ModelCatalog) -> bool:
-    """Return whether a catalog has its endpoint's list, i.e. more choices than its default."""
-    return any(choice.id != catalog.default_id for choice in catalog.choices())

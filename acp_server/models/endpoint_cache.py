@@ -13,7 +13,10 @@ T = TypeVar("T")
 
 
 class EndpointCache(Generic[E, T]):
-    """Endpoints and model targets, created on first use and kept until `close`."""
+    """Endpoints and model targets, created on first use and kept until `close`.
+
+    Base class of the entry points, which thus share connections.
+    """
 
     def __init__(
         self,

@@ -90,7 +90,8 @@ class EndpointCatalog:
             if self._provider.is_selectable(model.id)
         ]
         if all(choice.id != self.default_id for choice in choices):
-            choices.insert(0, ModelChoice(self.default_id, _display_name(self.default_id)))
+            name = "Default" if self.default_id == UNDECIDED_MODEL_ID else self.default_id
+            choices.insert(0, ModelChoice(self.default_id, name))
         return choices
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
@@ -121,7 +122,12 @@ class EndpointCatalog:
         """Fetch the endpoint's list once; concurrent callers wait for the same fetch."""
         async with self._list_lock:  # without the lock each concurrent caller would fetch the list
             if not self._has_list:
-                await self._fetch_list()
+                self._list_error = None
+                try:
+                    await self.fetch_models()
+                except TurnError as error:
+                    self._list_error = error
+                    logger.info("could not list the endpoint's models: %s", error.reason)
 
     async def resolve_default(self) -> None:
         """Fetch the list if only the endpoint knows the default model."""
@@ -140,19 +146,16 @@ class EndpointCatalog:
             TurnError: The list could not be fetched.
         """
         access, entry_point = await self._sign_in(), await self._client.get()
-        self._update_models(await entry_point.list_models(access))
+        models = await entry_point.list_models(access)
+        self._has_list = True
+        if models != self._models:
+            self._models = models
+            for listener in self._listeners:
+                listener()
         await to_thread.run_sync(
             save_model_list, self._config.list_file, self._config.access.base_url, self._models
         )
         return self._models
-
-    async def _fetch_list(self) -> None:
-        self._list_error = None
-        try:
-            await self.fetch_models()
-        except TurnError as error:
-            self._list_error = error
-            logger.info("could not list the endpoint's models: %s", error.reason)
 
     async def adapter(self, model_id: str) -> Model:
         """Sign in, load the API client and return the adapter that sends requests to a model.
@@ -190,13 +193,6 @@ class EndpointCatalog:
             self._config.access, api_key=credential.api_key, auth_token=credential.auth_token
         )
 
-    def _update_models(self, models: tuple[ListedModel, ...]) -> None:
-        self._has_list = True
-        if models != self._models:
-            self._models = models
-            for listener in self._listeners:
-                listener()
-
 
 class DeferredModel:
     """Model that signs in and loads its API client on its first request."""
@@ -226,7 +222,3 @@ def _no_default_error(problem: TurnError | None) -> TurnError:
     return ModelUnavailableError(
         f"choose a model: the endpoint lists no model that acp-server knows{details}"
     )
-
-
-def _display_name(model_id: str) -> str:
-    return "Default" if model_id == UNDECIDED_MODEL_ID else model_id

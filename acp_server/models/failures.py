@@ -6,6 +6,7 @@ the status and the endpoint's message. Imports no SDK.
 
 import re
 from http import HTTPStatus
+from math import isfinite
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import FailureKind
@@ -49,16 +50,6 @@ class ProviderFailure:
     rejection_message: str | None = None
 
 
-@frozen_dataclass
-class ErrorResponse:
-    """A response with an error status."""
-
-    status: int
-    message: str
-    """The endpoint's own message, or a substitute for it."""
-    retry_after_seconds: float | None = None
-
-
 def classify_connection_error(cause: BaseException, endpoint: str) -> ProviderFailure:
     """Classify a failed connection; certificate errors are permanent, all others temporary."""
     message = shorten_message(str(cause)) or type(cause).__name__
@@ -75,31 +66,40 @@ def classify_timeout(endpoint: str) -> ProviderFailure:
     return ProviderFailure(f"{endpoint} did not answer in time", "connection", is_temporary=True)
 
 
-def classify_status(response: ErrorResponse, endpoint: str, sign_in_hint: str) -> ProviderFailure:
+def classify_status(
+    status: int,
+    message: str,
+    endpoint: str,
+    sign_in_hint: str,
+    retry_after_seconds: float | None = None,
+) -> ProviderFailure:
     """Classify an error status.
 
-    `sign_in_hint` is the advice for rejected credentials.
+    `message` is the endpoint's own, or a substitute for it; `sign_in_hint` is the advice for
+    rejected credentials.
     """
-    message = shorten_message(response.message)
-    match response.status:
+    shown = shorten_message(message)
+    match status:
         case HTTPStatus.UNAUTHORIZED:
-            reason = f"{endpoint} refused the credentials ({message}); {sign_in_hint}"
+            reason = f"{endpoint} refused the credentials ({shown}); {sign_in_hint}"
             return ProviderFailure(reason, "authentication")
         case HTTPStatus.FORBIDDEN | HTTPStatus.PAYMENT_REQUIRED:
-            return ProviderFailure(f"{endpoint} does not permit this: {message}", "permission")
+            return ProviderFailure(f"{endpoint} does not permit this: {shown}", "permission")
         case HTTPStatus.NOT_FOUND:
             reason = (
-                f"{endpoint} answered 404 Not Found: {message}; choose another model or check the "
+                f"{endpoint} answered 404 Not Found: {shown}; choose another model or check the "
                 "base URL"
             )
             return ProviderFailure(reason, "unknown")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            return ProviderFailure(f"the request is too large for {endpoint}: {message}", "request")
-        case status if is_retryable_status(status):
-            return _retryable_failure(response, message, endpoint)
+            return ProviderFailure(f"the request is too large for {endpoint}: {shown}", "request")
+        case _ if is_retryable_status(status):
+            kind = failure_kind_of_status(status)
+            reason = f"{endpoint} {_PHRASES.get(kind, f'failed ({status})')}: {shown}"
+            return ProviderFailure(reason, kind, True, retry_after_seconds)  # noqa: FBT003  is_temporary
         case _:
-            reason = f"{endpoint} refused the request: {message}"
-            return ProviderFailure(reason, "request", rejection_message=response.message)
+            reason = f"{endpoint} refused the request: {shown}"
+            return ProviderFailure(reason, "request", rejection_message=message)
 
 
 def classify_stream_error(
@@ -121,11 +121,12 @@ def failure_kind_of_status(status: int) -> FailureKind:
 
 
 def parse_retry_after(header: str | None) -> float | None:
-    """Parse a `retry-after` header; None unless it is a number of seconds."""
+    """Parse a `retry-after` header; None unless it is a finite number of seconds."""
     try:
-        return float(header or "")
+        seconds = float(header or "")
     except ValueError:
         return None
+    return seconds if isfinite(seconds) else None
 
 
 def shorten_message(text: str) -> str:
@@ -135,14 +136,3 @@ def shorten_message(text: str) -> str:
     """
     line = " ".join(_TAG.sub(" ", text).split())
     return line if len(line) <= MAX_MESSAGE_CHARACTERS else f"{line[:MAX_MESSAGE_CHARACTERS]} …"
-
-
-def _retryable_failure(response: ErrorResponse, message: str, endpoint: str) -> ProviderFailure:
-    kind = failure_kind_of_status(response.status)
-    phrase = _PHRASES.get(kind, f"failed ({response.status})")
-    return ProviderFailure(
-        f"{endpoint} {phrase}: {message}",
-        kind,
-        is_temporary=True,
-        retry_after_seconds=response.retry_after_seconds,
-    )

@@ -1,28 +1,14 @@
-"""Table of Claude model families: limits, accepted request fields and prices.
+"""Claude model families (`families.toml`): limits, accepted request fields and prices.
 
 Knows nothing of endpoints, keys or sessions, and imports no SDK. A model that the table does not
 know is `UNKNOWN_FAMILY`, whose requests every endpoint accepts. A point release is never mapped to
 its predecessor: 5.5 may reject fields that 5 accepts.
-
-Sources, below https://platform.claude.com/docs/en/, as stored up to 2026-11-16:
-- windows, output limits, default effort: models/<model>/overview, about-claude/models/overview,
-  build-with-claude/context-windows; Fable and Mythos 5.2: models/fable-5-2/whats-new-fable-5-2 and
-  docs.aws.amazon.com/bedrock/latest/userguide/model-card-anthropic-claude-fable-5-2.html
-- thinking types and their restrictions: build-with-claude/thinking-troubleshooting (the table by
-  model), models/sonnet-5-5/migration-guide (between_tools), models/haiku-5-5/migration-guide;
-  display, budgets: build-with-claude/thinking, extended-thinking, effort
-- sampling, forced tools: build-with-claude/thinking ("Limits and feature compatibility"),
-  agents-and-tools/tool-use/define-tools; prefill: api/errors
-- caching: build-with-claude/prompt-caching ("Cache limitations"); prices: about-claude/pricing
-- system messages: build-with-claude/mid-conversation-system-messages
-- bound thinking: build-with-claude/preserved-thinking; tokenizer: build-with-claude/token-counting
-Comments at the rows name the facts that could not be verified there.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -37,7 +23,6 @@ Effort = Literal["low", "medium", "high", "xhigh", "max"]
 ThinkingBond = Literal["model", "conversation", "account"]
 
 FIVE_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
-FOUR_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "max")
 THREE_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high")
 
 BUDGET_TOKENS: dict[str, int] = {"low": 4_000, "medium": 10_000, "high": 16_000}
@@ -116,153 +101,27 @@ UNKNOWN_FAMILY = ModelFamily(name="", context_window_tokens=200_000, max_output_
 """An unknown model: no optional field is sent. 8,192 is the largest output that every agent-capable
 model since Claude 3.5 accepts; a larger `max_tokens` than allowed is a 400."""
 
-# Generations: defaults of the rows below, which name only the differences.
-_CLAUDE_3 = ModelFamily(
-    name="",
-    context_window_tokens=200_000,
-    max_output_tokens=4_096,
-    accepts_sampling=True,
-    accepts_prefill=True,
-    forced_tools="accepted",
-    cache_minimum_tokens=2_048,
-)
-_CLAUDE_4 = replace(  # and 3.7: thinks with a budget, if requested
-    _CLAUDE_3,
-    max_output_tokens=64_000,
-    thinking="budget",
-    off="disabled",
-    accepts_budget=True,
-    default_display="summarized",
-    forced_tools="without_budget",
-    cache_minimum_tokens=1_024,
-)
-_CLAUDE_4_6 = replace(  # adaptive if requested; a budget is deprecated but accepted; no prefill
-    _CLAUDE_4,
-    context_window_tokens=1_000_000,
-    max_output_tokens=128_000,
-    thinking="adaptive",
-    efforts=FOUR_EFFORTS,
-    default_effort="high",
-    accepts_prefill=False,
-)
-_CLAUDE_4_7 = replace(  # new tokenizer; no budget, no sampling; thinking text only if requested
-    _CLAUDE_4_6,
-    accepts_budget=False,
-    default_display="omitted",
-    efforts=FIVE_EFFORTS,
-    accepts_sampling=False,
-    forced_tools="accepted",
-    tokenizer_factor=1.3,
-)
-_CLAUDE_5 = replace(_CLAUDE_4_7, cache_minimum_tokens=512)
-_ALWAYS_5 = replace(
-    _CLAUDE_5, thinking="always", off=None, accepts_system_messages=True, forced_tools="refused"
-)
 
-# Shared prices: input, output, cache read, 5-minute write, 1-hour write.
-_OPUS_4_5_PRICE = Price(5.0, 25.0, 0.50, 6.25, 10.0)
-_OPUS_4_PRICE = Price(15.0, 75.0, 1.50, 18.75, 30.0)
-_SONNET_4_PRICE = Price(3.0, 15.0, 0.30, 3.75, 6.0)
-_HAIKU_4_5_PRICE = Price(1.0, 5.0, 0.10, 1.25, 2.0)
-_HAIKU_3_5_PRICE = Price(0.80, 4.0, 0.08, 1.0, 1.60)
+@cache
+def known_families() -> tuple[ModelFamily, ...]:
+    """Return all known models, newest first, each merged with the rows that it derives from."""
+    import tomllib
 
-# The table, newest first.
-_FABLE_5_2 = replace(
-    # Released 2026-11-09. System messages and the cache minimum of 512 tokens are inherited from
-    # 5.1: the list of breaking changes mentions neither. The price is from third parties.
-    _ALWAYS_5,
-    name="claude-fable-5-2",
-    thinking_bound_to=("model", "conversation"),
-    price=Price(8.0, 40.0, 0.20, 10.0, 16.0),
-)
-_FABLE_5_1 = replace(
-    _FABLE_5_2, name="claude-fable-5-1", price=Price(10.0, 50.0, 0.25, 12.50, 20.0)
-)
-# Forced tools: the documentation does not exclude them, but clients report a 400.
-_FABLE_5 = replace(_ALWAYS_5, name="claude-fable-5", price=Price(10.0, 50.0, 1.0, 12.50, 20.0))
+    document = tomllib.loads(Path(__file__).with_name("families.toml").read_text("utf-8"))
+    rows = document["generations"] | document["models"]
+    for row in rows.values():
+        for field in {"efforts", "thinking_bound_to"} & row.keys():
+            row[field] = tuple(row[field])
+        if "price" in row:
+            row["price"] = Price(*row["price"])
+        if "long_prompt" in row:
+            above_tokens, *prices = row["long_prompt"]
+            row["long_prompt"] = LongPromptPrice(above_tokens, Price(*prices))
+        if "base" in row:  # it stands before this row and is complete
+            row.update(rows[row.pop("base")] | row)
+        row["off"] = row.get("off") or None
+    return tuple(ModelFamily(name, **row) for name, row in document["models"].items())
 
-FAMILIES: tuple[ModelFamily, ...] = (
-    _FABLE_5_2,
-    replace(_FABLE_5_2, name="claude-mythos-5-2"),
-    replace(
-        # `disabled` is valid only at effort `high` or below; no effort is sent with it.
-        _CLAUDE_5,
-        name="claude-haiku-5-5",
-        default_effort="medium",
-        accepts_system_messages=True,
-        thinking_bound_to=("model", "conversation", "account"),
-        price=Price(0.10, 0.50, 0.01, 0.125, 0.20),
-        long_prompt=LongPromptPrice(100_000, Price(0.50, 2.50, 0.05, 0.625, 1.0)),
-    ),
-    replace(
-        # Cache reads were 0.20 until 2026-10-07. `between_tools` is valid only at effort `high`
-        # or below.
-        _CLAUDE_5,
-        name="claude-sonnet-5-5",
-        off="between_tools",
-        accepts_system_messages=True,
-        forced_tools="refused",
-        thinking_bound_to=("model", "conversation", "account"),
-        price=Price(2.0, 10.0, 0.10, 2.50, 4.0),
-    ),
-    replace(
-        _ALWAYS_5,
-        name="claude-opus-5-5",
-        default_effort="medium",
-        thinking_bound_to=("model", "conversation"),
-        price=Price(4.0, 20.0, 0.20, 5.0, 8.0),
-    ),
-    _FABLE_5_1,
-    replace(_FABLE_5_1, name="claude-mythos-5-1"),
-    # `disabled` is valid only at effort `high` or below.
-    replace(_CLAUDE_5, name="claude-opus-5", accepts_system_messages=True, price=_OPUS_4_5_PRICE),
-    replace(
-        # The only model of its generation that rejects system messages.
-        _CLAUDE_5,
-        name="claude-sonnet-5",
-        cache_minimum_tokens=1_024,
-        price=Price(2.0, 10.0, 0.20, 2.50, 4.0),
-    ),
-    _FABLE_5,
-    replace(_FABLE_5, name="claude-mythos-5"),
-    replace(
-        _CLAUDE_4_7, name="claude-opus-4-8", accepts_system_messages=True, price=_OPUS_4_5_PRICE
-    ),
-    replace(_CLAUDE_4_7, name="claude-opus-4-7", cache_minimum_tokens=2_048, price=_OPUS_4_5_PRICE),
-    replace(
-        # Invitation only. Input and output prices as announced (anthropic.com/glasswing, via third
-        # parties); cache prices are unpublished and assume the usual multiples.
-        _CLAUDE_4_7,
-        name="claude-mythos-preview",
-        thinking="always",
-        off=None,
-        accepts_budget=True,
-        efforts=FOUR_EFFORTS,
-        forced_tools="refused",
-        cache_minimum_tokens=2_048,
-        price=Price(25.0, 125.0, 2.50, 31.25, 50.0),
-    ),
-    replace(_CLAUDE_4_6, name="claude-opus-4-6", cache_minimum_tokens=4_096, price=_OPUS_4_5_PRICE),
-    replace(_CLAUDE_4_6, name="claude-sonnet-4-6", price=_SONNET_4_PRICE),
-    replace(
-        # The only model that accepts a budget together with an effort.
-        _CLAUDE_4,
-        name="claude-opus-4-5",
-        efforts=THREE_EFFORTS,
-        default_effort="high",
-        cache_minimum_tokens=4_096,
-        price=_OPUS_4_5_PRICE,
-    ),
-    replace(_CLAUDE_4, name="claude-haiku-4-5", cache_minimum_tokens=4_096, price=_HAIKU_4_5_PRICE),
-    replace(_CLAUDE_4, name="claude-sonnet-4-5", price=_SONNET_4_PRICE),
-    # Retired by the vendor, still served by other providers.
-    replace(_CLAUDE_4, name="claude-opus-4-1", max_output_tokens=32_000, price=_OPUS_4_PRICE),
-    replace(_CLAUDE_4, name="claude-opus-4", max_output_tokens=32_000, price=_OPUS_4_PRICE),
-    replace(_CLAUDE_4, name="claude-sonnet-4", price=_SONNET_4_PRICE),
-    replace(_CLAUDE_4, name="claude-3-7-sonnet", price=_SONNET_4_PRICE),
-    replace(_CLAUDE_3, name="claude-3-5-haiku", max_output_tokens=8_192, price=_HAIKU_3_5_PRICE),
-    replace(_CLAUDE_3, name="claude-3-haiku", price=Price(0.25, 1.25, 0.03, 0.30, 0.50)),
-)
 
 # Looking up a row.
 _LINE_FIRST_ID = re.compile(r"([a-z]+)((?:-(?:\d{1,2}|preview)\b)*)")  # sonnet-4-5-20250929
@@ -283,7 +142,9 @@ def _parse_line_and_version(model_id: str) -> str | None:
     return f"{new[1]}{new[2]}".removesuffix("-0") if new else None
 
 
-_BY_VERSION = {_parse_line_and_version(family.name): family for family in FAMILIES}
+@cache
+def _families_by_version() -> dict[str | None, ModelFamily]:
+    return {_parse_line_and_version(family.name): family for family in known_families()}
 
 
 def family_for(model_id: str) -> ModelFamily:
@@ -294,7 +155,9 @@ def family_for(model_id: str) -> ModelFamily:
     version must match, so that `claude-opus-5-9` is unknown instead of matching `claude-opus-5`.
     """
     version = _parse_line_and_version(model_id)
-    return UNKNOWN_FAMILY if version is None else _BY_VERSION.get(version, UNKNOWN_FAMILY)
+    return (
+        UNKNOWN_FAMILY if version is None else _families_by_version().get(version, UNKNOWN_FAMILY)
+    )
 
 
 def known_window_tokens(model_id: str) -> int | None:
@@ -350,16 +213,12 @@ def thinking_fields(family: ModelFamily, effort: str | None) -> "dict[str, JsonV
         return {}
     if level == OFF:
         return {"thinking": {"type": family.off}}
-    fields: dict[str, JsonValue] = {"thinking": _thinking_field(family, level)}
+    fields: dict[str, JsonValue] = {"thinking": {"type": "adaptive", "display": "summarized"}}
+    if family.thinking == "budget":
+        fields["thinking"] = {"type": "enabled", "budget_tokens": BUDGET_TOKENS[level]}
     if family.efforts:
         fields["output_config"] = {"effort": level}
     return fields
-
-
-def _thinking_field(family: ModelFamily, level: str) -> "dict[str, JsonValue]":
-    if family.thinking == "budget":
-        return {"type": "enabled", "budget_tokens": BUDGET_TOKENS[level]}
-    return {"type": "adaptive", "display": "summarized"}
 
 
 def cost_usd(

@@ -9,12 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from acp_server.models.access import ListedModel
-from acp_server.models.families import (
-    THREE_EFFORTS,
-    UNKNOWN_FAMILY,
-    ModelFamily,
-    family_for,
-)
+from acp_server.models.families import THREE_EFFORTS, ModelFamily, family_for
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 ASSUMED_WINDOW_TOKENS = 200_000
@@ -55,16 +50,13 @@ def openai_compatible_family(
         max_output_tokens=(listed and listed.output_tokens) or claude.max_output_tokens,
         price=listed.price if listed else None,
     )
-    if not _has_efforts(model_id, listed):
+    has_efforts = listed.has_efforts if listed else None
+    if has_efforts is None:
+        name = model_id.lower()
+        has_efforts = _REASONING_ID.search(name) and not _NON_REASONING_ID.search(name)
+    if not has_efforts:
         return family
     return replace(family, thinking="always", efforts=THREE_EFFORTS, default_effort="medium")
-
-
-def _has_efforts(model_id: str, listed: ListedModel | None) -> bool:
-    if listed is not None and listed.has_efforts is not None:
-        return listed.has_efforts
-    name = model_id.lower()
-    return bool(_REASONING_ID.search(name)) and not _NON_REASONING_ID.search(name)
 
 
 def messages_api_family(
@@ -76,8 +68,3 @@ def messages_api_family(
     window = configured or (listed and listed.window_tokens) or family.context_window_tokens
     output = (listed and listed.output_tokens) or family.max_output_tokens
     return replace(family, context_window_tokens=window, max_output_tokens=output)
-
-
-def is_claude_model(model_id: str) -> bool:
-    """Return whether the table of Claude models knows an id."""
-    return family_for(model_id) is not UNKNOWN_FAMILY

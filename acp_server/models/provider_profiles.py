@@ -1,10 +1,14 @@
-"""Table of known providers: base URL, API format and differences. Data only.
+"""Known providers (`provider_profiles.json`): base URL, API format and differences.
 
-Any other provider works as `custom` if its base URL is configured.
+Any other provider works as `custom` if its base URL is configured. The table is JSON because it is
+read before the first session opens, when `tomllib` is not imported yet.
 Sources: the providers' own pages on OpenAI compatibility; the names match Hermes configuration.
+Chat completions of OpenAI reject tools for reasoning models, hence its Responses API.
 """
 
+import json
 from dataclasses import field
+from pathlib import Path
 from typing import Literal
 
 from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
@@ -60,83 +64,28 @@ class ProviderProfile:
         return self.default_port is not None
 
 
-def _local_provider(name: str, title: str, port: int, *aliases: str) -> ProviderProfile:
-    return ProviderProfile(
-        name,
-        title,
-        base_url=f"http://127.0.0.1:{port}/v1",
-        needs_key=False,
-        default_port=port,
-        aliases=aliases,
-    )
+_LIST_FIELDS = {"key_variables", "preferred_ids", "aliases"}
 
 
-ANTHROPIC = ProviderProfile(
-    "anthropic",
-    "Anthropic",
-    api_format="messages",
-    key_variables=("ANTHROPIC_API_KEY",),
-    aliases=("claude", "claude-code"),
-)
-CUSTOM = ProviderProfile("custom", "Another endpoint", needs_key=False)
+def _read_profiles() -> tuple[ProviderProfile, ...]:
+    """Return the providers of `provider_profiles.json`, in the order in which they are offered."""
+    text = Path(__file__).with_name("provider_profiles.json").read_text("utf-8")
+    profiles: list[ProviderProfile] = []
+    for name, row in json.loads(text).items():
+        endpoint = row.pop("endpoint_profile", {})
+        for field_name in _LIST_FIELDS & row.keys():
+            row[field_name] = tuple(row[field_name])
+        if "cache_marked_models" in endpoint:
+            endpoint["cache_marked_models"] = tuple(endpoint["cache_marked_models"])
+        profile = EndpointProfile(**endpoint)
+        profiles.append(ProviderProfile(name, endpoint_profile=profile, **row))
+    return tuple(profiles)
 
-PROFILES: tuple[ProviderProfile, ...] = (
-    ANTHROPIC,
-    ProviderProfile(
-        # Chat completions reject tools for reasoning models, hence the Responses API.
-        "openai",
-        "OpenAI",
-        api_format="responses",
-        base_url="https://api.openai.com/v1",
-        key_variables=("OPENAI_API_KEY",),
-        preferred_ids=("gpt-5", "gpt-4.1", "gpt-4o"),
-    ),
-    ProviderProfile(
-        "openrouter",
-        "OpenRouter",
-        base_url="https://openrouter.ai/api/v1",
-        key_variables=("OPENROUTER_API_KEY",),
-        preferred_ids=("anthropic/claude-opus", "anthropic/claude-sonnet", "openai/gpt-5"),
-        endpoint_profile=EndpointProfile(effort="object", cache_marked_models=("anthropic/",)),
-    ),
-    _local_provider("ollama", "Ollama", 11434),
-    _local_provider("lmstudio", "LM Studio", 1234, "lm-studio", "lm_studio"),
-    _local_provider(
-        "llamacpp", "llama.cpp", 8080, "llama.cpp", "llama-cpp", "llama_cpp", "llama-server"
-    ),
-    _local_provider("vllm", "vLLM", 8000),
-    ProviderProfile(
-        "gemini",
-        "Gemini",
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
-        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        preferred_ids=("gemini-3-pro", "gemini-3", "gemini-2.5-pro"),
-        endpoint_profile=EndpointProfile(signs_calls=True),
-        aliases=("google",),
-    ),
-    ProviderProfile(
-        "alibaba",
-        "Alibaba Cloud",
-        base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-        key_variables=("DASHSCOPE_API_KEY",),
-        preferred_ids=("qwen3-coder", "qwen3"),
-        endpoint_profile=EndpointProfile(effort=None),
-        aliases=("dashscope", "qwen"),
-    ),
-    ProviderProfile(
-        "deepseek",
-        "DeepSeek",
-        base_url="https://api.deepseek.com/v1",
-        key_variables=("DEEPSEEK_API_KEY",),
-        preferred_ids=("deepseek",),
-        endpoint_profile=EndpointProfile(
-            effort=None, requires_reasoning=True, max_output_tokens=8_192
-        ),
-    ),
-    CUSTOM,
-)
 
+PROFILES = _read_profiles()
 _BY_NAME = {name: profile for profile in PROFILES for name in (profile.name, *profile.aliases)}
+ANTHROPIC = _BY_NAME["anthropic"]
+CUSTOM = _BY_NAME["custom"]
 
 
 def is_chat_model(model_id: str) -> bool:

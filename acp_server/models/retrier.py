@@ -4,30 +4,16 @@ Independent of the API format: the decision depends on the streamed answer and t
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 import anyio
 
 from acp_server.models.failures import ProviderFailure
 from acp_server.models.rejected_fields import RejectedFields
 from acp_server.models.retry_policy import RetryPolicy
+from acp_server.models.sse import StreamedAnswer
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import ModelFailedError, ModelInterruptedError
 from acp_server.turn.ports import ModelStop, ReceiveEvent, Retrying
-
-
-class StreamedAnswer(Protocol):
-    """State of an answer that is being streamed."""
-
-    @property
-    def stop(self) -> ModelStop | None:
-        """The stop reason; None until it has arrived."""
-        ...
-
-    @property
-    def has_content(self) -> bool:
-        """Whether any content was passed on; the user may have seen it."""
-        ...
 
 
 @frozen_dataclass
@@ -62,7 +48,11 @@ class Retrier:
             # With a stop reason the answer is complete: a later connection error does not matter.
             if result.answer.stop is not None:
                 return result.answer.stop
-            failure = result.failure or self._incomplete_answer()
+            failure = result.failure or ProviderFailure(
+                f"{self.endpoint} closed the connection before its answer was complete",
+                "connection",
+                is_temporary=True,
+            )
             # Content has already reached the user: a retry would show it twice.
             if result.answer.has_content:
                 error_type = ModelInterruptedError if failure.is_temporary else ModelFailedError
@@ -74,25 +64,11 @@ class Retrier:
             ):
                 continue
             number += 1
-            await self._wait_for_retry(failure, number, receive)
-
-    def _incomplete_answer(self) -> ProviderFailure:
-        reason = f"{self.endpoint} closed the connection before its answer was complete"
-        return ProviderFailure(reason, "connection", is_temporary=True)
-
-    async def _wait_for_retry(
-        self, failure: ProviderFailure, attempt: int, receive: ReceiveEvent
-    ) -> None:
-        """Announce the retry and wait for it.
-
-        Raises:
-            ModelFailedError: There is no further retry.
-        """
-        wait = self.retry.delay_seconds(attempt, failure.retry_after_seconds)
-        if not failure.is_temporary or wait is None:
-            raise ModelFailedError(_final_reason(failure, attempt), failure.kind)
-        await receive(Retrying(failure.reason, wait, attempt, self.retry.max_retries))
-        await anyio.sleep(wait)
+            wait = self.retry.delay_seconds(number, failure.retry_after_seconds)
+            if not failure.is_temporary or wait is None:
+                raise ModelFailedError(_final_reason(failure, number), failure.kind)
+            await receive(Retrying(failure.reason, wait, number, self.retry.max_retries))
+            await anyio.sleep(wait)
 
 
 def _final_reason(failure: ProviderFailure, attempt: int) -> str:

@@ -1,18 +1,23 @@
-"""Incremental decoder of server-sent events: bytes in, the data of complete events out.
+"""Reads server-sent events: bytes in, the data of complete events out.
 
 Used for all API formats; knows `text/event-stream` framing and not the payload. Buffers at most
 one incomplete event, up to a size limit.
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
+from typing import Protocol
 
 import anyio
+
+from acp_server.turn.ports import ModelEvent, ModelStop, ReceiveEvent
 
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 DRAIN_SECONDS = 0.2
 """How long to wait for the end of the body after the answer is complete."""
+TRAILING_USAGE_SECONDS = 2.0
+"""How long to wait for the usage, which may follow the stop reason of an answer."""
 _DATA_FIELD = b"data"
 
 
@@ -47,7 +52,15 @@ class SseDecoder:
         if newline:
             lines = b"".join((*self._line_pieces, complete)) if self._line_pieces else complete
             self._line_pieces.clear()
-            events = [data for line in lines.split(b"\n") if (data := self._decode_line(line))]
+            for line in lines.split(b"\n"):
+                if line:
+                    name, _, value = line.partition(b":")
+                    if name == _DATA_FIELD:
+                        self._data.append(value.removeprefix(b" "))
+                else:  # an empty line ends the event
+                    if data := b"\n".join(self._data):
+                        events.append(data)
+                    self._data.clear()
             self._buffered_bytes = sum(map(len, self._data))
         if partial:
             self._line_pieces.append(partial)
@@ -66,20 +79,62 @@ class SseDecoder:
         self._ended_in_cr = chunk.endswith(b"\r")
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
-    def _decode_line(self, line: bytes) -> bytes:
-        """Return the data of the event that an empty line ends; empty for any other line."""
-        if line:
-            name, _, value = line.partition(b":")
-            if name == _DATA_FIELD:
-                self._data.append(value.removeprefix(b" "))
-            return b""
-        data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
-        self._data.clear()
-        return data
+
+class StreamedAnswer(Protocol):
+    """State of an answer that is being streamed."""
+
+    @property
+    def stop(self) -> ModelStop | None:
+        """The stop reason; None until it has arrived."""
+        ...
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the answer is complete."""
+        ...
+
+    @property
+    def has_content(self) -> bool:
+        """Whether any content was passed on; the user may have seen it."""
+        ...
 
 
-async def drain(chunks: AsyncIterator[bytes], failures: tuple[type[Exception], ...]) -> None:
-    """Read the rest of the body for at most `DRAIN_SECONDS`, so that the connection is reusable."""
-    with anyio.move_on_after(DRAIN_SECONDS), suppress(*failures):
+async def forward_events(
+    chunks: AsyncIterator[bytes],
+    answer: StreamedAnswer,
+    translate: Callable[[bytes], Iterable[ModelEvent]],
+    receive: ReceiveEvent,
+    errors: tuple[type[Exception], ...],
+) -> Exception | None:
+    """Translate the events of a body and pass them on, up to the end of the answer.
+
+    Return the one of `errors` that ended it early, if any; errors of `receive` are raised.
+    """
+    decoder = SseDecoder()
+    while not answer.is_closed:
+        try:
+            if answer.stop is None:
+                chunk = await anext(chunks)
+            else:
+                # Only usage may follow, and some endpoints keep the stream open without sending it.
+                with anyio.fail_after(TRAILING_USAGE_SECONDS):
+                    chunk = await anext(chunks)
+            events = decoder.feed(chunk)
+        except (StopAsyncIteration, TimeoutError):
+            return None
+        except errors as error:
+            return error
+        for event in events:
+            try:
+                model_events = tuple(translate(event))
+            except errors as error:
+                return error
+            for each in model_events:
+                await receive(each)
+            if answer.is_closed:
+                break
+    # Read the rest of the body for a moment, so that the connection is reusable.
+    with anyio.move_on_after(DRAIN_SECONDS), suppress(*errors):
         async for _ in chunks:
             pass
+    return None

@@ -8,7 +8,6 @@ from acp_server.turn.conversation import (
     Attachment,
     Link,
     Media,
-    Message,
     ProviderBlock,
     RedactedThinking,
     ReplyPart,
@@ -22,28 +21,24 @@ from acp_server.turn.conversation import (
 from acp_server.turn.ports import ModelRequest
 
 IMAGE_TOKENS = 1_600
+"""The least tokens of an image or document."""
 BYTES_PER_DOCUMENT_TOKEN = 100
 """A rough ratio; it errs high for images of ordinary size and for text-heavy PDFs."""
 
 
 def estimate_request_tokens(request: ModelRequest) -> int:
     """Estimate the prompt tokens of a request; errs high."""
-    texts = [request.system, *(_text_of(message) for message in request.messages)]
+    texts, media = [request.system], list[Media]()
+    for message in request.messages:
+        texts.append(" ".join(_part_text(part) for part in message.parts))
+        for part in message.parts:
+            if isinstance(part, Media):
+                media.append(part)
+            elif isinstance(part, ToolResult):
+                media += part.media
     texts += [f"{tool.name} {tool.description} {tool.schema}" for tool in request.tools]
-    media = sum(_media_tokens(message) for message in request.messages)
-    return sum(estimate_tokens(text) for text in texts) + media
-
-
-def _media_tokens(message: Message) -> int:
-    """Estimate the tokens of images and documents, at least `IMAGE_TOKENS` for each."""
-    media = [part for part in message.parts if isinstance(part, Media)]
-    results = (part for part in message.parts if isinstance(part, ToolResult))
-    media += [each for result in results for each in result.media]
-    return sum(max(IMAGE_TOKENS, len(each.data) // BYTES_PER_DOCUMENT_TOKEN) for each in media)
-
-
-def _text_of(message: Message) -> str:
-    return " ".join(_part_text(part) for part in message.parts)
+    media_tokens = (max(IMAGE_TOKENS, len(each.data) // BYTES_PER_DOCUMENT_TOKEN) for each in media)
+    return sum(estimate_tokens(text) for text in texts) + sum(media_tokens)
 
 
 def _part_text(part: UserPart | ReplyPart) -> str:

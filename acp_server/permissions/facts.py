@@ -6,7 +6,7 @@ All calls block and all are bounded: too many files to check count as a doubt.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -116,9 +116,11 @@ class FactCollector:
         # The target as the tool resolved it; `has_moved` compares it with the disk afterwards.
         files = {target.real: target.is_inside for target in targets}
         if access == "write":
-            # Security: deleting or moving a symlink changes the link, so its own location is
-            # checked as well as its target.
-            link_locations = [_link_location(target.path) for target in targets]
+            # Security: deleting or moving a symlink changes the link, so its own location, with
+            # only the symlinks of its directories resolved, is checked as well as its target.
+            link_locations = [
+                resolve_links(target.path.parent) / target.path.name for target in targets
+            ]
             files |= {
                 path: workspace.is_inside(path.parent)
                 for path in link_locations
@@ -193,7 +195,11 @@ class FactCollector:
         # The program is unknown, so any of its words may be a path.
         if assessment.verdict == "asks":
             paths += self._paths_in_words(effect)
-        yield from _doubts_on_paths(dict.fromkeys(paths), workspace)
+        for path in dict.fromkeys(paths):
+            if workspace.is_protected(path):
+                yield f"{path.name} {MAY_HOLD_SECRETS}"
+            elif not workspace.is_inside(path):
+                yield f"{path} is outside the workspace"
         # For every command, also one that only reads: git runs configured programs on `git diff`.
         yield from filter(None, (find_git_doubt(effect.command, effect.cwd.real, workspace),))
         if assessment.verdict == "reads":
@@ -230,24 +236,11 @@ def _facts_without_disk(effect: ChangeMemory | CallMcpTool | LeavePlanMode | Fet
             return McpToolFacts(scope, effect.read_only_hint, effect.destructive_hint)
 
 
-def _doubts_on_paths(paths: Iterable[Path], workspace: ResolvedWorkspace) -> Iterator[str]:
-    for path in paths:
-        if workspace.is_protected(path):
-            yield f"{path.name} {MAY_HOLD_SECRETS}"
-        elif not workspace.is_inside(path):
-            yield f"{path} is outside the workspace"
-
-
 def _is_any_protected(target: FileTarget, workspace: ResolvedWorkspace) -> bool:
     """Return whether a target is protected by its current path or by its resolved path."""
     if workspace.is_protected(target.path):
         return True
     return target.real != target.path and workspace.is_protected(target.real)
-
-
-def _link_location(path: Path) -> Path:
-    """Return the location of a path itself: symlinks of its directories resolved, not its own."""
-    return resolve_links(path.parent) / path.name
 
 
 def _has_moved(target: FileTarget) -> bool:

@@ -23,7 +23,6 @@ from acp_server.permissions.questions import (
     PLAN_CHOICES,
     AskingError,
     PermissionAsker,
-    PermissionChoice,
     PermissionChoiceId,
     PermissionQuestion,
     QuestionQueue,
@@ -215,7 +214,8 @@ class PermissionGate:
         return Refuse(MOVED) if self.facts.has_moved(effect) else decision
 
     async def _ask_user(self, question: PermissionQuestion, decision: Ask) -> Refusal | None:
-        choices = self._choices(question.effect, decision)
+        is_plan = isinstance(question.effect, LeavePlanMode)
+        choices = PLAN_CHOICES if is_plan else choices_for(decision.scope, self.root)
         try:
             answer = await self.asker.ask(replace(question, reason=decision.reason), choices)
         except AskingError as error:
@@ -230,21 +230,13 @@ class PermissionGate:
         if decision.scope is not None:
             await self._save_rule(answer, decision.scope)
         if answer not in _YES:
-            return Refusal(self._rejection(choices))
+            rejected = PLAN_REJECTED if is_plan else REJECTED
+            return Refusal(rejected if self.run_rules is None else UNATTENDED)
         # The mode is switched only after this check: out of plan mode it refuses to accept a plan.
         refusal = await self._recheck(question, decision)
         if refusal is None and answer in _MODES:
             self.switch_mode(_MODES[answer])
         return refusal
-
-    def _choices(self, effect: Effect, decision: Ask) -> Sequence[PermissionChoice]:
-        is_plan = isinstance(effect, LeavePlanMode)
-        return PLAN_CHOICES if is_plan else choices_for(decision.scope, self.root)
-
-    def _rejection(self, choices: Sequence[PermissionChoice]) -> str:
-        if self.run_rules is not None:
-            return UNATTENDED
-        return PLAN_REJECTED if choices == PLAN_CHOICES else REJECTED
 
     async def _cancel_turn(self) -> Refusal:
         """End the turn: the user dismissed the question."""

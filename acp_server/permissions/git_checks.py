@@ -18,17 +18,28 @@ _SECRET_FILES = ("credentials", ".git-credentials")
 _ADDRESS = re.compile(r"https?://[^/\s]*@|://[^/\s:@]*:[^/\s@]*@")
 _QUOTES = re.compile(r"['\"\\\n]")
 MAX_INDEX_BYTES = 50_000_000
+MAX_SUBMODULES = 1_000
 _GIT = re.compile(r"\bgit\b")
 _PRINTS_CHANGES = re.compile(
     r"\bgit\b.*(?:\b(?:diff|show|whatchanged)\b|\b(?:log|stash|reflog|status)\b.*\s-)", re.DOTALL
 )
 """Commands that may print changes of file contents: these, and others with flags."""
 _PROGRAMS = re.compile(
-    r"^\s*(?:\[include|textconv\s*=|external\s*=|command\s*=|clean\s*=|smudge\s*=|process\s*="
-    r"|sshcommand\s*=|alternaterefscommand\s*=)",
+    # A setting may follow the head of its section on the same line.
+    r"(?:^|\])\s*(?:\[include"
+    r"|(?:textconv|external|command|clean|smudge|process|sshcommand|alternaterefscommand"
+    # These check signatures, and fetch the missing objects of a partial clone.
+    r"|program|uploadpack|gitproxy|vcs|askpass|helper|allow)\s*=)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Settings that make git run a program to show or compare files, or include other settings."""
+_WORK_TREE = re.compile(r"(?:^|\])\s*worktree\s*=(.*)$", re.IGNORECASE | re.MULTILINE)
+_SUBMODULE_MODE = b"\x00\x00\xe0\x00"
+_SUBMODULE = re.compile(
+    _SUBMODULE_MODE + rb"(?=(?:.{34}|.{36}|.{46}|.{48})([^\x00-\x1f][^\x00]*)\x00)", re.DOTALL
+)
+"""An entry of git's index, from its mode to its name: the sizes are those of versions 2 and 3 with
+hashes of 20 and 32 bytes."""
 _NAME = re.compile(rb"[^\x00-\x1f]{1,1000}(?=\x00)")
 _PRINTS_CONFIG = re.compile(r"git\b.*\b(?:remote|config)\b", re.DOTALL)
 
@@ -43,45 +54,83 @@ def find_git_doubt(command: str, folder: Path, workspace: ResolvedWorkspace) -> 
     if not _GIT.search(unquoted):
         return ""
     found = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-    return (
-        "" if found is None else _find_repository_doubt(unquoted, _git_directory_of(found / ".git"))
-    )
+    return "" if found is None else _find_repository_doubt(unquoted, found)
 
 
-def _find_repository_doubt(command: str, git_directory: Path) -> str:
-    """Return the reason to ask before running git with this git directory; empty if none.
+def _find_repository_doubt(command: str, work_tree: Path) -> str:
+    """Return the reason to ask before running git in this work tree; empty if none.
 
     File system monitors, index hooks and bare layouts are disabled for every command; the remaining
-    risk is programs that git runs to show or compare files.
+    risk is programs that git runs to show or compare files, also those of submodules.
     """
-    if _PRINTS_CONFIG.search(command) and has_git_secrets(git_directory):
+    directories = _git_directories_of(work_tree)
+    if _PRINTS_CONFIG.search(command) and any(map(has_git_secrets, directories)):
         return "the git configuration contains credentials"
-    if any(
-        _PROGRAMS.search(_text(file)) for name in _SETTINGS for file in git_directory.glob(name)
-    ):
-        return "the git configuration of this repository names programs that git would run"
+    work_trees = [work_tree]
+    # Git looks for changes in submodules by running itself there. Their own submodules are appended
+    # while this loop runs.
+    for each in work_trees:
+        submodules = _submodules_of(each)
+        if submodules is None or len(work_trees) > MAX_SUBMODULES:
+            return "the git configuration of its submodules cannot be checked"
+        doubt = _find_settings_doubt(each)
+        if doubt:
+            return doubt
+        work_trees += [submodule for submodule in submodules if submodule not in work_trees]
     if _PRINTS_CHANGES.search(command):
-        tracked = next(
-            (name for name in _tracked_names(git_directory) if is_protected(Path(name))), None
-        )
+        names = (name for directory in directories for name in _tracked_names(directory))
+        tracked = next((name for name in names if is_protected(Path(name))), None)
         if tracked is not None:
             return f"{tracked} is tracked by git, and its changes may be shown"
     return ""
 
 
-def _tracked_names(git_directory: Path) -> list[str]:
-    """Return the names of tracked files, as far as git's index can be read without git.
+def _submodules_of(work_tree: Path) -> list[Path] | None:
+    """Return the submodules that are checked out; None if git's index cannot be read for them."""
+    found: list[Path] = []
+    for directory in _git_directories_of(work_tree):
+        index, is_readable = _read_index(directory)
+        if _SUBMODULE_MODE in index and not is_readable:
+            return None
+        names = (name.decode(errors="surrogateescape") for name in _SUBMODULE.findall(index))
+        found += (work_tree / name for name in names)
+    return [each for each in found if (each / ".git").exists()]
 
-    Version 4 of the index compresses names, so such an index is treated as if it tracked a secret.
-    """
+
+def _find_settings_doubt(work_tree: Path) -> str:
+    """Return the reason to ask because of the settings for one work tree; empty if none."""
+    for directory in _git_directories_of(work_tree):
+        for file in (file for name in _SETTINGS for file in directory.glob(name)):
+            text = _text(file)
+            # Fail closed: a file too large to be read completely may name a program.
+            if _PROGRAMS.search(text) or len(text) > MAX_SETTINGS_BYTES:
+                return "the git configuration of this repository names programs that git would run"
+            # The settings of a submodule, which has another parent directory, name its own files.
+            if file.parent == directory and any(
+                (directory / value.strip(' \t"')).resolve() != work_tree.resolve()
+                for value in _WORK_TREE.findall(text)
+            ):
+                return "the git configuration of this repository names other files as its own"
+    return ""
+
+
+def _read_index(git_directory: Path) -> tuple[bytes, bool]:
+    """Return git's index, and whether the names in it can be read without git."""
     try:
         index = read_regular(git_directory / "index", MAX_INDEX_BYTES)
     except OSError:
-        return []
+        return b"", True
+    # Version 4 compresses names.
+    return index.data, index.is_complete and index.data[4:8] != b"\x00\x00\x00\x04"
+
+
+def _tracked_names(git_directory: Path) -> list[str]:
+    """Return the names of tracked files."""
+    index, is_readable = _read_index(git_directory)
     # Fail closed: an index that cannot be read completely may track anything.
-    if index.data[4:8] == b"\x00\x00\x00\x04" or not index.is_complete:
+    if not is_readable:
         return [".env"]
-    return [found.decode(errors="surrogateescape") for found in _NAME.findall(index.data)]
+    return [found.decode(errors="surrogateescape") for found in _NAME.findall(index)]
 
 
 def _is_in_bare_repository(folder: Path, workspace: ResolvedWorkspace) -> bool:
@@ -103,13 +152,16 @@ def _is_in_bare_repository(folder: Path, workspace: ResolvedWorkspace) -> bool:
     return False
 
 
-def _git_directory_of(path: Path) -> Path:
-    """Return the git directory: a `.git` may be a file that points to another directory."""
-    if path.is_dir():
-        return path
+def _git_directories_of(work_tree: Path) -> tuple[Path, ...]:
+    """Return the git directory of a work tree, and the one that it shares with others, if any.
+
+    A `.git` may be a file that points to another directory, and that may point to a common one.
+    """
+    path = work_tree / ".git"
     # `gitdir:` and `commondir` may be relative; joining keeps an absolute path as it is.
-    git_directory = path.parent / _text(path).removeprefix("gitdir:").strip()
-    return git_directory / _text(git_directory / "commondir").strip()
+    own = path if path.is_dir() else work_tree / _text(path).removeprefix("gitdir:").strip()
+    common = _text(own / "commondir").strip()
+    return (own, own / common) if common else (own,)
 
 
 def has_git_secrets(folder: Path) -> bool:
@@ -122,11 +174,10 @@ def has_git_secrets(folder: Path) -> bool:
 def _has_secret(file: Path) -> bool:
     text = _text(file)
     # Fail closed: a file too large to be read completely may contain a secret.
-    return len(text) > MAX_SETTINGS_BYTES or any(map(_is_secret, text.casefold().splitlines()))
-
-
-def _is_secret(line: str) -> bool:
-    return any(word in line for word in _SECRETS) or bool(_ADDRESS.search(line))
+    return len(text) > MAX_SETTINGS_BYTES or any(
+        _ADDRESS.search(line) or any(word in line for word in _SECRETS)
+        for line in text.casefold().splitlines()
+    )
 
 
 def _text(file: Path) -> str:

@@ -221,21 +221,10 @@ def _decide_on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Deci
     verdict = rules.verdict_on_command(facts.command)
     if verdict is False:
         return Refuse(REJECTED_BY_RULE)
-    if _runs_unasked(facts, is_covered=verdict is True):
-        return Allow()
-    return _ask_about_command(facts)
-
-
-def _runs_unasked(facts: CommandFacts, *, is_covered: bool) -> bool:
-    """Return whether a command runs without asking.
-
-    A saved "always" never covers running outside the sandbox.
-    """
-    if facts.doubts or facts.sandbox_status == "unconfined":
-        return False
-    return is_covered or (
-        facts.assessment.verdict == "reads" and facts.sandbox_status != "unprotected"
-    )
+    only_reads = assessment.verdict == "reads" and facts.sandbox_status != "unprotected"
+    # A saved "always" never covers running outside the sandbox.
+    may_run = not facts.doubts and facts.sandbox_status != "unconfined"
+    return Allow() if may_run and (verdict or only_reads) else _ask_about_command(facts)
 
 
 def _ask_about_command(facts: CommandFacts) -> Ask:
@@ -268,40 +257,22 @@ def _decide_on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: Rul
 
 
 def _decide_on_remote(facts: McpToolFacts | FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
-    """Decide on an effect that is executed by another program or host."""
-    match facts:
-        case McpToolFacts():
-            return _decide_on_mcp_tool(facts, mode, rules)
-        case FetchFacts():
-            return _decide_on_fetch(facts, mode, rules)
+    """Decide on an effect that is executed by another program or host.
 
-
-def _decide_on_mcp_tool(facts: McpToolFacts, mode: Mode, rules: RuleBook) -> Decision:
-    """Decide on a tool call of an MCP server.
-
-    Its read-only hint is unverified, so the hint alone never allows a call.
+    The read-only hint of a server's tool is unverified, so the hint alone never allows a call.
+    Fetching a page changes nothing here, but its URL may leak data.
     """
     if mode == "bypass":
         return Allow()
-    if mode == "plan" and (facts.destructive_hint or not facts.read_only_hint):
-        return Refuse(PLANNING)
+    reason = ""
+    if isinstance(facts, McpToolFacts):
+        if mode == "plan" and (facts.destructive_hint or not facts.read_only_hint):
+            return Refuse(PLANNING)
+        if facts.destructive_hint:
+            reason = DESTRUCTIVE_HINT
+        elif mode == "plan":
+            reason = READ_ONLY_HINT
     verdict = rules.verdict_on(facts.scope)
-    if verdict is not None:
-        return Allow() if verdict else Refuse(REJECTED_BY_RULE)
-    return Ask(_server_reason(facts, mode), facts.scope)
-
-
-def _decide_on_fetch(facts: FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
-    """Decide on a page by its site: fetching changes nothing here, but the URL may leak data."""
-    if mode == "bypass":
-        return Allow()
-    verdict = rules.verdict_on(facts.scope)
-    if verdict is not None:
-        return Allow() if verdict else Refuse(REJECTED_BY_RULE)
-    return Ask("", facts.scope)
-
-
-def _server_reason(facts: McpToolFacts, mode: Mode) -> str:
-    if facts.destructive_hint:
-        return DESTRUCTIVE_HINT
-    return READ_ONLY_HINT if mode == "plan" else ""
+    if verdict is None:
+        return Ask(reason, facts.scope)
+    return Allow() if verdict else Refuse(REJECTED_BY_RULE)

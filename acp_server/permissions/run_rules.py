@@ -122,44 +122,35 @@ def summarize_effect(tool: str, facts: Facts) -> EffectSummary:
         case RestoreFacts():
             return EffectSummary(tool, facts.files.files, is_protected=bool(facts.files.protected))
         case FetchFacts(scope):
-            return EffectSummary(tool, host=_host(scope.site))
+            # Without its port; an IPv6 address is in brackets.
+            is_bracketed = scope.site.startswith("[")
+            end = "]" if is_bracketed else ":"
+            return EffectSummary(tool, host=scope.site.removeprefix("[").partition(end)[0])
         case MemoryFacts() | McpToolFacts() | PlanFacts():
             return EffectSummary(tool)
         case _:
             assert_never(facts)
 
 
-def _host(site: str) -> str:
-    """Return a site without its port; an IPv6 address is in brackets."""
-    return site[1:].partition("]")[0] if site.startswith("[") else site.partition(":")[0]
-
-
 def _fits(rule: RunRule, effect_summary: EffectSummary, root: Path) -> bool:
+    """Return whether all restrictions of a rule match an effect."""
     is_allow_rule = rule.action == "allow"
-    return (
-        _fits_tool(rule.tools, effect_summary.tool)
-        and (
-            not rule.paths
-            or _fits_paths(rule.paths, effect_summary.files, root, needs_all=is_allow_rule)
-        )
-        and (
-            not rule.commands
-            or _fits_command(rule.commands, effect_summary.command, requires_single=is_allow_rule)
-        )
-        and (not rule.hosts or _fits_host(rule.hosts, effect_summary.host))
-    )
-
-
-def _fits_tool(patterns: Sequence[str], tool: str) -> bool:
-    return not patterns or any(fnmatch.fnmatchcase(tool, pattern) for pattern in patterns)
-
-
-def _fits_paths(
-    patterns: Sequence[str], files: Sequence[Path], root: Path, *, needs_all: bool
-) -> bool:
-    # A rule that allows must cover every file; one that denies needs to match only one.
-    fits = [any(_fits_path(pattern, file, root) for pattern in patterns) for file in files]
-    return bool(fits) and (all(fits) if needs_all else any(fits))
+    tool, host = effect_summary.tool, (effect_summary.host or "").lower()
+    if rule.tools and not any(fnmatch.fnmatchcase(tool, pattern) for pattern in rule.tools):
+        return False
+    if rule.paths:
+        # A rule that allows must cover every file; one that denies needs to match only one.
+        fits = [
+            any(_fits_path(pattern, file, root) for pattern in rule.paths)
+            for file in effect_summary.files
+        ]
+        if not fits or not (all(fits) if is_allow_rule else any(fits)):
+            return False
+    if rule.commands and not _fits_command(
+        rule.commands, effect_summary.command, requires_single=is_allow_rule
+    ):
+        return False
+    return not rule.hosts or any(_is_host(host, pattern.lower()) for pattern in rule.hosts)
 
 
 def _fits_path(pattern: str, file: Path, root: Path) -> bool:
@@ -186,21 +177,18 @@ def _fits_command(
     """
     if command is None:
         return False
-    commands = _single_command(command) if requires_single else list_command_words(command)
+    if requires_single:
+        words = split_plain_command(command)
+        commands = None if words is None else (words,)
+    else:
+        commands = list_command_words(command)
     if commands is None:
         # Fail closed: a line that cannot be parsed matches every denial and no permission.
         return not requires_single
     return any(words[: len(prefix)] == prefix for words in commands for prefix in prefixes)
 
 
-def _single_command(command: str) -> Sequence[tuple[str, ...]] | None:
-    words = split_plain_command(command)
-    return None if words is None else (words,)
-
-
-def _fits_host(patterns: Sequence[str], host: str | None) -> bool:
-    return host is not None and any(_is_host(host.lower(), each.lower()) for each in patterns)
-
-
 def _is_host(host: str, pattern: str) -> bool:
-    return host == pattern or (pattern.startswith("*.") and host.endswith(pattern[1:]))
+    return bool(host) and (
+        host == pattern or (pattern.startswith("*.") and host.endswith(pattern[1:]))
+    )

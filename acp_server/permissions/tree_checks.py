@@ -32,7 +32,9 @@ def _doubts(tree: SearchedTree, workspace: ResolvedWorkspace) -> Iterator[str]:
         if entry.name == ".git" and not entry.is_symlink():
             if _is_wanted("config", tree) and has_git_secrets(Path(entry.path)):
                 yield f"{entry.path} contains credentials"
-        elif _is_read(entry, tree) and workspace.is_protected_entry(entry):
+        elif (
+            _is_folder(entry, tree) or _is_wanted(entry.name, tree)
+        ) and workspace.is_protected_entry(entry):
             yield f"{entry.path} may hold secrets or settings"
         elif (
             tree.follows_symlinks
@@ -68,10 +70,6 @@ def _entries(folder: str) -> list[Entry]:
         if error.errno == ENAMETOOLONG:  # too deep for us, but a search may read it
             raise TooManyEntriesError from None
         return []  # a file, or not readable for a search either
-
-
-def _is_read(entry: Entry, tree: SearchedTree) -> bool:
-    return _is_folder(entry, tree) or _is_wanted(entry.name, tree)
 
 
 def _is_folder(entry: Entry, tree: SearchedTree) -> bool:

@@ -24,8 +24,6 @@ class ChunkTemplates:
         if (chunk_type, message_id) != self._message:
             update = chunk_type(content=TextContent(text=_TEXT_PLACEHOLDER), message_id=message_id)
             notification = SessionNotification(session_id=self._session_id, update=update)
-            self._template = ChunkTemplate.from_example(
-                _TEXT_PLACEHOLDER, "session/update", notification
-            )
+            self._template = ChunkTemplate(_TEXT_PLACEHOLDER, "session/update", notification)
             self._message = chunk_type, message_id
         return self._template

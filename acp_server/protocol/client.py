@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from acp_server.jsonrpc.chunk_template import ChunkTemplate
 from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
+from acp_server.jsonrpc.messages import notification_line
 from acp_server.jsonrpc.peer import Peer
 from acp_server.protocol.model import WireModel
 from acp_server.protocol.updates import SessionNotification, SessionUpdate
@@ -26,36 +27,26 @@ class Client:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
+        self._transport = peer.transport
 
-    async def send_update(
-        self, session_id: str, update: SessionUpdate, replace_key: Hashable = None
-    ) -> None:
-        """Send `session/update`, after waiting for back-pressure to clear.
-
-        With a `replace_key`, an unsent update with the same key is replaced by this one.
-        """
-        notification = SessionNotification(session_id=session_id, update=update)
-        await self._peer.notify("session/update", notification, replace_key)
-
-    @property
-    def has_capacity(self) -> bool:
-        """Whether the send queue is below its limit."""
-        return self._peer.has_capacity
-
-    async def wait_for_capacity(self) -> None:
-        """Wait until the send queue is below its limit."""
-        await self._peer.wait_for_capacity()
+    async def send_update(self, session_id: str, update: SessionUpdate) -> None:
+        """Send `session/update`, after waiting for back-pressure to clear."""
+        await self._transport.wait_for_capacity()
+        self.send_update_now(session_id, update)
 
     def send_update_now(
         self, session_id: str, update: SessionUpdate, replace_key: Hashable = None
     ) -> None:
-        """Send `session/update` without back-pressure; `replace_key` as in `send_update`."""
+        """Send `session/update` without back-pressure.
+
+        With a `replace_key`, an unsent update with the same key is replaced by this one.
+        """
         notification = SessionNotification(session_id=session_id, update=update)
-        self._peer.notify_now("session/update", notification, replace_key)
+        self._transport.send(notification_line("session/update", notification), replace_key)
 
     def send_chunk_now(self, template: ChunkTemplate, text: str) -> None:
-        """Send the next chunk of a streamed message without back-pressure."""
-        self._peer.notify_chunk(template, text)
+        """Send the next chunk of a streamed message; unread chunks of it may be coalesced."""
+        self._transport.send(template.render(text), coalesce_key=template.coalesce_key)
 
     async def notify(self, method: str, notification: WireModel) -> None:
         """Send a notification, after waiting for back-pressure to clear."""

@@ -1,33 +1,38 @@
-"""Screens skills for the model and skill changes for the user, with both scanners.
+"""Screens skills for the model and skill changes for the user.
 
-The threat scan looks for injected instructions, the guard for harmful actions of a skill. The
-caller handles the findings.
+The guard of the skills store is given both scans of the prompt engine: for injected instructions,
+and for harmful actions of a skill. The caller handles the findings.
 """
 
 import shlex
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import assert_never
 
-from prompt_engine.threats import blocked_notice, scan
+from prompt_engine.findings import SkillThreat
+from prompt_engine.threats import blocked_notice, scan, scan_skill_text
 from prompt_engine.trust import TrustCheck, sha256_of
 from skills_store import SkillError
 from skills_store.changes import FileRemoval, FileWrite, SkillChange, SkillCopy, SkillMove
 from skills_store.guard import (
     SkillContents,
     SkillFinding,
-    TextScan,
     collect_skill_files,
     decide,
     scan_skill,
 )
 from skills_store.guard.verdict import build_verdict
 
-strict_scan: TextScan = partial(scan, scope="strict")
-"""Scans text that an agent or a third party wrote."""
-
 _BULLET = "  - "
+
+
+def scan_strictly(text: str, *, is_program: bool) -> tuple[SkillThreat, ...]:
+    """Scan a text of a skill that an agent or a third party wrote."""
+    injections = (
+        SkillThreat("injection", "dangerous", found.pattern, found.line)
+        for found in scan(text, "strict")
+    )
+    return (*scan_skill_text(text, is_program=is_program), *injections)
 
 
 class BlockedSkillError(SkillError):
@@ -77,8 +82,8 @@ def find_doubts(change: SkillChange) -> tuple[SkillFinding, ...]:
     Only findings that the change adds count: the old content was accepted, or is the user's own.
     """
     before = _contents_before(change)
-    new = frozenset(scan_skill(_contents_after(change, before), strict_scan).findings)
-    added = new - frozenset(scan_skill(before, strict_scan).findings)
+    new = frozenset(scan_skill(_contents_after(change, before), scan_strictly).findings)
+    added = new - frozenset(scan_skill(before, scan_strictly).findings)
     verdict = build_verdict(each for each in added if each.severity != "note")
     asks = decide("agent-created", verdict.level) == "ask"
     return tuple(each for each in verdict.findings if each.severity == "dangerous") if asks else ()

@@ -9,8 +9,7 @@ import ast
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from importlib.abc import InspectLoader
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import find_spec, module_from_spec, resolve_name
 from types import ModuleType
 
@@ -22,7 +21,7 @@ def make_lazy(names: Iterable[str]) -> None:
     """Make packages lazy; list parents first. Packages already imported are not changed."""
     for name in names:
         spec = None if name in sys.modules else _find_spec_or_none(name)
-        if spec is not None and isinstance(spec.loader, InspectLoader):
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
             sys.modules[name] = package = _make_lazy_package(spec, spec.loader)
             parent, _, last = name.rpartition(".")
             if parent:
@@ -37,7 +36,7 @@ def _find_spec_or_none(name: str) -> ModuleSpec | None:
         return None
 
 
-def _make_lazy_package(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
+def _make_lazy_package(spec: ModuleSpec, loader: SourceFileLoader) -> ModuleType:
     package = module_from_spec(spec)
     exports: PackageExports | None = None
 
@@ -63,7 +62,7 @@ def _make_lazy_package(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
     return package
 
 
-def _parse_exports(spec: ModuleSpec, loader: InspectLoader) -> PackageExports:
+def _parse_exports(spec: ModuleSpec, loader: SourceFileLoader) -> PackageExports:
     """Return the names that an `__init__` imports with `from .module import ...`."""
     found: dict[str, tuple[str, str]] = {}
     for statement in ast.parse(loader.get_source(spec.name) or "").body:

@@ -53,22 +53,20 @@ def _strip_noise(value: JsonValue) -> JsonValue:
         return [_strip_noise(item) for item in value]
     if not isinstance(value, dict):
         return value
-    cleaned = {name: each for name, each in value.items() if not _is_noise(name, each)}
-    if (
-        "properties" in cleaned
-    ):  # pydantic copies our class docstring here; the model must not see it
+    cleaned = {
+        name: each
+        for name, each in value.items()
+        # A property may have such a name; then its value is an object.
+        if name not in OMITTED_SCHEMA_KEYS or isinstance(each, dict)
+    }
+    if "properties" in cleaned:
+        # pydantic copies our class docstring here; the model must not see it.
         cleaned.pop("description", None)
     options = cleaned.get("anyOf")
     if isinstance(options, list) and {"type": "null"} in options:  # leaving it out means the same
         cleaned = {name: each for name, each in cleaned.items() if name not in {"anyOf", "default"}}
         cleaned |= cast("dict[str, JsonValue]", options[0])
     return {name: _strip_noise(each) for name, each in cleaned.items()}
-
-
-def _is_noise(name: str, value: JsonValue) -> bool:
-    return name in OMITTED_SCHEMA_KEYS and not isinstance(
-        value, dict
-    )  # a property may have such a name
 
 
 def validate_arguments(arguments: type[ArgumentsT], values: Mapping[str, JsonValue]) -> ArgumentsT:
@@ -157,14 +155,7 @@ class ArgumentBuffer:
         complete_values = cast("dict[str, JsonValue]", complete)
         texts = cast("dict[str, JsonValue]", with_partial_texts).items()
         incomplete = {k: v for k, v in texts if k not in complete_values and isinstance(v, str)}
-        if (
-            data[-1:].isdigit()
-            and complete_values
-            and _is_number(next(reversed(complete_values.values())))
-        ):
+        last_value = next(reversed(complete_values.values()), None)
+        if data[-1:].isdigit() and type(last_value) in {int, float}:
             complete_values.popitem()  # `12` may be the start of `123`: more digits may follow
         return PartialArguments(complete_values, incomplete)
-
-
-def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

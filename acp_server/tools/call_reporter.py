@@ -1,11 +1,11 @@
 """Sends the updates of one tool call to the client, and limits the size of raw values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 
 from pydantic import JsonValue
 
-from acp_server.turn.events import CallChanged, CallContent, CallStatus, Event, Location
+from acp_server.turn.events import CallChanged, CallContent, Location
 from acp_server.turn.ports import TurnSink
 
 MAX_RAW_CHARACTERS = 1_000
@@ -26,13 +26,17 @@ class CallReporter:
 
     def __init__(self, call_id: str, sink: TurnSink) -> None:
         self.call_id = call_id
-        self._sink = sink
         self._title: str | None = None
         self._locations: tuple[Location, ...] | None = None
+        # For events that are not about the tool call's own fields.
+        self.emit = sink.emit
+        self.emit_now = sink.emit_now
 
     async def describe(self, title: str, locations: tuple[Location, ...]) -> None:
         """Update the title (made a single line) and the locations, if they have changed."""
-        title = _one_line(title)
+        title = " ".join(title.splitlines())
+        if len(title) > MAX_TITLE_CHARACTERS:
+            title = f"{title[:MAX_TITLE_CHARACTERS]}…"
         update = CallChanged(
             self.call_id,
             title=title if title != self._title else None,
@@ -40,34 +44,23 @@ class CallReporter:
         )
         if update != CallChanged(self.call_id):
             self._title, self._locations = title, locations
-            await self._sink.emit(update)
+            await self.emit(update)
 
     async def show(self, content: tuple[CallContent, ...]) -> None:
         """Replace the content of the tool call."""
-        await self._sink.emit(CallChanged(self.call_id, content=content))
+        await self.emit(CallChanged(self.call_id, content=content))
 
     def show_transient(self, content: tuple[CallContent, ...]) -> None:
         """Replace the content by an intermediate state; may be dropped if the client is slow."""
-        self._sink.emit_now(CallChanged(self.call_id, content=content, is_passing=True))
+        self.emit_now(CallChanged(self.call_id, content=content, is_passing=True))
 
     async def show_arguments(self, arguments: Mapping[str, JsonValue]) -> None:
         """Send the complete arguments as the raw input, truncated."""
-        await self._sink.emit(CallChanged(self.call_id, raw_input=truncate_raw(arguments)))
+        await self.emit(CallChanged(self.call_id, raw_input=truncate_raw(arguments)))
 
     async def mark_in_progress(self) -> None:
         """Set the status to `in_progress`: from here on the call may take effect."""
-        await self._set_status("in_progress")
-
-    async def emit(self, event: Event) -> None:
-        """Send an event that is not about the tool call's own fields."""
-        await self._sink.emit(event)
-
-    def emit_now(self, event: Event) -> None:
-        """Send an event without awaiting, so also while the turn is being cancelled."""
-        self._sink.emit_now(event)
-
-    async def _set_status(self, status: CallStatus) -> None:
-        await self._sink.emit(CallChanged(self.call_id, status))
+        await self.emit(CallChanged(self.call_id, "in_progress"))
 
 
 def truncate_raw(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -94,21 +87,18 @@ class _Truncator:
             case str():
                 return self._truncate_text(value)
             case list():
-                return self._truncate_list(value)
+                items: list[JsonValue] = []
+                for item in value[:MAX_RAW_ITEMS]:
+                    if self._characters_left <= 0:
+                        break
+                    self._characters_left -= 1  # so that nested empty lists use up the limit too
+                    items.append(self._truncate_value(item))
+                return items
             case dict():
                 return self.truncate_object(value)
             case _:
                 self._characters_left -= len(str(value))
                 return value
-
-    def _truncate_list(self, values: Sequence[JsonValue]) -> list[JsonValue]:
-        truncated: list[JsonValue] = []
-        for value in values[:MAX_RAW_ITEMS]:
-            if self._characters_left <= 0:
-                break
-            self._characters_left -= 1  # so that nested empty lists use up the limit too
-            truncated.append(self._truncate_value(value))
-        return truncated
 
     def _truncate_text(self, text: str) -> str:
         max_characters = min(MAX_RAW_CHARACTERS, max(0, self._characters_left))
@@ -118,8 +108,3 @@ class _Truncator:
             if len(text) <= max_characters
             else f"{text[:max_characters]}… ({len(text):,} characters)"
         )
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.splitlines())
-    return line if len(line) <= MAX_TITLE_CHARACTERS else f"{line[:MAX_TITLE_CHARACTERS]}…"

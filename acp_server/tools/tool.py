@@ -8,6 +8,8 @@ from typing import Generic
 import anyio
 from pydantic import JsonValue
 
+from acp_server.permissions.gate import Gate
+from acp_server.permissions.questions import PermissionQuestion
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import (
     ArgumentError,
@@ -18,6 +20,7 @@ from acp_server.tools.arguments import (
     validate_arguments,
 )
 from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.errors import RefusedError, ToolError
 from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import ToolOutcome, ToolSpec
 
@@ -73,10 +76,21 @@ class TypedToolUse(ToolUse, Generic[ArgumentsT]):
         await self.reporter.show_arguments(values)
         try:
             arguments = validate_arguments(self._arguments, values)
-        except ArgumentError as error:
+            await self._show_description(PartialArguments(arguments.model_dump(), {}))
+            return await self.run(arguments)
+        except (ArgumentError, ToolError) as error:
             return ToolOutcome(str(error), is_error=True)
-        await self._show_description(PartialArguments(arguments.model_dump(), {}))
-        return await self.run(arguments)
+
+    async def require_permission(self, gate: Gate, question: PermissionQuestion) -> None:
+        """Ask for permission; with it, the call is in progress.
+
+        Raises:
+            RefusedError: Permission was refused.
+        """
+        refusal = await gate.authorize(question)
+        if refusal is not None:
+            raise RefusedError(refusal.reason)
+        await self.reporter.mark_in_progress()
 
     @abstractmethod
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
@@ -84,7 +98,11 @@ class TypedToolUse(ToolUse, Generic[ArgumentsT]):
 
     @abstractmethod
     async def run(self, arguments: ArgumentsT) -> ToolOutcome:
-        """Run the tool with valid arguments."""
+        """Run the tool with valid arguments.
+
+        Raises:
+            ToolError: An expected failure, whose reason becomes the outcome.
+        """
 
 
 @frozen_dataclass

@@ -1,17 +1,17 @@
 """The toolbox of a session: its tools by name, and the model's calls of them."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Protocol
 
 import anyio
-from pydantic import JsonValue
 
 from acp_server.permissions.gate import Gate
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.tools.arguments import ArgumentBuffer
 from acp_server.tools.call_reporter import CallReporter, truncate_raw
+from acp_server.tools.shortening import one_line
 from acp_server.tools.tool import Tool
 from acp_server.turn.conversation import Link, PromptPart, ToolCall, parse_arguments
 from acp_server.turn.events import CallAppeared
@@ -80,33 +80,27 @@ class SessionToolbox:
         """Create it; `tools`, then `server_tools`, are sent to the model in this order."""
         self._gate = gate
         self._attach = attach
-        self._tools = {tool.spec.name: tool for tool in tools}
-        self._specs = tuple(tool.spec for tool in tools)
+        self._tools = tuple(tools)
         self._close = close
         self._server_tools = server_tools
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         """Specifications of the tools for the model."""
-        return (*self._specs, *(tool.spec for tool in self._server_tools()))
+        return tuple(tool.spec for tool in (*self._tools, *self._server_tools()))
 
     async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Show a new tool call to the user, also if the tool does not exist."""
-        tools = self._tools_by_name()
+        # Security: a server's tool must not replace a built-in one of the same name, hence this
+        # order.
+        tools = {tool.spec.name: tool for tool in (*self._server_tools(), *self._tools)}
         tool = tools.get(name)
         if tool is None:
-            shown = _shown_name(name)
+            shown = one_line(name, MAX_NAME_CHARACTERS) or "(no name)"
             await sink.emit(CallAppeared(call_id, shown))
             return _UnknownToolCall(shown, tuple(tools), CallReporter(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
         return _LiveToolCall(call_id, tool, CallReporter(call_id, sink), self._gate)
-
-    def _tools_by_name(self) -> Mapping[str, Tool]:
-        """Return all tools by name.
-
-        Security: a server's tool must not replace a built-in one of the same name, hence the order.
-        """
-        return {tool.spec.name: tool for tool in (*self._server_tools(), *self._tools.values())}
 
     async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the content that a link leads to, or the link itself if it cannot be attached."""
@@ -138,19 +132,16 @@ class _LiveToolCall:
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the tool; the result's text is added to the raw output for the user."""
-        return _with_raw_output(await self._run_in_queue(parse_arguments(call)))
-
-    async def _run_in_queue(self, arguments: Mapping[str, JsonValue]) -> ToolOutcome:
-        """Run the tool with its place in the permission gate's question queue."""
-        if self._gate is None:
-            return await self._use.run_call(arguments)
+        arguments = parse_arguments(call)
         # Before the first await: permission is asked in the order in which the calls begin,
         # although they run concurrently.
-        self._gate.enter_queue(self._id, self._tool)
+        if self._gate is not None:
+            self._gate.enter_queue(self._id, self._tool)
         try:
-            return await self._use.run_call(arguments)
+            return _with_raw_output(await self._use.run_call(arguments))
         finally:
-            self._gate.leave_queue(self._id)
+            if self._gate is not None:
+                self._gate.leave_queue(self._id)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of the cancelled call."""
@@ -176,12 +167,6 @@ class _UnknownToolCall:
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the reason as an error."""
         return _with_raw_output(ToolOutcome(reason, is_error=True))
-
-
-def _shown_name(name: str) -> str:
-    """Return a tool name that the model made up, on one line and truncated."""
-    name = " ".join(name.split()) or "(no name)"
-    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…"
 
 
 def _with_raw_output(outcome: ToolOutcome) -> ToolOutcome:

@@ -14,7 +14,6 @@ from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
     RedactedThinking,
-    ReplyPart,
     Text,
     Thinking,
     ToolResult,
@@ -47,7 +46,10 @@ class CompactionSplit:
 
 def split_for_compaction(messages: Sequence[Message]) -> CompactionSplit | None:
     """Split a conversation for compaction; return None if the middle is too short for it."""
-    begin, end = _find_head_end(messages), max(len(messages) - TAIL_MESSAGES, 0)
+    begin, end = min(HEAD_MESSAGES, len(messages)), max(len(messages) - TAIL_MESSAGES, 0)
+    # Extend the head over the results of its last calls: a call may not lose its results.
+    while begin < len(messages) and _has_results(messages[begin]):
+        begin += 1
     # Never start the tail with tool results: providers reject a result without its call in front.
     while end > begin and _has_results(messages[end]):
         end -= 1
@@ -64,7 +66,8 @@ def build_summary_request(messages: Sequence[Message], focus: str = "") -> tuple
     The prefix stays byte-identical so that the provider answers it from its cache.
     """
     focus_text = f"\n\nPay particular attention to: {focus}" if focus else ""
-    question = Text(f"{_read_instruction()}{focus_text}")
+    instruction = Path(__file__).with_name("compaction.md").read_text("utf-8").strip()
+    question = Text(f"{instruction}{focus_text}")
     last = messages[-1] if messages else None
     if isinstance(last, UserMessage):
         # Providers reject two user messages in a row, so the question joins the last one.
@@ -75,14 +78,14 @@ def build_summary_request(messages: Sequence[Message], focus: str = "") -> tuple
 def build_compacted_messages(split: CompactionSplit, summary: str) -> tuple[Message, ...]:
     """Return the shortened conversation: head, summary, tail."""
     summary_part = Text(f"{SUMMARY_HEADING}\n\n{summary.strip()}")
-    head = [
-        _remove_old_summary(_cut_results(_drop_reasoning_parts(message))) for message in split.head
-    ]
-    tail = [_drop_reasoning_parts(message) for message in _cut_old_results(split.tail)]
+    head = [_remove_old_summary(_cut_results(message)) for message in drop_reasoning(split.head)]
+    old_count = max(len(split.tail) - UNCUT_MESSAGES, 0)
+    old = [_cut_results(message) for message in split.tail[:old_count]]
+    tail = drop_reasoning((*old, *split.tail[old_count:]))
     return _join(head, summary_part, tail)
 
 
-def _join(head: list[Message], summary: Text, tail: list[Message]) -> tuple[Message, ...]:
+def _join(head: Sequence[Message], summary: Text, tail: Sequence[Message]) -> tuple[Message, ...]:
     # Choose the summary's role such that user and assistant messages still alternate.
     last, first = head[-1] if head else None, tail[0] if tail else None
     if isinstance(last, UserMessage) and isinstance(first, UserMessage):
@@ -98,64 +101,43 @@ def _remove_old_summary(message: Message) -> Message:
     if not isinstance(message, UserMessage):
         return message
     # The new summary covers the old one; keeping both would grow the head with every compaction.
-    parts = tuple(part for part in message.parts if not _is_summary(part))
+    parts = tuple(
+        part
+        for part in message.parts
+        if not (isinstance(part, Text) and part.text.startswith(SUMMARY_HEADING))
+    )
     return UserMessage(parts or message.parts)
-
-
-def _is_summary(part: UserPart) -> bool:
-    return isinstance(part, Text) and part.text.startswith(SUMMARY_HEADING)
 
 
 def drop_reasoning(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return messages without reasoning: its signatures are valid only after the same prefix."""
-    return tuple(_drop_reasoning_parts(message) for message in messages)
-
-
-def _find_head_end(messages: Sequence[Message]) -> int:
-    # Extend the head over the results of its last calls: a call may not lose its results.
-    end = min(HEAD_MESSAGES, len(messages))
-    while end < len(messages) and _has_results(messages[end]):
-        end += 1
-    return end
+    without_reasoning: list[Message] = []
+    for message in messages:
+        if isinstance(message, UserMessage):
+            without_reasoning.append(message)
+            continue
+        parts = tuple(
+            part for part in message.parts if not isinstance(part, Thinking | RedactedThinking)
+        )
+        # Providers reject an assistant message without content.
+        without_reasoning.append(AssistantMessage(parts or (Text("(There was no answer.)"),)))
+    return tuple(without_reasoning)
 
 
 def _has_results(message: Message) -> bool:
     return any(isinstance(part, ToolResult) for part in message.parts)
 
 
-def _cut_old_results(messages: Sequence[Message]) -> list[Message]:
-    old = max(len(messages) - UNCUT_MESSAGES, 0)
-    return [
-        _cut_results(message) if index < old else message for index, message in enumerate(messages)
-    ]
-
-
 def _cut_results(message: Message) -> Message:
+    """Return a message with its long tool results cut; a result that is cut loses its media too."""
     if not isinstance(message, UserMessage):
         return message
-    return UserMessage(tuple(_cut_result(part) for part in message.parts))
-
-
-def _cut_result(part: UserPart) -> UserPart:
-    # A result that is cut loses its media too.
-    if not isinstance(part, ToolResult) or len(part.text) <= MAX_OLD_RESULT_CHARACTERS:
-        return part
-    head = part.text[:MAX_OLD_RESULT_CHARACTERS]
-    note = f"[… {len(part.text):,} characters in all; call the tool again to see the rest …]"
-    return replace(part, text=f"{head}\n{note}", media=())
-
-
-def _drop_reasoning_parts(message: Message) -> Message:
-    if isinstance(message, UserMessage):
-        return message
-    parts = tuple(part for part in message.parts if not _is_reasoning(part))
-    # Providers reject an assistant message without content.
-    return AssistantMessage(parts or (Text("(There was no answer.)"),))
-
-
-def _is_reasoning(part: ReplyPart) -> bool:
-    return isinstance(part, Thinking | RedactedThinking)
-
-
-def _read_instruction() -> str:
-    return Path(__file__).with_name("compaction.md").read_text("utf-8").strip()
+    parts: list[UserPart] = []
+    for part in message.parts:
+        if isinstance(part, ToolResult) and len(part.text) > MAX_OLD_RESULT_CHARACTERS:
+            head, total = part.text[:MAX_OLD_RESULT_CHARACTERS], len(part.text)
+            note = f"[… {total:,} characters in all; call the tool again to see the rest …]"
+            parts.append(replace(part, text=f"{head}\n{note}", media=()))
+        else:
+            parts.append(part)
+    return UserMessage(tuple(parts))

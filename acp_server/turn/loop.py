@@ -8,7 +8,7 @@ effect, and output received so far is kept however the turn ends.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, Protocol
+from typing import Protocol
 
 import anyio
 
@@ -209,9 +209,13 @@ class Turn:
         # Durable before the model sees it: after a crash the prompt can be replayed.
         await self._commit()
         for requests_left in reversed(range(self._context.max_requests)):
-            await self._prepare()
+            if self._context.maintenance is not None:  # such as compaction
+                self._context = await self._context.maintenance.prepare_request(
+                    self._conversation, self._context, self._sink
+                )
             reason = await self._step()
-            self._sync()
+            if self._context.durability is not None and not self._is_abandoned:
+                self._context.durability.sync()
             # Input is taken only if another request is allowed; otherwise it would be consumed and
             # never answered. Left in the queue, it runs as its own prompt.
             if reason is not None and not (requests_left and await self._append_new_input(reason)):
@@ -265,14 +269,10 @@ class Turn:
     def _shorten_attachments(self, parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
         window = self._context.meter.window_tokens
         max_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
-        return tuple(_shorten_part(part, max_characters) for part in parts)
-
-    async def _prepare(self) -> None:
-        """Run maintenance (such as compaction) before the next request."""
-        if self._context.maintenance is not None:
-            self._context = await self._context.maintenance.prepare_request(
-                self._conversation, self._context, self._sink
-            )
+        return tuple(
+            part if isinstance(part, ToolResult) else shorten_attachment(part, max_characters)
+            for part in parts
+        )
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
         context = self._context
@@ -325,29 +325,26 @@ class Turn:
         calls = step.calls() if stop in {"tool_use", None} else ()
         step.close_calls(calls, NOT_RUN)
         if stop is None and not calls:
-            self._resume_reply(step)
+            # Keep the partial reply of the broken stream and request the rest. Without a usable
+            # partial reply, the same request is simply repeated.
+            partial_reply = step.reply(with_calls=False)
+            if partial_reply:
+                self._append(AssistantMessage(partial_reply))
+                # Clients concatenate chunks by message id, so the rest appears in the same message.
+                self._continued_id = step.message_id
+                self._should_continue = True
             return None
         self._continued_id = None  # the reply is complete; the next text is a new message
         if stop is None or calls:
             batch = ToolBatch(step.live_calls(), self._sink)
             ends_turn = await self._run_tools(batch, step.reply(with_calls=True), calls)
             return "end_turn" if ends_turn else None
-        is_paused = stop == "pause"
-        self._append_reply(step.reply(with_calls=False, is_paused=is_paused), "it said nothing")
+        reply = step.reply(with_calls=False, is_paused=stop == "pause")
+        self._append_reply(reply, "it said nothing")
+        if stop == "tool_use":  # no call is complete
+            return "end_turn"
         # `pause`: the provider interrupted its own tool use and wants the same history again.
-        return None if stop == "pause" else _to_stop_reason(stop)
-
-    def _resume_reply(self, step: ModelStep) -> None:
-        """Keep the partial reply of a broken stream and request the rest under the same message id.
-
-        Without a usable partial reply, the same request is simply repeated.
-        """
-        partial_reply = step.reply(with_calls=False)
-        if partial_reply:
-            self._append(AssistantMessage(partial_reply))
-            # Clients concatenate chunks by message id, so the rest appears in the same message.
-            self._continued_id = step.message_id
-            self._should_continue = True
+        return None if stop == "pause" else stop
 
     def _record_partial_reply(self, step: ModelStep, reason: str) -> None:
         """Record the partial reply of a step that was cancelled or failed."""
@@ -368,7 +365,13 @@ class Turn:
             # Durable before the effects: after a crash it is known which calls may have run.
             await self._commit()
             await batch.run(calls)
-            await self._add_instructions(batch, calls)
+            touched = batch.touched_paths(calls)
+            if self._context.maintenance is not None and touched:
+                found = await self._context.maintenance.find_instructions(
+                    self._conversation, touched, self._sink
+                )
+                for call_id, instructions in found.items():
+                    batch.add_instructions(call_id, instructions.text, instructions.labels)
             new_input = await self._take_new_input()
             # Taken last, with no await in between: notices are returned only once, and a cancel
             # here would lose them.
@@ -377,15 +380,6 @@ class Turn:
             return batch.ends_turn and not new_input
         finally:
             self._record_now()  # also on cancellation: unfinished calls get results that say so
-
-    async def _add_instructions(self, batch: ToolBatch, calls: Sequence[ToolCall]) -> None:
-        touched = batch.touched_paths(calls)
-        if self._context.maintenance is not None and touched:
-            found = await self._context.maintenance.find_instructions(
-                self._conversation, touched, self._sink
-            )
-            for call_id, instructions in found.items():
-                batch.add_instructions(call_id, instructions.text, instructions.labels)
 
     def _record_results(self, batch: ToolBatch, calls: Sequence[ToolCall]) -> None:
         # One message holds all results: providers reject a call whose result is not in the next
@@ -408,10 +402,6 @@ class Turn:
         if self._context.durability is not None:
             await self._context.durability.commit()
 
-    def _sync(self) -> None:
-        if self._context.durability is not None and not self._is_abandoned:
-            self._context.durability.sync()
-
     def _record_now(self) -> None:
         # Cleared first: both `flush` and the `finally` of the step call this.
         record, self._record_unfinished = self._record_unfinished, None
@@ -427,11 +417,3 @@ class Turn:
         used = step.usage.prompt_tokens + step.usage.output_tokens
         totals.context_tokens = used
         self._sink.emit_now(ContextMeasured(used, meter.window_tokens, totals.cost_usd))
-
-
-def _shorten_part(part: UserPart, max_characters: int) -> UserPart:
-    return part if isinstance(part, ToolResult) else shorten_attachment(part, max_characters)
-
-
-def _to_stop_reason(stop: Literal["end_turn", "max_tokens", "refusal", "tool_use"]) -> StopReason:
-    return "end_turn" if stop == "tool_use" else stop

@@ -145,11 +145,17 @@ class ModelStep:
         completely or not at all: a message that lacks part of it counts as modified, and its
         signature fails.
         """
-        parts = [part for part in self._reply_parts() if with_calls or not _is_call(part)]
+        parts = self._reply_parts()
+        if not with_calls:
+            parts = [part for part in parts if not isinstance(part, ToolCall)]
         total = len(parts)
         if not is_paused:
-            answered = self._answered_ids()
-            parts = [part for part in parts if _server_call_id(part) in answered | {""}]
+            answered = self._answered_ids() | {""}
+            parts = [
+                part
+                for part in parts
+                if not isinstance(part, ProviderBlock) or part.called_id in answered
+            ]
         if parts and (_is_thinking(parts[-1]) or len(parts) < total):
             parts = [part for part in parts if not _is_thinking(part)]
         return tuple(parts)
@@ -241,19 +247,16 @@ class ModelStep:
         kind = _StreamedMessage if isinstance(event, TextDelta) else _StreamedThought
         last = self._parts[-1] if self._parts else None
         if event.is_new or not isinstance(last, kind):
-            last = kind(self._id_for(kind))
+            part_id: str | None = None
+            if kind is _StreamedMessage:
+                # Only the first text block continues the old message; the next one is its own.
+                part_id, self._continued_id = self._continued_id, None
+            last = kind(part_id or self._new_id())
             self._parts.append(last)
         if event.text:
             last.chunks.append(event.text)
             event_type = MessageChunk if kind is _StreamedMessage else ThoughtChunk
             await self._sink.emit(event_type(last.id, event.text))
-
-    def _id_for(self, kind: type[_StreamedMessage | _StreamedThought]) -> str:
-        if kind is _StreamedMessage and self._continued_id is not None:
-            # Only the first text block continues the old message; the next one is its own.
-            continued, self._continued_id = self._continued_id, None
-            return continued
-        return self._new_id()
 
     def _current_thought(self) -> _StreamedThought:
         """Return the current thought; a lone signature starts an empty one."""
@@ -315,14 +318,12 @@ class ToolBatch:
         except ValueError as error:
             self._end(call, ToolOutcome(str(error), is_error=True))
             return
-        self._end(call, await self._run_tool(call))
-
-    async def _run_tool(self, call: ToolCall) -> ToolOutcome:
         try:
-            return await self._live[call.id].run(call)
+            outcome = await self._live[call.id].run(call)
         except Exception as error:
             logger.exception("the tool %s failed", call.name)
-            return ToolOutcome(f"{type(error).__name__}: {error}", is_error=True)
+            outcome = ToolOutcome(f"{type(error).__name__}: {error}", is_error=True)
+        self._end(call, outcome)
 
     def _end(self, call: ToolCall, outcome: ToolOutcome) -> None:
         # Lone surrogates (from undecodable file names, say) cannot be sent as UTF-8.
@@ -338,14 +339,6 @@ class ToolBatch:
         )
 
 
-def _is_call(part: ReplyPart) -> bool:
-    return isinstance(part, ToolCall)
-
-
-def _server_call_id(part: ReplyPart) -> str:
-    return part.called_id if isinstance(part, ProviderBlock) else ""
-
-
 def _is_thinking(part: ReplyPart) -> bool:
     return isinstance(part, Thinking | RedactedThinking)
 
@@ -357,7 +350,10 @@ def _to_reply_part(part: _Part) -> ReplyPart | None:
             text = repair_surrogates("".join(part.chunks))
             if not text.strip():
                 return None
-            return _to_cited_block(text, part.citations) if part.citations else Text(text)
+            if not part.citations:
+                return Text(text)
+            block = {"type": "text", "text": text, "citations": [*part.citations]}
+            return ProviderBlock(block, text)
         case _StreamedThought():
             text = repair_surrogates("".join(part.chunks))
             return Thinking(text, part.signature) if text or part.signature else None
@@ -365,11 +361,6 @@ def _to_reply_part(part: _Part) -> ReplyPart | None:
             return ToolCall(part.id, part.name, "".join(part.chunks)) if part.is_complete else None
         case RedactedThinking() | ProviderBlock():
             return part
-
-
-def _to_cited_block(text: str, citations: Sequence[JsonValue]) -> ProviderBlock:
-    """Return a text with its citations, in the provider's format."""
-    return ProviderBlock({"type": "text", "text": text, "citations": [*citations]}, text)
 
 
 def _retry_text(event: Retrying) -> str:

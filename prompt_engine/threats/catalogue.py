@@ -1,21 +1,25 @@
 """Threat patterns, read from the tables in `families/` and compiled on first use.
 
-A table belongs to a family and a scope and holds patterns by id. In a pattern a space represents
-the gap between two words (whitespace, line ends, Markdown and comment marks), `~` an optional gap,
-and `{name}` an entry of `vocabulary.toml`.
+A table belongs to a family and holds patterns by id: for texts that reach a model, with their
+scope; for skills, with a severity and the description as id. In a pattern a space represents the
+gap between two words, and `{name}` an entry of the vocabulary.
+
+Patterns for texts match folded text (`folding`): a gap is whitespace, line ends, Markdown and
+comment marks, and `~` an optional gap. Patterns for skills match the text in any case; their file
+says what a gap is, as a command ends with its line and a sentence does not.
 """
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
-from typing import TypedDict
+from typing import Literal, NotRequired, TypedDict, cast
 
-from prompt_engine.findings import ScanScope
-from prompt_engine.threats.engine import Re2Expression, Re2Match, compile_expression
+from prompt_engine.findings import ScanScope, ThreatSeverity
+from prompt_engine.threats.engine import Re2Expression, compile_expression
 from prompt_engine.threats.folding import fold
 
 SCOPES: tuple[ScanScope, ...] = ("all", "context", "strict")
@@ -24,11 +28,17 @@ SCOPES: tuple[ScanScope, ...] = ("all", "context", "strict")
 TABLES = ("english", "errands", "languages", "scripts", "kept")
 """Tables in reading order. `scripts` is for writing systems without ASCII letters."""
 
+SKILL_TABLES = ("commands", "prose")
+"""Tables for the files of a skill."""
+
 SHARING_FAMILIES = frozenset({"override-system-prompt", "no-restrictions", "prompt-leak"})
 """Families with few patterns outside English; adjacent ones share a pass over the text."""
 
-WORD_BOUNDED_TABLES = ("english", "languages")
-"""Their patterns start at a word boundary, with a letter or a sign, never with `_`."""
+Signal = Literal["source", "sink", "drop-box", "decodes", "executes"]
+"""Property of a file that a pattern implies, for combined findings (reads secrets and sends)."""
+
+Exemption = Literal["known-hosts", "placeholders"]
+"""Harmless matches: commands for well-known installation hosts, or placeholders of keys."""
 
 _LINKING_MARK = b"_"
 """A word character for the engine but Markdown emphasis for a reader: a word may start after it."""
@@ -45,8 +55,20 @@ _DIGITS = {
 
 class _Table(TypedDict):
     family: str
-    scope: ScanScope
     patterns: dict[str, list[str]]
+    scope: NotRequired[ScanScope]
+    severity: NotRequired[ThreatSeverity]
+    signal: NotRequired[Signal]
+    exemption: NotRequired[Exemption]
+
+
+class _TableFile(TypedDict):
+    table: list[_Table]
+    is_word_bounded: NotRequired[bool]
+    """Whether patterns start at a word boundary, with a letter or a sign, never with `_`."""
+    gap: NotRequired[str]
+    """Gap of patterns that match the text as it is, not folded."""
+    vocabulary: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +79,14 @@ class ThreatPattern:
     family: str
     scope: ScanScope
     expression: str
+    severity: ThreatSeverity = "dangerous"
+    signal: Signal | None = None
+    exemption: Exemption | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PatternGroup:
-    """Patterns matched in one pass; `identify` determines afterwards which of them matched.
+    """Patterns matched in one pass over the text.
 
     The expression has no capture groups. To fill them, the engine would process the match again,
     many times slower, and a match can be as long as the text.
@@ -72,14 +97,22 @@ class PatternGroup:
     expression: Re2Expression
     is_word_bounded: bool
 
-    def identify(self, match: Re2Match, text: bytes) -> tuple[ThreatPattern, int]:
-        """Return the first pattern that fits a match, and the offset at which it starts."""
-        start = match.start()
-        if self.is_word_bounded and text.startswith(_LINKING_MARK, start):
-            start += len(_LINKING_MARK)
+    def matches(
+        self, text: bytes, is_exempt: Callable[[ThreatPattern, int, int], bool], max_checks: int
+    ) -> Iterator[tuple[ThreatPattern, int, int]]:
+        """Yield pattern, start and end of the matches that are not exempt.
+
+        Only the first `max_checks` are checked, which bounds the time for hostile texts.
+        """
         *others, last = self.patterns
-        matching = (each for each in others if _compile_alone(each).match(text, start, match.end()))
-        return next(matching, last), start
+        for count, match in enumerate(self.expression.finditer(text)):
+            start, end = match.start(), match.end()
+            if self.is_word_bounded and text.startswith(_LINKING_MARK, start):
+                start += len(_LINKING_MARK)
+            matching = (each for each in others if _compile_alone(each).match(text, start, end))
+            pattern = next(matching, last)
+            if count >= max_checks or not is_exempt(pattern, start, end):
+                yield pattern, start, end
 
 
 @cache
@@ -92,34 +125,42 @@ def pattern_groups(scope: ScanScope, *, with_scripts: bool) -> tuple[PatternGrou
     )
 
 
-def all_patterns() -> Iterator[ThreatPattern]:
-    """Yield every pattern."""
-    for table in TABLES:
+@cache
+def skill_pattern_groups() -> tuple[PatternGroup, ...]:
+    """Return the pattern groups for the files of a skill."""
+    return tuple(group for table in SKILL_TABLES for group in _groups(table))
+
+
+def all_patterns(tables: tuple[str, ...] = TABLES) -> Iterator[ThreatPattern]:
+    """Yield every pattern of some tables."""
+    for table in tables:
         yield from _patterns(table)
 
 
 @cache
 def _groups(table: str) -> tuple[PatternGroup, ...]:
-    """Compile one group per family of a table, and one for small families together.
+    """Compile a table: one group per family, and one for small families together.
 
     Larger groups need fewer passes but many more states: a hostile mix of words is then slow.
+    Patterns for skills, which have many wordings each, are groups of their own.
     """
+    is_for_skills = table in SKILL_TABLES
+    is_word_bounded = _read_table(table).get("is_word_bounded", False)
+    boundary = rf"(?:\b|{_LINKING_MARK.decode()})" if is_word_bounded else ""
     shared = SHARING_FAMILIES if table in {"languages", "scripts"} else frozenset[str]()
 
     def group_key(pattern: ThreatPattern) -> tuple[str, ScanScope]:
+        if is_for_skills:
+            return pattern.id, pattern.scope
         return ("" if pattern.family in shared else pattern.family, pattern.scope)
 
-    families = groupby(_patterns(table), key=group_key)
-    return tuple(_group(table, scope, tuple(chosen)) for (_, scope), chosen in families)
-
-
-def _group(table: str, scope: ScanScope, chosen: tuple[ThreatPattern, ...]) -> PatternGroup:
-    alternatives = "|".join(f"(?:{pattern.expression})" for pattern in chosen)
-    is_word_bounded = table in WORD_BOUNDED_TABLES
-    boundary = rf"(?:\b|{_LINKING_MARK.decode()})" if is_word_bounded else ""
-    return PatternGroup(
-        scope, chosen, compile_expression(f"{boundary}(?:{alternatives})"), is_word_bounded
-    )
+    groups: list[PatternGroup] = []
+    for (_, scope), found in groupby(_patterns(table), key=group_key):
+        chosen = tuple(found)
+        alternatives = "|".join(f"(?:{pattern.expression})" for pattern in chosen)
+        expression = compile_expression(f"{boundary}(?:{alternatives})", ignores_case=is_for_skills)
+        groups.append(PatternGroup(scope, chosen, expression, is_word_bounded))
+    return tuple(groups)
 
 
 @cache
@@ -129,34 +170,41 @@ def _compile_alone(pattern: ThreatPattern) -> Re2Expression:
 
 @cache
 def _patterns(table: str) -> tuple[ThreatPattern, ...]:
-    document: dict[str, list[_Table]] = tomllib.loads(_read_table(table))
+    document = _read_table(table)
+    vocabulary = _vocabulary(document.get("vocabulary", "vocabulary"))
+    gap = document.get("gap")
+
+    def expression(wordings: list[str]) -> str:
+        joined = "|".join(f"(?:{wording})" for wording in wordings)
+        while _ENTRY.search(joined):  # entries may contain entries themselves
+            joined = _ENTRY.sub(lambda found: vocabulary[found[1]], joined)
+        if gap is not None:
+            return joined.replace(" ", gap)
+        joined = joined.replace("~", _MAYBE_GAP).replace(" ", _GAP)
+        return _BEYOND_ASCII.sub(lambda found: fold(found[0]), joined)
+
     return tuple(
-        ThreatPattern(id_, each["family"], each["scope"], _expression(wordings))
+        ThreatPattern(
+            id_,
+            each["family"],
+            each.get("scope", "all"),
+            expression(wordings),
+            each.get("severity", "dangerous"),
+            each.get("signal"),
+            each.get("exemption"),
+        )
         for each in document["table"]
         for id_, wordings in each["patterns"].items()
     )
 
 
-def _expression(wordings: list[str]) -> str:
-    alternatives = (f"(?:{_expand_vocabulary(wording)})" for wording in wordings)
-    joined = "|".join(alternatives).replace("~", _MAYBE_GAP).replace(" ", _GAP)
-    return _BEYOND_ASCII.sub(lambda found: fold(found[0]), joined)
-
-
-def _expand_vocabulary(wording: str) -> str:
-    """Expand the vocabulary entries, which may contain entries themselves."""
-    while _ENTRY.search(wording):
-        wording = _ENTRY.sub(lambda found: _vocabulary()[found[1]], wording)
-    return wording
-
-
 @cache
-def _vocabulary() -> dict[str, str]:
-    document: dict[str, dict[str, list[str]]] = tomllib.loads(_read_table("vocabulary"))
+def _vocabulary(name: str) -> dict[str, str]:
+    document = cast("dict[str, dict[str, list[str]]]", read_toml(name))
     plain = {name: f"(?:{'|'.join(words)})" for name, words in document["words"].items()}
     disguised = {
         name: f"(?:{'|'.join(map(_allow_digits, words))})"
-        for name, words in document["disguised"].items()
+        for name, words in document.get("disguised", {}).items()
     }
     return plain | disguised
 
@@ -166,5 +214,12 @@ def _allow_digits(word: str) -> str:
     return "".join(f"[{_DIGITS[letter]}]" if letter in _DIGITS else letter for letter in word)
 
 
-def _read_table(table: str) -> str:
-    return files("prompt_engine.threats").joinpath("families", f"{table}.toml").read_text("utf-8")
+def _read_table(table: str) -> _TableFile:
+    return cast("_TableFile", read_toml(table))
+
+
+@cache
+def read_toml(name: str) -> object:
+    """Return the content of a file in `families/`."""
+    folder = files("prompt_engine.threats").joinpath("families")
+    return tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8"))

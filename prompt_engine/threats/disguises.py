@@ -55,7 +55,7 @@ def undo_disguises(text: str) -> str:
     if "&" in text:
         text = _ENTITY.sub(_EntityTable().replacement, text)
     if "<" in text:
-        text = _TAGS.sub(_filler, text)
+        text = _TAGS.sub(lambda found: FILLER * len(found[0]), text)
     if "____" in text:
         text = _BLANK_TO_FILL_IN.sub(lambda found: " " * len(found[0]), text)
     for marks, emphasis in _EMPHASIS_AROUND.items():
@@ -67,15 +67,15 @@ def undo_disguises(text: str) -> str:
     return text
 
 
-def _filler(found: re.Match[str]) -> str:
-    return FILLER * len(found[0])
-
-
 class _EntityTable(dict[str, str]):
     """Replacements of HTML entities, padded to the entity's length; unknown entities are kept."""
 
     def __missing__(self, entity: str) -> str:
-        character = _named_character(entity)
+        if entity[1] != "#":
+            character = html5.get(entity[1:], entity)
+        else:
+            code = int(entity[3:-1], 16) if entity[2] in "xX" else int(entity[2:-1])
+            character = chr(code) if code <= sys.maxunicode else entity
         replacement = self[entity] = character + FILLER * (len(entity) - len(character))
         return replacement
 
@@ -84,21 +84,18 @@ class _EntityTable(dict[str, str]):
         return self[found[0]]
 
 
-def _named_character(entity: str) -> str:
-    if entity[1] != "#":
-        return html5.get(entity[1:], entity)
-    code = int(entity[3:-1], 16) if entity[2] in "xX" else int(entity[2:-1])
-    return chr(code) if code <= sys.maxunicode else entity
-
-
 def _join_letters(run: str) -> str:
     """Join single letters into words; a word ends at a wider gap or after a known word."""
     letters = run.translate(_WITHOUT_MARKS).lower()
     if letters.isascii() and not any(word in letters for word in _TELLING_WORDS):
         return run
     if run[1::2] == run[1] * (len(letters) - 1):
-        return _join_even_run(letters)
-    positions = _letter_positions(run)
+        # A fast path for identical gaps: runs can be long.
+        parts = _WORDS.split(letters)
+        parts[1::2] = [f"{word} " for word in parts[1::2]]
+        spaced = FILLER.join("".join(parts).removesuffix(" "))
+        return spaced.replace(f"{FILLER} {FILLER}", " ")
+    positions = [offset for offset, character in enumerate(run) if character not in _BETWEEN]
     joined = [FILLER] * len(run)
     for position in positions:
         joined[position] = run[position]
@@ -108,17 +105,6 @@ def _join_letters(run: str) -> str:
     for gap in (_WIDE_AMONG_MARKS if _MARK.search(run) else _WIDE).finditer(run):
         joined[gap.start()] = " "
     return "".join(joined)
-
-
-def _join_even_run(letters: str) -> str:
-    """Join letters that are separated by identical gaps. A fast path: runs can be long."""
-    parts = _WORDS.split(letters)
-    parts[1::2] = [f"{word} " for word in parts[1::2]]
-    return FILLER.join("".join(parts).removesuffix(" ")).replace(f"{FILLER} {FILLER}", " ")
-
-
-def _letter_positions(run: str) -> list[int]:
-    return [position for position, character in enumerate(run) if character not in _BETWEEN]
 
 
 @cache

@@ -5,10 +5,8 @@ Decodes only if the text contains a telling word in base64, and one level deep. 
 own.
 """
 
-import binascii
 import re
-from base64 import b64decode
-from collections.abc import Iterator
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from functools import cache
 
@@ -65,15 +63,11 @@ def _encoded_words_expression() -> Re2Expression:
         for word in TELLING_WORDS
         for spelling in (word, word.capitalize(), word.title(), word.upper())
     }
-    return compile_expression(
-        "|".join(sorted({part for each in spellings for part in _encoded_forms(each)}))
-    )
-
-
-def _encoded_forms(word: str) -> Iterator[str]:
-    """Yield the base64 characters that do not depend on the bytes around the word."""
-    for padding in range(3):
-        raw = b"\0" * padding + word.encode()
-        aligned = raw[: len(raw) // 3 * 3]
-        characters = binascii.b2a_base64(aligned, newline=False).decode()
-        yield re.escape(characters[(0, 2, 3)[padding] :])
+    forms: set[str] = set()
+    for spelling in spellings:
+        for padding, dependent_characters in enumerate((0, 2, 3)):
+            raw = b"\0" * padding + spelling.encode()
+            encoded = b64encode(raw[: len(raw) // 3 * 3]).decode()
+            # Without the characters that depend on the bytes before the word.
+            forms.add(re.escape(encoded[dependent_characters:]))
+    return compile_expression("|".join(sorted(forms)))

@@ -43,6 +43,7 @@ class Re2Expression(Protocol):
 class _Re2Options(Protocol):
     max_mem: int
     log_errors: bool
+    case_sensitive: bool
 
 
 class _Re2Module(Protocol):
@@ -51,10 +52,11 @@ class _Re2Module(Protocol):
     def compile(self, pattern: bytes, options: _Re2Options) -> Re2Expression: ...
 
 
-def compile_expression(pattern: str) -> Re2Expression:
+def compile_expression(pattern: str, *, ignores_case: bool = False) -> Re2Expression:
     """Compile an expression in RE2 syntax, which has no look-around and no back-references."""
     engine = cast("_Re2Module", import_module("re2"))
     options = engine.Options()
     options.max_mem = MEMORY_BYTES
     options.log_errors = False
+    options.case_sensitive = not ignores_case
     return engine.compile(pattern.encode(), options)

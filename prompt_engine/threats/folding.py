@@ -96,7 +96,9 @@ def _folded(character: str) -> str:
     mark = _MARKS.get(character) or _MARK_CATEGORIES.get(category)
     if mark:
         return mark
-    if category == "Lo" and not unicodedata.decomposition(character) and not _is_hangul(character):
+    # Hangul syllables decompose by rule, not by a table entry.
+    is_hangul = "\uac00" <= character <= "\ud7a3"
+    if category == "Lo" and not unicodedata.decomposition(character) and not is_hangul:
         return _look_alikes().get(character, character)
     return "".join(map(_folded_part, unicodedata.normalize("NFKD", character)[:MAX_PARTS]))
 
@@ -109,19 +111,11 @@ def _folded_part(character: str) -> str:
     if character.isascii():
         return character.lower()
     lower, upper = character.lower(), character.upper()
-    forms = (character, lower) if _is_greek(character) else (lower, upper, character)
+    # In Greek the cases look like different letters (nu: v and N).
+    is_greek = "\u0370" <= character <= "\u03ff"
+    forms = (character, lower) if is_greek else (lower, upper, character)
     letters = (_look_alikes().get(form) or letter_from_name(form) for form in forms)
     return next(filter(None, letters), character.casefold())
-
-
-def _is_hangul(character: str) -> bool:
-    """Return whether it is a Hangul syllable: those decompose by rule, not by a table entry."""
-    return "\uac00" <= character <= "\ud7a3"
-
-
-def _is_greek(character: str) -> bool:
-    """Return whether it is Greek, where the cases look like different letters (nu: v and N)."""
-    return "\u0370" <= character <= "\u03ff"
 
 
 def letter_from_name(character: str) -> str:

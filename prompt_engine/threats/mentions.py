@@ -46,14 +46,10 @@ def is_mention(span: TextSpan) -> bool:
         return True
     content = span.text[span.start : min(span.end, span.start + WINDOW_AFTER)]
     after = content + span.after(WINDOW_AFTER)
-    if not (_is_quoted(before, after) or _REPORT.search(before[-120:])):
-        return False
-    return _CUE.search(before + after) is not None
-
-
-def _is_quoted(before: str, after: str) -> bool:
-    """Return whether quotation marks, a code fence or the form of the line set the span apart."""
     tail = before[-160:]
     is_fenced = before.count("```") % 2 == 1
     is_enclosed = _OPENING.search(tail) is not None and _CLOSING.search(after) is not None
-    return is_fenced or is_enclosed or _QUOTED_LINE.search(tail) is not None
+    is_set_apart = is_fenced or is_enclosed or _QUOTED_LINE.search(tail) is not None
+    if not (is_set_apart or _REPORT.search(before[-120:])):
+        return False
+    return _CUE.search(before + after) is not None

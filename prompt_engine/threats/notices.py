@@ -14,12 +14,10 @@ def blocked_notice(name: str, findings: Sequence[ThreatFinding]) -> str:
     """
     printable_name = "".join(character if character.isprintable() else "?" for character in name)
     patterns = dict.fromkeys(finding.pattern for finding in findings)
-    reasons = (f"{pattern} ({_line_list(pattern, findings)})" for pattern in patterns)
+    reasons: list[str] = []
+    for pattern in patterns:
+        lines = sorted({finding.line for finding in findings if finding.pattern == pattern})
+        numbers = ", ".join(map(str, lines[:MAX_LINES_NAMED]))
+        more = f" and {len(lines) - MAX_LINES_NAMED} more" if len(lines) > MAX_LINES_NAMED else ""
+        reasons.append(f"{pattern} ({'line' if len(lines) == 1 else 'lines'} {numbers}{more})")
     return f"[{printable_name} was blocked: {', '.join(reasons)}]"
-
-
-def _line_list(pattern: str, findings: Sequence[ThreatFinding]) -> str:
-    lines = sorted({finding.line for finding in findings if finding.pattern == pattern})
-    numbers = ", ".join(map(str, lines[:MAX_LINES_NAMED]))
-    more = f" and {len(lines) - MAX_LINES_NAMED} more" if len(lines) > MAX_LINES_NAMED else ""
-    return f"{'line' if len(lines) == 1 else 'lines'} {numbers}{more}"

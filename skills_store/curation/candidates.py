@@ -74,9 +74,9 @@ def find_name_hints(names: Iterable[str]) -> NameHints:
         if word is not None:
             by_word.setdefault(word[0].lower(), []).append(name)
     clusters = ((word, tuple(group)) for word, group in by_word.items() if len(group) > 1)
-    narrow = ((name, reason) for name in ordered if (reason := _narrow_reason(name)) is not None)
-    return NameHints(tuple(clusters), tuple(narrow))
-
-
-def _narrow_reason(name: str) -> str | None:
-    return next((reason for pattern, reason in _NARROW_NAMES if pattern.search(name.lower())), None)
+    narrow: dict[str, str] = {}
+    for name in ordered:
+        for pattern, reason in _NARROW_NAMES:
+            if pattern.search(name.lower()):
+                narrow.setdefault(name, reason)
+    return NameHints(tuple(clusters), tuple(narrow.items()))

@@ -6,8 +6,9 @@ is taken, below a directory with the old skill's name.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import replace
+from itertools import count
+from pathlib import PurePosixPath
 
 from skills_store.background_editor import BackgroundSkillEditor
 from skills_store.calls import ManageResult
@@ -16,15 +17,6 @@ from skills_store.own_files import capture_own
 from skills_store.ownership import ChangeOrigin, owner_of, read_installed_names
 from skills_store.skill import LINKED_FOLDERS, Skill
 from skills_store.write_errors import ReadOnlySkillError
-
-
-@dataclass(frozen=True, slots=True)
-class _SupportFile:
-    """A support file to transfer."""
-
-    path: str
-    data: bytes
-    mode: int
 
 
 class CuratorSkillEditor(BackgroundSkillEditor):
@@ -43,9 +35,22 @@ class CuratorSkillEditor(BackgroundSkillEditor):
         del undo_id
         if not isinstance(change.effect, SkillMove) or not change.effect.entry.absorbed_into:
             return super().commit(change)
-        transferred = self._transfer_files(
-            change, self.catalog.find(change.effect.entry.absorbed_into)
-        )
+        umbrella = self.catalog.find(change.effect.entry.absorbed_into)
+        # Only the four support directories, and no symlinks.
+        files = [
+            (path, data, entry.mode)
+            for path, entry in capture_own(change.folder).items()
+            if entry.kind == "file" and path.split("/", 1)[0] in LINKED_FOLDERS
+            if (data := read_bytes(change.folder / path)) is not None
+        ]
+        if files and umbrella.root.kind != "home":
+            owner = owner_of(umbrella, read_installed_names(self.home), self.usage)
+            reason = "files can come along only to a skill in the user's own folder"
+            raise ReadOnlySkillError(umbrella.full_name, owner, reason)
+        transferred = [
+            (path, self._transfer(path, data, mode, change.name, umbrella))
+            for path, data, mode in files
+        ]
         result = super().commit(change)
         if not transferred:
             return result
@@ -53,24 +58,18 @@ class CuratorSkillEditor(BackgroundSkillEditor):
         notice = f"Its files came along, byte for byte: {listed}. See that its SKILL.md names them."
         return replace(result, message=f"{result.message} {notice}")
 
-    def _transfer_files(self, change: SkillChange, umbrella: Skill) -> list[tuple[str, str]]:
-        """Transfer files to a skill; return the old and new path of each."""
-        files = list(_support_files(change.folder))
-        if files and umbrella.root.kind != "home":
-            owner = owner_of(umbrella, read_installed_names(self.home), self.usage)
-            reason = "files can come along only to a skill in the user's own folder"
-            raise ReadOnlySkillError(umbrella.full_name, owner, reason)
-        return [(file.path, self._transfer_file(file, change.name, umbrella)) for file in files]
-
-    def _transfer_file(self, file: _SupportFile, name: str, umbrella: Skill) -> str:
-        for path in _target_paths(file.path, name):
-            target = umbrella.folder / path
-            existing = read_bytes(target) if not target.is_dir() else b""
-            if existing == file.data and not target.is_dir():
-                return path
+    def _transfer(self, path: str, data: bytes, mode: int, name: str, umbrella: Skill) -> str:
+        """Copy a file of the skill `name` to another skill; return its path there."""
+        for target_path in _target_paths(path, name):
+            target = umbrella.folder / target_path
+            if target.is_dir():
+                continue
+            existing = read_bytes(target)
+            if existing == data:
+                return target_path
             if existing is None:
-                effect = FileWrite(target, None, file.data, file.mode)
-                message = f"Moved {file.path} of {name!r} to {path} of {umbrella.name!r}."
+                effect = FileWrite(target, None, data, mode)
+                message = f"Moved {path} of {name!r} to {target_path} of {umbrella.name!r}."
                 super().commit(
                     SkillChange(
                         "write_file",
@@ -82,17 +81,8 @@ class CuratorSkillEditor(BackgroundSkillEditor):
                         umbrella,
                     )
                 )
-                return path
+                return target_path
         raise AssertionError  # the iterator is infinite
-
-
-def _support_files(folder: Path) -> Iterator[_SupportFile]:
-    """Yield the files of the four support directories; symlinks are not transferred."""
-    for path, entry in capture_own(folder).items():
-        if entry.kind == "file" and path.split("/", 1)[0] in LINKED_FOLDERS:
-            data = read_bytes(folder / path)
-            if data is not None:
-                yield _SupportFile(path, data, entry.mode)
 
 
 def _target_paths(path: str, name: str) -> Iterator[str]:
@@ -101,7 +91,5 @@ def _target_paths(path: str, name: str) -> Iterator[str]:
     kind, *rest = PurePosixPath(path).parts
     relative_path = PurePosixPath(*rest)
     yield str(PurePosixPath(kind, name) / relative_path)
-    number = 2
-    while True:
+    for number in count(2):
         yield str(PurePosixPath(kind, f"{name}-{number}") / relative_path)
-        number += 1

@@ -1,7 +1,7 @@
 """Compare the archived skills of a curator run with the curator's summary."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from skills_store.changes import SkillChange, SkillMove
@@ -30,39 +30,30 @@ def find_discrepancies(
     >>> find_discrepancies(CuratorSummary(), [ArchiveOutcome("pdf-read", "pdf")])
     ("'pdf-read' was archived into 'pdf' and stands in no list.",)
     """
-    return tuple(_describe_differences(_claimed_outcomes(summary), Counter(actual)))
-
-
-def _claimed_outcomes(block: CuratorSummary) -> Counter[ArchiveOutcome]:
-    merged = (
+    claimed = Counter(
         ArchiveOutcome(_without_category(each.source), _without_category(each.into))
-        for each in block.consolidations
+        for each in summary.consolidations
     )
-    pruned = (ArchiveOutcome(_without_category(each.name)) for each in block.prunings)
-    return Counter([*merged, *pruned])
-
-
-def _describe_differences(
-    claimed: Counter[ArchiveOutcome], actual: Counter[ArchiveOutcome]
-) -> Iterator[str]:
+    claimed.update(ArchiveOutcome(_without_category(each.name)) for each in summary.prunings)
     names = Counter(each.name for each in claimed.elements())
-    for each in actual:
-        if each in claimed:
-            continue
-        discrepancy = "stands otherwise in the block" if each.name in names else "stands in no list"
-        yield f"{_describe(each)} and {discrepancy}."
+    sentences: list[str] = []
+    for each in dict.fromkeys(actual):
+        if each not in claimed:
+            into = f"into {each.into!r}" if each.into else "as a plain pruning"
+            place = "otherwise in the block" if each.name in names else "in no list"
+            sentences.append(f"{each.name!r} was archived {into} and stands {place}.")
     archived = {each.name for each in actual}
-    for each in claimed:
-        if each.name not in archived:
-            yield f"{each.name!r} stands in the block and was not archived."
-    for name, count in names.items():
-        if count > 1:
-            yield f"{name!r} stands in the block {count} times; once is right."
-
-
-def _describe(archival: ArchiveOutcome) -> str:
-    into = f"into {archival.into!r}" if archival.into else "as a plain pruning"
-    return f"{archival.name!r} was archived {into}"
+    sentences += [
+        f"{each.name!r} stands in the block and was not archived."
+        for each in claimed
+        if each.name not in archived
+    ]
+    sentences += [
+        f"{name!r} stands in the block {count} times; once is right."
+        for name, count in names.items()
+        if count > 1
+    ]
+    return tuple(sentences)
 
 
 def _without_category(name: str) -> str:

@@ -5,7 +5,6 @@ between the two are reported.
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -54,7 +53,31 @@ class CurationReport:
 
 def render_report(report: CurationReport) -> str:
     """Render a report as Markdown."""
-    return "\n".join(_lines(report)).rstrip() + "\n"
+    archived = archive_outcomes(report.changes)
+    sections: dict[str, list[str]] = {}
+    # Merged skills come first, by successor.
+    successors = dict.fromkeys(each.into for each in archived if each.into)
+    for into in (*successors, ""):
+        title = f"Merged into `{into}`" if into else "Put away"
+        sections[title] = [
+            f"`{each.name}`: {_reason(report.curator_summary, each)}"
+            for each in archived
+            if each.into == into
+        ]
+    sections["Changes"] = [
+        each.message for each in report.changes if not isinstance(each.effect, SkillMove)
+    ]
+    sections["To be looked at"] = list(report.issues)
+    lines = [f"# Skills put in order, {report.began_at:%Y-%m-%d %H:%M} UTC", ""]
+    lines += [f"{report.summary[:1].upper()}{report.summary[1:]}.", ""]
+    for title, entries in sections.items():
+        if entries:
+            lines += [f"## {title}", "", *(f"- {entry}" for entry in entries), ""]
+    if report.snapshot_id:
+        lines.append(
+            f"`acp-server skills curate --undo` restores all skills as in {report.snapshot_id}."
+        )
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def render_report_yaml(report: CurationReport) -> str:
@@ -89,36 +112,6 @@ def write_report(folder: Path, report: CurationReport) -> None:
         ("report.yaml", render_report_yaml(report)),
     ):
         write_atomically(folder / name, text.encode(), mode=_PRIVATE_MODE)
-
-
-def _lines(report: CurationReport) -> Iterator[str]:
-    yield f"# Skills put in order, {report.began_at:%Y-%m-%d %H:%M} UTC"
-    yield ""
-    yield f"{report.summary[:1].upper()}{report.summary[1:]}."
-    yield ""
-    archived = archive_outcomes(report.changes)
-    for into in dict.fromkeys(each.into for each in archived if each.into):
-        yield from _section(
-            f"Merged into `{into}`", report, [e for e in archived if e.into == into]
-        )
-    pruned = [each for each in archived if not each.into]
-    if pruned:
-        yield from _section("Put away", report, pruned)
-    changes = [each.message for each in report.changes if not isinstance(each.effect, SkillMove)]
-    if changes:
-        yield from ("## Changes", "", *(f"- {message}" for message in changes), "")
-    if report.issues:
-        yield from ("## To be looked at", "", *(f"- {issue}" for issue in report.issues), "")
-    if report.snapshot_id:
-        yield f"`acp-server skills curate --undo` restores all skills as in {report.snapshot_id}."
-
-
-def _section(title: str, report: CurationReport, archived: list[ArchiveOutcome]) -> Iterator[str]:
-    yield f"## {title}"
-    yield ""
-    for each in archived:
-        yield f"- `{each.name}`: {_reason(report.curator_summary, each)}"
-    yield ""
 
 
 def _reason(block: CuratorSummary, archival: ArchiveOutcome) -> str:

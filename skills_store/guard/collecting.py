@@ -8,7 +8,6 @@ block, and size and number of files are limited.
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from skills_store.guard.contents import SkillContents
@@ -21,18 +20,6 @@ _FLAGS: int = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY
 _EXECUTE_BITS = 0o111
 
 
-@dataclass(slots=True)
-class _CollectedFiles:
-    """Files collected so far, and the remaining byte budget."""
-
-    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    executables: set[str] = field(default_factory=set[str])
-    escapes: list[str] = field(default_factory=list[str])
-    specials: list[str] = field(default_factory=list[str])
-    unread: list[str] = field(default_factory=list[str])
-    bytes_left: int = MAX_TOTAL_BYTES
-
-
 def collect_skill_files(folder: Path) -> SkillContents:
     """Read the contents of a skill directory. Blocks.
 
@@ -42,25 +29,48 @@ def collect_skill_files(folder: Path) -> SkillContents:
         OSError: the directory itself cannot be listed.
     """
     root = folder.resolve(strict=True)
-    collected = _CollectedFiles()
-    entries = _entries(root, collected)
-    for count, path in enumerate(entries):
+    files: dict[str, bytes] = {}
+    executables: set[str] = set()
+    escapes, specials, unread = list[str](), list[str](), list[str]()
+    bytes_left = MAX_TOTAL_BYTES
+    for count, path in enumerate(_entries(root, unread)):
         name = path.relative_to(root).as_posix()
         if count >= MAX_ENTRIES:
-            collected.unread.append("/")
+            unread.append("/")
             break
-        _collect_entry(root, path, name, collected)
+        try:
+            source = _resolve_inside(root, path) if path.is_symlink() else path
+            if source is None:
+                escapes.append(name)
+                continue
+            mode = source.lstat().st_mode
+            if not stat.S_ISREG(mode):
+                specials.append(name)
+                continue
+            data = _read_bytes(source, min(MAX_FILE_BYTES, bytes_left))
+        except OSError:
+            data, mode = None, 0
+        if data is None:
+            unread.append(name)
+            continue
+        files[name] = data
+        bytes_left -= len(data)
+        if mode & _EXECUTE_BITS:
+            executables.add(name)
     return SkillContents(
-        collected.files,
-        frozenset(collected.executables),
-        tuple(sorted(collected.escapes)),
-        tuple(sorted(collected.specials)),
-        tuple(sorted(collected.unread)),
+        files,
+        frozenset(executables),
+        tuple(sorted(escapes)),
+        tuple(sorted(specials)),
+        tuple(sorted(unread)),
     )
 
 
-def _entries(root: Path, collected: _CollectedFiles) -> Iterator[Path]:
-    """Yield everything except directories, sorted by name per directory; links are not followed."""
+def _entries(root: Path, unread: list[str]) -> Iterator[Path]:
+    """Yield everything except directories, sorted by name per directory; links are not followed.
+
+    Directories that are unreadable or too deep are added to `unread`.
+    """
     waiting = [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()
@@ -69,7 +79,7 @@ def _entries(root: Path, collected: _CollectedFiles) -> Iterator[Path]:
         except OSError:
             if folder == root:
                 raise
-            collected.unread.append(f"{folder.relative_to(root).as_posix()}/")
+            unread.append(f"{folder.relative_to(root).as_posix()}/")
             continue
         for entry in listed:
             path = Path(entry.path)
@@ -80,30 +90,7 @@ def _entries(root: Path, collected: _CollectedFiles) -> Iterator[Path]:
             elif depth < MAX_DEPTH:
                 waiting.append((path, depth + 1))
             else:
-                collected.unread.append(f"{path.relative_to(root).as_posix()}/")
-
-
-def _collect_entry(root: Path, path: Path, name: str, collected: _CollectedFiles) -> None:
-    try:
-        source = _resolve_inside(root, path) if path.is_symlink() else path
-        if source is None:
-            collected.escapes.append(name)
-            return
-        status = source.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            collected.specials.append(name)
-            return
-        data = _read_bytes(source, min(MAX_FILE_BYTES, collected.bytes_left))
-    except OSError:
-        collected.unread.append(name)
-        return
-    if data is None:
-        collected.unread.append(name)
-        return
-    collected.files[name] = data
-    collected.bytes_left -= len(data)
-    if status.st_mode & _EXECUTE_BITS:
-        collected.executables.add(name)
+                unread.append(f"{path.relative_to(root).as_posix()}/")
 
 
 def _resolve_inside(root: Path, link: Path) -> Path | None:

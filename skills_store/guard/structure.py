@@ -1,13 +1,13 @@
 """Structural checks of a skill: size, links out of it, unreadable programs.
 
-Judges names, sizes and the first bytes of files; the rules judge their text.
+Judges names, sizes and the first bytes of files; the scan judges their text.
 """
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from skills_store.guard.contents import MAX_BYTES, MAX_FILES, SkillContents
-from skills_store.guard.verdict import Category, Severity, SkillFinding
+from skills_store.guard.verdict import Severity, SkillFinding
 
 SKILL_FILE = "SKILL.md"
 
@@ -36,53 +36,29 @@ _MEDIA_SUFFIXES_BY_MAGIC = {
     b"ID3": (".mp3",),
 }
 _OFFICE_SUFFIXES = (
-    ".docx",
-    ".xlsx",
-    ".pptx",
-    ".odt",
-    ".ods",
-    ".odp",
-    ".dotx",
-    ".xltx",
-    ".potx",
-    ".epub",
-)
+    ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".dotx", ".xltx", ".potx", ".epub",
+)  # fmt: skip
 _COMPILED_SUFFIXES = (
-    ".pyc",
-    ".pyo",
-    ".class",
-    ".so",
-    ".dylib",
-    ".dll",
-    ".exe",
-    ".com",
-    ".scr",
-    ".o",
-    ".a",
-)
+    ".pyc", ".pyo", ".class", ".so", ".dylib", ".dll", ".exe", ".com", ".scr", ".o", ".a",
+)  # fmt: skip
 _ARCHIVE_SUFFIXES = (
-    ".zip",
-    ".tar",
-    ".gz",
-    ".tgz",
-    ".bz2",
-    ".xz",
-    ".7z",
-    ".rar",
-    ".whl",
-    ".egg",
-    ".jar",
-)
+    ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".whl", ".egg", ".jar",
+)  # fmt: skip
 _AUTO_LOADED_FILES = {
     ".vscode/tasks.json", ".envrc", ".claude/settings.json", ".mcp.json", ".npmrc", ".pypirc",
     "sitecustomize.py", "usercustomize.py", "conftest.py", ".gitmodules", ".pre-commit-config.yaml",
 }  # fmt: skip
-_CATEGORY: Category = "structure"
 
 
 def structure_findings(contents: SkillContents) -> Iterator[SkillFinding]:
     """Yield the structural findings of a skill."""
-    yield from _size_findings(contents)
+    count, size = len(contents.files), sum(map(len, contents.files.values()))
+    if count > MAX_FILES:
+        yield _finding("", "caution", f"holds {count} files, more than {MAX_FILES}")
+    if size > MAX_BYTES:
+        yield _finding("", "caution", f"holds {size} bytes, more than {MAX_BYTES}")
+    if SKILL_FILE not in contents.files:
+        yield _finding("", "caution", f"has no {SKILL_FILE}")
     for name in contents.outside_links:
         yield _finding(name, "dangerous", "links outside the skill's directory")
     for name in contents.special_files:
@@ -101,34 +77,21 @@ def is_opaque(name: str, data: bytes) -> bool:
     return head.startswith((*_PROGRAM_MAGIC, *_ARCHIVE_MAGIC)) and b"\0" in data[:4096]
 
 
-def _size_findings(contents: SkillContents) -> Iterator[SkillFinding]:
-    count, size = len(contents.files), sum(map(len, contents.files.values()))
-    if count > MAX_FILES:
-        yield _finding("", "caution", f"holds {count} files, more than {MAX_FILES}")
-    if size > MAX_BYTES:
-        yield _finding("", "caution", f"holds {size} bytes, more than {MAX_BYTES}")
-    if SKILL_FILE not in contents.files:
-        yield _finding("", "caution", f"has no {SKILL_FILE}")
-
-
 def _file_findings(name: str, data: bytes) -> Iterator[SkillFinding]:
     path, head = PurePosixPath(name.lower()), data[:16]
-    if head.startswith(_PROGRAM_MAGIC) or (
-        path.suffix in _COMPILED_SUFFIXES and b"\0" in data[:4096]
-    ):
+    is_media = _is_media(name, head)
+    claims_media = any(path.suffix in each for each in _MEDIA_SUFFIXES_BY_MAGIC.values())
+    is_compiled = path.suffix in _COMPILED_SUFFIXES and b"\0" in data[:4096]
+    if head.startswith(_PROGRAM_MAGIC) or is_compiled:
         yield _finding(name, "dangerous", "is a compiled program, which cannot be scanned")
     elif path.suffix in _OFFICE_SUFFIXES and head.startswith(b"PK"):
         yield _finding(name, "note", "is an office document")
     elif head.startswith(_ARCHIVE_MAGIC) or path.suffix in _ARCHIVE_SUFFIXES:
         yield _finding(name, "caution", "is an archive, which cannot be scanned")
-    elif _claims_media(path.suffix) and not _is_media(name, head) and data:
+    elif claims_media and not is_media and data:
         severity: Severity = "dangerous" if head.startswith((b"#!", b"<?php")) else "caution"
         yield _finding(name, severity, "does not match its file extension")
-    elif (
-        not _is_media(name, head)
-        and b"\0" in data
-        and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    ):
+    elif not is_media and b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield _finding(name, "caution", "contains binary data")
     if any(name == each or name.endswith(f"/{each}") for each in _AUTO_LOADED_FILES):
         yield _finding(name, "caution", "is loaded automatically by other programs")
@@ -143,9 +106,5 @@ def _is_media(name: str, head: bytes) -> bool:
     )
 
 
-def _claims_media(suffix: str) -> bool:
-    return any(suffix in suffixes for suffixes in _MEDIA_SUFFIXES_BY_MAGIC.values())
-
-
 def _finding(name: str, severity: Severity, description: str) -> SkillFinding:
-    return SkillFinding(name, 0, _CATEGORY, severity, description)
+    return SkillFinding(name, 0, "structure", severity, description)

@@ -1,27 +1,26 @@
-"""Verdict of the guard: findings and the resulting risk level. Independent of the rules."""
+"""Verdict of the guard: findings, the risk level, and the decision by trust in the source."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Category = Literal[
-    "exfiltration",
-    "injection",
-    "destructive",
-    "persistence",
-    "network",
-    "obfuscation",
-    "privilege",
-    "supply-chain",
-    "secrets",
-    "structure",
-]
 Severity = Literal["note", "caution", "dangerous"]
 RiskLevel = Literal["safe", "caution", "dangerous"]
 
 SEVERITIES: tuple[Severity, ...] = ("note", "caution", "dangerous")
 RISK_LEVELS: tuple[RiskLevel, ...] = ("safe", "caution", "dangerous")
 """Risk level by position in `SEVERITIES`: a note alone leaves a skill safe."""
+
+SkillTrust = Literal["builtin", "trusted", "community", "agent-created"]
+"""Author: this package; a source named in the user's settings; the public; the model."""
+SkillDecision = Literal["allow", "ask", "block"]
+
+POLICY: Mapping[SkillTrust, Mapping[RiskLevel, SkillDecision]] = {
+    "builtin": {"safe": "allow", "caution": "allow", "dangerous": "allow"},
+    "trusted": {"safe": "allow", "caution": "allow", "dangerous": "block"},
+    "community": {"safe": "allow", "caution": "block", "dangerous": "block"},
+    "agent-created": {"safe": "allow", "caution": "allow", "dangerous": "ask"},
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,7 +31,8 @@ class SkillFinding:
     """Path within the skill, with slashes; empty for the entire directory."""
     line: int
     """Counted from 1; 0 for the entire file."""
-    category: Category
+    category: str
+    """Kind of harm, such as `exfiltration`; `structure` for the file itself."""
     severity: Severity
     description: str
     """Short description for the user. Never quotes the skill, whose text may be hostile."""
@@ -57,3 +57,8 @@ def build_verdict(findings: Iterable[SkillFinding]) -> SkillVerdict:
     found = tuple(sorted(set(findings)))
     worst = max((SEVERITIES.index(finding.severity) for finding in found), default=0)
     return SkillVerdict(RISK_LEVELS[worst], found)
+
+
+def decide(trust: SkillTrust, level: RiskLevel) -> SkillDecision:
+    """Return the decision for a skill of this level from such a source."""
+    return POLICY[trust][level]

@@ -65,12 +65,12 @@ def _names(text: str) -> list[str]:
 
 
 def _results(options: argparse.Namespace, groups: Sequence[RowGroup]) -> list[BenchmarkResults]:
-    if options.expected_sessions:
-        return [report.read(options.expected_sessions)]
+    if options.kept:
+        return [report.read(options.kept)]
     peers = [PEERS[OWN_AGENT], *_known(_names(options.peers))]
     peers += [make_custom_agent(shlex.split(command)) for command in options.agent]
     there = [peer for peer in peers if _is_there(peer)]
-    repeated = run(there, groups, options.target_subcommands, options.repeat)
+    repeated = run(there, groups, options.runs, options.repeat)
     for number, results in enumerate(repeated, 1):
         if options.json:
             path: Path = options.json

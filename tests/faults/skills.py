@@ -4,11 +4,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from skills_store.backups import BackupStore
 from skills_store.calls import ManageCall
 from skills_store.curation.schedule import CurationSchedule
 from skills_store.errors import SkillError
 from skills_store.home import AgentHome
+from skills_store.undo import BackupStore
 from skills_store.usage import SkillUsageStore
 from tests.faults.store_case import StoreCase, prepare_nothing
 from tests.skills_store.skill_home import SkillHome

@@ -10,9 +10,6 @@ from anyio import wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 
 from acp_server.handlers.idle import IdleDetector
-from acp_server.jsonrpc.dispatching import Job, Reply
-from acp_server.jsonrpc.messages import Request
-from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.mcp_configs import ServerConfig
@@ -31,16 +28,11 @@ class _Asked:
 
     def __init__(self, lull: IdleDetector) -> None:
         self.may_end = anyio.Event()
-        self._job = lull.track(lambda _params, _call: self._run)(
-            None, InboundRequest(Request(1, "some", None), lambda _line: None)
-        )
+        self._lull = lull
 
     async def ask(self) -> None:
-        await self._job()
-
-    async def _run(self) -> Reply:
-        await self.may_end.wait()
-        return Reply(None)
+        with self._lull.answering():
+            await self.may_end.wait()
 
 
 class _Waiting:
@@ -99,19 +91,8 @@ async def test_idleness_begins_some_time_after_the_last_response() -> None:
 
 async def test_a_failed_request_also_counts_as_finished() -> None:
     lull = IdleDetector(0, LONG_SECONDS)
-
-    async def fail() -> Reply:
-        await checkpoint()
+    with pytest.raises(LookupError), lull.answering():
         raise LookupError
-
-    def admit(params: object, call: InboundRequest) -> Job:
-        del params, call
-        return fail
-
-    with pytest.raises(LookupError):
-        await lull.track(admit)(
-            None, InboundRequest(Request(1, "some", None), lambda _line: None)
-        )()
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         await lull.wait()
 

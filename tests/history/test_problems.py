@@ -80,7 +80,23 @@ class SmallDisk(SessionDatabase):
             yield connection
 
 
-def on(disk: SmallDisk) -> Write:
+class FailingSync(SessionDatabase):
+    """A database that cannot be synced to the disk at first."""
+
+    is_failing = True
+    syncs = 0
+
+    @contextmanager
+    def transaction(self, *, is_durable: bool = False) -> Generator[Connection]:
+        """Fail durable transactions, or count them."""
+        with super().transaction(is_durable=is_durable) as connection:
+            if is_durable and self.is_failing:
+                raise sqlite3.OperationalError("disk I/O error")
+            yield connection
+        self.syncs += is_durable
+
+
+def on(disk: SessionDatabase) -> Write:
     """Return what writes to a disk."""
     return lambda _path, inbox, tell: ArchiveWriter(disk, inbox, tell).run()
 
@@ -111,6 +127,22 @@ async def test_a_database_with_damaged_pages_is_moved_aside(home: Home) -> None:
     assert await home.listed() == ["two"]
     assert len(home.with_directories()) >= 1
     assert len(home.problems) == 1
+
+
+async def test_a_failed_sync_is_repeated(home: Home) -> None:
+    disk = FailingSync(home.path)
+    async with home.process(on(disk)) as archive:
+        journal = archive.create(make_facts("one"))
+        journal.append(user_message("hello"))
+        journal.sync()
+        await journal.commit()
+        await archive.load()  # the sync follows the commit
+        assert len(home.problems) == 1
+        disk.is_failing = False
+        journal.begin_turn()
+        await journal.commit()
+        await archive.load()
+        assert disk.syncs == 1
 
 
 async def test_an_empty_file_becomes_a_database(home: Home) -> None:

@@ -5,6 +5,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
+from acp_server.jsonrpc.messages import notification_line
 from acp_server.jsonrpc.peer import Handlers, Peer
 from tests.jsonrpc.peers import (
     ECHO,
@@ -192,7 +193,7 @@ async def test_a_streaming_sender_waits_for_capacity_but_responses_do_not() -> N
 async def test_only_the_latest_unsent_notification_with_a_key_is_sent() -> None:
     async with open_raw_client(Handlers()) as client:
         for number in range(10):
-            await client.peer.notify("diff", {"n": number}, "diff")
+            client.peer.transport.send(notification_line("diff", {"n": number}), "diff")
             await client.peer.notify("text", {"n": number})
         received = await client.receive_until_end()
     texts = [{"jsonrpc": "2.0", "method": "text", "params": {"n": n}} for n in range(10)]

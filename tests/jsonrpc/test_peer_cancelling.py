@@ -71,6 +71,22 @@ async def test_a_cancel_that_names_no_request_does_nothing(params: JsonValue) ->
         assert await client.receive() == result(1, {"a": 1})
 
 
+async def test_a_cancel_of_id_null_finds_the_newest_request_that_is_not_answered() -> None:
+    first, second = BlockedRequest(), BlockedRequest()
+    handlers = {name: make_handler(each.answer) for name, each in (("1", first), ("2", second))}
+    async with open_raw_client(Handlers({**handlers, **ECHO})) as client:
+        client.request(None, "1")
+        client.request(None, "2")
+        client.request(None, "echo", {})
+        assert await client.receive() == result(None, {})
+        client.cancel(None)
+        assert await client.receive() == cancelled(None)
+        assert (first.was_cancelled, second.was_cancelled) == (False, True)
+        client.cancel(None)
+        assert await client.receive() == cancelled(None)
+        assert first.was_cancelled
+
+
 async def test_a_cancel_before_its_request_or_after_its_response_does_nothing() -> None:
     async with open_raw_client(Handlers(ECHO)) as client:
         client.cancel(1)

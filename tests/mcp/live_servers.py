@@ -15,9 +15,8 @@ from pydantic import JsonValue
 
 from acp_server.mcp.config import McpConfig
 from acp_server.mcp.lazy_imports import create_connector
-from acp_server.mcp.ports import McpConnector, McpLimits
-from acp_server.mcp.results import InjectionScan, no_scan
-from acp_server.mcp.session_servers import McpContext, SessionServers
+from acp_server.mcp.ports import InjectionScan, McpConnector, McpContext, McpLimits, no_scan
+from acp_server.mcp.session_servers import SessionServers
 from acp_server.permissions.gate import Refusal
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult, ElicitationUrl

@@ -6,9 +6,10 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.mcp.features import PromptArgument
+from acp_server.mcp.ports import no_scan
 from acp_server.mcp.prompt_commands import parse_prompt_arguments
 from acp_server.mcp.redaction import make_redaction
-from acp_server.mcp.results import MAX_CHARACTERS, no_scan, tool_outcome
+from acp_server.mcp.results import MAX_CHARACTERS, tool_outcome
 from acp_server.mcp.schema_repair import MAX_CHARACTERS as MOST_SCHEMA_CHARACTERS
 from acp_server.mcp.schema_repair import ToolSchemaError, repair_schema
 from acp_server.mcp.server_configs import (

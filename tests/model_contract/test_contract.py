@@ -176,6 +176,8 @@ PASSING: dict[str, ScriptedTurn] = {
     "408": HttpFailure(408, message="Request timeout"),
     "429": rate_limited(),
     "429 with retry-after": rate_limited(0.01),
+    "429 with retry-after nan": rate_limited(float("nan")),
+    "429 with retry-after inf": rate_limited(float("inf")),
     "500": server_error(),
     "502": bad_gateway(),
     "503": unavailable(),

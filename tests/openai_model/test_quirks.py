@@ -6,6 +6,8 @@ from typing import Literal
 
 import pytest
 
+from acp_server.models.openai_compatible import endpoint_profile
+from acp_server.models.openai_compatible.adapter import CHAT, RESPONSES, OpenAiApi
 from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.turn.conversation import AssistantMessage, ToolCall
 from prompt_engine.context_windows import system_role
@@ -146,3 +148,9 @@ async def test_call_signatures_are_sent_back_and_other_models_calls_get_a_placeh
         api.add("Yes.")
         assert await desk.prompt("still there?") == "end_turn"
         assert "skip_thought_signature_validator" in str(api.model_requests[-1].body)
+
+
+@pytest.mark.parametrize("api", [CHAT, RESPONSES], ids=lambda api: api.path)
+def test_each_rejection_names_a_feature(api: OpenAiApi) -> None:
+    features = {value for value in vars(endpoint_profile).values() if isinstance(value, str)}
+    assert set(api.rejections.values()) <= features

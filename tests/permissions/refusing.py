@@ -17,8 +17,8 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from acp_server.mcp.ports import Json, TrackFileChanges
-from acp_server.mcp.session_servers import McpContext, SessionServers
+from acp_server.mcp.ports import Json, McpContext, TrackFileChanges
+from acp_server.mcp.session_servers import SessionServers
 from acp_server.permissions.gate import Gate, no_audit
 from acp_server.permissions.policy import Decision, Facts, Refuse
 from acp_server.permissions.run_rules import RunRules

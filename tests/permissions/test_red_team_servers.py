@@ -9,8 +9,8 @@ import pytest
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.mcp.ports import Json
-from acp_server.mcp.session_servers import McpContext, SessionServers
+from acp_server.mcp.ports import Json, McpContext
+from acp_server.mcp.session_servers import SessionServers
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.modes import Mode

@@ -47,6 +47,13 @@ def test_an_ordinary_repository_does_not_require_asking(root: Path, command: str
         ("filter.big.clean", "./clean"),
         ("filter.big.process", "./clean"),
         ("include.path", "../gitinc"),
+        ("gpg.program", "./gpg"),
+        ("gpg.ssh.program", "./gpg"),
+        ("remote.origin.uploadpack", "./pack"),
+        ("remote.origin.vcs", "own"),
+        ("core.gitProxy", "./proxy"),
+        ("credential.helper", "./help"),
+        ("protocol.ext.allow", "always"),
         ("includeIf.gitdir:/.path", "../gitinc"),
     ],
     ids=lambda setting: setting[0],
@@ -58,6 +65,59 @@ def test_git_settings_that_name_programs_require_asking(
     assert find_git_doubt("git diff", root, ground(root)) == PROGRAMS
     assert find_git_doubt("git status", root, ground(root)) == PROGRAMS
     assert find_git_doubt("ls", root, ground(root)) == ""
+
+
+@pytest.mark.parametrize("line", ['[diff "a]b"] textconv = ./show', "[core] [include] path = x"])
+def test_a_setting_on_the_line_of_its_section_requires_asking(root: Path, line: str) -> None:
+    with (root / ".git/config").open("a") as file:
+        file.write(line + "\n")
+    git(root, "config", "--list")
+    assert find_git_doubt("git diff", root, ground(root)) == PROGRAMS
+
+
+def test_settings_too_long_to_be_read_require_asking(root: Path) -> None:
+    with (root / ".git/config").open("a") as file:
+        file.write("# long\n" * 20_000 + "[diff]\n external = ./show\n")
+    assert find_git_doubt("git diff", root, ground(root)) == PROGRAMS
+
+
+def test_git_settings_of_a_common_directory_are_followed(root: Path) -> None:
+    (root / "common").mkdir()
+    (root / "common/config").write_text("[diff]\n\texternal = ./show\n")
+    (root / ".git/commondir").write_text("../common\n")
+    assert find_git_doubt("git diff", root, ground(root)) == PROGRAMS
+
+
+@pytest.mark.parametrize("name", ["sub", "deep/sub"])
+@pytest.mark.parametrize("is_absorbed", [False, True])
+def test_git_settings_of_a_submodule_are_followed(
+    root: Path, name: str, *, is_absorbed: bool
+) -> None:
+    sub = root / name
+    sub.mkdir(parents=True)
+    (sub / "b.txt").write_text("two\n")
+    git(sub, "init", "-q")
+    git(sub, "add", "b.txt")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    git(sub, *identity, "commit", "-q", "-m", "a file")
+    git(root, *identity, "add", name)
+    if is_absorbed:
+        (root / ".gitmodules").write_text(f'[submodule "{name}"]\n path = {name}\n url = ./x\n')
+        git(root, "submodule", "absorbgitdirs")
+    assert find_git_doubt("git status", root, ground(root)) == ""
+    assert find_git_doubt("git status", sub, ground(root)) == ""
+    git(sub, "config", "filter.big.clean", "./clean")
+    assert find_git_doubt("git status", root, ground(root)) == PROGRAMS
+    git(sub, "config", "--unset", "filter.big.clean")
+    git(root, "update-index", "--index-version", "4")
+    assert "cannot be checked" in find_git_doubt("git status", root, ground(root))
+
+
+def test_git_settings_that_name_another_work_tree_require_asking(root: Path) -> None:
+    git(root, "config", "core.worktree", "..")
+    assert find_git_doubt("git diff", root, ground(root)) == ""
+    git(root, "config", "core.worktree", str(root.parent))
+    assert "other files" in find_git_doubt("git diff", root, ground(root))
 
 
 def test_a_git_file_pointing_into_the_workspace_is_followed(root: Path) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from acp_server.checkpoints.config import CheckpointConfig
+from acp_server.checkpoints.manager import CheckpointManager, SnapshotScope
 from acp_server.permissions.gate import AuditRecord, PermissionGate, Refusal
 from acp_server.permissions.run_rules import DENIED_BY_RULE, RuleAction, RunRule, RunRules
 from acp_server.session.workspace import SessionWorkspace
@@ -56,9 +58,13 @@ async def test_a_tool_rule_applies_to_an_edit_that_waited_for_its_file(
     tmp_path: Path, action: RuleAction
 ) -> None:
     passages: list[AuditRecord] = []
+    ignored: list[str] = []
     setting, desk = GateSetup(tmp_path), create_service(tmp_path)
     gate = watched(setting, ordering(action), passages)
-    workshop = EditServices(desk.files, gate, SessionWorkspace(desk.root), tmp_path / "home")
+    scope = SnapshotScope("session", (desk.root,), tmp_path / "config", {})
+    checkpoints = CheckpointManager(scope, CheckpointConfig(is_enabled=False), ignored.append)
+    workspace, home = SessionWorkspace(desk.root), tmp_path / "home"
+    workshop = EditServices(desk.files, gate, workspace, home, None, checkpoints)
     toolbox = SessionToolbox([write_file_tool(workshop)], gate)
     made = ToolCall("call", "write_file", '{"path": "a.txt", "content": "new"}')
     outcomes: list[ToolOutcome] = []

@@ -10,7 +10,8 @@ import skills_store
 from acp_server.cli.main import COMMANDS
 from acp_server.config.settings import setting_sources
 from skills_store.document import validate_new_document
-from skills_store.guard import collect_skill_files, scan_skill
+from skills_store.guard import collect_skill_files
+from tests.skills_store.guard.labelled_skills import scan_contents
 
 BUNDLED = Path(skills_store.__file__).parent / "bundled"
 SKILLS = sorted(BUNDLED.iterdir())
@@ -23,7 +24,7 @@ def test_a_bundled_skill_conforms_to_the_standard(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
 def test_a_bundled_skill_is_safe(folder: Path) -> None:
-    verdict = scan_skill(collect_skill_files(folder))
+    verdict = scan_contents(collect_skill_files(folder))
     assert (verdict.level, [str(each) for each in verdict.findings]) == ("safe", [])
 
 

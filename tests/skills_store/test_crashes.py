@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.backups import BackupStore
 from skills_store.calls import ManageCall
 from skills_store.document import parse_document
 from skills_store.errors import SkillError
+from skills_store.undo import BackupStore
 from tests.skills_store.crashing import crashes_before_write
 from tests.skills_store.skill_home import (
     SkillHome,

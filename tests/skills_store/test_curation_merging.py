@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.backups import BackupStore
 from skills_store.calls import ManageCall
 from skills_store.curation import CuratorSkillEditor
 from skills_store.home import AgentHome
+from skills_store.undo import BackupStore
 from skills_store.write_errors import BackgroundChangeError, PinnedSkillError, ReadOnlySkillError
 from tests.skills_store.skill_home import (
     SkillHome,

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from prompt_engine.findings import SkillThreat
+from prompt_engine.threats import scan_skill_text
 from skills_store.errors import SkillError
 from skills_store.guard import SkillDecision, SkillTrust
 from skills_store.home import AgentHome
@@ -30,7 +32,9 @@ def no_skill(_: str) -> bool:
 
 
 def installer(home: Path, is_taken: Callable[[str], bool] = no_skill) -> Installer:
-    return Installer(AgentHome(home), GitCloner({"PATH": os.defpath}), is_taken, now=lambda: NOW)
+    return Installer(
+        AgentHome(home), GitCloner({"PATH": os.defpath}), is_taken, scan_skill_text, now=lambda: NOW
+    )
 
 
 def source(folder: Path, text: bytes = GOOD, name: str = "tidy") -> Path:
@@ -241,10 +245,6 @@ def test_the_provided_text_scanner_is_applied(tmp_path: Path) -> None:
     assert (candidate.verdict.level, candidate.is_installable) == ("dangerous", False)
 
 
-class _Found:
-    pattern = "hides"
-    line = 3
-
-
-def find_something(_: str) -> list[_Found]:
-    return [_Found()]
+def find_something(text: str, *, is_program: bool) -> list[SkillThreat]:
+    del text, is_program
+    return [SkillThreat("injection", "dangerous", "hides", 3)]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from skills_store import undo
-from skills_store.backups import BackupStore
 from skills_store.calls import ManageCall
 from skills_store.ownership import ChangeOrigin
 from skills_store.trees import capture_tree
+from skills_store.undo import BackupStore
 from skills_store.write_errors import SkillUndoConflictError, SkillUndoError
 from tests.skills_store.skill_home import (
     SkillHome,

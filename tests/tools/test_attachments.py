@@ -60,6 +60,17 @@ async def test_a_link_may_specify_lines(tmp_path: Path, fragment: str, lines: st
         assert await attach(room, link(path, fragment)) == (expected,)
 
 
+@pytest.mark.parametrize("character", ["\f", "\v", "\x1c", "\x85", "\u2028"])
+async def test_lines_of_a_link_are_counted_as_read_file_counts_them(
+    tmp_path: Path, character: str
+) -> None:
+    text = f"one{character}still one\ntwo\nthree\n"
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("a.py", text)
+        expected = Attachment(f"{path.as_uri()}#L2", "two\n")
+        assert await attach(room, link(path, "#L2")) == (expected,)
+
+
 async def test_an_image_is_attached_as_an_image(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("a.gif", b"GIF89a\x01\x00\x01\x00\x00")

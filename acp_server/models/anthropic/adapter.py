@@ -1,6 +1,5 @@
 """Model port over the Messages API: one streamed request with retries and cancellation."""
 
-from collections.abc import Sequence
 from dataclasses import field, replace
 
 import anyio
@@ -22,10 +21,10 @@ from acp_server.models.rejected_fields import RejectedFields
 from acp_server.models.request_body import encode_body
 from acp_server.models.retrier import ModelAttempt, Retrier
 from acp_server.models.retry_policy import RetryPolicy
-from acp_server.models.sse import SseDecoder, drain
+from acp_server.models.sse import forward_events
 from acp_server.models.token_estimate import estimate_request_tokens
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.turn.ports import ModelRequest, ModelStop, ReceiveEvent, UsageReported
+from acp_server.turn.ports import ModelEvent, ModelRequest, ModelStop, ReceiveEvent, UsageReported
 
 REQUEST_ERRORS = (
     AnthropicError,
@@ -90,68 +89,39 @@ class AnthropicModel:
         self, request: ModelRequest, message: MessageStream, receive: ReceiveEvent
     ) -> ProviderFailure | None:
         """Send the request once; return the failure, if any."""
+        name = self._endpoint.name
         try:
-            stream = await self._open_stream(request)
+            body = build_request_body(request, self._family, self._rejected, self._cache_marker)
+            stream = await self._endpoint.client.post(
+                "/v1/messages",
+                # Encoded here: the SDK would deep-copy a dictionary.
+                content=encode_body({"model": self._model_id, **body, "stream": True}),
+                cast_to=object,
+                stream=True,
+                stream_cls=AsyncStream[object],
+            )
         except REQUEST_ERRORS as error:
-            return classify_error(error, self._endpoint.name)
+            return classify_error(error, name)
+
+        def translate(data: bytes) -> tuple[ModelEvent, ...]:
+            event = message.translate(data.decode())
+            return () if event is None else (event,)
+
+        chunks = aiter(stream.response.aiter_bytes())
         try:
-            return await self._consume(stream, message, receive)
+            error = await forward_events(chunks, message, translate, receive, REQUEST_ERRORS)
         finally:
             # Shielded: on cancellation the response must still be closed, or the connection leaks
             # and the endpoint keeps generating. Bounded, so that cancelling stays fast.
             with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                 await stream.close()
-
-    async def _open_stream(self, request: ModelRequest) -> AsyncStream[object]:
-        """Send the request with a pre-encoded body: the SDK would deep-copy a dictionary."""
-        body = build_request_body(request, self._family, self._rejected, self._cache_marker)
-        return await self._endpoint.client.post(
-            "/v1/messages",
-            content=encode_body({"model": self._model_id, **body, "stream": True}),
-            cast_to=object,
-            stream=True,
-            stream_cls=AsyncStream[object],
-        )
-
-    async def _consume(
-        self, stream: AsyncStream[object], message: MessageStream, receive: ReceiveEvent
-    ) -> ProviderFailure | None:
-        chunks, reader = aiter(stream.response.aiter_bytes()), SseDecoder()
-        while not message.is_closed:
-            try:
-                events = reader.feed(await anext(chunks))
-            except StopAsyncIteration:
-                return None if message.has_started else self._not_streamed_failure(stream)
-            except REQUEST_ERRORS as error:
-                return classify_error(error, self._endpoint.name)
-            failure = await self._emit_events(events, message, receive)
-            if failure is not None:
-                return failure
-        await drain(chunks, REQUEST_ERRORS)
-        return None
-
-    async def _emit_events(
-        self, events: Sequence[bytes], message: MessageStream, receive: ReceiveEvent
-    ) -> ProviderFailure | None:
-        """Translate events and pass them on, up to the end of the message."""
-        for event in events:
-            try:
-                model_event = message.translate(event.decode())
-            except REQUEST_ERRORS as error:
-                return classify_error(error, self._endpoint.name)
-            if model_event is not None:
-                await receive(model_event)
-            if message.is_closed:
-                break
-        return None
-
-    def _not_streamed_failure(self, stream: AsyncStream[object]) -> ProviderFailure | None:
-        """Classify a response without events; None if it was an event stream that ended at once."""
+        if error is not None:
+            return classify_error(error, name)
         sent = stream.response.headers.get("content-type", "nothing")
-        if "event-stream" in sent:
+        if message.has_started or "event-stream" in sent:
             return None
         reason = (
-            f"{self._endpoint.name} sent {sent.partition(';')[0]} instead of an event stream; "
+            f"{name} sent {sent.partition(';')[0]} instead of an event stream; "
             "check that the base URL is that of a Messages API that streams"
         )
         return ProviderFailure(reason, "request")

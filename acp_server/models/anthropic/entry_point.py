@@ -14,7 +14,7 @@ from acp_server.models.families import ModelFamily
 from acp_server.models.retry_policy import RetryPolicy
 
 
-class AnthropicEntryPoint:
+class AnthropicEntryPoint(EndpointCache[AnthropicEndpoint, AnthropicTarget]):
     """Entry point to the Messages API; one SDK client per access, so that connections are shared.
 
     Implements `models.lazy_imports.ProviderEntryPoint`.
@@ -24,7 +24,7 @@ class AnthropicEntryPoint:
         """Prepare; blocks while it reads certificate authorities."""
         self._cache_marker = cache_marker
         authorities = load_certificate_authorities()
-        self._cache: EndpointCache[AnthropicEndpoint, AnthropicTarget] = EndpointCache(
+        super().__init__(
             lambda access: connect(access, authorities),
             AnthropicTarget,
             lambda endpoint: endpoint.client.close(),
@@ -34,9 +34,7 @@ class AnthropicEntryPoint:
         self, access: EndpointAccess, model_id: str, family: ModelFamily, retry: RetryPolicy
     ) -> AnthropicModel:
         """Return an adapter for one model."""
-        return AnthropicModel(
-            self._cache.target(access, model_id), family, self._cache_marker, retry
-        )
+        return AnthropicModel(self.target(access, model_id), family, self._cache_marker, retry)
 
     async def list_models(self, access: EndpointAccess) -> tuple[ListedModel, ...]:
         """Fetch the models that an endpoint lists.
@@ -44,8 +42,4 @@ class AnthropicEntryPoint:
         Raises:
             ModelFailedError: The list could not be fetched.
         """
-        return await list_models(self._cache.endpoint(access))
-
-    async def close(self) -> None:
-        """Close every connection."""
-        await self._cache.close()
+        return await list_models(self.endpoint(access))

@@ -8,7 +8,6 @@ from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutEr
 
 from acp_server.models.anthropic.stream import AnthropicStreamError
 from acp_server.models.failures import (
-    ErrorResponse,
     ProviderFailure,
     classify_connection_error,
     classify_status,
@@ -31,7 +30,9 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
     """Classify an error of the SDK or its transport; `endpoint` is its name in messages."""
     match error:
         case APIStatusError():
-            return classify_status(_to_error_response(error), endpoint, _SIGN_IN_HINT)
+            message = error.api_message or shorten_message(error.message)
+            wait = parse_retry_after(error.response.headers.get("retry-after"))
+            return classify_status(error.status_code, message, endpoint, _SIGN_IN_HINT, wait)
         case AnthropicStreamError():
             kind = _KINDS_BY_TYPE.get(error.kind, "other")
             is_temporary = error.kind in _RETRYABLE_TYPES
@@ -47,9 +48,3 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
         case _:
             reason = f"{endpoint} sent data that the Messages API does not define ({error})"
             return ProviderFailure(reason, "connection", is_temporary=True)
-
-
-def _to_error_response(error: APIStatusError) -> ErrorResponse:
-    message = error.api_message or shorten_message(error.message)
-    wait = parse_retry_after(error.response.headers.get("retry-after"))
-    return ErrorResponse(error.status_code, message, wait)

@@ -6,7 +6,6 @@ rejected are omitted (`RejectedFields`).
 Source: https://docs.anthropic.com/en/api/messages
 """
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from pydantic import JsonValue
@@ -24,7 +23,6 @@ from acp_server.turn.conversation import (
     Attachment,
     Link,
     Media,
-    Message,
     ProviderBlock,
     RedactedThinking,
     ReplyPart,
@@ -36,7 +34,7 @@ from acp_server.turn.conversation import (
     parse_arguments,
     part_to_text,
 )
-from acp_server.turn.ports import ModelRequest, ToolSpec
+from acp_server.turn.ports import ModelRequest
 
 WINDOW_MARGIN_TOKENS = 1_000
 MIN_OUTPUT_TOKENS = 1_024
@@ -64,51 +62,34 @@ def build_request_body(
     """Return the body of the request without `model` and `stream`."""
     system: list[Block] = [{"type": "text", "text": request.system}] if request.system else []
     searches = bool(request.tools) and family.searches_web and "web_search" not in rejected.fields
-    messages = [
-        _message(each) for each in drop_unsendable_blocks(request.messages, has_tools=searches)
-    ]
+    messages: list[Block] = []
+    for message in drop_unsendable_blocks(request.messages, has_tools=searches):
+        if isinstance(message, AssistantMessage):
+            role, blocks = "assistant", [_reply_block(part) for part in message.parts]
+        else:
+            role, blocks = "user", [_user_block(part) for part in message.parts]
+        content: list[JsonValue] = [block for block in blocks if block is not None]
+        content = content or [{"type": "text", "text": EMPTY_TEXT}]
+        messages.append({"role": role, "content": content})
     if "cache_control" not in rejected.fields:
         system, messages = cache_marker(system, messages)
-    limit = _output_limit(request, family)
-    body: dict[str, JsonValue] = {
-        "max_tokens": limit,
-        "messages": list(messages),
-    }
+    # The largest answer that the model and the rest of its context window allow.
+    available = family.context_window_tokens - estimate_request_tokens(request)
+    limit = min(family.max_output_tokens, available - WINDOW_MARGIN_TOKENS)
+    limit = max(MIN_OUTPUT_TOKENS, limit)
+    body: dict[str, JsonValue] = {"max_tokens": limit, "messages": list(messages)}
     if system:
         body["system"] = list(system)
     if request.tools:
-        server_tools = [dict(WEB_SEARCH)] if searches else []
-        body["tools"] = [*(_tool(tool, rejected) for tool in request.tools), *server_tools]
+        tools: list[Block] = []
+        for tool in request.tools:
+            block: Block = {"name": tool.name, "description": tool.description}
+            block["input_schema"] = dict(tool.schema)
+            if tool.streams_arguments and "eager_input_streaming" not in rejected.fields:
+                block["eager_input_streaming"] = True
+            tools.append(block)
+        body["tools"] = [*tools, *([dict(WEB_SEARCH)] if searches else [])]
     return body | build_thinking_fields(family, request.thought_level, rejected, limit, messages)
-
-
-def _output_limit(request: ModelRequest, family: ModelFamily) -> int:
-    """Return the largest answer that the model and the rest of its context window allow."""
-    available = family.context_window_tokens - estimate_request_tokens(request)
-    return max(MIN_OUTPUT_TOKENS, min(family.max_output_tokens, available - WINDOW_MARGIN_TOKENS))
-
-
-def _tool(tool: ToolSpec, rejected: RejectedFields) -> Block:
-    block: Block = {
-        "name": tool.name,
-        "description": tool.description,
-        "input_schema": dict(tool.schema),
-    }
-    if tool.streams_arguments and "eager_input_streaming" not in rejected.fields:
-        block["eager_input_streaming"] = True
-    return block
-
-
-def _message(message: Message) -> Block:
-    if isinstance(message, AssistantMessage):
-        blocks = [block for part in message.parts if (block := _reply_block(part)) is not None]
-        return {"role": "assistant", "content": _or_placeholder(blocks)}
-    blocks = [block for part in message.parts if (block := _user_block(part)) is not None]
-    return {"role": "user", "content": _or_placeholder(blocks)}
-
-
-def _or_placeholder(blocks: Sequence[Block]) -> list[JsonValue]:
-    return [*blocks] or [{"type": "text", "text": EMPTY_TEXT}]
 
 
 def _user_block(part: UserPart) -> Block | None:
@@ -118,22 +99,18 @@ def _user_block(part: UserPart) -> Block | None:
         case Media():
             return _media_block(part)
         case ToolResult():
+            content: JsonValue = part.text or EMPTY_TEXT
+            if part.media:  # a list only then
+                text = _text_block(part.text)
+                content = [*([text] if text else []), *map(_media_block, part.media)]
             result: Block = {
                 "type": "tool_result",
                 "tool_use_id": sanitize_call_id(part.call_id),
-                "content": _result_content(part),
+                "content": content,
             }
             return result | {"is_error": True} if part.is_error else result
         case _:
             assert_never(part)
-
-
-def _result_content(result: ToolResult) -> JsonValue:
-    """Return a result as text, or as blocks if it has media."""
-    if not result.media:
-        return result.text or EMPTY_TEXT
-    text = _text_block(result.text)
-    return [*([text] if text else []), *(_media_block(media) for media in result.media)]
 
 
 def _media_block(media: Media) -> Block:
@@ -148,44 +125,26 @@ def _reply_block(part: ReplyPart) -> Block | None:
     match part:
         case Text():
             return _text_block(part.text)
-        case Thinking():
-            return _thinking_block(part)
-        case RedactedThinking():
-            return (
-                None
-                if is_own_signature(part.data)
-                else {"type": "redacted_thinking", "data": part.data}
-            )
+        # The API answers 400 to thinking without its own signature, e.g. another model's.
+        case Thinking() if part.signature and not is_own_signature(part.signature):
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+        case RedactedThinking() if not is_own_signature(part.data):
+            return {"type": "redacted_thinking", "data": part.data}
+        case Thinking() | RedactedThinking():
+            return None
         case ToolCall():
+            try:
+                arguments = parse_arguments(part)
+            except ValueError:  # the model sent invalid JSON, which the API rejects
+                arguments = {}
             call_id = sanitize_call_id(part.id)
-            return {
-                "type": "tool_use",
-                "id": call_id,
-                "name": part.name,
-                "input": _tool_input(part),
-            }
+            return {"type": "tool_use", "id": call_id, "name": part.name, "input": arguments}
         case ProviderBlock():
             return dict(part.block)
         case _:
             assert_never(part)
 
 
-def _thinking_block(part: Thinking) -> Block | None:
-    """Return a thinking block; None for one that this API has not signed."""
-    # The API answers 400 to thinking without its own signature, e.g. another model's.
-    if not part.signature or is_own_signature(part.signature):
-        return None
-    return {"type": "thinking", "thinking": part.text, "signature": part.signature}
-
-
 def _text_block(text: str) -> Block | None:
     """Return a text block; None for white space only, which the API rejects."""
     return {"type": "text", "text": text} if text.strip() else None
-
-
-def _tool_input(call: ToolCall) -> Block:
-    """Return a call's arguments; empty if the model sent invalid JSON, which the API rejects."""
-    try:
-        return parse_arguments(call)
-    except ValueError:
-        return {}

@@ -48,7 +48,9 @@ class ServerToolCalls:
         if kind == _USE_TYPE:
             self._open[index] = (dict(block), [])
         if kind.endswith(_RESULT_SUFFIX):
-            return _to_answer(block)
+            content = block.get("content")
+            text, is_error = _format_results(content), isinstance(content, dict)
+            return ServerToolResult(str(block["tool_use_id"]), text, block, is_error=is_error)
         return None
 
     def add_input(self, index: int, fragment: str) -> None:
@@ -113,14 +115,6 @@ def _keep_or_replace(
         return Text(part.text) if part.text else None
     is_open = bool(part.called_id) and answer_ids is not None and part.called_id not in answer_ids
     return None if is_open else part
-
-
-def _to_answer(block: Wire) -> ServerToolResult:
-    content = block.get("content")
-    is_error = isinstance(content, dict)
-    return ServerToolResult(
-        str(block["tool_use_id"]), _format_results(content), block, is_error=is_error
-    )
 
 
 def _format_results(content: JsonValue) -> str:

@@ -149,17 +149,18 @@ class MessageStream:
             case "content_block_start":
                 meaning = self._block_start(event)
             case "content_block_stop":
-                call_id = self._call_ids.get(event["index"])
-                is_client_call = call_id is not None
-                meaning = (
-                    ToolCallCompleted(call_id)
-                    if is_client_call
-                    else self._server_calls.end(event["index"])
-                )
+                index = event["index"]
+                if index in self._call_ids:
+                    meaning = ToolCallCompleted(self._call_ids[index])
+                else:
+                    meaning = self._server_calls.end(index)
             case "message_start":
-                meaning = self._message_start(event)
+                self.usage = _parse_usage(event["message"]["usage"])
+                meaning = UsageReported(self.usage)
             case "message_delta":
-                meaning = self._message_delta(event)
+                self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")
+                self.usage = _merge_final_usage(self.usage, event["usage"])
+                meaning = UsageReported(self.usage)
             case "error":
                 raise AnthropicStreamError(event["error"]["type"], event["error"]["message"])
             case "message_stop":
@@ -167,10 +168,6 @@ class MessageStream:
             case _:  # a ping, or an event of a later API version
                 pass
         return meaning
-
-    def _message_start(self, event: WireEvent) -> ModelEvent:
-        self.usage = _parse_usage(event["message"]["usage"])
-        return UsageReported(self.usage)
 
     def _block_start(self, event: WireEvent) -> ModelEvent | None:
         block = event["content_block"]
@@ -201,22 +198,15 @@ class MessageStream:
             case "signature_delta":
                 return ThinkingSigned(delta["signature"])
             case "input_json_delta":
-                return self._input_delta(event["index"], delta["partial_json"])
+                index, fragment = event["index"], delta["partial_json"]
+                if index in self._call_ids:
+                    return ToolCallDelta(self._call_ids[index], fragment)
+                self._server_calls.add_input(index, fragment)
             case "citations_delta":
                 return TextCited(delta["citation"])
             case _:
-                return None
-
-    def _input_delta(self, index: int, fragment: str) -> ModelEvent | None:
-        if index in self._call_ids:
-            return ToolCallDelta(self._call_ids[index], fragment)
-        self._server_calls.add_input(index, fragment)
+                pass
         return None
-
-    def _message_delta(self, event: WireEvent) -> ModelEvent:
-        self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")
-        self.usage = _merge_final_usage(self.usage, event["usage"])
-        return UsageReported(self.usage)
 
 
 def _parse_usage(wire: WireUsage) -> Usage:

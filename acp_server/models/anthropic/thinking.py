@@ -35,23 +35,17 @@ def build_thinking_fields(
     thinking = fields.get("thinking")
     if isinstance(thinking, dict):
         if "display" in rejected.fields:
-            thinking = {name: value for name, value in thinking.items() if name != "display"}
-        fields["thinking"] = _feasible_thinking(thinking, family, limit, messages)
+            thinking.pop("display", None)
+        budget = thinking.get("budget_tokens")
+        if isinstance(budget, int):
+            # The API requires budget < max_tokens, which shrinks near the end of the context
+            # window.
+            allowed_budget = budget if budget < limit else limit // 2
+            if allowed_budget < MIN_BUDGET_TOKENS or not accepts_budget(messages):
+                fields["thinking"] = {"type": family.off}
+            else:
+                thinking["budget_tokens"] = allowed_budget
     return {name: value for name, value in fields.items() if name not in rejected.fields}
-
-
-def _feasible_thinking(
-    thinking: dict[str, JsonValue], family: ModelFamily, limit: int, messages: Sequence[Wire]
-) -> dict[str, JsonValue]:
-    """Return the requested thinking, or a smaller budget, or thinking off."""
-    budget = thinking.get("budget_tokens")
-    if not isinstance(budget, int):
-        return thinking
-    # The API requires budget < max_tokens, which shrinks near the end of the context window.
-    allowed_budget = budget if budget < limit else limit // 2
-    if allowed_budget < MIN_BUDGET_TOKENS or not accepts_budget(messages):
-        return {"type": family.off}
-    return thinking | {"budget_tokens": allowed_budget}
 
 
 def accepts_budget(messages: Sequence[Wire]) -> bool:

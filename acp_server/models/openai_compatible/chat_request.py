@@ -21,15 +21,13 @@ from acp_server.models.openai_compatible.chat_cache_markers import add_cache_mar
 from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.models.openai_compatible.message_parts import (
     EMPTY_TEXT,
-    MediaSupport,
     arguments_json,
-    media_intro,
+    content_parts,
     result_text,
 )
 from acp_server.models.reasoning_signature import ReasoningSignature
 from acp_server.turn.conversation import (
     AssistantMessage,
-    Media,
     Message,
     ProviderBlock,
     RedactedThinking,
@@ -39,10 +37,8 @@ from acp_server.turn.conversation import (
     ToolCall,
     ToolResult,
     UserMessage,
-    UserPart,
-    part_to_text,
 )
-from acp_server.turn.ports import ModelRequest, ToolSpec
+from acp_server.turn.ports import ModelRequest
 
 PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
 """Placeholder signature of a call by another model, for endpoints that require a signature."""
@@ -76,34 +72,31 @@ def build_chat_body(request: ModelRequest, target: RequestTarget) -> dict[str, J
     if q.NO_USAGE not in target.rejected:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": dict(tool.schema),
+                },
+            }
+            for tool in request.tools
+        ]
         if not writer.allows_parallel_calls and q.NO_PARALLEL_FIELD not in target.rejected:
             body["parallel_tool_calls"] = False
-    return body | _effort(request, target) | _limit(target)
-
-
-def _tool(tool: ToolSpec) -> Block:
-    function: Block = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.schema),
-    }
-    return {"type": "function", "function": function}
-
-
-def _effort(request: ModelRequest, target: RequestTarget) -> Block:
-    if q.EFFORT_NONE in target.rejected:
-        return {"reasoning_effort": "none"}
     level = closest_thought_level(target.family, request.thought_level)
-    if level is None or target.profile.effort is None or q.NO_EFFORT in target.rejected:
-        return {}
-    is_object = target.profile.effort == "object"
-    return {"reasoning": {"effort": level}} if is_object else {"reasoning_effort": level}
-
-
-def _limit(target: RequestTarget) -> Block:
+    if q.EFFORT_NONE in target.rejected:
+        body["reasoning_effort"] = "none"
+    elif level is not None and q.NO_EFFORT not in target.rejected:
+        if target.profile.effort == "object":
+            body["reasoning"] = {"effort": level}
+        elif target.profile.effort == "field":
+            body["reasoning_effort"] = level
     limit = target.profile.max_output_tokens
-    return {} if limit is None or q.NO_LIMIT in target.rejected else {"max_tokens": limit}
+    if limit is not None and q.NO_LIMIT not in target.rejected:
+        body["max_tokens"] = limit
+    return body
 
 
 class _MessageWriter:
@@ -111,67 +104,39 @@ class _MessageWriter:
 
     def __init__(self, target: RequestTarget) -> None:
         self._target = target
-        omitted = target.rejected
-        self._media_support = MediaSupport(q.NO_IMAGES not in omitted, q.NO_FILES not in omitted)
-        self._requires_reasoning = target.profile.requires_reasoning or q.WITH_REASONING in omitted
+        self._requires_reasoning = (
+            target.profile.requires_reasoning or q.WITH_REASONING in target.rejected
+        )
         self.allows_parallel_calls = (
-            target.profile.allows_parallel_calls and q.ONE_CALL not in omitted
+            target.profile.allows_parallel_calls and q.ONE_CALL not in target.rejected
         )
 
     def messages(self, request: ModelRequest) -> Iterator[Block]:
         """Yield the system message and the conversation."""
         if request.system:
-            yield {"role": self._system_role(), "content": request.system}
+            role = self._target.profile.system_role(self._target.model_id)
+            role = "system" if q.NO_DEVELOPER in self._target.rejected else role
+            yield {"role": role, "content": request.system}
         messages = list(request.messages)
         for index, message in enumerate(messages):
-            match message:
-                case AssistantMessage():
-                    following = messages[index + 1] if index + 1 < len(messages) else None
-                    yield from self._assistant_messages(message, following)
-                case UserMessage():
-                    yield from self._user_messages(message)
-
-    def _system_role(self) -> str:
-        role = self._target.profile.system_role(self._target.model_id)
-        return "system" if q.NO_DEVELOPER in self._target.rejected else role
-
-    # User messages and tool results.
+            if isinstance(message, UserMessage):
+                yield from self._user_messages(message)
+            elif self.allows_parallel_calls:
+                yield self._assistant_message(message.parts)
+            else:
+                following = messages[index + 1] if index + 1 < len(messages) else None
+                yield from self._sequential_calls(message, following)
 
     def _user_messages(self, message: UserMessage) -> Iterator[Block]:
         results = [part for part in message.parts if isinstance(part, ToolResult)]
         if self.allows_parallel_calls:
             yield from map(_tool_message, results)
-        media_parts = [part for result in results for part in _media_parts(result)]
-        other_parts = [part for part in message.parts if not isinstance(part, ToolResult)]
-        content = self._content([*media_parts, *other_parts])
+        blocks = content_parts(message, self._target.rejected, "chat")
+        content: JsonValue = [*blocks]
+        if all(block["type"] == "text" for block in blocks):  # a list only if there are media
+            content = "\n\n".join(str(block["text"]) for block in blocks)
         if content or not results:
             yield {"role": "user", "content": content or EMPTY_TEXT}
-
-    def _content(self, parts: Sequence[UserPart]) -> JsonValue:
-        """Return parts as one text, or as a list if they contain media."""
-        blocks = [block for part in parts if (block := self._block(part)) is not None]
-        if all(block["type"] == "text" for block in blocks):
-            return "\n\n".join(str(block["text"]) for block in blocks)
-        return [*blocks]
-
-    def _block(self, part: UserPart) -> Block | None:
-        if (
-            isinstance(part, Media)
-            and (picture := self._media_support.to_chat_part(part)) is not None
-        ):
-            return picture
-        text = "" if isinstance(part, ToolResult) else part_to_text(part)
-        return {"type": "text", "text": text} if text.strip() else None
-
-    # Assistant messages.
-
-    def _assistant_messages(
-        self, message: AssistantMessage, following: Message | None
-    ) -> Iterator[Block]:
-        if self.allows_parallel_calls:
-            yield self._assistant_message(message.parts)
-            return
-        yield from self._sequential_calls(message, following)
 
     def _sequential_calls(
         self, message: AssistantMessage, following: Message | None
@@ -195,9 +160,8 @@ class _MessageWriter:
 
     def _assistant_message(self, parts: Sequence[ReplyPart]) -> Block:
         part_texts = (part.text for part in parts if isinstance(part, Text | ProviderBlock))
-        texts = [text for text in part_texts if text.strip()]
+        text = "\n\n".join(text for text in part_texts if text.strip())
         calls = self._tool_calls(parts)
-        text = "\n\n".join(texts)
         block: Block = {"role": "assistant", "content": text or (None if calls else EMPTY_TEXT)}
         block |= self._reasoning(parts, has_calls=bool(calls))
         if calls:
@@ -205,7 +169,12 @@ class _MessageWriter:
         return block
 
     def _tool_calls(self, parts: Sequence[ReplyPart]) -> list[Block]:
-        signatures = self._call_signatures(parts)
+        signatures: dict[str, JsonValue] = {}
+        """The signatures that this endpoint attached to its calls, by call id."""
+        for part in parts:
+            content = self._signed_content(part)
+            if content and "call_id" in content:
+                signatures[str(content["call_id"])] = content.get("extra_content")
         calls = [part for part in parts if isinstance(part, ToolCall)]
         blocks: list[Block] = []
         for index, call in enumerate(calls):
@@ -222,15 +191,6 @@ class _MessageWriter:
                 block["extra_content"] = {"google": {"thought_signature": PLACEHOLDER_SIGNATURE}}
             blocks.append(block)
         return blocks
-
-    def _call_signatures(self, parts: Sequence[ReplyPart]) -> dict[str, JsonValue]:
-        """Return the signatures that this endpoint attached to its calls, by call id."""
-        signatures: dict[str, JsonValue] = {}
-        for part in parts:
-            content = self._signed_content(part)
-            if content and "call_id" in content:
-                signatures[str(content["call_id"])] = content.get("extra_content")
-        return signatures
 
     def _reasoning(self, parts: Sequence[ReplyPart], *, has_calls: bool) -> Block:
         """Return the reasoning fields as the endpoint sent them; other models' are dropped."""
@@ -262,10 +222,3 @@ class _MessageWriter:
 def _tool_message(result: ToolResult) -> Block:
     call_id = sanitize_call_id(result.call_id)
     return {"role": "tool", "tool_call_id": call_id, "content": result_text(result)}
-
-
-def _media_parts(result: ToolResult) -> Iterator[UserPart]:
-    """Yield the media of a result for a user message: tool messages cannot contain media."""
-    if result.media:
-        yield Text(media_intro(result))
-        yield from result.media

@@ -61,8 +61,6 @@ class _PartialCall:
     index: JsonValue
     id: str = ""
     name: str = ""
-    pending_arguments: list[str] = field(default_factory=list[str])
-    """Arguments that arrived before the name."""
     arguments: list[str] = field(default_factory=list[str])
     extra_content: JsonValue = None
     has_ended: bool = False
@@ -112,15 +110,12 @@ class ChatStream:
         """
         self.has_started = True
         if data.startswith("[") and data.strip() == DONE:
-            return self._done()
+            self.is_closed = True
+            # Some endpoints never send a finish_reason.
+            return self._end("stop") if self.stop is None and self.has_content else ()
         chunk = parse_event(data)
         plain = self._text_only_delta(chunk)
         return (plain,) if plain is not None else self._translate_chunk(chunk)
-
-    def _done(self) -> Iterator[ModelEvent]:
-        self.is_closed = True
-        if self.stop is None and self.has_content:  # some endpoints never send a finish_reason
-            yield from self._end("stop")
 
     def _text_only_delta(self, chunk: Object) -> TextDelta | None:
         """Translate a text-only chunk; None for any other. Fast path: most chunks are text only."""
@@ -155,17 +150,14 @@ class ChatStream:
             yield from self._translate_delta(delta)
         finish = choice.get("finish_reason")
         if isinstance(finish, str) and finish:
-            yield from self._finish(finish, choice)
+            if finish == _ERROR_FINISH and not self.has_content:
+                raise parse_error(choice.get("error"))
+            yield from self._end(finish)
         usage = chunk.get("usage") or choice.get("usage")
         if isinstance(usage, dict):
             reported = parse_chat_usage(usage)
             self.has_usage = self.has_usage or reported != Usage()
             yield UsageReported(reported)
-
-    def _finish(self, finish: str, choice: Object) -> Iterator[ModelEvent]:
-        if finish == _ERROR_FINISH and not self.has_content:
-            raise parse_error(choice.get("error"))
-        yield from self._end(finish)
 
     def _end(self, finish: str) -> Iterator[ModelEvent]:
         for kind, text in self._tags.flush():
@@ -182,8 +174,8 @@ class ChatStream:
     def _translate_delta(self, delta: Object) -> Iterator[ModelEvent]:
         content = delta.get("content")
         if isinstance(content, str):
-            if content:
-                yield from self._text(content)
+            for kind, text in self._tags.split(content) if content else ():
+                yield from self._emit_text(kind, text)
         elif content:
             yield from self._content_list(content)
         if len(delta) == 1 and content is not None:
@@ -195,13 +187,6 @@ class ChatStream:
             yield from self._emit_text("text", refusal)
         for wire in as_objects(delta.get("tool_calls")):
             yield from self._tool_call(wire)
-
-    def _text(self, text: str) -> Iterator[ModelEvent]:
-        if self._tags.is_plain:
-            yield from self._emit_text("text", text)
-            return
-        for kind, piece in self._tags.split(text):
-            yield from self._emit_text(kind, piece)
 
     def _content_list(self, content: JsonValue) -> Iterator[ModelEvent]:
         """Translate content that is a list of parts instead of a string."""
@@ -258,15 +243,24 @@ class ChatStream:
         call.extra_content = call.extra_content or wire.get("extra_content")
         if name and not call.name:
             call.name = name
-            yield from self._start_call(call)
-        arguments = _arguments_text(function.get("arguments"))
-        if arguments:
+            self.has_content = True
+            call.id = self._new_call_id(call.wire_id)
+            if call.extra_content:
+                signature = self._signature.with_content(
+                    call_id=call.id, extra_content=call.extra_content
+                )
+                yield ThinkingRedacted(signature.serialize())
+            yield ToolCallStarted(call.id, call.name)
+            for fragment in call.arguments:
+                yield ToolCallDelta(call.id, fragment)
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):  # some endpoints send a complete object instead of text
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        if isinstance(arguments, str) and arguments:
             self.character_count += len(arguments)
             call.arguments.append(arguments)
             if call.name:
                 yield ToolCallDelta(call.id, arguments)
-            else:
-                call.pending_arguments.append(arguments)
 
     def _find_call(self, index: JsonValue, wire_id: str, name: str) -> _PartialCall | None:
         """Return the call that a fragment belongs to; None if it starts a new call."""
@@ -284,30 +278,10 @@ class ChatStream:
         is_next = not wire_id and name and same.name and same.has_complete_arguments
         return None if is_next else same
 
-    def _start_call(self, call: _PartialCall) -> Iterator[ModelEvent]:
-        self.has_content = True
-        call.id = self._new_call_id(call.wire_id)
-        if call.extra_content:
-            content: dict[str, JsonValue] = {
-                "call_id": call.id,
-                "extra_content": call.extra_content,
-            }
-            yield ThinkingRedacted(self._signature.with_content(**content).serialize())
-        yield ToolCallStarted(call.id, call.name)
-        for fragment in call.pending_arguments:
-            yield ToolCallDelta(call.id, fragment)
-
     def _end_call(self, call: _PartialCall) -> Iterator[ModelEvent]:
         if call.name and not call.has_ended:
             call.has_ended = True
             yield ToolCallCompleted(call.id)
-
-
-def _arguments_text(arguments: JsonValue) -> str:
-    """Return a fragment of arguments as JSON text; some endpoints send a complete object."""
-    if isinstance(arguments, str):
-        return arguments
-    return json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) else ""
 
 
 def _merge_details(details: list[Object]) -> Iterator[Object]:

@@ -7,7 +7,7 @@ import httpx2
 from pydantic import JsonValue
 
 from acp_server.models.access import EndpointAccess, ListedModel
-from acp_server.models.failures import ErrorResponse, ProviderFailure, classify_status
+from acp_server.models.failures import classify_status
 from acp_server.models.families import Price
 from acp_server.models.openai_compatible.failures import classify_error, extract_message
 from acp_server.models.openai_compatible.wire import Object, as_object, as_objects, get_text
@@ -69,16 +69,13 @@ async def list_models(endpoint: OpenAiEndpoint) -> tuple[ListedModel, ...]:
         failure = classify_error(error, endpoint.name)
         raise ModelFailedError(failure.reason, failure.kind) from error
     if not answer.is_success:
-        failure = _classify_list_error(answer, endpoint)
+        failure = classify_status(
+            answer.status_code, extract_message(answer), endpoint.name, endpoint.sign_in_hint
+        )
         raise ModelFailedError(failure.reason, failure.kind)
     wire_models = body if isinstance(body, list) else as_object(body).get("data")
     found = (_parse_model(wire) for wire in as_objects(wire_models)[:MAX_LISTED])
     return tuple(model for model in found if model.id)
-
-
-def _classify_list_error(answer: httpx2.Response, endpoint: OpenAiEndpoint) -> ProviderFailure:
-    error_response = ErrorResponse(answer.status_code, extract_message(answer))
-    return classify_status(error_response, endpoint.name, endpoint.sign_in_hint)
 
 
 def _parse_model(wire: Object) -> ListedModel:

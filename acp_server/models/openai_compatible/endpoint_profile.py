@@ -1,6 +1,6 @@
 """Differences between endpoints of the same API format. Data only."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal
 
 from acp_server.models.cache_markers import CacheMarker
@@ -8,11 +8,6 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 
 OpenAiFormat = Literal["chat", "responses"]
 Role = Literal["system", "developer"]
-
-
-def _system_role(model_id: str) -> Role:
-    del model_id
-    return "system"
 
 
 @frozen_dataclass
@@ -23,7 +18,8 @@ class EndpointProfile:
         api_format: The API format.
         sign_in_hint: Advice for the user when the endpoint rejects the key.
         system_role: Returns the role of the system message for a model id.
-        effort: How a thought level is sent: `reasoning_effort`, or `effort` within `reasoning`.
+        effort: How a thought level is sent: `reasoning_effort`, `effort` within `reasoning`, or
+            not at all.
         requires_reasoning: Whether it rejects calls sent back without the reasoning before them.
         signs_calls: Whether it signs each call and rejects one sent back without its signature.
         allows_parallel_calls: Whether a reply may contain more than one call.
@@ -34,8 +30,8 @@ class EndpointProfile:
 
     api_format: OpenAiFormat = "chat"
     sign_in_hint: str = "run `acp-server setup` to store another key"
-    system_role: Callable[[str], Role] = _system_role
-    effort: Literal["field", "object"] | None = "field"
+    system_role: Callable[[str], Role] = lambda _: "system"
+    effort: Literal["field", "object", "none"] = "field"
     requires_reasoning: bool = False
     signs_calls: bool = False
     allows_parallel_calls: bool = True
@@ -44,6 +40,7 @@ class EndpointProfile:
     max_output_tokens: int | None = None
 
 
+# Features that an endpoint may reject; `rejections.toml` has the phrases that say so.
 NO_DEVELOPER = "developer"
 NO_USAGE = "stream_options"
 NO_IMAGES = "images"
@@ -60,52 +57,3 @@ NO_CACHE_MARKERS = "cache_control"
 NO_ENCRYPTED_REASONING = "encrypted"
 NO_STORE = "store"
 NO_STRICT = "strict"
-
-_MEDIA_REJECTIONS: Mapping[str, str] = {
-    "image_url": NO_IMAGES,
-    "input_image": NO_IMAGES,
-    "image input": NO_IMAGES,
-    "support image": NO_IMAGES,
-    "vision": NO_IMAGES,
-    "multimodal": NO_IMAGES,
-    "mmproj": NO_IMAGES,
-    "file_data": NO_FILES,
-    "input_file": NO_FILES,
-    "'file'": NO_FILES,
-}
-
-CHAT_REJECTIONS: Mapping[str, str] = {
-    "cache_control": NO_CACHE_MARKERS,
-    "single tool-call": ONE_CALL,
-    "parallel tool calls": ONE_CALL,
-    "parallel_tool_calls": NO_PARALLEL_FIELD,
-    "stream_options": NO_USAGE,
-    "include_usage": NO_USAGE,
-    "reasoning_effort to 'none'": EFFORT_NONE,
-    "reasoning_effort": NO_EFFORT,
-    "Missing `reasoning_content`": WITH_REASONING,
-    "reasoning_content is missing": WITH_REASONING,
-    "reasoning_content must be": WITH_REASONING,
-    "reasoning_details": NO_REASONING,
-    "reasoning_content": NO_REASONING,
-    "does not support thinking": NO_EFFORT,
-    "reasoning": NO_EFFORT,
-    "max_completion_tokens": NO_LIMIT,
-    "max_tokens": NO_LIMIT,
-    "developer": NO_DEVELOPER,
-    **_MEDIA_REJECTIONS,
-}
-"""Phrases in error messages of chat completions, and the feature to change; first match wins."""
-
-RESPONSES_REJECTIONS: Mapping[str, str] = {
-    "reasoning.summary": NO_REASONING_SUMMARY,
-    "reasoning summaries": NO_REASONING_SUMMARY,
-    "encrypted": NO_ENCRYPTED_REASONING,
-    "include": NO_ENCRYPTED_REASONING,
-    "reasoning": NO_EFFORT,
-    "max_output_tokens": NO_LIMIT,
-    "store": NO_STORE,
-    "strict": NO_STRICT,
-    **_MEDIA_REJECTIONS,
-}
-"""The same for the Responses API."""

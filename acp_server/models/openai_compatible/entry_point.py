@@ -9,14 +9,14 @@ from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.models.retry_policy import RetryPolicy
 
 
-class OpenAiEntryPoint:
+class OpenAiEntryPoint(EndpointCache[OpenAiEndpoint, OpenAiTarget]):
     """Entry point to one provider; one client per access, so that connections are shared.
 
     Implements `models.lazy_imports.ProviderEntryPoint`.
     """
 
     def __init__(self, profile: EndpointProfile) -> None:
-        self._cache: EndpointCache[OpenAiEndpoint, OpenAiTarget] = EndpointCache(
+        super().__init__(
             lambda access: connect(access, profile.sign_in_hint),
             lambda endpoint, model_id: OpenAiTarget(endpoint, model_id, profile),
             lambda endpoint: endpoint.client.aclose(),
@@ -26,7 +26,7 @@ class OpenAiEntryPoint:
         self, access: EndpointAccess, model_id: str, family: ModelFamily, retry: RetryPolicy
     ) -> OpenAiModel:
         """Return an adapter for one model."""
-        return OpenAiModel(self._cache.target(access, model_id), family, retry)
+        return OpenAiModel(self.target(access, model_id), family, retry)
 
     async def list_models(self, access: EndpointAccess) -> tuple[ListedModel, ...]:
         """Fetch the models that an endpoint lists.
@@ -34,8 +34,4 @@ class OpenAiEntryPoint:
         Raises:
             ModelFailedError: The list could not be fetched.
         """
-        return await list_models(self._cache.endpoint(access))
-
-    async def close(self) -> None:
-        """Close every connection."""
-        await self._cache.close()
+        return await list_models(self.endpoint(access))

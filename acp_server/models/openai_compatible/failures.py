@@ -9,7 +9,6 @@ import httpx2
 from pydantic import JsonValue
 
 from acp_server.models.failures import (
-    ErrorResponse,
     ProviderFailure,
     classify_connection_error,
     classify_status,
@@ -45,18 +44,24 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
     """Classify an error of the transport or of the stream."""
     match error:
         case OpenAiStreamError():
-            return _classify_stream_error(error, endpoint)
+            code = error.code
+            if isinstance(code, int):
+                kind, is_temporary = failure_kind_of_status(code), is_retryable_status(code)
+            else:
+                kind = _KINDS_BY_CODE.get(str(code), "other")
+                is_temporary = str(code) not in _PERMANENT_CODES
+            return classify_stream_error(str(error), kind, endpoint, is_temporary=is_temporary)
         case httpx2.TimeoutException():
             return classify_timeout(endpoint)
         case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
             reason = f"the base URL of {endpoint or 'the endpoint'} cannot be used ({error})"
             return ProviderFailure(reason, "request")
-        case httpx2.SSEError():
-            return _malformed_data_failure(error, endpoint)
-        case httpx2.TransportError():
+        case httpx2.TransportError() if not isinstance(error, httpx2.SSEError):
             return classify_connection_error(error.__cause__ or error, endpoint)
         case _:
-            return _malformed_data_failure(error, endpoint)
+            message = shorten_message(str(error))
+            reason = f"{endpoint} sent data that its API does not define ({message})"
+            return ProviderFailure(reason, "connection", is_temporary=True)
 
 
 def classify_response(
@@ -69,9 +74,7 @@ def classify_response(
         return ProviderFailure(
             f"{endpoint} does not permit this: {shorten_message(message)}", "permission"
         )
-    failure = classify_status(
-        ErrorResponse(response.status_code, message, wait), endpoint, sign_in_hint
-    )
+    failure = classify_status(response.status_code, message, endpoint, sign_in_hint, wait)
     if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
         # Local servers answer 500 when their chat template cannot render the request, e.g. with
         # images. Keep the message, so that the offending field can be omitted.
@@ -92,21 +95,3 @@ def extract_message(response: httpx2.Response) -> str:
     text = error if isinstance(error, str) else get_text(as_object(error), "message")
     text = text or (detail if isinstance(detail, str) else get_text(as_object(body), "message"))
     return text or response.reason_phrase or f"status {response.status_code}"
-
-
-def _classify_stream_error(error: OpenAiStreamError, endpoint: str) -> ProviderFailure:
-    code = error.code
-    if isinstance(code, int):
-        kind = failure_kind_of_status(code)
-        return classify_stream_error(
-            str(error), kind, endpoint, is_temporary=is_retryable_status(code)
-        )
-    kind = _KINDS_BY_CODE.get(str(code), "other")
-    is_temporary = str(code) not in _PERMANENT_CODES
-    return classify_stream_error(str(error), kind, endpoint, is_temporary=is_temporary)
-
-
-def _malformed_data_failure(error: Exception, endpoint: str) -> ProviderFailure:
-    message = shorten_message(str(error))
-    reason = f"{endpoint} sent data that its API does not define ({message})"
-    return ProviderFailure(reason, "connection", is_temporary=True)

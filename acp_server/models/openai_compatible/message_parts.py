@@ -1,51 +1,68 @@
 """Message parts that chat completions and Responses share: results, arguments, media."""
 
-from dataclasses import dataclass
+from pydantic import JsonValue
 
 from acp_server.models.cache_markers import Block
-from acp_server.turn.conversation import Media, ToolCall, ToolResult, parse_arguments
+from acp_server.models.openai_compatible import endpoint_profile as q
+from acp_server.turn.conversation import (
+    Media,
+    PromptPart,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    parse_arguments,
+    part_to_text,
+)
 
 EMPTY_TEXT = "(nothing)"
 FAILED_PREFIX = "The call failed:\n"
 DOCUMENT_NAME = "document.pdf"
 
 
-@dataclass(frozen=True, slots=True)
-class MediaSupport:
-    """Media types that a model accepts; other media are replaced by a text."""
+def content_parts(
+    message: UserMessage, rejected: frozenset[str], api_format: q.OpenAiFormat
+) -> list[Block]:
+    """Return a user message without tool results as content parts of an API format.
 
-    accepts_images: bool
-    accepts_files: bool
+    The media of results come first: in both formats a tool result holds text only. Media that the
+    model does not accept are replaced by a text.
+    """
+    parts: list[PromptPart] = []
+    for part in message.parts:
+        if isinstance(part, ToolResult) and part.media:
+            parts += [Text(f"What the call {part.call_id} shows:"), *part.media]
+    parts += [part for part in message.parts if not isinstance(part, ToolResult)]
+    blocks: list[Block] = []
+    for part in parts:
+        if isinstance(part, Media) and _feature_of(part) not in rejected:
+            blocks.append(_media_block(part, api_format))
+        elif (text := part_to_text(part)).strip():
+            blocks.append({"type": "text" if api_format == "chat" else "input_text", "text": text})
+    return blocks
 
-    def to_chat_part(self, media: Media) -> Block | None:
-        """Return a part of a chat message; None if the model does not accept the media."""
-        address = _data_url(media)
-        if media.mime_type.startswith("image/"):
-            return _block_if(
-                self.accepts_images, {"type": "image_url", "image_url": {"url": address}}
-            )
-        file: Block = {"filename": DOCUMENT_NAME, "file_data": address}
-        return _block_if(self.accepts_files, {"type": "file", "file": file})
 
-    def to_responses_part(self, media: Media) -> Block | None:
-        """Return a part of a Responses input message; None if the model does not accept it."""
-        address = _data_url(media)
-        if media.mime_type.startswith("image/"):
-            image: Block = {"type": "input_image", "image_url": address, "detail": "auto"}
-            return _block_if(self.accepts_images, image)
-        file: Block = {"type": "input_file", "filename": DOCUMENT_NAME, "file_data": address}
-        return _block_if(self.accepts_files, file)
+def _feature_of(media: Media) -> str:
+    return q.NO_IMAGES if media.mime_type.startswith("image/") else q.NO_FILES
+
+
+def _media_block(media: Media, api_format: q.OpenAiFormat) -> Block:
+    address = f"data:{media.mime_type};base64,{media.data}"
+    file: dict[str, JsonValue] = {"filename": DOCUMENT_NAME, "file_data": address}
+    is_image = media.mime_type.startswith("image/")
+    if api_format == "chat":
+        if is_image:
+            return {"type": "image_url", "image_url": {"url": address}}
+        return {"type": "file", "file": file}
+    if is_image:
+        return {"type": "input_image", "image_url": address, "detail": "auto"}
+    return {"type": "input_file", **file}
 
 
 def result_text(result: ToolResult) -> str:
     """Return the text of a tool result; a prefix marks failure, as the formats have no flag."""
     text = result.text or EMPTY_TEXT
     return FAILED_PREFIX + text if result.is_error else text
-
-
-def media_intro(result: ToolResult) -> str:
-    """Return the text that introduces the media of a result."""
-    return f"What the call {result.call_id} shows:"
 
 
 def arguments_json(call: ToolCall) -> str:
@@ -55,11 +72,3 @@ def arguments_json(call: ToolCall) -> str:
     except ValueError:
         return "{}"
     return call.arguments or "{}"
-
-
-def _data_url(media: Media) -> str:
-    return f"data:{media.mime_type};base64,{media.data}"
-
-
-def _block_if(is_taken: bool, block: Block) -> Block | None:  # noqa: FBT001  a condition
-    return block if is_taken else None

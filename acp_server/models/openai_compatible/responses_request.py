@@ -5,26 +5,24 @@ the encrypted items that the same model has returned.
 Source: https://developers.openai.com/api/reference/resources/responses
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import assert_never
 
 from pydantic import JsonValue
 
+from acp_server.models.cache_markers import Block
 from acp_server.models.call_ids import sanitize_call_id
 from acp_server.models.families import closest_thought_level
 from acp_server.models.openai_compatible import endpoint_profile as q
 from acp_server.models.openai_compatible.chat_request import RequestTarget
 from acp_server.models.openai_compatible.message_parts import (
     EMPTY_TEXT,
-    Block,
-    MediaSupport,
     arguments_json,
-    media_intro,
+    content_parts,
     result_text,
 )
 from acp_server.turn.conversation import (
     AssistantMessage,
-    Media,
     Message,
     ProviderBlock,
     RedactedThinking,
@@ -33,11 +31,8 @@ from acp_server.turn.conversation import (
     Thinking,
     ToolCall,
     ToolResult,
-    UserMessage,
-    UserPart,
-    part_to_text,
 )
-from acp_server.turn.ports import ModelRequest, ToolSpec
+from acp_server.turn.ports import ModelRequest
 
 ENCRYPTED = "reasoning.encrypted_content"
 
@@ -55,80 +50,42 @@ def build_responses_body(request: ModelRequest, target: RequestTarget) -> dict[s
     if q.NO_STORE not in omitted:
         body["store"] = False
     if request.tools:
-        body["tools"] = [_tool(tool, omitted) for tool in request.tools]
+        strictness: Block = {} if q.NO_STRICT in omitted else {"strict": False}
+        body["tools"] = [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.schema),
+                **strictness,
+            }
+            for tool in request.tools
+        ]
     limit = target.profile.max_output_tokens
     if limit is not None and q.NO_LIMIT not in omitted:
         body["max_output_tokens"] = limit
-    return body | _reasoning(request, target)
-
-
-def _tool(tool: ToolSpec, omitted: frozenset[str]) -> Block:
-    block: Block = {
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": dict(tool.schema),
-    }
-    return block if q.NO_STRICT in omitted else block | {"strict": False}
-
-
-def _reasoning(request: ModelRequest, target: RequestTarget) -> Block:
-    """Return the reasoning fields; empty for a model that does not reason."""
     level = closest_thought_level(target.family, request.thought_level)
-    if level is None or target.profile.effort is None or q.NO_EFFORT in target.rejected:
-        return {}
-    reasoning: Block = {"effort": level}
-    if q.NO_REASONING_SUMMARY not in target.rejected:
-        reasoning["summary"] = "auto"
-    fields: Block = {"reasoning": reasoning}
-    if q.NO_ENCRYPTED_REASONING not in target.rejected:
-        fields["include"] = [ENCRYPTED]
-    return fields
+    if level is not None and target.profile.effort != "none" and q.NO_EFFORT not in omitted:
+        summary: Block = {} if q.NO_REASONING_SUMMARY in omitted else {"summary": "auto"}
+        body["reasoning"] = {"effort": level, **summary}
+        if q.NO_ENCRYPTED_REASONING not in omitted:
+            body["include"] = [ENCRYPTED]
+    return body
 
 
 def _input_items(message: Message, target: RequestTarget) -> Iterator[Block]:
-    match message:
-        case UserMessage():
-            yield from _user_items(message, target)
-        case AssistantMessage():
-            items = [
-                item
-                for part in message.parts
-                if (item := _assistant_item(part, target)) is not None
-            ]
-            yield from items or [_assistant_message(EMPTY_TEXT)]
-
-
-def _user_items(message: UserMessage, target: RequestTarget) -> Iterator[Block]:
+    if isinstance(message, AssistantMessage):
+        items = [item for part in message.parts if (item := _assistant_item(part, target))]
+        yield from items or [_assistant_message(EMPTY_TEXT)]
+        return
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     for result in results:
         call_id = sanitize_call_id(result.call_id)
         yield {"type": "function_call_output", "call_id": call_id, "output": result_text(result)}
-    media_parts = [part for result in results for part in _media_parts(result)]
-    other_parts = [part for part in message.parts if not isinstance(part, ToolResult)]
-    content = _content([*media_parts, *other_parts], target)
+    content = content_parts(message, target.rejected, "responses")
     if content or not results:
         empty: Block = {"type": "input_text", "text": EMPTY_TEXT}
         yield {"type": "message", "role": "user", "content": [*(content or [empty])]}
-
-
-def _media_parts(result: ToolResult) -> Iterator[UserPart]:
-    if result.media:
-        yield Text(media_intro(result))
-        yield from result.media
-
-
-def _content(parts: Sequence[UserPart], target: RequestTarget) -> list[Block]:
-    omitted = target.rejected
-    pictures = MediaSupport(q.NO_IMAGES not in omitted, q.NO_FILES not in omitted)
-    return [block for part in parts if (block := _block(part, pictures)) is not None]
-
-
-def _block(part: UserPart, pictures: MediaSupport) -> Block | None:
-    if isinstance(part, Media) and (picture := pictures.to_responses_part(part)) is not None:
-        return picture
-    text = "" if isinstance(part, ToolResult) else part_to_text(part)
-    return {"type": "input_text", "text": text} if text.strip() else None
 
 
 def _assistant_item(part: ReplyPart, target: RequestTarget) -> Block | None:

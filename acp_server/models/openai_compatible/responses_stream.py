@@ -159,13 +159,16 @@ class ResponsesStream:
                 pass
 
     def _item_done(self, item: Object) -> Iterator[ModelEvent]:
+        item_id = get_text(item, "id")
         match item.get("type"):
             case "function_call":
                 yield from self._call_done(item)
             case "reasoning":
                 yield from self._reasoning_done(item)
-            case "message":
-                yield from self._message_done(item)
+            case "message" if item_id not in self._shown_message_ids:
+                parts = as_objects(item.get("content"))
+                texts = (get_text(part, "text") or get_text(part, "refusal") for part in parts)
+                yield from self._text(item_id, "".join(texts))
             case _:
                 pass
 
@@ -193,12 +196,6 @@ class ResponsesStream:
             }
             self.has_content = True
             yield ThinkingSigned(self._signature.with_content(**content).serialize())
-
-    def _message_done(self, item: Object) -> Iterator[ModelEvent]:
-        if get_text(item, "id") not in self._shown_message_ids:
-            parts = as_objects(item.get("content"))
-            texts = (get_text(part, "text") or get_text(part, "refusal") for part in parts)
-            yield from self._text(get_text(item, "id"), "".join(texts))
 
     def _end(self, response: Object) -> Iterator[ModelEvent]:
         self.is_closed = True

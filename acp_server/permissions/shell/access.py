@@ -80,7 +80,7 @@ class AccessRecorder:
         roots = (
             self.scope.resolve_paths(word.text)
             if word.pattern is None
-            else self._pattern_roots(word.pattern)
+            else tuple(map(pattern_root, self.scope.resolve_paths(word.pattern)))
         )
         for root in roots:
             tree = SearchedTree(
@@ -90,9 +90,6 @@ class AccessRecorder:
                 name_patterns=options.name_patterns,
             )
             self.findings.trees[tree] = None
-
-    def _pattern_roots(self, pattern: str) -> tuple[str, ...]:
-        return tuple(pattern_root(path) for path in self.scope.resolve_paths(pattern))
 
     def record_write(self, word: Word) -> None:
         """Record that a file is written, if its path is known."""

@@ -51,7 +51,7 @@ def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
         tuple(findings.globs),
         tuple(findings.trees),
         tuple(findings.writes),
-        _offered_prefix(command) if reason else None,
+        derive_prefix(split_plain_command(command) or ()) if reason else None,
     )
 
 
@@ -111,11 +111,6 @@ def _iter_literal_words(command: "Node", source: CommandSource) -> Iterator[str]
         if not word.is_literal:
             return
         yield word.text
-
-
-def _offered_prefix(command: str) -> tuple[str, ...] | None:
-    words = split_plain_command(command)
-    return derive_prefix(words) if words else None
 
 
 # Without a home directory, a word with `~` or $HOME is not literal.

@@ -13,8 +13,12 @@ MAX_BYTES = 64 * 1024
 # the command early.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-# Their category, Mn, is that of visible accents, so they need a rule of their own.
-_VARIATION_SELECTORS = range(0xFE00, 0xFE10)
+# Invisible, although their categories are those of visible accents, letters and symbols: the
+# remaining "default ignorable" code points of Unicode, and the blank of Braille.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U00016fe4\U0001d159\U000e0000-\U000e0fff]"
+)
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -29,26 +33,18 @@ def find_character_fault(command: str) -> str | None:
 
 def _find_unicode_fault(command: str) -> str | None:
     for character in set(command):
-        if not character.isascii() and _is_invisible(character):
+        if not character.isascii() and (
+            _INVISIBLE.match(character) or unicodedata.category(character) in _INVISIBLE_CATEGORIES
+        ):
             return "it holds invisible characters"
         # Security: a full-width or ligature form looks like the ASCII character, but bash and the
         # file system take it for another one.
         if unicodedata.normalize("NFKC", character) != character:
             return "it holds characters that look like others"
-    runs = _LETTERS.findall(command)
-    if any(not run.isascii() and _has_mixed_scripts(run) for run in runs):
+    words = (word for word in _LETTERS.findall(command) if not word.isascii())
+    if any(len(set(map(_script_name, word))) > 1 for word in words):
         return "it mixes letters of several scripts in one word"
     return None
-
-
-def _is_invisible(character: str) -> bool:
-    if ord(character) in _VARIATION_SELECTORS:
-        return True
-    return unicodedata.category(character) in _INVISIBLE_CATEGORIES
-
-
-def _has_mixed_scripts(run: str) -> bool:
-    return len({_script_name(character) for character in run}) > 1
 
 
 @lru_cache(maxsize=1024)

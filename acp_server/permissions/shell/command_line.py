@@ -4,6 +4,7 @@ Finds the words, but does not interpret them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ class CommandSource:
     """The bytes of the whole command line, which all nodes point into."""
 
     text: bytes
+    judged_substitutions: set[int] = field(default_factory=set[int])
+    """Where each `$(` begins whose commands were judged; a word may hold no other ones."""
 
     def is_whole_word(self, node: "Node") -> bool:
         """Return whether bash would also begin and end a word at this node's borders."""
@@ -58,16 +61,18 @@ class CommandSource:
         """
         if node.type in NOT_WORDS or not self.is_whole_word(node):
             raise UndecidableCommand("it cannot be read unambiguously")
-        return expand_word(node_text(node), scope, _substitutions_in(node))
+        return expand_word(node_text(node), scope, self._substitutions_in(node))
 
-
-def _substitutions_in(node: "Node") -> Mapping[int, int]:
-    text = node.text or b""
-    # Node offsets count bytes, the scanner counts characters: they agree in ASCII only.
-    if b"$(" not in text or not text.isascii():
-        return {}
-    found = iter_substitutions(node)
-    return {each.start_byte - node.start_byte: each.end_byte - node.start_byte for each in found}
+    def _substitutions_in(self, node: "Node") -> Mapping[int, int]:
+        text = node.text or b""
+        # Node offsets count bytes, the scanner counts characters: they agree in ASCII only.
+        if b"$(" not in text or not text.isascii():
+            return {}
+        return {
+            found.start_byte - node.start_byte: found.end_byte - node.start_byte
+            for found in iter_substitutions(node)
+            if found.start_byte in self.judged_substitutions
+        }
 
 
 def iter_substitutions(node: "Node") -> Iterator["Node"]:

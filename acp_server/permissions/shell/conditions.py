@@ -48,7 +48,7 @@ def split_test(node: "Node", scope: ShellScope) -> tuple[Word, ...]:
         raise UndecidableCommand("its test cannot be read unambiguously")
     # No substitutions: nothing has judged the commands inside a test, so they must ask.
     words = tuple(expand_word(token, scope, {}) for token in found)
-    return (Word("["), *words, Word("]"))
+    return (Word(opening), *words, Word("]"))
 
 
 def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
@@ -57,16 +57,22 @@ def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
     Raises:
         UndecidableCommand: It is no plain test of files, strings or numbers.
     """
-    expression = [word for word in words[1:] if word.text != "!"]
-    is_bracketed = words[0].text.endswith("[")
-    if is_bracketed and (not expression or expression.pop() != Word("]")):
+    expression = list(words[1:])
+    name = words[0].text
+    if name.endswith("[") and (not expression or expression.pop() != Word("]")):
         raise UndecidableCommand("its test is not closed")
+    # Security: files named `-v` and `a[$(command)]` that a glob matches would be the operator and
+    # its operand. Only `[[` does not expand globs.
+    if name != "[[" and any(word.pattern is not None for word in expression):
+        raise UndecidableCommand("a pattern in its test may pick a file whose name is an operator")
+    while expression[:1] == [Word("!")]:
+        del expression[0]
     match expression:
-        case [Word(operator), operand] if operator in _FILE_TESTS:
+        case [Word(operator, None, True), operand] if operator in _FILE_TESTS:
             access.record_read(operand)
-        case [Word(operator), operand] if operator in _STRING_TESTS and operand.pattern is None:
+        case [Word(operator, None, True), operand] if operator in _STRING_TESTS:
             pass
-        case [left, Word(operator), right]:
+        case [left, Word(operator, None, True), right]:
             _judge_pair(left, operator, right, access)
         case _:
             raise UndecidableCommand("its test is not a plain question")

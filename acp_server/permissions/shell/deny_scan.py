@@ -74,7 +74,7 @@ class DenyListScan:
     def scan_tree(self, root: "Node", command: str) -> str | None:
         """Do the same for a parsed command line."""
         # Quoted text is only text here; what a shell gets as its script is scanned again by itself.
-        if _FORK_BOMB.search(_without_quotes(command)):
+        if _FORK_BOMB.search(re.sub(r"'[^']*'|\"[^\"]*\"", "''", command)):
             return "it is a fork bomb"
         folder = self.directory
         for node in iter_nodes(root):
@@ -82,7 +82,9 @@ class DenyListScan:
                 words = _lenient_words(node)
                 reason = self._scan_words(words, folder) or self._scan_shell_input(node)
                 # Follows `cd` leniently, so that `cd / && rm -rf *` is found.
-                folder = _directory_after(words, folder)
+                if words[:1] == ["cd"]:
+                    target = next((word for word in words[1:] if not word.startswith("-")), "~")
+                    folder = target if target.startswith(("/", "~")) else f"{folder}/{target}"
             else:
                 reason = self._scan_node(node)
             if reason is not None:
@@ -167,10 +169,6 @@ def _launched_starts(words: Sequence[str]) -> Iterator[int]:
                 return
 
 
-def _without_quotes(command: str) -> str:
-    return re.sub(r"'[^']*'|\"[^\"]*\"", "''", command)
-
-
 def _lenient_words(command: "Node") -> list[str]:
     words = [lenient_text(node_text(child)) for child in command.children if child.is_named]
     # In `A=1 rm -rf /` the program follows the assignments.
@@ -190,13 +188,6 @@ def _unquoted(found: re.Match[str]) -> str:
     if double is not None:
         return re.sub(r"\\([\"\\$`])", r"\1", double)
     return single or escaped or plain or ""
-
-
-def _directory_after(words: Sequence[str], folder: str) -> str:
-    if words[:1] != ["cd"]:
-        return folder
-    target = next((word for word in words[1:] if not word.startswith("-")), "~")
-    return target if target.startswith(("/", "~")) else f"{folder}/{target}"
 
 
 def _redirect_reason(node: "Node") -> str | None:

@@ -26,7 +26,7 @@ def read_loop_variable(loop: "Node", source: CommandSource) -> str:
     """
     kinds = [child.type for child in loop.children if not child.is_named]
     variable = loop.child_by_field_name("variable")
-    if kinds[:2] != ["for", "in"] or set(kinds[2:]) > {";", "\n"} or variable is None:
+    if kinds[:2] != ["for", "in"] or not set(kinds[2:]) <= {";", "\n"} or variable is None:
         raise UndecidableCommand("its loop is of a form that is not known")
     name = node_text(variable)
     if _HARMLESS_NAME.fullmatch(name) is None or not source.is_whole_word(variable):

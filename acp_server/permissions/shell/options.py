@@ -1,11 +1,11 @@
 """Parse the arguments of a command against its allowed flags; any other flag is undecidable.
 
-Each command's table lists the flags that only read. Long flags must be spelled out, because an
-abbreviation may stand for another flag. A flag counts anywhere before `--`.
+The table of read-only commands lists the flags that only read. Long flags must be spelled out,
+because an abbreviation may stand for another flag. A flag counts anywhere before `--`.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acp_server.permissions.shell.access import AccessRecorder
@@ -36,6 +36,12 @@ class AllowedOptions:
     """Whether `-5` is a flag."""
     takes_any_file_name: bool = False
     """Whether a file named `-something` that a glob matches is harmless as a flag."""
+    flags_first: bool = False
+    """Whether a flag after an operand asks, because it may count as an operand there."""
+    flags_anywhere: bool = False
+    """Whether all versions of the program know flags after operands."""
+    short_words: str = ""
+    """Regular expression of all words of short flags, if the program has its own rules for them."""
 
 
 @dataclass(slots=True)
@@ -57,27 +63,6 @@ class ParsedArguments:
         return tuple(value for flag, value in self.values if flag in flags)
 
 
-ArgumentsJudge = Callable[[ParsedArguments, AccessRecorder], None]
-WordsJudge = Callable[[Sequence[Word], AccessRecorder], None]
-"""Records the effects of a command by the words after its name, or raises UndecidableCommand."""
-
-
-@frozen_dataclass
-class ReadOnlyCommand:
-    """A read-only command: its allowed flags and the judge of its arguments."""
-
-    options: AllowedOptions
-    judge: ArgumentsJudge
-
-    def __call__(self, words: Sequence[Word], access: AccessRecorder) -> None:
-        """Judge the words after the command's name.
-
-        Raises:
-            UndecidableCommand: The words are not known to only read.
-        """
-        self.judge(parse_arguments(self.options, words), access)
-
-
 def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArguments:
     """Sort the words after the command's name.
 
@@ -93,6 +78,8 @@ def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArg
         if not word.text.startswith("-") or word.text == "-":
             _check_operand(options, word)
             parsed.operands.append(word)
+        elif options.flags_first and parsed.operands:
+            raise UndecidableCommand("a flag in it may be an operand, because it follows one")
         elif not word.is_literal and not _is_value_a_glob(options, word):
             raise UndecidableCommand("a flag in it is only known when it runs")
         elif word.text == "--":
@@ -102,6 +89,8 @@ def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArg
             parsed.flags["-0"] = word
         elif word.text.startswith("--"):
             _take_long(options, word.text, rest, parsed)
+        elif options.short_words and not re.fullmatch(options.short_words, word.text):
+            raise UndecidableCommand(f"the flag {word.text} is not known to only read")
         else:
             _take_short(options, word.text, rest, parsed)
     return parsed
@@ -137,9 +126,8 @@ def _take_long(
     is_file = name in options.long_file_flags.split()
     if not is_file and name not in options.long_value_flags.split():
         raise UndecidableCommand(f"the flag {flag} is not known to only read")
-    _store_value(
-        parsed, flag, Word(value) if has_value else _take_value(flag, rest), is_file=is_file
-    )
+    word = Word(value) if has_value else _take_value(options, flag, rest, parsed)
+    _store_value(parsed, flag, word, is_file=is_file)
 
 
 def _take_short(
@@ -154,17 +142,24 @@ def _take_short(
             parsed.flags[flag] = Word(attached)
             return
         elif letter in options.value_flags + options.file_flags:
-            value = Word(attached) if attached else _take_value(flag, rest)
+            value = Word(attached) if attached else _take_value(options, flag, rest, parsed)
             _store_value(parsed, flag, value, is_file=letter in options.file_flags)
             return
         else:
             raise UndecidableCommand(f"the flag {flag} is not known to only read")
 
 
-def _take_value(flag: str, rest: list[Word]) -> Word:
+def _take_value(
+    options: AllowedOptions, flag: str, rest: list[Word], parsed: ParsedArguments
+) -> Word:
     if not rest:
         raise UndecidableCommand(f"the flag {flag} lacks its value")
-    return rest.pop()
+    value = rest.pop()
+    # Security: on macOS, and with POSIXLY_CORRECT, many programs look for no flags after an
+    # operand; they would read this value as a file.
+    if parsed.operands and not options.flags_anywhere:
+        parsed.files.append(value)
+    return value
 
 
 def _store_value(parsed: ParsedArguments, flag: str, value: Word, *, is_file: bool) -> None:
@@ -207,14 +202,9 @@ def read_none(parsed: ParsedArguments, access: AccessRecorder) -> None:
         raise UndecidableCommand("a word in it is only known when it runs")
 
 
-def limit_operands(max_operands: int, judge: ArgumentsJudge) -> ArgumentsJudge:
-    """Return a judge that asks if there are more operands: a further one may be an output file."""
-
-    def judge_few(parsed: ParsedArguments, access: AccessRecorder) -> None:
-        # A glob may expand to more operands than the line shows.
-        has_too_many = len(parsed.operands) > max_operands
-        if has_too_many or (max_operands and any(not word.is_literal for word in parsed.operands)):
-            raise UndecidableCommand("it has more operands than the ones it reads")
-        judge(parsed, access)
-
-    return judge_few
+def searched_operands(parsed: ParsedArguments, *, has_pattern: bool) -> list[Word]:
+    """Return the operands that a search reads; the first one is a text, unless a flag gives it."""
+    # The first name that a glob matches is the text, and the others are read.
+    if has_pattern or any(word.pattern is not None for word in parsed.operands[:1]):
+        return parsed.operands
+    return parsed.operands[1:]

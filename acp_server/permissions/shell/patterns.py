@@ -35,9 +35,6 @@ def _part_could_match(part: str, name: str) -> bool:
         return False
     if part.startswith("[") and name.startswith(".") and "." not in part:
         return False
-    return fnmatchcase(name, _widen_sets(part))
-
-
-def _widen_sets(part: str) -> str:
-    """Return a wider pattern: from a `[` on, anything. Dialects of sets differ too much."""
-    return part.partition("[")[0] + "*" if "[" in part else part
+    # Dialects of sets differ too much: from a `[` on, the pattern counts as matching anything.
+    literal, has_set, _ = part.partition("[")
+    return fnmatchcase(name, literal + "*" if has_set else part)

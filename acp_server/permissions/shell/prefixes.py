@@ -114,12 +114,7 @@ def is_allowed_prefix(prefix: Sequence[str]) -> bool:
         return False
     if prefix[1] not in rule.target_subcommands:
         return True
-    return _has_allowed_target(prefix[1:], rule)
-
-
-def _has_allowed_target(words: Sequence[str], rule: PrefixRule) -> bool:
-    target = words[1] if words[1:] else None
-    return target is not None and (rule.targets is None or target in rule.targets)
+    return len(prefix) > len(("uv", "run")) and (rule.targets is None or prefix[2] in rule.targets)
 
 
 def has_only_covered_flags(words: Sequence[str]) -> bool:

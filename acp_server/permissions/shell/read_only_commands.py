@@ -1,36 +1,86 @@
-"""Table of all read-only commands by name."""
+"""The table of commands that only read, loaded from `read_only_commands.toml` at the first command.
 
-from acp_server.permissions.shell.file_commands import FILE_COMMANDS
-from acp_server.permissions.shell.findings import UndecidableCommand
-from acp_server.permissions.shell.git_commands import judge_git
-from acp_server.permissions.shell.options import WordsJudge
-from acp_server.permissions.shell.search_commands import SEARCH_COMMANDS
-from acp_server.permissions.shell.system_commands import SYSTEM_AND_VERSION_COMMANDS
-from acp_server.permissions.shell.text_commands import TEXT_COMMANDS
-from acp_server.permissions.shell.words import Word
+A flag or command that is not in it asks. Aliases share the entry of their command.
+"""
 
-READ_ONLY_COMMANDS: dict[str, WordsJudge] = {
-    **SYSTEM_AND_VERSION_COMMANDS,
-    **FILE_COMMANDS,
-    **TEXT_COMMANDS,
-    **SEARCH_COMMANDS,
-    "git": judge_git,
-}
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TypedDict, cast
 
-_SYSTEM_DIRECTORIES = ("/bin/", "/usr/bin/")
+from acp_server.permissions.shell.options import AllowedOptions
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-def command_name(word: Word) -> str:
-    """Return the name of the command that a word calls.
+class CommandTable(TypedDict, total=False):
+    """An entry of the file; its other keys are the fields of `AllowedOptions`."""
 
-    Raises:
-        UndecidableCommand: It is only known at run time, or is a file outside the system
-            directories.
-    """
-    if not word.is_literal:
-        raise UndecidableCommand("which command it runs is only known when it runs")
-    folder, slash, name = word.text.rpartition("/")
-    # Security: `./ls` or `/tmp/ls` may be any program.
-    if slash and folder + slash not in _SYSTEM_DIRECTORIES:
-        raise UndecidableCommand(f"it runs the file {word.text}")
-    return name
+    aliases: list[str]
+    judge: str
+    """Name of the function that judges the arguments."""
+    max_operands: int
+    """How many operands are allowed, if a further one may be an output file."""
+    includes: list[str]
+    """Groups of `git_flags` whose flags are allowed, too."""
+    listing_flags: str
+    """Flags with which git lists the operands; without one, it would change them."""
+    asks: str
+    """Reason to ask about all uses that have no entry of their own."""
+
+
+class _Document(TypedDict):
+    commands: dict[str, CommandTable]
+    git: dict[str, CommandTable]
+    git_flags: dict[str, dict[str, str | bool]]
+    version_flags: dict[str, str]
+
+
+@frozen_dataclass
+class ReadOnlyCommand:
+    """A command, or a subcommand of git, with its allowed flags and the name of its judge."""
+
+    table: CommandTable
+    options: AllowedOptions
+
+
+@frozen_dataclass
+class ReadOnlyCommands:
+    """The whole table; commands and git's subcommands by name."""
+
+    commands: Mapping[str, ReadOnlyCommand]
+    git: Mapping[str, ReadOnlyCommand]
+    """One or two words: the subcommand, and that of the subcommand."""
+    version_flags: Mapping[str, str]
+
+
+@cache
+def load_read_only_commands() -> ReadOnlyCommands:
+    """Return the table of read-only commands; reading it takes a few ms."""
+    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
+    document = cast("_Document", tomllib.loads(text))
+    groups = document["git_flags"]
+    return ReadOnlyCommands(
+        _load_commands(document["commands"], groups),
+        _load_commands(document["git"], groups),
+        document["version_flags"],
+    )
+
+
+def _load_commands(
+    tables: Mapping[str, CommandTable], groups: Mapping[str, Mapping[str, str | bool]]
+) -> dict[str, ReadOnlyCommand]:
+    commands: dict[str, ReadOnlyCommand] = {}
+    for name, table in tables.items():
+        fields = {
+            key: value for key, value in table.items() if key not in CommandTable.__annotations__
+        }
+        for group in table.get("includes", ()):
+            for key, value in groups[group].items():
+                # Long flags are words, short ones characters.
+                gap = " " if key.startswith("long_") else ""
+                fields[key] = f"{fields.get(key, '')}{gap}{value}" if value is not True else True
+        options = cast("Callable[..., AllowedOptions]", AllowedOptions)(**fields)
+        for each in (name, *table.get("aliases", ())):
+            commands[each] = ReadOnlyCommand(table, options)
+    return commands

@@ -28,7 +28,11 @@ def judge_redirect(
         _judge_heredoc(node, source)
         return ()
     if node.type == "herestring_redirect":
-        _judge_herestring(node, access, source)
+        kinds = [child.type for child in node.children]
+        if kinds[:1] != ["<<<"] or len(kinds) != len(("<<<", "word")):
+            raise UndecidableCommand("it cannot be read unambiguously")
+        if not source.expand_word(node.children[1], access.scope).is_known:
+            raise UndecidableCommand("its input is only known when it runs")
         return ()
     if node.type != "file_redirect":
         raise UndecidableCommand("it holds a redirect of an unknown kind")
@@ -59,14 +63,6 @@ def _judge_file(node: "Node", access: AccessRecorder, source: CommandSource) -> 
     raise UndecidableCommand(f"it writes to {word.text}")
 
 
-def _judge_herestring(node: "Node", access: AccessRecorder, source: CommandSource) -> None:
-    kinds = [child.type for child in node.children]
-    if kinds[:1] != ["<<<"] or len(kinds) != len(("<<<", "word")):
-        raise UndecidableCommand("it cannot be read unambiguously")
-    if not source.expand_word(node.children[1], access.scope).is_known:
-        raise UndecidableCommand("its input is only known when it runs")
-
-
 def _judge_heredoc(node: "Node", source: CommandSource) -> None:
     """Check that a here-document is plain text and ends where bash ends it."""
     kinds = [child.type for child in node.children]
@@ -83,7 +79,10 @@ def _judge_heredoc(node: "Node", source: CommandSource) -> None:
     if delimiter is None or first.strip(" \t") or not newline:
         raise UndecidableCommand("its here-document cannot be read unambiguously")
     name = next(group for group in delimiter.groups() if group)
-    body = _heredoc_body(following, name)
+    lines = following.split("\n")
+    if name not in lines:
+        raise UndecidableCommand("its here-document does not end")
+    body = "".join(line + "\n" for line in lines[: lines.index(name)])
     expected_end = start.end_byte + len((first + "\n" + body + name).encode())
     # Security: if bash ended the text earlier, its remainder would run as commands.
     if expected_end != end.end_byte:
@@ -91,11 +90,3 @@ def _judge_heredoc(node: "Node", source: CommandSource) -> None:
     # An unquoted delimiter lets bash expand the text, including command substitutions.
     if delimiter.group(1) and not _EXPANSION_CHARACTERS.isdisjoint(body):
         raise UndecidableCommand("its here-document holds expansions")
-
-
-def _heredoc_body(text: str, delimiter: str) -> str:
-    lines = text.split("\n")
-    if delimiter not in lines:
-        raise UndecidableCommand("its here-document does not end")
-    count = lines.index(delimiter)
-    return "".join(line + "\n" for line in lines[:count])

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.command_judges import command_name, judge_command
 from acp_server.permissions.shell.command_line import (
     CommandSource,
     collect_words,
@@ -16,9 +17,13 @@ from acp_server.permissions.shell.command_line import (
 )
 from acp_server.permissions.shell.conditions import judge_test, split_test
 from acp_server.permissions.shell.findings import CommandFindings, UndecidableCommand
-from acp_server.permissions.shell.grammar import is_comment, is_fully_parsed, node_text
+from acp_server.permissions.shell.grammar import (
+    is_comment,
+    is_fully_parsed,
+    iter_nodes,
+    node_text,
+)
 from acp_server.permissions.shell.loops import read_loop_values, read_loop_variable
-from acp_server.permissions.shell.read_only_commands import READ_ONLY_COMMANDS, command_name
 from acp_server.permissions.shell.redirects import judge_redirect
 from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name, merge_directories
 from acp_server.permissions.shell.words import Word
@@ -33,7 +38,16 @@ MAX_DEPTH = 40
 
 Directories = tuple[str, ...]
 _SEPARATORS = frozenset({";", "\n"})
-_REDIRECT_NODES = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_UNKNOWN_CONSTRUCT = "it holds a construct that is not known to only read"
+_UNKNOWN_NODES = {
+    "variable_assignment": "it sets a variable",
+    "variable_assignments": "it sets variables",
+    "function_definition": "it defines a function",
+    "declaration_command": "it sets or shows variables",
+    "while_statement": "it repeats commands until something changes",
+    "case_statement": "it chooses between commands",
+}
+_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 
 
 @frozen_dataclass
@@ -81,12 +95,19 @@ class CommandWalker:
         if any(end.strip(b" \t\n") for end in ends):
             self.findings.add_reason("it cannot be read unambiguously")
         self._statement(root, scope)
+        # Security: fails closed if a handler forgets a part of the tree. The loop is skipped if the
+        # command asks in any case.
+        if not self.findings.reasons and any(
+            node.type in _SUBSTITUTIONS and node.start_byte not in self._source.judged_substitutions
+            for node in iter_nodes(root)
+        ):
+            self.findings.add_reason("it runs a command inside a word that cannot be judged")
 
     def _statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         # Fail closed: constructs that are not in the table ask.
         judge = self._handlers.get(node.type)
         if judge is None:
-            self.findings.add_reason(_unknown_node_reason(node))
+            self.findings.add_reason(_UNKNOWN_NODES.get(node.type, _UNKNOWN_CONSTRUCT))
             return _unchanged(scope)
         # Bounds on hostile input: nesting would exceed Python's recursion, and loops multiply
         # statements.
@@ -114,7 +135,11 @@ class CommandWalker:
             if child.is_named and child.type != "comment":
                 yield child
             elif not is_comment(child, self._source.text) and child.type not in tokens:
-                raise UndecidableCommand(_unknown_token_reason(child))
+                raise UndecidableCommand(
+                    "it leaves a command running in the background"
+                    if node_text(child) == "&"
+                    else _UNKNOWN_CONSTRUCT
+                )
 
     def _sequence(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk consecutive statements; each may follow a failure of the previous one."""
@@ -173,14 +198,17 @@ class CommandWalker:
     def _if_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk an `if`: in every branch, its parts run in text order."""
         # Branches are not kept apart: assuming that every part may have run only adds directories.
+        folders = self._parts(node, scope, {"if", "then", "elif", "else", "fi"})
+        return DirectoryOutcome(folders, folders)
+
+    def _parts(self, node: "Node", scope: ShellScope, tokens: set[str]) -> Directories:
+        """Walk parts that may run or not; return the directories after any of them."""
         folders = scope.directories
-        for part in self._child_statements(
-            node, _SEPARATORS | {"if", "then", "elif", "else", "fi"}
-        ):
+        for part in self._child_statements(node, _SEPARATORS | tokens):
             folders = merge_directories(
                 folders, self._statement(part, scope.with_directories(folders)).either
             )
-        return DirectoryOutcome(folders, folders)
+        return folders
 
     def _loop(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk the body of a `for` loop once per value."""
@@ -197,17 +225,9 @@ class CommandWalker:
             # An iteration may fail or change the directory, so the next one starts in any directory
             # so far.
             body_scope = scope.with_directories(folders).with_value(name, value)
-            folders = merge_directories(folders, self._loop_body(body, body_scope))
+            self._check_separators(body)
+            folders = merge_directories(folders, self._parts(body, body_scope, {"do", "done"}))
         return DirectoryOutcome(folders, folders)
-
-    def _loop_body(self, node: "Node", scope: ShellScope) -> Directories:
-        self._check_separators(node)
-        folders = scope.directories
-        for part in self._child_statements(node, _SEPARATORS | {"do", "done"}):
-            folders = merge_directories(
-                folders, self._statement(part, scope.with_directories(folders)).either
-            )
-        return folders
 
     def _redirected_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk a redirected statement, then its redirects in every possible directory."""
@@ -235,6 +255,9 @@ class CommandWalker:
         """Judge a command again, with the words that follow its redirects."""
         if body.type != "command":
             raise UndecidableCommand("it cannot be read unambiguously")
+        # The walk over the body has not seen these words.
+        for node in trailing_nodes:
+            self._judge_substitutions(node, scope)
         nodes = (*collect_words(body, self._source), *trailing_nodes)
         words = tuple(self._source.expand_word(node, scope) for node in nodes)
         # The outcome was computed without these words, and would be another directory with them.
@@ -248,9 +271,7 @@ class CommandWalker:
         return _unchanged(scope)
 
     def _command(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
-        # Judged here; in the words around them, their output counts as unknown.
-        for inner in iter_substitutions(node):
-            self._subshell(inner, scope)
+        self._judge_substitutions(node, scope)
         # The grammar puts a here-string among the words of its command.
         herestrings = [child for child in node.children if child.type == "herestring_redirect"]
         for redirect in herestrings:
@@ -260,19 +281,23 @@ class CommandWalker:
             tuple(self._source.expand_word(each, scope) for each in nodes), scope
         )
 
+    def _judge_substitutions(self, node: "Node", scope: ShellScope) -> None:
+        """Judge the commands of each `$(...)`; in the word around it, its output is unknown."""
+        for inner in iter_substitutions(node):
+            self._subshell(inner, scope)
+            self._source.judged_substitutions.add(inner.start_byte)
+
     def _simple_command(self, words: tuple[Word, ...], scope: ShellScope) -> DirectoryOutcome:
         access = AccessRecorder(self.findings, scope)
         # Order: record the writes before the command raises, so that the question can show them.
         record_changes(words, access)
-        name = command_name(words[0])
-        if name == "cd":
+        # A program of that name, such as /usr/bin/cd of macOS, changes no folder of the shell.
+        if words[0].text == "cd":
             return _change_directory(words[1:], access)
-        if name in {"test", "["}:
+        if command_name(words[0]) in {"test", "["}:
             judge_test(words, access)
-        elif name in READ_ONLY_COMMANDS:
-            READ_ONLY_COMMANDS[name](words[1:], access)
         else:
-            raise UndecidableCommand(f"{words[0].text} is not known to only read")
+            judge_command(words, access)
         return _unchanged(scope)
 
 
@@ -287,34 +312,13 @@ def _change_directory(words: tuple[Word, ...], access: AccessRecorder) -> Direct
     if has_dotdot_after_name(target.text):
         raise UndecidableCommand("it changes to a folder that depends on links")
     access.record_read(target)
-    after = tuple(
-        path for folder in scope.directories for path in _cd_targets(folder, target.text, scope)
+    # The last path from each directory: bash removes `..` lexically from the written path.
+    after = (
+        scope.with_directories((folder,)).resolve_paths(target.text)[-1:]
+        for folder in scope.directories
     )
-    return DirectoryOutcome(merge_directories(after), scope.directories)
-
-
-def _cd_targets(folder: str, text: str, scope: ShellScope) -> Directories:
-    """Return the target of `cd`: bash removes `..` lexically from the written path."""
-    return scope.with_directories((folder,)).resolve_paths(text)[-1:]
+    return DirectoryOutcome(merge_directories(*after), scope.directories)
 
 
 def _unchanged(scope: ShellScope) -> DirectoryOutcome:
     return DirectoryOutcome(scope.directories, scope.directories)
-
-
-def _unknown_node_reason(node: "Node") -> str:
-    phrases = {
-        "variable_assignment": "it sets a variable",
-        "variable_assignments": "it sets variables",
-        "function_definition": "it defines a function",
-        "declaration_command": "it sets or shows variables",
-        "while_statement": "it repeats commands until something changes",
-        "case_statement": "it chooses between commands",
-    }
-    return phrases.get(node.type, "it holds a construct that is not known to only read")
-
-
-def _unknown_token_reason(node: "Node") -> str:
-    if node_text(node) == "&":
-        return "it leaves a command running in the background"
-    return "it holds a construct that is not known to only read"

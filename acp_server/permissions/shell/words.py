@@ -103,52 +103,44 @@ class _Scanner:
     def _scan_unquoted(self, character: str) -> None:
         if character == "'":
             end = self.source.find("'", self.position + 1)
-            self._add_literal(self._take_until(end)[1:])
-            self.position += 1
+            if end < 0:
+                raise UndecidableCommand("a quote in it is not closed")
+            self._add_literal(self.source[self.position + 1 : end])
+            self.position = end + 1
         elif character == '"':
             self._scan_double_quotes()
         elif character == "\\":
-            self._scan_escape()
+            self._scan_escape(quoted=False)
         elif character == "$":
             self._scan_dollar(quoted=False)
         elif character in "*?[":
-            self._scan_wildcard(character)
+            self.has_pattern = True
+            self._add_unquoted(character)
         else:
-            self._scan_plain()
+            found = _PLAIN.match(self.source, self.position)
+            if found is None:
+                raise UndecidableCommand("it cannot be read unambiguously")
+            self._add_unquoted(found.group())
 
-    def _take_until(self, end: int) -> str:
-        if end < 0:
-            raise UndecidableCommand("a quote in it is not closed")
-        taken, self.position = self.source[self.position : end], end
-        return taken
-
-    def _scan_plain(self) -> None:
-        found = _PLAIN.match(self.source, self.position)
-        if found is None:
-            raise UndecidableCommand("it cannot be read unambiguously")
-        self.text.append(found.group())
-        self.pattern.append(found.group())
-        self.unquoted.append(found.group())
-        self.position = found.end()
-
-    def _scan_wildcard(self, character: str) -> None:
-        self.has_pattern = True
-        self.text.append(character)
-        self.pattern.append(character)
-        self.unquoted.append(character)
-        self.position += 1
+    def _add_unquoted(self, text: str) -> None:
+        self.text.append(text)
+        self.pattern.append(text)
+        self.unquoted.append(text)
+        self.position += len(text)
 
     def _add_literal(self, literal: str) -> None:
         self.text.append(literal)
         self.pattern.append(escape_pattern(literal))
         self.unquoted.append("\0")
 
-    def _scan_escape(self) -> None:
+    def _scan_escape(self, *, quoted: bool) -> None:
         next_character = self.source[self.position + 1 : self.position + 2]
         # bash joins the lines, and the grammar may have split the word there.
         if next_character in {"", "\n"}:
             raise UndecidableCommand("a word in it goes on in the next line")
-        self._add_literal(next_character)
+        # Inside double quotes, a backslash before any other character stays in the word.
+        is_kept = quoted and next_character not in '$`"\\'
+        self._add_literal("\\" + next_character if is_kept else next_character)
         self.position += 2
 
     def _scan_double_quotes(self) -> None:
@@ -156,28 +148,17 @@ class _Scanner:
         # An empty quoted part counts, too: it keeps bash from expanding `=""~`.
         self._add_literal("")
         while not self.source.startswith('"', self.position):
-            self._scan_quoted_part()
+            found = _INSIDE_QUOTES.match(self.source, self.position)
+            if found is not None:
+                self._add_literal(found.group())
+                self.position = found.end()
+            elif self.source.startswith("$", self.position):
+                self._scan_dollar(quoted=True)
+            elif self.source.startswith("\\", self.position):
+                self._scan_escape(quoted=True)
+            else:
+                raise UndecidableCommand("it holds a backquote or a quote that is not closed")
         self.position += 1
-
-    def _scan_quoted_part(self) -> None:
-        found = _INSIDE_QUOTES.match(self.source, self.position)
-        if found is not None:
-            self._add_literal(found.group())
-            self.position = found.end()
-        elif self.source.startswith("$", self.position):
-            self._scan_dollar(quoted=True)
-        elif self.source.startswith("\\", self.position):
-            self._scan_quoted_escape()
-        else:
-            raise UndecidableCommand("it holds a backquote or a quote that is not closed")
-
-    def _scan_quoted_escape(self) -> None:
-        next_character = self.source[self.position + 1 : self.position + 2]
-        if next_character in {"", "\n"}:
-            raise UndecidableCommand("a word in it goes on in the next line")
-        # Inside double quotes, a backslash before any other character stays in the word.
-        self._add_literal(next_character if next_character in '$`"\\' else "\\" + next_character)
-        self.position += 2
 
     def _scan_dollar(self, *, quoted: bool) -> None:
         variable = _VARIABLE.match(self.source, self.position)
@@ -189,14 +170,13 @@ class _Scanner:
             self._skip_unknown(self.substitutions[self.position])
         elif self.source[self.position : self.position + 2] in _NUMERIC_VARIABLES:
             self._skip_unknown(self.position + 2)
-        elif _LITERAL_DOLLAR.match(self.source, self.position) and (quoted or self._is_last()):
+        elif _LITERAL_DOLLAR.match(self.source, self.position) and (
+            quoted or self.position == len(self.source) - 1
+        ):
             self._add_literal("$")
             self.position += 1
         else:
             raise UndecidableCommand("it uses a shell expansion")
-
-    def _is_last(self) -> bool:
-        return self.position == len(self.source) - 1
 
     def _skip_unknown(self, end: int) -> None:
         self.is_known = False

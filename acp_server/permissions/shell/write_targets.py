@@ -26,7 +26,12 @@ def record_changes(words: Sequence[Word], access: AccessRecorder) -> None:
     elif name == "sed" and any(word.text.startswith(("-i", "--in-place")) for word in words):
         _record_writes(operands[1:], access)
     elif name == "dd":
-        _copy_blocks(operands, access)
+        for word in operands:
+            key, _, path = word.text.partition("=")
+            if word.is_literal and key == "of":
+                access.record_write(Word(path))
+            elif word.is_literal and key == "if":
+                access.record_read(Word(path))
     if name in {"cp", "mv", "install", "rsync"}:
         _record_reads(operands[:-1], access)
 
@@ -42,12 +47,3 @@ def _record_reads(words: Sequence[Word], access: AccessRecorder) -> None:
             access.record_read(word)
         except UndecidableCommand:  # a changing command asks in any case
             continue
-
-
-def _copy_blocks(words: Sequence[Word], access: AccessRecorder) -> None:
-    for word in words:
-        key, _, path = word.text.partition("=")
-        if word.is_literal and key == "of":
-            access.record_write(Word(path))
-        elif word.is_literal and key == "if":
-            access.record_read(Word(path))

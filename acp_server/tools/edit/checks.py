@@ -12,7 +12,6 @@ from dataclasses import field
 from pathlib import Path
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import OutputLog
 from acp_server.tools.shell.session import ShellSession
@@ -29,23 +28,13 @@ LANGUAGES: Mapping[str, str] = {
     **dict.fromkeys((".ts", ".mts", ".cts", ".tsx"), "typescript"),
     **dict.fromkeys((".sh", ".bash"), "shell"),
     **dict.fromkeys((".yml", ".yaml"), "yaml"),
-    **dict.fromkeys((".c", ".h"), "c"),
+    ".h": "c",
     **dict.fromkeys((".cc", ".cpp", ".cxx", ".hpp"), "cpp"),
     ".cs": "csharp",
-    ".css": "css",
-    ".go": "go",
-    ".html": "html",
-    ".java": "java",
-    ".json": "json",
     ".kt": "kotlin",
-    ".lua": "lua",
     ".md": "markdown",
-    ".php": "php",
     ".rb": "ruby",
     ".rs": "rust",
-    ".swift": "swift",
-    ".toml": "toml",
-    ".zig": "zig",
 }
 """Languages by file suffix. Any other suffix is used as the language name, without its dot."""
 
@@ -88,30 +77,22 @@ class FileChecks:
         language = language_of(path)
         words = [word.replace(PATH_PLACEHOLDER, str(path)) for word in self.commands[language]]
         log = OutputLog(MAX_OUTPUT_BYTES, 0)
-
-        async def log_output(chunk: bytes) -> None:
-            log.write(chunk)
-
         try:
-            command = LocalCommand(self.shell, shlex.join(words), self.cwd)
-            result = await command.run(log_output, self.timeout_seconds)
+            result = await self.shell.run(
+                shlex.join(words), self.cwd, log.write, self.timeout_seconds
+            )
         except ShellError as error:
             logger.warning("the %s check could not be started: %s", language, error)
             return ()
-        if (
-            result.exit.code in CANNOT_RUN_EXIT_CODES
-        ):  # off from now on: every edit would wait for it in vain
+        if result.exit.code in CANNOT_RUN_EXIT_CODES:
+            # Off from now on: every edit would wait for it in vain.
             self._missing_languages.add(language)
             logger.warning(
                 "the %s check is off for this session: %s was not found or is not executable",
                 language,
                 words[0],
             )
-        return _problem_lines(result, log)
-
-
-def _problem_lines(result: CommandResult, log: OutputLog) -> tuple[str, ...]:
-    """Return the output of a failed check, without blank lines."""
-    if result.timed_out or result.exit.code in {0, None, *CANNOT_RUN_EXIT_CODES}:
-        return ()
-    return tuple(line.rstrip() for line in log.text().splitlines() if line.strip())
+            return ()
+        if result.timed_out or result.exit.code in {0, None}:
+            return ()
+        return tuple(line.rstrip() for line in log.text().splitlines() if line.strip())

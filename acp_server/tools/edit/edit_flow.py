@@ -8,12 +8,13 @@ agrees.
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from anyio import to_thread
 
+from acp_server.checkpoints.manager import CheckpointManager
 from acp_server.checkpoints.turn_recorder import TouchedFile
 from acp_server.permissions.effects import ReadFiles, WriteFiles
 from acp_server.permissions.gate import Gate
@@ -22,19 +23,14 @@ from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import display_path, target_for
-from acp_server.tools.edit.checkpoint_hooks import (
-    CheckpointHooks,
-    NoCheckpointHooks,
-    file_to_remove,
-    removed_file,
-    written_file,
-)
 from acp_server.tools.edit.diffs import exact_diff
 from acp_server.tools.edit.new_problems import NewProblemFinder, ProblemBaseline
+from acp_server.tools.edit.touched_files import file_to_remove, removed_file, written_file
 from acp_server.tools.files.errors import FileChangedError, FileError, InvalidPathError
 from acp_server.tools.files.file_service import FileService
 from acp_server.tools.files.paths import ResolvedPath, lexical_path
 from acp_server.tools.files.snapshot import FileSnapshot
+from acp_server.tools.tool import CallDescription
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind, FileDiff, Location
 from acp_server.turn.ports import ToolOutcome
@@ -100,10 +96,10 @@ class EditServices:
     gate: Gate
     workspace: SessionWorkspace
     home: Path
-    problem_finder: NewProblemFinder | None = None
+    problem_finder: NewProblemFinder | None
     """Finds the problems that an edit introduced."""
-    checkpoint_hooks: CheckpointHooks = field(default_factory=NoCheckpointHooks)
-    """Records files in a checkpoint before a turn changes them."""
+    checkpoints: CheckpointManager
+    """Records files before a turn changes them."""
 
     def lexical_path(self, raw_path: str) -> Path:
         """Return the absolute path that a name means, without accessing the file system.
@@ -124,15 +120,19 @@ class EditServices:
         self.lexical_path(raw_path)  # checks the length before any link is followed
         return await self.files.resolve(raw_path)
 
-    async def can_preview(self, resolved: ResolvedPath) -> bool:
-        """Whether a file's text may be shown before permission was asked.
+    async def can_preview(self, *resolved_paths: ResolvedPath) -> bool:
+        """Whether the texts of these files may be shown before permission was asked.
 
         Both the path and the file that it leads to must be unprotected: a link in the workspace
         could lead to a secret.
         """
-        if not resolved.is_in_workspace or not await self.gate.can_preview(resolved.path):
-            return False
-        return resolved.real == resolved.path or await self.gate.can_preview(resolved.real)
+        for resolved in resolved_paths:
+            if not resolved.is_in_workspace:
+                return False
+            for path in dict.fromkeys((resolved.path, resolved.real)):
+                if not await self.gate.can_preview(path):
+                    return False
+        return True
 
     @asynccontextmanager
     async def tracking_file_changes(self) -> AsyncGenerator[None]:
@@ -140,7 +140,7 @@ class EditServices:
 
         Takes the checkpoint's snapshot before, and marks editor buffers as possibly stale.
         """
-        await self.checkpoint_hooks.before_command()
+        await self.checkpoints.before_command()
         # Before and after: a buffer that was read while the command ran may also be stale.
         self.files.note_command()
         try:
@@ -151,6 +151,36 @@ class EditServices:
     def display_path(self, path: Path) -> str:
         """Return a path as it is displayed: relative to the session's directory if inside it."""
         return display_path(path, self.workspace.cwd)
+
+    def describe_file(
+        self, verb: str, raw_path: str | None, line: int | None = None
+    ) -> CallDescription | None:
+        """Return the title that names a call's file; None while its path is incomplete."""
+        if raw_path is None:
+            return None
+        try:
+            path = self.lexical_path(raw_path)
+        except FileError:
+            return CallDescription(f"{verb} {raw_path}")
+        suffix = f" from line {line}" if line else ""
+        title = f"{verb} {self.display_path(path)}{suffix}"
+        return CallDescription(title, (Location(str(path), line),))
+
+    def locations_of(self, raw_path: str) -> tuple[Location, ...]:
+        """Return the location that a name means; none if it cannot be a path."""
+        try:
+            return (Location(str(self.lexical_path(raw_path))),)
+        except FileError:
+            return ()
+
+
+def read_question(
+    call_id: str, title: str, *resolved_paths: ResolvedPath, kind: CallKind = "read"
+) -> PermissionQuestion:
+    """Return the question whether a call may read files."""
+    locations = tuple(Location(str(resolved.path)) for resolved in resolved_paths)
+    effect = ReadFiles(tuple(map(target_for, resolved_paths)))
+    return PermissionQuestion(call_id, effect, title, kind, locations=locations)
 
 
 class EditFlow:
@@ -177,44 +207,28 @@ class EditFlow:
         try:
             async with AsyncExitStack() as lock_stack:
                 await self._lock_files(paths, lock_stack)
-                outcome = await self._run_attempts(paths, planner, can_retry=can_retry)
-        except FileError as error:
+                for _ in range(MAX_ATTEMPTS if can_retry else 1):
+                    changes = await self._plan_changes(planner, paths)
+                    outcome = await self._attempt(changes, can_retry=can_retry)
+                    if outcome is not None:
+                        break
+                else:
+                    reason = "the file keeps changing; nothing was written"
+                    return ToolOutcome(reason, is_error=True)
+        except FileError:
             # Some of several files may have been changed before the error. If the checkpoint did
             # not know their new contents, an undo would take these for the user's own changes.
-            await self._services.checkpoint_hooks.after_edit(self._changed_files)
-            return ToolOutcome(error.reason, is_error=True)
-        return await self._add_new_problems(outcome) if outcome is self.applied_outcome else outcome
-
-    async def _run_attempts(
-        self, paths: Sequence[Path], plan: ChangePlanner, *, can_retry: bool
-    ) -> ToolOutcome:
-        for _ in range(MAX_ATTEMPTS if can_retry else 1):
-            changes = await self._plan_changes(plan, paths)
-            outcome = await self._attempt(changes, can_retry=can_retry)
-            if outcome is not None:
-                return outcome
-        return ToolOutcome("the file keeps changing; nothing was written", is_error=True)
-
-    async def _add_new_problems(self, outcome: ToolOutcome) -> ToolOutcome:
-        """Add the new problems to the outcome of an applied edit."""
+            await self._services.checkpoints.after_edit(self._changed_files)
+            raise
         problem_finder = self._services.problem_finder
-        if problem_finder is None or self._baseline is None:
+        if outcome is not self.applied_outcome or problem_finder is None or self._baseline is None:
             return outcome
+        # New problems are waited for after the files are unlocked, so that other edits can go on.
         new_problems = await problem_finder.describe_new(self._baseline, self._changed_paths)
         if not new_problems:
             return outcome
-        text, shown = (
-            f"{outcome.text}\n\n{new_problems}",
-            (*(outcome.shown or ()), Text(new_problems)),
-        )
-        return replace(outcome, text=text, shown=shown)
-
-    def _record_baseline(self, changes: Sequence[PlannedChange]) -> None:
-        """Record which files are about to change, and their known problems."""
-        problem_finder = self._services.problem_finder
-        if problem_finder is not None:
-            self._changed_paths = tuple(c.target.path for c in changes if c.text is not None)
-            self._baseline = problem_finder.record_baseline(self._changed_paths)
+        shown = (*(outcome.shown or ()), Text(new_problems))
+        return replace(outcome, text=f"{outcome.text}\n\n{new_problems}", shown=shown)
 
     async def _plan_changes(
         self, plan: ChangePlanner, paths: Sequence[Path]
@@ -230,23 +244,14 @@ class EditFlow:
         try:
             return await plan()
         except (FileError, PatchError) as error:
-            if not await self._can_preview_paths(paths):
-                refusal = await self._services.gate.authorize(
-                    await self._build_read_question(paths)
-                )
+            resolved_paths = [await self._files.resolve(str(path)) for path in paths]
+            if not await self._services.can_preview(*resolved_paths):
+                names = ", ".join(self._services.display_path(path) for path in paths)
+                question = read_question(self._reporter.call_id, f"Read {names}", *resolved_paths)
+                refusal = await self._services.gate.authorize(question)
                 if refusal is not None:
                     raise FileError(refusal.reason) from None
             raise FileError(str(error)) from error
-
-    async def _build_read_question(self, paths: Sequence[Path]) -> PermissionQuestion:
-        resolved_paths = [await self._files.resolve(str(path)) for path in paths]
-        return PermissionQuestion(
-            call_id=self._reporter.call_id,
-            effect=ReadFiles(tuple(target_for(resolved) for resolved in resolved_paths)),
-            title=f"Read {', '.join(self._services.display_path(path) for path in paths)}",
-            kind="read",
-            locations=tuple(Location(str(path)) for path in paths),
-        )
 
     async def _lock_files(self, paths: Sequence[Path], lock_stack: AsyncExitStack) -> None:
         """Wait for the file locks; after a moment, give up the place in the question queue.
@@ -254,14 +259,15 @@ class EditFlow:
         This prevents a deadlock: the call that holds the file may be waiting for its turn to ask,
         behind this call, which waits for the file.
         """
+
+        async def yield_queue_later() -> None:
+            await anyio.sleep(YIELD_QUEUE_SECONDS)
+            self._services.gate.yield_queue(self._reporter.call_id)
+
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._yield_queue_later)
+            tasks.start_soon(yield_queue_later)
             await lock_stack.enter_async_context(self._files.lock(paths))
             tasks.cancel_scope.cancel()
-
-    async def _yield_queue_later(self) -> None:
-        await anyio.sleep(YIELD_QUEUE_SECONDS)
-        self._services.gate.yield_queue(self._reporter.call_id)
 
     async def _attempt(
         self, changes: Sequence[PlannedChange], *, can_retry: bool
@@ -270,7 +276,8 @@ class EditFlow:
         blocks = tuple(block for change in changes for block in change.diffs())
         question = self._build_write_question(changes, blocks)
         await self._reporter.describe(question.title, question.locations)
-        can_preview = await self._can_preview_all([p for change in changes for p in change.paths])
+        touched = [resolved for change in changes for resolved in change.paths]
+        can_preview = await self._services.can_preview(*touched)
         if can_preview:  # a protected file's diff goes into the permission question only
             await self._reporter.show(blocks)
         refusal = await self._services.gate.authorize(question)
@@ -280,40 +287,40 @@ class EditFlow:
         if not can_preview:
             await self._reporter.show(blocks)
         await self._reporter.mark_in_progress()
-        self._record_baseline(changes)
+        problem_finder = self._services.problem_finder
+        if problem_finder is not None:
+            self._changed_paths = tuple(c.target.path for c in changes if c.text is not None)
+            self._baseline = problem_finder.record_baseline(self._changed_paths)
         # The checkpoint must be on disk before the change, else a crash in between loses the file.
-        originals = await to_thread.run_sync(_original_files, changes)
+        originals = await to_thread.run_sync(
+            lambda: [original for change in changes for original in change.original_files()]
+        )
         try:
-            async with self._services.checkpoint_hooks.editing(originals):
+            async with self._services.checkpoints.editing(originals):
                 summaries = await self._apply(changes)
         except FileChangedError:
             if can_retry:
                 return None
             raise
-        touched_paths = tuple(str(resolved.path) for change in changes for resolved in change.paths)
+        touched_paths = tuple(str(resolved.path) for resolved in touched)
         # Set before the next await: if that is cancelled, the result must still be reported.
         self.applied_outcome = ToolOutcome(
             "\n".join(summaries), shown=blocks, touched_paths=touched_paths
         )
-        await self._services.checkpoint_hooks.after_edit(self._changed_files)
+        await self._services.checkpoints.after_edit(self._changed_files)
         return self.applied_outcome
-
-    async def _can_preview_paths(self, paths: Sequence[Path]) -> bool:
-        """Whether nothing about these paths needs permission to read, where they lead now."""
-        return await self._can_preview_all([await self._files.resolve(str(path)) for path in paths])
-
-    async def _can_preview_all(self, resolved_paths: Sequence[ResolvedPath]) -> bool:
-        """Whether all these files may be previewed, where they led when they were resolved."""
-        for resolved in resolved_paths:
-            if not await self._services.can_preview(resolved):
-                return False
-        return True
 
     def _build_write_question(
         self, changes: Sequence[PlannedChange], blocks: tuple[FileDiff, ...]
     ) -> PermissionQuestion:
         names = [self._services.display_path(change.target.path) for change in changes]
-        verb, kind = _verb_and_kind(changes)
+        verb, kind = "Edit", "edit"
+        if all(change.text is None for change in changes):
+            verb, kind = "Delete", "delete"
+        elif all(change.moved_to is not None for change in changes):
+            verb, kind = "Move", "move"
+        elif all(change.base is None for change in changes):
+            verb = "Create"
         title = f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} files"
         if len(changes) == 1 and changes[0].moved_to is not None:
             title = f"{verb} {self._services.display_path(changes[0].source.path)} to {names[0]}"
@@ -360,21 +367,6 @@ class EditFlow:
         text = change.text or ""
         if base is None or base.text != text or change.moved_to is None:
             written = await self._files.write(change.target, text, base)
-            self._changed_files.append(written_file(change.target, written.snapshot))
+            self._changed_files.append(written_file(change.target, written))
         verb = "moved" if change.moved_to else "created" if base is None else "edited"
         return f"{verb} {name}{change.note}"
-
-
-def _original_files(changes: Sequence[PlannedChange]) -> tuple[TouchedFile, ...]:
-    return tuple(touched for change in changes for touched in change.original_files())
-
-
-def _verb_and_kind(changes: Sequence[PlannedChange]) -> tuple[str, CallKind]:
-    """Return the verb for the title, and the ACP tool kind."""
-    if all(change.text is None for change in changes):
-        return "Delete", "delete"
-    if all(change.moved_to is not None for change in changes):
-        return "Move", "move"
-    if all(change.base is None for change in changes):
-        return "Create", "edit"
-    return "Edit", "edit"

@@ -5,10 +5,13 @@ ten times a second, only after the text has grown by an eighth, and only while a
 stay within a few times the size of the text.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
 
 import anyio
 
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.turn.events import FileDiff
 
@@ -28,6 +31,19 @@ The full old text would double each state. The final, exact diff has it.
 """
 
 
+@frozen_dataclass
+class TextPreview:
+    """A file whose new text is being streamed: its path and its old text, None if it is new."""
+
+    path: Path
+    old_text: str | None
+
+    def diff(self, new_text: str) -> tuple[FileDiff, ...]:
+        """Return the diff with the part of the new text that was received."""
+        old_text = None if self.old_text is None else matching_head(self.old_text, new_text)
+        return (FileDiff(str(self.path), old_text, new_text),)
+
+
 class GrowingDiff:
     """Sends states of a growing diff, as often as the budget allows."""
 
@@ -40,6 +56,19 @@ class GrowingDiff:
         self._shown_at = float("-inf")
         self._shown_characters = 0
         self._sent_bytes = 0
+        self._has_loaded = False
+        self._preview: TextPreview | None = None
+
+    async def show_text(
+        self, new_text: str, load: Callable[[], Awaitable[TextPreview | None]]
+    ) -> None:
+        """Show a text as far as it was received; `load` finds the text that it replaces."""
+        # Once, even if it fails: else every fragment would read the file again.
+        if not self._has_loaded:
+            self._has_loaded = True
+            self._preview = await load()
+        if self._preview is not None and new_text:
+            self.show_if_due(len(new_text), partial(self._preview.diff, new_text))
 
     def show_if_due(self, new_characters: int, diff: Callable[[], tuple[FileDiff, ...]]) -> None:
         """Show the current state, if it is due and within the budget.

@@ -5,7 +5,7 @@ turn needs permission of its own, in every mode. The current content is checkpoi
 an undo can be undone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from acp_server.checkpoints.errors import CheckpointError, CheckpointReadError
 from acp_server.checkpoints.files import FileImage, remove_empty_directory, replace_file
 from acp_server.checkpoints.manager import CheckpointManager
 from acp_server.checkpoints.turn_recorder import TouchedFile
-from acp_server.permissions.effects import FileTarget, RestoreFiles
+from acp_server.permissions.effects import RestoreFiles
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
@@ -65,10 +65,9 @@ class Restorer:
         """Ask, and restore the permitted files; `notes` are shown with the first question."""
         self._created_directories = [Path(each) for each in sorted(folders, key=len, reverse=True)]
         self.result.failures |= plan.obstacles
-        groups = [
-            (plan.unchanged, False),
-            *((group, True) for group in _question_groups(plan.changed)),
-        ]
+        groups = [(plan.unchanged, False), (plan.changed, True)]
+        if len(plan.changed) <= MAX_SINGLE_QUESTIONS:
+            groups = [groups[0], *(((step,), True) for step in plan.changed)]
         note_texts = tuple(Text(note) for note in notes)
         for steps, is_changed in groups:
             if steps:
@@ -84,42 +83,27 @@ class Restorer:
         reporter = CallReporter(self._new_id(), self._sink)
         question = self._build_question(reporter.call_id, steps, is_changed=is_changed)
         await self._sink.emit(CallAppeared(reporter.call_id, NAME, "edit", question.title))
-        shown: tuple[CallContent, ...] = note_texts
         is_complete = False
         try:
             await reporter.describe(question.title, question.locations)
-            shown = (*note_texts, *await self._planner.describe_changes(steps))
-            is_complete = await self._ask_and_restore(reporter, question, steps, shown)
+            shown: tuple[CallContent, ...] = (
+                *note_texts,
+                *await self._planner.describe_changes(steps),
+            )
+            can_preview = await self._services.can_preview(*(step.resolved for step in steps))
+            if can_preview:
+                await reporter.show(shown)
+            refusal = await self._services.gate.authorize(replace(question, content=shown))
+            if refusal is not None:
+                self.result.failures |= dict.fromkeys((str(s.path) for s in steps), refusal.reason)
+                return
+            if not can_preview:
+                await reporter.show(shown)
+            await reporter.mark_in_progress()
+            is_complete = await self._restore_files(steps)
         finally:  # also if cancelled: else the editor shows the call as running forever
             status = "completed" if is_complete else "failed"
             self._sink.emit_now(CallChanged(reporter.call_id, status))
-
-    async def _ask_and_restore(
-        self,
-        reporter: CallReporter,
-        question: PermissionQuestion,
-        steps: Sequence[RestoreStep],
-        shown: tuple[CallContent, ...],
-    ) -> bool:
-        """Ask and restore; return whether all files were restored."""
-        can_preview = await self._can_preview_all(steps)
-        if can_preview:
-            await reporter.show(shown)
-        refusal = await self._services.gate.authorize(replace(question, content=shown))
-        if refusal is not None:
-            self.result.failures |= dict.fromkeys((str(s.path) for s in steps), refusal.reason)
-            return False
-        if not can_preview:
-            await reporter.show(shown)
-        await reporter.mark_in_progress()
-        return await self._restore_files(steps)
-
-    async def _can_preview_all(self, steps: Sequence[RestoreStep]) -> bool:
-        """Whether the diffs of all these files may be shown before permission was asked."""
-        for step in steps:
-            if not await self._services.can_preview(step.resolved):
-                return False
-        return True
 
     def _build_question(
         self, call_id: str, steps: Sequence[RestoreStep], *, is_changed: bool
@@ -127,9 +111,11 @@ class Restorer:
         names = [self._services.display_path(step.path) for step in steps]
         subject = names[0] if len(names) == 1 else f"{len(names)} files"
         suffix = " (changed since that turn)" if is_changed else ""
+        # The path itself is written: a link is replaced, not followed.
+        targets = tuple(replace(target_for(step.resolved), link=step.path) for step in steps)
         return PermissionQuestion(
             call_id=call_id,
-            effect=RestoreFiles(tuple(map(_target_for, steps)), tuple(names) if is_changed else ()),
+            effect=RestoreFiles(targets, tuple(names) if is_changed else ()),
             title=f"Restore {subject}{suffix}",
             kind="edit",
             locations=tuple(Location(str(step.path)) for step in steps),
@@ -150,40 +136,36 @@ class Restorer:
                 self.result.failures |= dict.fromkeys((str(step.path) for step in batch), reason)
                 continue
             restored = [
-                touched for step in batch if (touched := await self._try_restore(step)) is not None
+                touched for step in batch if (touched := await self._restore_file(step)) is not None
             ]
             await self._checkpoints.after_edit(restored)
         return len(self.result.failures) == failure_count
 
-    async def _try_restore(self, step: RestoreStep) -> TouchedFile | None:
+    async def _restore_file(self, step: RestoreStep) -> TouchedFile | None:
         """Restore one file; if that fails, note the reason and return None."""
+        files = self._services.files
         try:
-            touched = await self._restore_file(step)
+            original = await self._planner.load_original(step)
+            async with files.lock([step.path]):
+                # Through the editor if it may have the file open: else its buffer would be stale.
+                if original is not None and self._should_use_editor(step, original):
+                    await files.restore(step.resolved, original, step.snapshot)
+                else:
+                    # The turn may have replaced the file by a directory, which must go first.
+                    if step.original is not None and step.on_disk is None:
+                        folders = self._created_directories
+                        created_below = [each for each in folders if each.is_relative_to(step.path)]
+                        await to_thread.run_sync(_remove_empty_directories, created_below)
+                    await to_thread.run_sync(replace_file, step.path, original, step.on_disk)
+                    files.note_command()
         except (FileError, CheckpointReadError) as error:
             self.result.failures[str(step.path)] = error.reason
         except OSError as error:
             self.result.failures[str(step.path)] = error.strerror or str(error)
         else:
             self.result.done.append(str(step.path))
-            return touched
+            return TouchedFile(step.path, original)
         return None
-
-    async def _restore_file(self, step: RestoreStep) -> TouchedFile:
-        file_service, original = self._services.files, await self._planner.load_original(step)
-        async with file_service.lock([step.path]):
-            # Through the editor if it may have the file open: else its buffer would be stale.
-            if original is not None and self._should_use_editor(step, original):
-                await file_service.restore(step.resolved, original, step.snapshot)
-                return TouchedFile(step.path, original)
-            # The turn may have replaced the file by a directory, which must be removed first.
-            if step.original is not None and step.on_disk is None:
-                created_below = [
-                    each for each in self._created_directories if each.is_relative_to(step.path)
-                ]
-                await to_thread.run_sync(_remove_empty_directories, created_below)
-            await to_thread.run_sync(replace_file, step.path, original, step.on_disk)
-            file_service.note_command()
-        return TouchedFile(step.path, original)
 
     def _should_use_editor(self, step: RestoreStep, original: FileImage) -> bool:
         """Whether to restore through the editor: a writable text file that is no link."""
@@ -205,22 +187,6 @@ def _current_files(steps: Sequence[RestoreStep]) -> tuple[TouchedFile, ...]:
         OSError: One of them cannot be read.
     """
     return tuple(TouchedFile(step.path, step.current(), step.is_unsaved) for step in steps)
-
-
-def _question_groups(steps: Sequence[RestoreStep]) -> Iterator[Sequence[RestoreStep]]:
-    """Yield the files of each permission question."""
-    if len(steps) > MAX_SINGLE_QUESTIONS:
-        yield steps
-    else:
-        yield from ((step,) for step in steps)
-
-
-def _target_for(step: RestoreStep) -> FileTarget:
-    """Return a file in the form the gate judges.
-
-    The path itself is written: a link is replaced, not followed.
-    """
-    return replace(target_for(step.resolved), link=step.path)
 
 
 def _remove_empty_directories(folders: Sequence[Path]) -> None:

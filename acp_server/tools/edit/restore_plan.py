@@ -5,6 +5,7 @@ editor counts as the file's content.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from anyio import to_thread
@@ -14,9 +15,9 @@ from acp_server.checkpoints.files import DirectoryObstacleError, FileImage, read
 from acp_server.checkpoints.manager import CheckpointManager
 from acp_server.checkpoints.records import FileVersion, RecordedChange, TurnRecord
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.edit.checkpoint_hooks import original_of
 from acp_server.tools.edit.diffs import exact_diff
 from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.edit.touched_files import original_of
 from acp_server.tools.files.encoding import decode
 from acp_server.tools.files.errors import FileError
 from acp_server.tools.files.paths import ResolvedPath
@@ -107,7 +108,11 @@ class RestorePlanner:
         resolved = await self._files.resolve(change.path)
         image = await to_thread.run_sync(_read_image, path)
         on_disk = None if image is None else image.version
-        snapshot = await self._read_text(resolved, path, on_disk)
+        snapshot: FileSnapshot | None = None
+        if (on_disk is None or on_disk.kind == "file") and resolved.real == path:
+            # If it is not a text file, the editor cannot hold another version of it.
+            with suppress(FileError):
+                snapshot = await self._files.read_if_exists(resolved)
         current = on_disk
         if snapshot is not None and not snapshot.is_saved:
             current = original_of(snapshot).version
@@ -116,29 +121,21 @@ class RestorePlanner:
         is_changed = not change.is_after_known or current != change.after
         return RestoreStep(path, resolved, on_disk, snapshot, change.before, is_changed)
 
-    async def _read_text(
-        self, resolved: ResolvedPath, path: Path, on_disk: FileVersion | None
-    ) -> FileSnapshot | None:
-        is_file = on_disk is None or on_disk.kind == "file"
-        if not is_file or resolved.real != path:
-            return None
-        try:
-            return await self._files.read_if_exists(resolved)
-        except FileError:  # not a text file, so the editor cannot hold another version of it
-            return None
-
     async def describe_changes(self, steps: Sequence[RestoreStep]) -> tuple[CallContent, ...]:
         """Return the changes as diffs; binary files, links and mode changes are listed in text."""
         shown: list[CallContent] = []
         lines: list[str] = []
         characters_left = MAX_SHOWN_CHARACTERS
         for step in steps:
-            current = await to_thread.run_sync(_read_current, step)
+            current: FileImage | None = None
+            with suppress(OSError):
+                current = await to_thread.run_sync(step.current)
             original = await self.load_original(step)
             diffs = _diffs(step.path, current, original) if characters_left > 0 else ()
             characters_left -= sum(len(diff.old_text or "") + len(diff.new_text) for diff in diffs)
             shown += diffs
-            if not diffs or _has_new_mode(current, original):
+            has_new_mode = current and original and current.mode != original.mode
+            if not diffs or has_new_mode:
                 lines.append(
                     f"- `{step.path}`: {_describe_state(current)} → {_describe_state(original)}"
                 )
@@ -183,13 +180,6 @@ def _read_image(path: Path) -> FileImage | None:
         return None
 
 
-def _read_current(step: RestoreStep) -> FileImage | None:
-    try:
-        return step.current()
-    except OSError:
-        return None
-
-
 def _diffs(
     path: Path, current: FileImage | None, original: FileImage | None
 ) -> tuple[FileDiff, ...]:
@@ -215,10 +205,6 @@ def _text_of(image: FileImage | None) -> str | None:
         reason = "a link has no text"
         raise FileError(reason)
     return decode(image.data)[0]
-
-
-def _has_new_mode(current: FileImage | None, original: FileImage | None) -> bool:
-    return current is not None and original is not None and current.mode != original.mode
 
 
 def _describe_state(image: FileImage | None) -> str:

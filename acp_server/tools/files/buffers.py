@@ -7,7 +7,6 @@ case a buffer that differs from the disk has unsaved changes of the user.
 """
 
 from collections.abc import Awaitable
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -86,14 +85,19 @@ class EditorBuffers:
     async def write(
         self, base: FileSnapshot | None, resolved: ResolvedPath, text: str, form: TextForm
     ) -> str:
-        """Write a text through the editor, in the style in which it returned the file.
+        r"""Write a text through the editor, in the style in which it returned the file.
 
         Returns the text as it was sent.
 
         Raises:
             EditorError: It refused, or did not answer in time; it may have written nevertheless.
         """
-        sent = _apply_style(text, form, base.buffer if base else None)
+        style = base.buffer if base else None
+        newline = (style.newline if style else None) or form.newline
+        # If both use `\n`, an `\r` in the text is intended and must not be converted.
+        sent = text if newline == form.newline == "\n" else convert_newlines(text, newline)
+        if style is not None and style.has_bom:
+            sent = BOM + sent
         # Before the request: if it fails, it is unknown whether the buffer is still in sync.
         self._synced.pop(self._editor_path(resolved), None)
         await self._with_timeout(self._editor.write_text(self._editor_path(resolved), sent))
@@ -142,7 +146,7 @@ class EditorBuffers:
         self, resolved: ResolvedPath, style: BufferStyle, disk_file: DiskFile
     ) -> FileSnapshot:
         self._synced[self._editor_path(resolved)] = _SyncedBuffer(style.digest, self._command_count)
-        return replace(disk_snapshot(resolved, disk_file, style), source="buffer")
+        return disk_snapshot(resolved, disk_file, style)
 
     def _is_editor_file(self, resolved: ResolvedPath) -> bool:
         """Whether the editor can access a file: in the workspace, with a name that fits in JSON."""
@@ -199,19 +203,6 @@ def _unsaved_snapshot(
         form=TextForm("utf-8", disk_file is not None and disk_file.form.has_bom, newline),
         mode=disk_file.mode if disk_file else NEW_FILE_MODE,
         disk_digest=disk_file.digest if disk_file else None,
-        source="buffer",
         is_saved=False,
-        size_bytes=len(text.encode(errors="surrogatepass")),
         buffer=style,
     )
-
-
-def _apply_style(text: str, form: TextForm, style: BufferStyle | None) -> str:
-    r"""Return a text in the editor's style; without one, in the form of the file.
-
-    If both use `\n`, an `\r` in the text is intended and must not be converted.
-    """
-    newline = (style.newline if style else None) or form.newline
-    is_plain = newline == form.newline == "\n"
-    styled = text if is_plain else convert_newlines(text, newline)
-    return BOM + styled if style is not None and style.has_bom else styled

@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from acp_server.tools.files.encoding import decode
@@ -53,7 +53,7 @@ def read_text_file(resolved: ResolvedPath) -> DiskFile | None:
     if status is None or data is None:
         return None
     text, form = decode(data, resolved.raw_path)
-    return DiskFile(text, form, stat.S_IMODE(status.st_mode), bytes_digest(data), len(data))
+    return DiskFile(text, form, stat.S_IMODE(status.st_mode), bytes_digest(data))
 
 
 def stat_file(resolved: ResolvedPath) -> os.stat_result | None:
@@ -94,8 +94,11 @@ def check_writable(resolved: ResolvedPath) -> None:
     if real != resolved.real:
         raise FileChangedError(resolved.raw_path, f"it leads to {real} now")
     with _open_directory(resolved) as folder:
-        if folder is not None:
-            _check_writable_in(folder, resolved)
+        status = None if folder is None else _stat_in(folder, resolved)
+        if folder is None or status is None:
+            return
+        if not status.st_mode & _WRITE_BITS or not folder.can_write(_name_of(resolved)):
+            raise ReadOnlyFileError(resolved.raw_path)
 
 
 def disk_digest(resolved: ResolvedPath) -> str | None:
@@ -120,14 +123,17 @@ def replace(
     with _open_or_create_directory(resolved) as folder:
         _check_unchanged(folder, resolved, expected_digest)
         with _translating_errors(resolved):
+            name, link_count = resolved.real.name, 0
+            with suppress(FileNotFoundError):
+                link_count = folder.status(name).st_nlink
             # A file with several hard links is overwritten in place: an atomic rename would give
             # only this name the new content and detach it from the others.
-            if _has_hard_links(folder, resolved.real.name):
-                write_in_place(folder, resolved.real.name, data)
+            if link_count > 1:
+                write_in_place(folder, name, data)
                 if mode is not None:
-                    folder.chmod(resolved.real.name, mode)
+                    folder.chmod(name, mode)
             else:
-                write_atomically_in(folder, resolved.real.name, data, mode)
+                write_atomically_in(folder, name, data, mode)
 
 
 def remove(resolved: ResolvedPath, expected_digest: str | None) -> None:
@@ -266,20 +272,11 @@ def _check_regular(resolved: ResolvedPath, status: os.stat_result) -> None:
         raise FileNotReadableError(resolved.raw_path, reason)
 
 
-def _check_writable_in(folder: PinnedFolder, resolved: ResolvedPath) -> None:
-    status = _stat_in(folder, resolved)
-    if status is None:
-        return
-    if not status.st_mode & _WRITE_BITS or not folder.can_write(_name_of(resolved)):
-        raise ReadOnlyFileError(resolved.raw_path)
-
-
 def _check_content(resolved: ResolvedPath, expected: str | None) -> None:
     """Check again where a path leads, and that the file has the expected content."""
     check_writable(resolved)
-    with _open_directory(resolved) as folder:
-        if (None if folder is None else _digest_in(folder, resolved)) != expected:
-            raise FileChangedError(resolved.raw_path, "the file on disk is another")
+    if disk_digest(resolved) != expected:
+        raise FileChangedError(resolved.raw_path, "the file on disk is another")
 
 
 def _check_unchanged(folder: PinnedFolder, resolved: ResolvedPath, expected: str | None) -> None:
@@ -293,13 +290,6 @@ def _check_unchanged(folder: PinnedFolder, resolved: ResolvedPath, expected: str
 
 def _name_of(resolved: ResolvedPath) -> str:
     return resolved.real.name or "."
-
-
-def _has_hard_links(folder: PinnedFolder, name: str) -> bool:
-    try:
-        return folder.status(name).st_nlink > 1
-    except FileNotFoundError:
-        return False
 
 
 def _move(folder: PinnedFolder, name: str, new_folder: PinnedFolder, new_name: str) -> None:

@@ -4,6 +4,7 @@ Pure functions. A decoded file always encodes to exactly the same bytes again.
 """
 
 import codecs
+import io
 from collections.abc import Iterator
 from typing import Literal
 
@@ -20,7 +21,6 @@ _BOMS: dict[Encoding, bytes] = {
     "utf-16-le": codecs.BOM_UTF16_LE,
     "utf-16-be": codecs.BOM_UTF16_BE,
 }
-_DEFAULT_NAME = "this file"
 
 # Tab, newlines, form feed, backspace and escape occur in texts and logs. The other control
 # characters do not: a file with many of them is binary.
@@ -40,7 +40,7 @@ class TextForm:
     newline: Newline | None = "\n"
 
 
-def decode(data: bytes, name: str = _DEFAULT_NAME) -> tuple[str, TextForm]:
+def decode(data: bytes, name: str = "this file") -> tuple[str, TextForm]:
     r"""Decode a file and return its text and form; `name` is used in errors.
 
     Newlines in the text are `\n`; if the file mixes newlines, they are kept as they are.
@@ -57,7 +57,7 @@ def decode(data: bytes, name: str = _DEFAULT_NAME) -> tuple[str, TextForm]:
     raise BinaryFileError(name, describe_file_type(data) or "binary data")
 
 
-def encode(text: str, form: TextForm, name: str = _DEFAULT_NAME) -> bytes:
+def encode(text: str, form: TextForm, name: str = "this file") -> bytes:
     r"""Encode a text in a form; every `\n` becomes the form's newline.
 
     Raises:
@@ -85,6 +85,15 @@ def detect_newline(text: str) -> Newline | None:
     if len(used) > 1:
         return None
     return used[0] if used else "\n"
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Return the lines with their line ends.
+
+    Only `\n` ends a line, unlike in `str.splitlines`: line numbers must agree with those of
+    editors, `search_files` and `patch`.
+    """
+    return io.StringIO(text, newline="\n").readlines()
 
 
 def convert_newlines(text: str, newline: Newline | None) -> str:
@@ -129,13 +138,8 @@ def _try_decode(body: bytes, encoding: Encoding) -> str | None:
         text = body.decode(encoding)
     except UnicodeDecodeError:
         return None
-    checked_bytes = text.encode() if encoding.startswith("utf-16") else body
+    data = text.encode() if encoding.startswith("utf-16") else body
     controls = _CONTROLS + (_UPPER_CONTROLS if encoding == "latin-1" else b"")
-    return text if _is_text(checked_bytes, controls) else None
-
-
-def _is_text(data: bytes, controls: bytes) -> bool:
-    if b"\0" in data:
-        return False
-    count = len(data) - len(data.translate(None, controls))
-    return count * _MIN_BYTES_PER_CONTROL <= len(data)
+    control_count = len(data) - len(data.translate(None, controls))
+    is_text = b"\0" not in data and control_count * _MIN_BYTES_PER_CONTROL <= len(data)
+    return text if is_text else None

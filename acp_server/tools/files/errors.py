@@ -19,13 +19,11 @@ Every reason says what is wrong and, if something can be done about it, how to c
 
 from collections.abc import Sequence
 
+from acp_server.tools.errors import ToolError
 
-class FileError(Exception):
-    """Base class of file errors. `reason` is one or two sentences for the model."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+class FileError(ToolError):
+    """Base class of file errors."""
 
 
 class InvalidPathError(FileError):

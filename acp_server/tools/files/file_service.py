@@ -1,8 +1,7 @@
 """Reads and writes the files of one session, through the editor if possible, else on disk.
 
-Owns the file locks and the digest of each file as it was last read or written here. Callers must
-have asked for permission before; this module knows neither permissions nor diffs. No call blocks
-the event loop.
+Owns the file locks. Callers must have asked for permission before; this module knows neither
+permissions nor diffs. No call blocks the event loop.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -24,21 +23,17 @@ from acp_server.tools.files.errors import (
     FileChangedError,
     FileError,
     FileNotWritableError,
-    HugeFileError,
     NoSuchFileError,
 )
-from acp_server.tools.files.lines import KeyedLocks
+from acp_server.tools.files.locks import KeyedLocks
 from acp_server.tools.files.mending import encode_checked, repair
 from acp_server.tools.files.neighbours import find_similar_files
-from acp_server.tools.files.parts import extract_lines, stream_lines
+from acp_server.tools.files.parts import stream_lines
 from acp_server.tools.files.paths import ResolvedPath, follow_links, lock_key, resolve_path
 from acp_server.tools.files.snapshot import (
-    FileExcerpt,
     FileSnapshot,
-    WriteResult,
     describe_change,
     disk_snapshot,
-    text_digest,
 )
 
 EDITOR_TIMEOUT_SECONDS = 30.0
@@ -62,7 +57,6 @@ class FileService:
         self._workspace = workspace
         self._home = home
         self._buffers = EditorBuffers(editor, workspace, editor_timeout_seconds)
-        self._seen_digests: dict[Path, str] = {}
         self._path_locks = KeyedLocks()
         self._real_path_locks = KeyedLocks()
         # Threads of its own: a dead network drive blocks these, not those of the whole server.
@@ -79,7 +73,7 @@ class FileService:
         # Two steps: resolving links needs a thread, and an await before the first lock would lose
         # the order of the calls. The second lock is for two links that lead to the same file.
         async with self._path_locks.acquire({lock_key(path) for path in lexical_paths}):
-            real_paths = await self._in_thread(_real_paths, lexical_paths)
+            real_paths = await self._in_thread(tuple, map(follow_links, lexical_paths))
             async with self._real_path_locks.acquire({lock_key(path) for path in real_paths}):
                 yield
 
@@ -89,11 +83,6 @@ class FileService:
         From then on, a file that changed on disk takes precedence over an unchanged buffer.
         """
         self._buffers.note_command()
-
-    def changed_since_read(self, snapshot: FileSnapshot) -> bool:
-        """Whether a file's text differs from when it was last read or written here, if ever."""
-        seen_digest = self._seen_digests.get(snapshot.resolved.real)
-        return seen_digest is not None and seen_digest != text_digest(snapshot.text)
 
     async def resolve(self, raw_path: str) -> ResolvedPath:
         """Resolve a name to a path.
@@ -105,8 +94,6 @@ class FileService:
 
     async def read_if_exists(self, resolved: ResolvedPath) -> FileSnapshot | None:
         """Read a file; None if it does not exist.
-
-        Unlike `read`, this does not count as the model having seen the file.
 
         Raises:
             FileError: It exists, but is not text or is too large.
@@ -121,7 +108,7 @@ class FileService:
         return None if disk_file is None else disk_snapshot(resolved, disk_file)
 
     async def read(self, resolved: ResolvedPath) -> FileSnapshot:
-        """Read a file for the model.
+        """Read a file.
 
         Raises:
             NoSuchFileError: It does not exist.
@@ -131,27 +118,22 @@ class FileService:
         if snapshot is None:
             similar = await self._in_thread(find_similar_files, resolved, self._workspace)
             raise NoSuchFileError(resolved.raw_path, similar)
-        return self._note_seen(snapshot)
+        return snapshot
 
     async def read_lines(
         self, resolved: ResolvedPath, first_line: int, line_count: int
-    ) -> FileExcerpt:
-        """Read a range of lines of a file of any size up to 1 GiB; the first line is 1.
+    ) -> tuple[str, int | None]:
+        """Read a range of lines of a file that is too large for `read`; see `stream_lines`.
 
         Raises:
             FileError: As `read`, or the file is larger than 1 GiB.
         """
-        first_line = max(first_line, 1)
-        try:
-            snapshot = await self.read(resolved)
-        except HugeFileError:
-            check = from_thread.check_cancelled
-            return await self._in_thread(stream_lines, resolved, first_line, line_count, check)
-        return await self._in_thread(extract_lines, snapshot.text, first_line, line_count)
+        check = from_thread.check_cancelled
+        return await self._in_thread(stream_lines, resolved, first_line, line_count, check)
 
     async def write(
         self, resolved: ResolvedPath, text: str, base: FileSnapshot | None
-    ) -> WriteResult:
+    ) -> FileSnapshot:
         """Write a text to a file that must still equal `base`; None for a new file.
 
         Encoding, byte order mark, newlines, mode and owner are kept; links are followed.
@@ -164,11 +146,19 @@ class FileService:
         form = current.form if current else TextForm()
         data = await self._in_thread(encode_checked, text, form, resolved)
         if self._buffers.can_write(resolved, form):
-            written = await self._write_through_editor(resolved, text, form, current)
-        else:
-            written = await self._write_to_disk(resolved, data, current)
-        self._note_seen(written.snapshot)
-        return written
+            try:
+                sent = await self._buffers.write(current, resolved, text, form)
+            except EditorError as error:
+                # An editor may time out or fail after it has saved: only the disk can tell.
+                found = await self._in_thread(disk.disk_digest, resolved)
+                has_changed = found != _disk_digest(current)
+                reason = error.reason
+                raise EditorWriteError(resolved.raw_path, reason, has_changed=has_changed) from None
+            disk_file = await self._in_thread(repair, resolved, text, form, current)
+            return await self._in_thread(
+                self._buffers.snapshot_after_write, resolved, sent, disk_file, _disk_digest(current)
+            )
+        return await self._write_to_disk(resolved, data, current)
 
     def can_restore(self, resolved: ResolvedPath, data: bytes) -> bool:
         """Whether these bytes are a text that can be written through the editor."""
@@ -197,10 +187,9 @@ class FileService:
             # Whether the disk changed is unknown here: assume so, the model should read it again.
             raise EditorWriteError(resolved.raw_path, error.reason, has_changed=True) from None
         await self._in_thread(_write_exactly, resolved, image)
+        # Notes whether the buffer is in sync with the disk.
         disk_file = await self._in_thread(disk.read_text_file, resolved)
-        self._note_seen(
-            self._buffers.snapshot_after_write(resolved, sent, disk_file, _disk_digest(current))
-        )
+        self._buffers.snapshot_after_write(resolved, sent, disk_file, _disk_digest(current))
 
     async def delete(self, resolved: ResolvedPath, base: FileSnapshot) -> None:
         """Delete a file that must still equal `base`; of a link, the link.
@@ -213,7 +202,7 @@ class FileService:
         """
         current = await self._recheck(resolved, base)
         await self._in_thread(disk.remove, resolved, _disk_digest(current))
-        self._note_removed(base)
+        self._buffers.note_replaced(base)
 
     async def move(
         self, resolved: ResolvedPath, target: ResolvedPath, base: FileSnapshot
@@ -231,11 +220,9 @@ class FileService:
         # Encoded before the move: if that fails, nothing must have happened yet.
         data = await self._in_thread(encode_checked, base.text, base.form, target)
         await self._in_thread(disk.rename, resolved, target, _disk_digest(current))
-        self._note_removed(base)
+        self._buffers.note_replaced(base)
         moved = await self._read_written(target)
-        if not base.is_saved:
-            moved = (await self._write_to_disk(target, data, moved)).snapshot
-        return self._note_seen(moved)
+        return moved if base.is_saved else await self._write_to_disk(target, data, moved)
 
     async def _recheck(
         self, resolved: ResolvedPath, base: FileSnapshot | None
@@ -251,31 +238,13 @@ class FileService:
             raise FileChangedError(resolved.raw_path, change)
         return current
 
-    async def _write_through_editor(
-        self, resolved: ResolvedPath, text: str, form: TextForm, current: FileSnapshot | None
-    ) -> WriteResult:
-        try:
-            sent = await self._buffers.write(current, resolved, text, form)
-        except EditorError as error:
-            # An editor may time out or fail after it has saved: only the disk can tell.
-            has_changed = await self._in_thread(disk.disk_digest, resolved) != _disk_digest(current)
-            raise EditorWriteError(
-                resolved.raw_path, error.reason, has_changed=has_changed
-            ) from None
-        disk_file, is_repaired = await self._in_thread(repair, resolved, text, form, current)
-        previous_digest = _disk_digest(current)
-        snapshot = await self._in_thread(
-            self._buffers.snapshot_after_write, resolved, sent, disk_file, previous_digest
-        )
-        return WriteResult(snapshot, "editor", is_repaired)
-
     async def _write_to_disk(
         self, resolved: ResolvedPath, data: bytes, current: FileSnapshot | None
-    ) -> WriteResult:
+    ) -> FileSnapshot:
         await self._in_thread(disk.replace, resolved, data, _disk_digest(current))
         if current is not None:
             self._buffers.note_replaced(current)
-        return WriteResult(await self._read_written(resolved), "disk")
+        return await self._read_written(resolved)
 
     async def _read_written(self, resolved: ResolvedPath) -> FileSnapshot:
         """Read a file that was just written here."""
@@ -283,14 +252,6 @@ class FileService:
         if disk_file is None:
             raise FileChangedError(resolved.raw_path, "it was gone as soon as it was written")
         return disk_snapshot(resolved, disk_file)
-
-    def _note_seen(self, snapshot: FileSnapshot) -> FileSnapshot:
-        self._seen_digests[snapshot.resolved.real] = text_digest(snapshot.text)
-        return snapshot
-
-    def _note_removed(self, base: FileSnapshot) -> None:
-        self._seen_digests.pop(base.resolved.real, None)
-        self._buffers.note_replaced(base)
 
     async def _in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
         return await to_thread.run_sync(work, *arguments, limiter=self._threads)
@@ -308,10 +269,6 @@ def _write_exactly(resolved: ResolvedPath, image: FileImage) -> None:
             replace_file(resolved.real, image, None if current is None else current.version)
     except OSError as error:
         raise FileNotWritableError(resolved.raw_path, error.strerror or str(error)) from None
-
-
-def _real_paths(paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    return tuple(follow_links(path) for path in paths)
 
 
 def _disk_digest(snapshot: FileSnapshot | None) -> str | None:

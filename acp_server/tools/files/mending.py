@@ -29,13 +29,13 @@ def encode_checked(text: str, form: TextForm, resolved: ResolvedPath) -> bytes:
 
 def repair(
     resolved: ResolvedPath, text: str, form: TextForm, base: FileSnapshot | None
-) -> tuple[DiskFile | None, bool]:
+) -> DiskFile | None:
     """Repair the file on disk after a write through the editor.
 
     `base` is the file before the write. If the disk is unchanged, the editor keeps the text in its
     buffer, unsaved, which is allowed; then nothing is repaired.
 
-    Returns the file on disk, and whether it was repaired.
+    Returns the file on disk.
 
     Raises:
         FileError: The disk cannot be read or written.
@@ -43,24 +43,19 @@ def repair(
     disk_file = read_text_file(resolved)
     previous_digest = base.disk_digest if base else None
     if disk_file is None or disk_file.digest == previous_digest:
-        return disk_file, False
-    data = _expected_bytes(disk_file, text, form)
-    mode = base.mode if base and previous_digest else disk_file.mode
-    if bytes_digest(data) == disk_file.digest and mode == disk_file.mode:
-        return disk_file, False
-    replace(resolved, data, disk_file.digest, mode)
-    return read_text_file(resolved), True
-
-
-def _expected_bytes(disk_file: DiskFile, text: str, form: TextForm) -> bytes:
-    """Return the bytes that the file should have: the saved text in the file's previous form.
-
-    If the file mixes newlines and the editor changed the text, the right newlines are unknown, so
-    those of the saved file are kept.
-    """
+        return disk_file
+    # The bytes that the file should have: the saved text in the file's previous form. If the file
+    # mixes newlines and the editor changed the text, the right newlines are unknown, so those of
+    # the saved file are kept.
     normalized = convert_newlines(disk_file.text, "\n")
     if normalized == convert_newlines(text, "\n"):
-        return encode(text, form)
-    return (
-        encode(disk_file.text, disk_file.form) if form.newline is None else encode(normalized, form)
-    )
+        data = encode(text, form)
+    elif form.newline is None:
+        data = encode(disk_file.text, disk_file.form)
+    else:
+        data = encode(normalized, form)
+    mode = base.mode if base and previous_digest else disk_file.mode
+    if bytes_digest(data) == disk_file.digest and mode == disk_file.mode:
+        return disk_file
+    replace(resolved, data, disk_file.digest, mode)
+    return read_text_file(resolved)

@@ -46,7 +46,8 @@ def find_similar_files(resolved: ResolvedPath, workspace: SessionWorkspace) -> l
     similar = [resolved.path.parent / names[name] for name in matches] or _same_name_files(
         resolved, workspace
     )
-    return [_display(path, workspace) for path in similar]
+    cwd = workspace.cwd
+    return [str(path.relative_to(cwd) if path.is_relative_to(cwd) else path) for path in similar]
 
 
 def _same_name_files(resolved: ResolvedPath, workspace: SessionWorkspace) -> list[Path]:
@@ -76,8 +77,3 @@ def _scan(ancestor: PinnedFolder, folder: PurePath) -> list[tuple[str, bool]]:
             return opened.entries()
     except OSError:
         return []
-
-
-def _display(path: Path, workspace: SessionWorkspace) -> str:
-    is_inside = path.is_relative_to(workspace.cwd)
-    return str(path.relative_to(workspace.cwd) if is_inside else path)

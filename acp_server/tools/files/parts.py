@@ -1,13 +1,11 @@
-"""Reads a range of lines, from a text in memory or from a file too large for it. It blocks."""
+"""Reads a range of lines of a file that is too large to be read in one piece. It blocks."""
 
-import dataclasses
 import io
 from collections.abc import Callable
-from typing import BinaryIO, Literal, TextIO
+from typing import TextIO
 
-from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.files.disk import open_file, stat_file
-from acp_server.tools.files.encoding import Newline, TextForm, decode, detect_newline
+from acp_server.tools.files.encoding import TextForm, decode, detect_newline
 from acp_server.tools.files.errors import (
     BinaryFileError,
     FileNotReadableError,
@@ -15,7 +13,6 @@ from acp_server.tools.files.errors import (
     NoSuchFileError,
 )
 from acp_server.tools.files.paths import ResolvedPath
-from acp_server.tools.files.snapshot import FileExcerpt
 
 MAX_STREAM_BYTES = 1024**3
 MAX_PART_CHARACTERS = 1024**2
@@ -24,30 +21,14 @@ _BLOCK_CHARACTERS = 256 * 1024
 _LONGEST_CHARACTER_BYTES = 4
 
 
-@frozen_dataclass
-class LineRequest:
-    """Which lines to read; `check` is called between blocks and may raise to stop the reading."""
-
-    first_line: int
-    line_count: int
-    check: Callable[[], None]
-
-
-def extract_lines(text: str, first_line: int, line_count: int) -> FileExcerpt:
-    """Return a range of lines of a text in memory, with the total number of lines."""
-    excerpt = _read(
-        io.StringIO(text, newline="\n"), "\n", LineRequest(first_line, line_count, _no_check)
-    )
-    total = text.count("\n") + (not text.endswith("\n") and text != "")
-    return dataclasses.replace(excerpt, total_lines=total)
-
-
 def stream_lines(
     resolved: ResolvedPath, first_line: int, line_count: int, check: Callable[[], None]
-) -> FileExcerpt:
-    """Return a range of lines of a file without loading the rest; `check` is called between blocks.
+) -> tuple[str, int | None]:
+    """Return a range of lines of a file without loading the rest; the first line is 1.
 
-    Bytes that are invalid in the file's encoding become replacement characters.
+    Also returns the number of all lines, None if the end was not reached. Bytes that are invalid in
+    the file's encoding become replacement characters. `check` is called between blocks and may
+    raise to stop the reading.
 
     Raises:
         FileError: It is not text, does not exist, or is larger than `MAX_STREAM_BYTES`.
@@ -59,20 +40,20 @@ def stream_lines(
         with open_file(resolved) as file:
             form = _detect_form(file.read(_HEAD_BYTES), resolved.raw_path)
             file.seek(0)
-            return _stream(file, form, LineRequest(first_line, line_count, check))
+            # For `\r\n`, lines are split at `\n` alone: a pair could be torn apart where a long
+            # line is cut.
+            line_end = "\r" if form.newline == "\r" else "\n"
+            with io.TextIOWrapper(file, form.encoding, errors="replace", newline=line_end) as text:
+                text.read(int(form.has_bom))  # skips the byte order mark, one character
+                skipped, remainder = _skip(text, line_end, first_line - 1, check)
+                lines, has_reached_end = _read(text, line_end, remainder, line_count)
     except FileNotFoundError:
         raise NoSuchFileError(resolved.raw_path, ()) from None
     except OSError as error:
         raise FileNotReadableError(resolved.raw_path, str(error)) from None
-
-
-def _stream(file: BinaryIO, form: TextForm, request: LineRequest) -> FileExcerpt:
-    line_end = _split_character(form.newline)
-    with io.TextIOWrapper(file, form.encoding, errors="replace", newline=line_end) as text:
-        text.read(int(form.has_bom))  # skips the byte order mark, one character
-        excerpt = _read(text, line_end, request)
-    normalized = excerpt.text if form.newline is None else excerpt.text.replace(form.newline, "\n")
-    return dataclasses.replace(excerpt, text=normalized)
+    excerpt = "".join(lines)
+    excerpt = excerpt if form.newline is None else excerpt.replace(form.newline, "\n")
+    return excerpt, skipped + len(lines) if has_reached_end else None
 
 
 def _detect_form(head: bytes, name: str) -> TextForm:
@@ -91,20 +72,15 @@ def _detect_form(head: bytes, name: str) -> TextForm:
     return decode(head, name)[1]
 
 
-def _split_character(newline: Newline | None) -> Literal["\n", "\r"]:
-    r"""Return the character to split lines at.
+def _read(text: TextIO, line_end: str, remainder: str, line_count: int) -> tuple[list[str], bool]:
+    """Read lines from the remainder and then from the file, up to `MAX_PART_CHARACTERS`.
 
-    For `\r\n` that is `\n` alone: a pair could be torn apart where a long line is cut.
+    Returns the lines, and whether the end of the file was reached.
     """
-    return "\r" if newline == "\r" else "\n"
-
-
-def _read(text: TextIO, line_end: str, request: LineRequest) -> FileExcerpt:
-    skipped, remainder = _skip(text, line_end, request)
     buffered = io.StringIO(remainder, newline=line_end)
     lines: list[str] = []
     characters_left = MAX_PART_CHARACTERS
-    while len(lines) < request.line_count and characters_left > 0:
+    while len(lines) < line_count and characters_left > 0:
         line = buffered.readline(characters_left)
         if not line.endswith(line_end):
             line += text.readline(characters_left - len(line))
@@ -112,31 +88,24 @@ def _read(text: TextIO, line_end: str, request: LineRequest) -> FileExcerpt:
             break
         lines.append(line)
         characters_left -= len(line)
-    has_reached_end = len(lines) < request.line_count and characters_left > 0
-    is_cut = characters_left <= 0 and not (
-        len(lines) == request.line_count and lines[-1].endswith(line_end)
-    )
-    total = skipped + len(lines) if has_reached_end else None
-    return FileExcerpt("".join(lines), request.first_line, len(lines), total, is_cut)
+    return lines, len(lines) < line_count and characters_left > 0
 
 
-def _skip(text: TextIO, line_end: str, request: LineRequest) -> tuple[int, str]:
-    """Skip the lines before the requested ones.
+def _skip(
+    text: TextIO, line_end: str, line_count: int, check: Callable[[], None]
+) -> tuple[int, str]:
+    """Skip lines.
 
     Returns the number of skipped lines, and the text that was read beyond them.
     """
     skipped, last_block = 0, line_end
-    while (lines_left := request.first_line - 1 - skipped) > 0:
-        request.check()
+    while (lines_left := line_count - skipped) > 0:
+        check()
         block = text.read(_BLOCK_CHARACTERS)
         if not block:
             return skipped + (not last_block.endswith(line_end)), ""
-        line_count = block.count(line_end)
-        if line_count >= lines_left:
+        block_lines = block.count(line_end)
+        if block_lines >= lines_left:
             return skipped + lines_left, block.split(line_end, lines_left)[-1]
-        skipped, last_block = skipped + line_count, block
+        skipped, last_block = skipped + block_lines, block
     return skipped, ""
-
-
-def _no_check() -> None:
-    """Do nothing: a text in memory is read at once, so there is no need to stop."""

@@ -24,11 +24,11 @@ class ResolvedPath:
     """Resolved path of a file, which need not exist.
 
     Attributes:
-        given: The name as it was given.
+        raw_path: The name as it was given.
         path: The absolute, normalized path.
         real: The same with all links followed.
-        is_inside: Whether `real` is inside a root of the workspace.
-        stands: If the path itself is a link, where that link is, with the links of its parent
+        is_in_workspace: Whether `real` is inside a root of the workspace.
+        link_path: If the path itself is a link, where that link is, with the links of its parent
             directories followed; else None.
     """
 
@@ -73,7 +73,7 @@ def resolve_path(raw_path: str, workspace: SessionWorkspace, home: Path) -> Reso
     path = lexical_path(raw_path, workspace, home)
     real = follow_links(path)
     entry_path = path if real == path else follow_links(path.parent) / path.name
-    is_inside = _is_in_roots(real, workspace)
+    is_inside = any(_is_within(real, follow_links(root)) for root in workspace.roots)
     return ResolvedPath(raw_path, path, real, is_inside, None if entry_path == real else entry_path)
 
 
@@ -91,7 +91,7 @@ def follow_links(path: Path) -> Path:
 
 def is_below_root(path: Path, workspace: SessionWorkspace) -> bool:
     """Whether a path is inside a root of the workspace by name, without following links."""
-    return any(path.is_relative_to(root) for root in _roots(workspace))
+    return any(path.is_relative_to(root) for root in workspace.roots)
 
 
 def lock_key(path: Path) -> str:
@@ -127,10 +127,6 @@ def _check_name(name: str) -> None:
         raise InvalidPathError(f"a name in the path is longer than {MAX_NAME_BYTES} bytes")
 
 
-def _is_in_roots(real: Path, workspace: SessionWorkspace) -> bool:
-    return any(_is_within(real, follow_links(root)) for root in _roots(workspace))
-
-
 def _is_within(real: Path, root: Path) -> bool:
     """Whether a path is inside a root: by name, or because one of its parents is the root.
 
@@ -149,7 +145,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _roots(workspace: SessionWorkspace) -> tuple[Path, ...]:
-    return (workspace.cwd, *workspace.additional_directories)

@@ -1,7 +1,6 @@
-"""The state of a file when it was read, and the results of reading and writing."""
+"""The state of a file when it was read."""
 
 import hashlib
-from typing import Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.files.encoding import Newline, TextForm
@@ -16,7 +15,6 @@ class DiskFile:
     form: TextForm
     mode: int
     digest: str
-    size_bytes: int
 
 
 @frozen_dataclass
@@ -42,34 +40,8 @@ class FileSnapshot:
     form: TextForm
     mode: int
     disk_digest: str | None
-    source: Literal["disk", "buffer"]
     is_saved: bool
-    size_bytes: int
     buffer: BufferStyle | None = None
-
-
-@frozen_dataclass
-class FileExcerpt:
-    """A range of lines of a file, starting at `first_line` (counted from 1).
-
-    `line_count` is the number of lines in `text`; `total_lines` is None if they were not counted.
-    `is_truncated` is whether the text was truncated because it was too long.
-    """
-
-    text: str
-    first_line: int
-    line_count: int
-    total_lines: int | None
-    is_truncated: bool = False
-
-
-@frozen_dataclass
-class WriteResult:
-    """Result of a write. `is_repaired`: the disk was repaired after the editor saved."""
-
-    snapshot: FileSnapshot
-    through: Literal["editor", "disk"]
-    is_repaired: bool = False
 
 
 def bytes_digest(data: bytes) -> str:
@@ -92,9 +64,7 @@ def disk_snapshot(
         form=disk_file.form,
         mode=disk_file.mode,
         disk_digest=disk_file.digest,
-        source="disk",
         is_saved=True,
-        size_bytes=disk_file.size_bytes,
         buffer=buffer,
     )
 

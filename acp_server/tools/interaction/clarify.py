@@ -51,40 +51,29 @@ class ClarifyUse(TypedToolUse[ClarifyArguments]):
 
     async def run(self, arguments: ClarifyArguments) -> ToolOutcome:
         """Ask the user in a form, or in the chat if there are no forms or the form fails."""
-        user_question = UserQuestion(
-            self.reporter.call_id, arguments.question.strip(), _clean_choices(arguments.choices)
-        )
-        shown = Text(_chat_text(user_question))
+        # Each choice is on one line, and none is there twice.
+        lines = (" ".join(choice.split())[:MAX_CHOICE_CHARACTERS] for choice in arguments.choices)
+        choices = tuple(dict.fromkeys(filter(None, lines)))
+        user_question = UserQuestion(self.reporter.call_id, arguments.question.strip(), choices)
+        numbered = "\n".join(f"{number}. {choice}" for number, choice in enumerate(choices, 1))
+        shown = Text("\n\n".join(filter(None, (user_question.question, numbered))))
         await self.reporter.show((shown,))
         if not self._user_asker.is_attended:
             return ToolOutcome(UNATTENDED, shown=(shown, Text(UNATTENDED)))
         await self.reporter.mark_in_progress()
         if self._user_asker.has_forms:
             try:
-                return _answer_outcome(await self._user_asker.ask(user_question), shown)
+                answer = await self._user_asker.ask(user_question)
             except UserQuestionError:  # the form could not be shown: fall back to the chat
                 pass
+            else:
+                if answer is None:
+                    return ToolOutcome(NOT_ANSWERED, shown=(shown, Text("No answer.")))
+                answer = answer[:MAX_ANSWER_CHARACTERS]
+                text = f"the user answers: {answer}"
+                return ToolOutcome(text, shown=(shown, Text(f"**{answer}**")))
         await self.reporter.emit(MessageChunk(new_id(), f"{shown.text}\n"))
         return ToolOutcome(ASKED_IN_CHAT, shown=(shown,), ends_turn=True)
-
-
-def _clean_choices(choices: list[str]) -> tuple[str, ...]:
-    """Return the choices without duplicates, each on one line."""
-    lines = (" ".join(choice.split())[:MAX_CHOICE_CHARACTERS] for choice in choices)
-    return tuple(dict.fromkeys(line for line in lines if line))
-
-
-def _chat_text(user_question: UserQuestion) -> str:
-    """Return the question as Markdown for the chat."""
-    choices = [f"{number}. {choice}" for number, choice in enumerate(user_question.choices, 1)]
-    return "\n\n".join(part for part in (user_question.question, "\n".join(choices)) if part)
-
-
-def _answer_outcome(answer: str | None, question: Text) -> ToolOutcome:
-    if answer is None:
-        return ToolOutcome(NOT_ANSWERED, shown=(question, Text("No answer.")))
-    answer = answer[:MAX_ANSWER_CHARACTERS]
-    return ToolOutcome(f"the user answers: {answer}", shown=(question, Text(f"**{answer}**")))
 
 
 def clarify_tool(user_asker: UserAsker) -> Tool:

@@ -2,16 +2,12 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from acp_server.tools.arguments import (
-    ArgumentError,
-    Arguments,
-    PartialArguments,
-    validate_arguments,
-)
+from acp_server.tools.arguments import Arguments, PartialArguments, validate_arguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Message, ToolCall, ToolResult, parse_arguments
@@ -111,17 +107,11 @@ def todo_list_from(messages: Iterable[Message]) -> TodoList:
     failed = {part.call_id for part in parts if isinstance(part, ToolResult) and part.is_error}
     for part in parts:
         if isinstance(part, ToolCall) and part.name == NAME and part.id not in failed:
-            _replay(part, todos)
+            with suppress(ValueError):  # the original call failed too
+                arguments = validate_arguments(TodoArguments, parse_arguments(part))
+                if arguments.todos is not None:
+                    todos.update(arguments.todos, should_merge=arguments.merge)
     return todos
-
-
-def _replay(call: ToolCall, todos: TodoList) -> None:
-    try:
-        arguments = validate_arguments(TodoArguments, parse_arguments(call))
-    except (ValueError, ArgumentError):  # the original call failed too
-        return
-    if arguments.todos is not None:
-        todos.update(arguments.todos, should_merge=arguments.merge)
 
 
 def todo_tool(messages: Iterable[Message] = ()) -> Tool:

@@ -5,14 +5,12 @@ or none. Results are JSON.
 """
 
 import json
-from collections.abc import Sequence
 from functools import partial
-from typing import assert_never
 
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict
 
-from acp_server.memory.operations import EntryOperation, MemoryChange, OperationAction
+from acp_server.memory.operations import EntryOperation, OperationAction
 from acp_server.memory.results import MemoryResult
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.effects import ChangeMemory
@@ -21,6 +19,7 @@ from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
@@ -92,20 +91,22 @@ class MemoryUse(TypedToolUse[MemoryArguments]):
     async def run(self, arguments: MemoryArguments) -> ToolOutcome:
         """Plan the change, ask permission, apply it."""
         operations = arguments.to_operations()
-        planned = await to_thread.run_sync(self._memory.plan, arguments.target, operations)
-        match planned:
-            case MemoryResult():
-                return _outcome(planned)
-            case MemoryChange():
-                return await self._ask_and_apply(arguments, operations, planned)
-            case _:
-                assert_never(planned)
-
-    async def _ask_and_apply(
-        self, arguments: MemoryArguments, operations: Sequence[EntryOperation], change: MemoryChange
-    ) -> ToolOutcome:
-        content = (Text(_diff_block(change)),)
-        title = _change_title(change)
+        change = await to_thread.run_sync(self._memory.plan, arguments.target, operations)
+        if isinstance(change, MemoryResult):  # no change was planned; it says why
+            return _outcome(change)
+        lines = [
+            f"{sign} {line}"
+            for sign, entries in (("-", change.removed), ("+", change.added))
+            if entries
+            for line in join_entries(entries).split("\n")
+        ]
+        content = (Text(fenced_block("\n".join(lines), "diff")),)
+        entries = change.added or change.removed
+        if len(entries) > 1 or len(change.removed) > 1:
+            counts = f"{len(change.removed)} removed, {len(change.added)} added"
+            title = f"Update the memory: {counts}"
+        else:
+            title = _title("".join(entries), is_removal=not change.added)
         await self.reporter.describe(title, ())
         await self.reporter.show(content)
         effect = ChangeMemory(self._needs_permission)
@@ -120,30 +121,8 @@ class MemoryUse(TypedToolUse[MemoryArguments]):
         return _outcome(await to_thread.run_sync(apply_change), content)
 
 
-def _change_title(change: MemoryChange) -> str:
-    """Return the title of a planned change."""
-    entries = change.added or change.removed
-    if len(entries) > 1 or len(change.removed) > 1:
-        return f"Update the memory: {len(change.removed)} removed, {len(change.added)} added"
-    return _title("".join(entries), is_removal=not change.added)
-
-
 def _title(text: str, *, is_removal: bool) -> str:
-    first, *others = text.strip().splitlines() or [""]
-    is_cut = bool(others) or len(first) > MAX_TITLE_CHARACTERS
-    shown = f"{first[:MAX_TITLE_CHARACTERS]}{' …' if is_cut else ''}"
-    return f"{'Forget' if is_removal else 'Remember'}: {shown}"
-
-
-def _diff_block(change: MemoryChange) -> str:
-    """Return the removed and added entries, as in the file, as a diff in Markdown."""
-    lines = [
-        f"{sign} {line}"
-        for sign, entries in (("-", change.removed), ("+", change.added))
-        if entries
-        for line in join_entries(entries).split("\n")
-    ]
-    return fenced_block("\n".join(lines), "diff")
+    return f"{'Forget' if is_removal else 'Remember'}: {headline(text, MAX_TITLE_CHARACTERS)}"
 
 
 def _outcome(result: MemoryResult, change: tuple[Text, ...] = ()) -> ToolOutcome:

@@ -4,7 +4,6 @@ Uses the session-search port, not the database. A model is asked only for `summa
 budget. Results are JSON of limited size.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +17,6 @@ from acp_server.session.ports.session_search import (
     PastSession,
     PastText,
     Role,
-    SessionExcerpt,
     SessionHit,
     SessionQuery,
     SessionSearch,
@@ -28,6 +26,7 @@ from acp_server.session.ports.session_search import (
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.shortening import fit_json, one_line
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.ports import ToolOutcome
 
@@ -110,7 +109,8 @@ class SessionSearchUse(TypedToolUse[SessionSearchArguments]):
         if session_id is not None:
             number = so_far.complete.get("around_message_id")
             suffix = "" if number is None else f" around message {number}"
-            return CallDescription(f"Read past session {_truncate_title(session_id)}{suffix}")
+            shown_id = one_line(session_id, MAX_TITLE_CHARACTERS)
+            return CallDescription(f"Read past session {shown_id}{suffix}")
         if query.strip():
             return CallDescription(_title(query))
         is_complete = "session_id" in so_far.complete and "query" in so_far.complete
@@ -128,53 +128,73 @@ class SessionSearchUse(TypedToolUse[SessionSearchArguments]):
             return ToolOutcome(f"past sessions cannot be read: {error}", is_error=True)
 
     async def _answer(self, arguments: SessionSearchArguments) -> ToolOutcome:
+        session_search = self._context.search
         session_id = (arguments.session_id or "").strip()
         if session_id and arguments.around_message_id is not None:
-            return await self._scroll(session_id, arguments.around_message_id, arguments.window)
+            number = arguments.around_message_id
+            excerpt = await session_search.scroll(session_id, number, arguments.window)
+            if not excerpt.texts:
+                reason = f"session {session_id!r} has no message {number}"
+                return ToolOutcome(f"{reason}; its ids come from a search", is_error=True)
+            return _fitting_outcome(
+                lambda limit: {
+                    "mode": "scroll",
+                    "session": _session_json(excerpt.session, limit),
+                    "messages_before": excerpt.before,
+                    "messages_after": excerpt.after,
+                    "messages": _messages_json(excerpt.texts, limit, number),
+                }
+            )
         if session_id:
-            excerpt = await self._context.search.read(session_id, READ_MESSAGES)
-            return ToolOutcome(_fit_json(partial(_read_json, excerpt)))
+            excerpt = await session_search.read(session_id, READ_MESSAGES)
+            return _fitting_outcome(
+                lambda limit: {
+                    "mode": "read",
+                    "session": _session_json(excerpt.session, limit),
+                    "messages_omitted": excerpt.omitted,
+                    "messages": _messages_json(excerpt.texts, limit),
+                }
+            )
         if arguments.query.strip():
             return await self._search(arguments)
-        session_search, current_id = self._context.search, self._context.session_id
-        sessions = await session_search.browse(arguments.limit, current_id)
-        return ToolOutcome(_fit_json(partial(_browse_json, sessions)))
-
-    async def _scroll(self, session_id: str, number: int, window: int) -> ToolOutcome:
-        excerpt = await self._context.search.scroll(session_id, number, window)
-        if not excerpt.texts:
-            reason = f"session {session_id!r} has no message {number}; its ids come from a search"
-            return ToolOutcome(reason, is_error=True)
-        return ToolOutcome(_fit_json(partial(_scroll_json, excerpt, number)))
+        sessions = await session_search.browse(arguments.limit, self._context.session_id)
+        return _fitting_outcome(
+            lambda limit: {
+                "mode": "browse",
+                "sessions": [_session_json(each, limit) for each in sessions],
+            }
+        )
 
     async def _search(self, arguments: SessionSearchArguments) -> ToolOutcome:
-        roles = _parse_roles(arguments.role_filter)
-        if roles is None:
+        names = (name.strip().lower() for name in (arguments.role_filter or "").split(","))
+        roles = tuple(dict.fromkeys(filter(None, names)))
+        if any(role not in ROLES for role in roles):
             reason = f"role_filter is a list of {', '.join(ROLES)}, with commas between"
             return ToolOutcome(reason, is_error=True)
         session_query = SessionQuery(
-            arguments.query, arguments.limit, arguments.sort, roles, self._context.session_id
+            arguments.query,
+            arguments.limit,
+            arguments.sort,
+            cast("tuple[Role, ...]", roles),
+            self._context.session_id,
         )
         findings = await self._context.search.search(session_query)
         count = len(findings.hits)
         count_text = f"{count} session{'' if count == 1 else 's'}" if count else "nothing"
         await self.reporter.describe(f"{_title(arguments.query)}: {count_text}", ())
-        if arguments.summarize and findings.hits:
-            return ToolOutcome(await self._summarize(session_query.query, findings))
-        return ToolOutcome(_fit_json(partial(_search_json, session_query.query, findings, "")))
-
-    async def _summarize(self, query: str, findings: SessionSearchResults) -> str:
-        """Return a summary of the results; without one, the results and the reason."""
         summary, problem = "", "there is no model here to summarize with"
-        if self._context.summarize is not None:
-            text = f"Question: {query}\n\n{_summary_input(findings.hits)}"
-            try:
-                summary = await self._context.summarize(INSTRUCTIONS, text, SUMMARY_OUTPUT_TOKENS)
-            except SummaryError as error:
-                problem = f"there is no summary: {error}"
-        if not summary:
-            findings = SessionSearchResults(findings.hits, (*findings.notes, problem))
-        return _fit_json(partial(_search_json, query, findings, summary))
+        if arguments.summarize and findings.hits:
+            if self._context.summarize is not None:
+                text = f"Question: {arguments.query}\n\n{_summary_input(findings.hits)}"
+                try:
+                    summary = await self._context.summarize(
+                        INSTRUCTIONS, text, SUMMARY_OUTPUT_TOKENS
+                    )
+                except SummaryError as error:
+                    problem = f"there is no summary: {error}"
+            if not summary:  # the results instead, with the reason
+                findings = SessionSearchResults(findings.hits, (*findings.notes, problem))
+        return _fitting_outcome(partial(_search_json, arguments.query, findings, summary))
 
 
 def session_search_tool(context: SessionSearchContext) -> Tool:
@@ -184,30 +204,11 @@ def session_search_tool(context: SessionSearchContext) -> Tool:
 
 
 def _title(query: str) -> str:
-    return f'Search past sessions for "{_truncate_title(query)}"'
+    return f'Search past sessions for "{one_line(query, MAX_TITLE_CHARACTERS)}"'
 
 
-def _truncate_title(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_TITLE_CHARACTERS else f"{line[:MAX_TITLE_CHARACTERS]}…"
-
-
-def _parse_roles(names: str | None) -> tuple[Role, ...] | None:
-    """Parse a comma-separated list of roles; empty for no list, None if a role is unknown."""
-    roles = [name for each in (names or "").split(",") if (name := each.strip().lower())]
-    if any(name not in ROLES for name in roles):
-        return None
-    return tuple(cast("list[Role]", list(dict.fromkeys(roles))))
-
-
-def _fit_json(build_json: Callable[[int], JsonValue]) -> str:
-    """Return a result as JSON, with as much of each message as fits."""
-    text = ""
-    for max_characters in TEXT_LIMITS:
-        text = json.dumps(build_json(max_characters), ensure_ascii=False)
-        if len(text) <= MAX_CHARACTERS:
-            break
-    return text
+def _fitting_outcome(build_json: Callable[[int], JsonValue]) -> ToolOutcome:
+    return ToolOutcome(fit_json(build_json, TEXT_LIMITS, MAX_CHARACTERS))
 
 
 def _search_json(
@@ -230,32 +231,6 @@ def _search_json(
     if findings.notes:
         answer["notes"] = [_truncate(note, TEXT_LIMITS[0]) for note in findings.notes]
     return answer
-
-
-def _scroll_json(excerpt: SessionExcerpt, number: int, max_characters: int) -> JsonValue:
-    return {
-        "mode": "scroll",
-        "session": _session_json(excerpt.session, max_characters),
-        "messages_before": excerpt.before,
-        "messages_after": excerpt.after,
-        "messages": _messages_json(excerpt.texts, max_characters, number),
-    }
-
-
-def _read_json(excerpt: SessionExcerpt, max_characters: int) -> JsonValue:
-    return {
-        "mode": "read",
-        "session": _session_json(excerpt.session, max_characters),
-        "messages_omitted": excerpt.omitted,
-        "messages": _messages_json(excerpt.texts, max_characters),
-    }
-
-
-def _browse_json(sessions: Sequence[PastSession], max_characters: int) -> JsonValue:
-    return {
-        "mode": "browse",
-        "sessions": [_session_json(each, max_characters) for each in sessions],
-    }
 
 
 def _session_json(session: PastSession, max_characters: int) -> dict[str, JsonValue]:

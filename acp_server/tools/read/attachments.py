@@ -9,16 +9,14 @@ import re
 from collections.abc import Sequence
 from uuid import uuid4
 
-from acp_server.permissions.effects import ReadFiles
 from acp_server.permissions.gate import Refusal
-from acp_server.permissions.questions import PermissionQuestion
-from acp_server.tools.display_paths import target_for
-from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.edit.edit_flow import EditServices, read_question
+from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import BinaryFileError, FileError, PathIsDirectoryError
 from acp_server.tools.files.paths import ResolvedPath
-from acp_server.tools.read.media import MediaError, read_media
+from acp_server.tools.read.media import read_media
 from acp_server.turn.conversation import Attachment, Link, PromptPart, Text
-from acp_server.turn.events import CallAppeared, CallChanged, Location
+from acp_server.turn.events import CallAppeared, CallChanged
 from acp_server.turn.ports import TurnSink
 
 _RANGE = re.compile(r"L?(\d+)(?:[-:]L?(\d+))?")
@@ -58,13 +56,11 @@ class AttachmentReader:
         """
         if await self._services.can_preview(resolved):
             return None
-        call_id, locations = f"attach_{uuid4().hex[:12]}", (Location(str(resolved.path)),)
+        call_id = f"attach_{uuid4().hex[:12]}"
         title = f"Read {link.name} (attached)"
         await sink.emit(CallAppeared(call_id, "read_file", "read", title))
-        await sink.emit(CallChanged(call_id, locations=locations))
-        question = PermissionQuestion(
-            call_id, ReadFiles((target_for(resolved),)), title, "read", (), locations
-        )
+        question = read_question(call_id, title, resolved)
+        await sink.emit(CallChanged(call_id, locations=question.locations))
         refusal: Refusal | None = Refusal("cancelled")
         try:
             refusal = await self._services.gate.authorize(question)
@@ -85,19 +81,14 @@ class AttachmentReader:
         try:
             snapshot = await self._services.files.read(resolved)
         except BinaryFileError:
-            media = await self._read_media(resolved)
+            try:
+                media = await read_media(resolved)
+            except OSError as error:
+                raise FileError(f"{error.strerror}") from error
             if media is None:
                 raise
             return media
         return Attachment(link.uri, lines_of(snapshot.text, fragment))
-
-    async def _read_media(self, resolved: ResolvedPath) -> PromptPart | None:
-        try:
-            return await read_media(resolved)
-        except MediaError as error:
-            raise FileError(str(error)) from error
-        except OSError as error:
-            raise FileError(f"{error.strerror}") from error
 
 
 def lines_of(text: str, fragment: str) -> str:
@@ -107,4 +98,4 @@ def lines_of(text: str, fragment: str) -> str:
         return text
     first = max(int(found[1]), 1)
     last = int(found[2] or first)
-    return "".join(text.splitlines(keepends=True)[first - 1 : last])
+    return "".join(split_lines(text)[first - 1 : last])

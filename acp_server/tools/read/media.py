@@ -5,6 +5,7 @@ import base64
 from anyio import to_thread
 
 from acp_server.tools.files.disk import open_file
+from acp_server.tools.files.errors import FileError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.turn.conversation import Media
 
@@ -20,7 +21,7 @@ _SIGNATURES = (
 )
 
 
-class MediaError(Exception):
+class MediaError(FileError):
     """An image or document cannot be shown. The text says why, and how to continue."""
 
 

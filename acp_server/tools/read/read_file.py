@@ -1,25 +1,21 @@
 """The tool `read_file`: returns lines of a text file, or an image or a PDF document."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from pydantic import Field
 
-from acp_server.permissions.effects import ReadFiles
-from acp_server.permissions.questions import PermissionQuestion
-from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.session.commands.markdown import fenced_block
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
-from acp_server.tools.display_paths import target_for
-from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.edit.edit_flow import EditServices, read_question
+from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import BinaryFileError, FileError, HugeFileError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.read.media import MediaError, read_media
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
-from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
@@ -40,65 +36,36 @@ class ReadFileArguments(Arguments):
     limit: int = Field(default=500, ge=1, le=5_000)
 
 
-@frozen_dataclass
-class FilePage:
-    """Lines of a text file with their position; `total_lines` is None if unknown."""
+def _page_outcome(lines: Sequence[str], first_line: int, total_lines: int | None) -> ToolOutcome:
+    """Return as many of these lines as fit into a result, at least one; long lines are cut.
 
-    text: str
-    first_line: int
-    last_line: int
-    total_lines: int | None
-
-    def for_model(self) -> str:
-        """Return the lines, and a last line about the lines that are left out."""
-        total = "?" if self.total_lines is None else f"{self.total_lines:,}"
-        if not self.text and self.total_lines == 0:
-            return "(the file is empty)"
-        if self.last_line < self.first_line:
-            return f"(there is no line {self.first_line:,}; the file has {total} lines)"
-        if self.first_line == 1 and self.last_line == self.total_lines:
-            return self.text
-        is_last = self.last_line == self.total_lines
-        more = "" if is_last else f"; go on with offset={self.last_line + 1}"
-        newline = "" if self.text.endswith("\n") else "\n"
-        position = f"[lines {self.first_line:,}-{self.last_line:,} of {total}{more}]"
-        return f"{self.text}{newline}{position}"
-
-
-def page_of(text: str, offset: int, limit: int) -> FilePage:
-    """Return the lines from `offset` on, at most `limit` of them and MAX_CHARACTERS."""
-    lines = split_lines(text)
-    return _fit_page(lines[offset - 1 : offset - 1 + limit], offset, len(lines))
-
-
-def split_lines(text: str) -> list[str]:
-    r"""Return the lines with their line ends.
-
-    Only `\n` ends a line, unlike in `str.splitlines`: line numbers must agree with those of
-    `search_files` and `patch`.
+    A last line says which lines of how many these are; `total_lines` is None if unknown.
     """
-    return io.StringIO(text, newline="\n").readlines()
-
-
-def _fit_page(lines: Sequence[str], first_line: int, total_lines: int | None) -> FilePage:
-    """Return as many of these lines as fit into a result, at least one; long lines are cut."""
     shown_lines: list[str] = []
     characters = 0
     for line in lines:
-        shown_line = _truncate_line(line)
+        shown_line = line
+        if len(line) > MAX_LINE_CHARACTERS:
+            beginning = line[:MAX_LINE_CHARACTERS]
+            shown_line = f"{beginning}… ({len(line):,} characters in this line)\n"
         characters += len(shown_line)
         if characters > MAX_CHARACTERS and shown_lines:
             break
         shown_lines.append(shown_line)
-    return FilePage(
-        "".join(shown_lines), first_line, first_line - 1 + len(shown_lines), total_lines
-    )
-
-
-def _truncate_line(line: str) -> str:
-    if len(line) <= MAX_LINE_CHARACTERS:
-        return line
-    return f"{line[:MAX_LINE_CHARACTERS]}… ({len(line):,} characters in this line)\n"
+    text, last_line = "".join(shown_lines), first_line - 1 + len(shown_lines)
+    total = "?" if total_lines is None else f"{total_lines:,}"
+    if not text and total_lines == 0:
+        text = "(the file is empty)"
+    elif not shown_lines:
+        text = f"(there is no line {first_line:,}; the file has {total} lines)"
+    elif first_line > 1 or last_line != total_lines:
+        more = "" if last_line == total_lines else f"; go on with offset={last_line + 1}"
+        newline = "" if text.endswith("\n") else "\n"
+        text += f"{newline}[lines {first_line:,}-{last_line:,} of {total}{more}]"
+    shown_text = text
+    if len(text) > MAX_SHOWN_CHARACTERS:
+        shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
+    return ToolOutcome(text, shown=(Text(fenced_block(shown_text.rstrip("\n"))),))
 
 
 class ReadFileUse(TypedToolUse[ReadFileArguments]):
@@ -110,39 +77,17 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the file and the first line as the title."""
-        raw_path = so_far.complete_text("path")
-        if raw_path is None:
-            return None
-        try:
-            path = self._services.lexical_path(raw_path)
-        except FileError:
-            return CallDescription(f"Read {raw_path}")
         offset = so_far.complete.get("offset")
         line = offset if isinstance(offset, int) and offset > 1 else None
-        title = f"Read {self._services.display_path(path)}" + (f" from line {line}" if line else "")
-        return CallDescription(title, (Location(str(path), line),))
+        return self._services.describe_file("Read", so_far.complete_text("path"), line)
 
     async def run(self, arguments: ReadFileArguments) -> ToolOutcome:
         """Ask permission and read the file."""
-        try:
-            resolved = await self._services.resolve(arguments.path)
-            refusal = await self._services.gate.authorize(self._build_question(resolved))
-            if refusal is not None:
-                return ToolOutcome(refusal.reason, is_error=True)
-            await self.reporter.mark_in_progress()
-            outcome = await self._read(resolved, arguments)
-            return replace(outcome, touched_paths=(str(resolved.path),))
-        except FileError as error:
-            return ToolOutcome(error.reason, is_error=True)
-
-    def _build_question(self, resolved: ResolvedPath) -> PermissionQuestion:
-        return PermissionQuestion(
-            call_id=self.reporter.call_id,
-            effect=ReadFiles((target_for(resolved),)),
-            title=f"Read {resolved.path}",
-            kind="read",
-            locations=(Location(str(resolved.path)),),
-        )
+        resolved = await self._services.resolve(arguments.path)
+        question = read_question(self.reporter.call_id, f"Read {resolved.path}", resolved)
+        await self.require_permission(self._services.gate, question)
+        outcome = await self._read(resolved, arguments)
+        return replace(outcome, touched_paths=(str(resolved.path),))
 
     async def _read(self, resolved: ResolvedPath, arguments: ReadFileArguments) -> ToolOutcome:
         file_service = self._services.files
@@ -156,14 +101,15 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
             )
             if outcome is not None and not outcome.is_error:
                 return outcome
-            excerpt = await file_service.read_lines(resolved, arguments.offset, arguments.limit)
-            return _page_outcome(
-                _fit_page(split_lines(excerpt.text), arguments.offset, excerpt.total_lines)
+            text, total_lines = await file_service.read_lines(
+                resolved, arguments.offset, arguments.limit
             )
+            return _page_outcome(split_lines(text), arguments.offset, total_lines)
         # Some PDFs are plain ASCII and decode as text.
         if snapshot.is_saved and snapshot.text.startswith(PDF_START):
             return await self._read_media(resolved, BinaryFileError(resolved.raw_path, "a PDF"))
-        return _page_outcome(page_of(snapshot.text, arguments.offset, arguments.limit))
+        lines, start = split_lines(snapshot.text), arguments.offset - 1
+        return _page_outcome(lines[start : start + arguments.limit], arguments.offset, len(lines))
 
     async def _read_media(self, resolved: ResolvedPath, not_text_error: FileError) -> ToolOutcome:
         """Return an image or a PDF; for any other file, the error that it is not text."""
@@ -177,23 +123,6 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
         if media is None:
             return ToolOutcome(not_text_error.reason, is_error=True)
         return ToolOutcome(f"{name} ({media.mime_type})", media=(media,))
-
-
-def _page_outcome(page: FilePage) -> ToolOutcome:
-    text = page.for_model()
-    shown_text = text
-    if len(text) > MAX_SHOWN_CHARACTERS:
-        shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
-    fence = "`" * max(3, _longest_ticks(shown_text) + 1)
-    return ToolOutcome(text, shown=(Text(f"{fence}\n{shown_text.rstrip(chr(10))}\n{fence}"),))
-
-
-def _longest_ticks(text: str) -> int:
-    """Return the length of the longest run of backticks, which a Markdown fence must exceed."""
-    longest = 0
-    while "`" * (longest + 1) in text:
-        longest += 1
-    return longest
 
 
 def read_file_tool(services: EditServices) -> Tool:

@@ -8,7 +8,7 @@ from acp_server.tools.search.formatting import format_name
 from acp_server.tools.search.globs import NamePredicate, compile_name_predicate
 from acp_server.tools.search.pattern_search import build_glob_arguments, run_pattern_search
 from acp_server.tools.search.query import FileSearchQuery
-from acp_server.tools.search.records import NAME_RECORD, RecordParser
+from acp_server.tools.search.records import NAME_RECORD, FileCollector
 from acp_server.tools.search.ripgrep import run_ripgrep
 from acp_server.tools.search.search_root import SearchRoot
 
@@ -16,22 +16,6 @@ PROBE_TIMEOUT_SECONDS = 2.0
 _NO_IGNORE_FLAGS = ("--no-ignore", "--no-ignore-files")
 _FILE_PATTERN = re.compile(r"\*\S*|[\w./-]*\*\.\w+")
 _LOOKS_LIKE_REGEX = re.compile(r"\.\*|\\\.|\$$|^\^|\|")
-
-
-class _FirstName:
-    """Collects the first accepted name, then stops reading."""
-
-    def __init__(self, accepts: NamePredicate) -> None:
-        self._records = RecordParser(NAME_RECORD)
-        self._accepts = accepts
-        self.name: bytes | None = None
-
-    def feed(self, chunk: bytes) -> bool:
-        for record in self._records.feed(chunk):
-            path = record[1].removeprefix(b"./").decode("utf-8", "surrogateescape")
-            if self.name is None and self._accepts(path):
-                self.name = record[1]
-        return self.name is None
 
 
 async def explain_no_lines(query: FileSearchQuery, search_root: SearchRoot) -> str:
@@ -72,7 +56,7 @@ async def explain_no_files(query: FileSearchQuery, search_root: SearchRoot) -> s
 async def _first_file(
     search_root: SearchRoot, arguments: Sequence[str], accepts: NamePredicate
 ) -> bytes | None:
-    collector = _FirstName(accepts)
+    collector = FileCollector(NAME_RECORD, accepts, max_files=1)
     command = (
         "--files",
         "--line-buffered",
@@ -83,14 +67,14 @@ async def _first_file(
         search_root.argument,
     )
     await run_ripgrep(command, search_root, collector.feed, PROBE_TIMEOUT_SECONDS)
-    return collector.name
+    return collector.files[0][0] if collector.files else None
 
 
 async def _first_match(
     query: FileSearchQuery, search_root: SearchRoot, arguments: Sequence[str]
 ) -> bytes | None:
     glob_arguments, accepts = build_glob_arguments(query.file_glob)
-    collector = _FirstName(accepts)
+    collector = FileCollector(NAME_RECORD, accepts, max_files=1)
     names = ("--files-with-matches", "--line-buffered", "--sort=path", *glob_arguments, *arguments)
     await run_pattern_search(query, search_root, names, collector.feed, PROBE_TIMEOUT_SECONDS)
-    return collector.name
+    return collector.files[0][0] if collector.files else None

@@ -46,7 +46,11 @@ def format_line(text: bytes, column: int | None, *, keeps_indentation: bool) -> 
     if not keeps_indentation:
         start -= len(line) - len(line.lstrip())
         line = line.lstrip()
-    return _escape_controls(_truncate(line, max(0, start)))
+    if len(line) > MAX_LINE_CHARS:
+        begin = max(0, min(start - _BEFORE_MATCH_CHARS, len(line) - MAX_LINE_CHARS))
+        end = begin + MAX_LINE_CHARS
+        line = f"{'…' * (begin > 0)}{line[begin:end]}{'…' * (end < len(line))}"
+    return _escape_controls(line)
 
 
 def format_content(lines: Sequence[ShownLine], *, has_context: bool) -> str:
@@ -59,7 +63,8 @@ def format_content(lines: Sequence[ShownLine], *, has_context: bool) -> str:
 def format_listing(names: Sequence[bytes]) -> str:
     """Return names in order; neighbours share their directory where that is shorter."""
     lines: list[str] = []
-    for folder, group in groupby((format_name(name) for name in names), key=_directory_part):
+    shown_names = map(format_name, names)
+    for folder, group in groupby(shown_names, key=lambda path: path[: path.rfind("/") + 1]):
         paths = list(group)
         if len(paths) * len(folder) > len(folder) + 1 + len(paths):
             lines += (folder, *(f" {path.removeprefix(folder)}" for path in paths))
@@ -71,10 +76,6 @@ def format_listing(names: Sequence[bytes]) -> str:
 def format_counts(counts: Iterable[tuple[bytes, int]]) -> str:
     """Return the number of matching lines per file."""
     return "\n".join(f"{format_name(name)}: {count}" for name, count in counts)
-
-
-def _directory_part(path: str) -> str:
-    return path[: path.rfind("/") + 1]
 
 
 def _merged_lines(lines: Sequence[ShownLine]) -> Iterable[str]:
@@ -100,14 +101,6 @@ def _decode(text: bytes) -> str:
         return text.decode("utf-8")
     except UnicodeDecodeError:  # a long line may only be cut inside a UTF-8 sequence
         return text.decode("utf-8" if len(text) >= LONG_LINE_BYTES else "cp1252", "replace")
-
-
-def _truncate(line: str, start: int) -> str:
-    if len(line) <= MAX_LINE_CHARS:
-        return line
-    begin = max(0, min(start - _BEFORE_MATCH_CHARS, len(line) - MAX_LINE_CHARS))
-    end = begin + MAX_LINE_CHARS
-    return f"{'…' * (begin > 0)}{line[begin:end]}{'…' * (end < len(line))}"
 
 
 def _escape_controls(text: str) -> str:

@@ -73,14 +73,10 @@ def _token_to_regex(token: re.Match[str], depth: int) -> str:
             return _character_set(text)
         case "escaped":
             return re.escape(text[1:])
+        case _ if depth >= 0 and text in "{}":
+            return "(?:" if text == "{" else ")"
         case _:
-            return _plain_to_regex(text, depth)
-
-
-def _plain_to_regex(text: str, depth: int) -> str:
-    if depth >= 0 and text in "{}":
-        return "(?:" if text == "{" else ")"
-    return "|" if depth > 0 and text == "," else re.escape(text)
+            return "|" if depth > 0 and text == "," else re.escape(text)
 
 
 def _character_set(text: str) -> str:

@@ -5,7 +5,7 @@ from collections import deque
 from acp_server.tools.search.formatting import ShownLine, format_line
 from acp_server.tools.search.globs import NamePredicate
 from acp_server.tools.search.query import FileSearchQuery
-from acp_server.tools.search.records import MatchLine, MatchLineParser
+from acp_server.tools.search.records import MatchLine, MatchLineParser, decode_name
 
 MAX_PAGE_CHARS = 60_000
 COUNT_AHEAD_BYTES = 2 * 1024 * 1024
@@ -55,8 +55,7 @@ class MatchPage:
 
     def _is_accepted(self, name: bytes) -> bool:
         if self._current_file[0] != name:
-            path = name.removeprefix(b"./").decode("utf-8", "surrogateescape")
-            self._current_file = (name, self._accepts(path))
+            self._current_file = (name, self._accepts(decode_name(name)))
         return self._current_file[1]
 
     def _add_line(self, line: MatchLine) -> None:
@@ -65,7 +64,9 @@ class MatchPage:
             if self.match_count > self._query.offset and not self.is_full:
                 self._add_hit(line)
                 return
-        if self._follows_hit(line):
+        last = self.hits[-1] if self.hits else line
+        distance = line.number - last.number
+        if self.hits and line.name == last.name and distance <= self._query.context:
             self._show_line(line, is_hit=False)
         elif not self.is_full:
             self._pending_context.append(line)
@@ -78,11 +79,6 @@ class MatchPage:
         self._show_line(line, is_hit=True)
         self.hits.append(self.shown_lines[-1])
         self.is_full = len(self.hits) == self._query.limit or self._shown_chars >= MAX_PAGE_CHARS
-
-    def _follows_hit(self, line: MatchLine) -> bool:
-        last = self.hits[-1] if self.hits else None
-        is_near = last is not None and line.number - last.number <= self._query.context
-        return is_near and last is not None and line.name == last.name
 
     def _show_line(self, line: MatchLine, *, is_hit: bool) -> None:
         text = format_line(line.text, line.column, keeps_indentation=self._query.context > 0)

@@ -29,10 +29,9 @@ _NO_PCRE2 = (
 
 @frozen_dataclass
 class SearchAttempt:
-    """The final attempt: its result, the flags it needed, and a note about them."""
+    """The final attempt: its result, and a note about the flags that it needed."""
 
     result: RipgrepResult
-    flags: tuple[str, ...]
     note: str = ""
 
     @property
@@ -81,7 +80,7 @@ async def run_pattern_search(
             (*base_arguments, *flags, *pattern_arguments), search_root, feed, timeout_seconds
         )
         if not result.error_text:
-            return SearchAttempt(result, flags, note)
+            return SearchAttempt(result, note)
         flag = _fallback_flag(result.error_text, flags)
         if flag == "--fixed-strings":
             note = f"[not a regex ({_error_line(result.error_text)}): searched as plain text]"

@@ -4,22 +4,17 @@ from pathlib import Path
 from typing import Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.errors import ToolError
 
 SearchTarget = Literal["content", "files"]
 OutputMode = Literal["content", "files_only", "count"]
 
-MAX_LIMIT = 500
-MAX_CONTEXT = 20
 MAX_PATTERN_CHARS = 4000
 MAX_HITS = 50
 
 
-class SearchError(Exception):
+class SearchError(ToolError):
     """A search that cannot be run. `reason` is a sentence that says what to do instead."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @frozen_dataclass
@@ -51,14 +46,13 @@ class SearchResult:
     text: str
     hits: tuple[SearchHit, ...]
     total: int | None
-    is_truncated: bool
 
 
 def check_query(query: FileSearchQuery) -> None:
     """Validate a query.
 
     Raises:
-        SearchError: A value is empty or out of range.
+        SearchError: The pattern or the glob is empty, or cannot be passed to ripgrep.
     """
     if not query.pattern:
         raise SearchError("the pattern is empty: give a regex, or target='files' with '*'")
@@ -66,11 +60,3 @@ def check_query(query: FileSearchQuery) -> None:
         raise SearchError(f"give a pattern of at most {MAX_PATTERN_CHARS} characters, without NUL")
     if query.file_glob is not None and (not query.file_glob or "\0" in query.file_glob):
         raise SearchError("file_glob is empty: leave it out, or give '*.py'")
-    _check_range("limit", query.limit, 1, MAX_LIMIT)
-    _check_range("offset", query.offset, 0, 10**9)
-    _check_range("context", query.context, 0, MAX_CONTEXT)
-
-
-def _check_range(name: str, value: int, minimum: int, maximum: int) -> None:
-    if not minimum <= value <= maximum:
-        raise SearchError(f"{name} is {value}: give a number from {minimum} to {maximum}")

@@ -5,16 +5,23 @@ a line cannot contain a newline, so it is just as unambiguous, and it reports on
 of a line. JSON repeats each match of a line and needs base64 for bytes that are not UTF-8.
 """
 
+import math
 import re
 from collections.abc import Iterator
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.search.globs import NamePredicate
 
 LONG_LINE_BYTES = 4096
 CONTENT_RECORD = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)([^\n]*)\n")
 COUNT_RECORD = re.compile(rb"([^\0]*)\0(\d+)\r?\n")
 NAME_RECORD = re.compile(rb"([^\0]*)\0")
 _CONTENT_HEAD = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)")
+
+
+def decode_name(name: bytes) -> str:
+    """Return a file name as ripgrep writes it as a relative path."""
+    return name.removeprefix(b"./").decode("utf-8", "surrogateescape")
 
 
 @frozen_dataclass
@@ -27,26 +34,33 @@ class MatchLine:
     text: bytes
 
 
-class RecordParser:
-    """Parser for complete records of one shape; an incomplete record waits for the next chunk.
+class FileCollector:
+    """Collects the files of records of one shape, with their counts if the records have counts.
 
     Each record must begin where the previous one ended: searching for a start further on would take
     quadratic time in an incomplete line.
     """
 
-    def __init__(self, pattern: re.Pattern[bytes]) -> None:
+    def __init__(
+        self, pattern: re.Pattern[bytes], accepts: NamePredicate, max_files: float = math.inf
+    ) -> None:
         self._pattern = pattern
+        self._accepts = accepts
+        self._max_files = max_files
         self._unparsed = b""
+        self.files: list[tuple[bytes, int]] = []
 
-    def feed(self, chunk: bytes) -> Iterator[re.Match[bytes]]:
-        """Yield the records that this chunk completes."""
+    def feed(self, chunk: bytes) -> bool:
+        """Collect from a chunk, whose incomplete last record waits; return if more is wanted."""
         data = self._unparsed + chunk
         end = 0
-        self._unparsed = b""
         while match := self._pattern.match(data, end):
             end = match.end()
-            yield match
+            if self._accepts(decode_name(match[1])):
+                count = int(match[2]) if self._pattern is COUNT_RECORD else 0
+                self.files.append((match[1], count))
         self._unparsed = data[end:]
+        return len(self.files) < self._max_files
 
 
 class MatchLineParser:
@@ -71,20 +85,17 @@ class MatchLineParser:
             self._is_skipping = not newline
         self._unparsed += chunk
         if b"\n" in chunk:
-            yield from self._complete_lines()
+            data = bytes(self._unparsed)
+            end = 0
+            while match := CONTENT_RECORD.match(data, end):
+                end = match.end()
+                yield _build_line(match, match[4])
+            del self._unparsed[:end]
         cut_line = self._cut_long_line()
         if cut_line is not None:
             self._unparsed.clear()
             self._is_skipping = True
             yield cut_line
-
-    def _complete_lines(self) -> Iterator[MatchLine]:
-        data = bytes(self._unparsed)
-        end = 0
-        while match := CONTENT_RECORD.match(data, end):
-            end = match.end()
-            yield _build_line(match, match[4])
-        del self._unparsed[:end]
 
     def _cut_long_line(self) -> MatchLine | None:
         if len(self._unparsed) < LONG_LINE_BYTES:

@@ -16,7 +16,7 @@ from typing import Final
 
 import anyio
 from anyio import lowlevel, to_thread
-from anyio.abc import ByteReceiveStream, Process
+from anyio.abc import ByteReceiveStream
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.search.query import SearchError
@@ -55,7 +55,7 @@ ChunkCallback = Callable[[bytes], bool]
 
 @frozen_dataclass
 class RipgrepResult:
-    """Result of a run: `complaint` is its stderr, if that was read completely."""
+    """Result of a run: `error_text` is its stderr, if that was read completely."""
 
     error_text: str = ""
     is_complete: bool = False
@@ -100,23 +100,19 @@ async def run_ripgrep(
     async with process:
         result = RipgrepResult()
         try:
-            result = await _read(process, feed, timeout_seconds)
+            with anyio.move_on_after(timeout_seconds) as timeout_scope:
+                if await _drain(process.stdout, feed):
+                    # `--no-messages` keeps stderr too short to fill its pipe.
+                    stderr = bytearray()
+                    await _drain(process.stderr, lambda chunk: stderr.extend(chunk) is None)
+                    result = RipgrepResult(stderr.decode("utf-8", "replace"), is_complete=True)
+            if timeout_scope.cancelled_caught:
+                result = RipgrepResult(has_timed_out=True)
         finally:
             if not result.is_complete:  # after both pipes' end it exits by itself
                 with suppress(ProcessLookupError):
                     process.kill()
         return result
-
-
-async def _read(process: Process, feed: ChunkCallback, timeout_seconds: float) -> RipgrepResult:
-    """Read stdout, then stderr. `--no-messages` keeps stderr too short to fill its pipe."""
-    with anyio.move_on_after(timeout_seconds):
-        if not await _drain(process.stdout, feed):
-            return RipgrepResult()
-        stderr = bytearray()
-        await _drain(process.stderr, lambda chunk: stderr.extend(chunk) is None)
-        return RipgrepResult(stderr.decode("utf-8", "replace"), is_complete=True)
-    return RipgrepResult(has_timed_out=True)
 
 
 async def _drain(stream: ByteReceiveStream | None, feed: ChunkCallback) -> bool:

@@ -6,13 +6,12 @@ output would have to be collected and sorted first, for a little more than half 
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from anyio import to_thread
 
-from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.search.explanations import explain_no_files, explain_no_lines
 from acp_server.tools.search.formatting import (
     format_content,
@@ -20,7 +19,7 @@ from acp_server.tools.search.formatting import (
     format_footer,
     format_listing,
 )
-from acp_server.tools.search.globs import NamePredicate, compile_name_predicate
+from acp_server.tools.search.globs import compile_name_predicate
 from acp_server.tools.search.match_page import MatchPage
 from acp_server.tools.search.pattern_search import (
     TIMEOUT_SECONDS,
@@ -36,7 +35,7 @@ from acp_server.tools.search.query import (
     SearchResult,
     check_query,
 )
-from acp_server.tools.search.records import COUNT_RECORD, NAME_RECORD, RecordParser
+from acp_server.tools.search.records import COUNT_RECORD, NAME_RECORD, FileCollector
 from acp_server.tools.search.ripgrep import run_ripgrep
 from acp_server.tools.search.search_root import SearchRoot, resolve_search_root
 
@@ -51,14 +50,6 @@ _LINE_ARGUMENTS = (
 )
 _COUNT_ARGUMENTS = ("--sort=path", "--count", "--with-filename", "--crlf")
 _NAME_ARGUMENTS = ("--sort=path", "--files-with-matches", "--crlf")
-
-
-@frozen_dataclass
-class _FileList:
-    """Listed files in order, with the number of matching lines if counts were requested."""
-
-    files: Sequence[tuple[bytes, int]]
-    attempt: SearchAttempt
 
 
 async def search(
@@ -94,26 +85,21 @@ async def _search_lines(query: FileSearchQuery, search_root: SearchRoot) -> Sear
     attempt = await run_pattern_search(query, search_root, arguments, page.feed, TIMEOUT_SECONDS)
     total = page.match_count if attempt.result.is_complete else None
     if not page.hits:
-        text = _past_end_text(query, page.match_count) or await _explain_no_hits(
-            query, search_root, page, attempt
-        )
-        return SearchResult(_join_parts(attempt.note, text), (), total, is_truncated=total is None)
+        if page.match_count:
+            text = _past_end_text(query, page.match_count)
+        elif page.is_binary:
+            text = f"{query.root} is binary: it matches, but has no lines to show."
+        elif attempt.stop_reason:
+            text = f"[{attempt.stop_reason}]"
+        else:
+            text = await explain_no_lines(query, search_root)
+        return SearchResult(_join_parts(attempt.note, text), (), total)
     footer = format_footer(total, page.next_offset, attempt.stop_reason)
     text = format_content(page.shown_lines, has_context=query.context > 0)
     hits = tuple(
         SearchHit(search_root.resolve_name(hit.name), hit.number) for hit in page.hits[:MAX_HITS]
     )
-    return SearchResult(_join_parts(attempt.note, text, footer), hits, total, bool(footer))
-
-
-async def _explain_no_hits(
-    query: FileSearchQuery, search_root: SearchRoot, page: MatchPage, attempt: SearchAttempt
-) -> str:
-    if page.is_binary:
-        return f"{query.root} is binary: it matches, but has no lines to show."
-    if attempt.stop_reason:
-        return f"[{attempt.stop_reason}]"
-    return await explain_no_lines(query, search_root)
+    return SearchResult(_join_parts(attempt.note, text, footer), hits, total)
 
 
 async def _search_files(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:
@@ -123,25 +109,21 @@ async def _search_files(query: FileSearchQuery, search_root: SearchRoot) -> Sear
     record_pattern, arguments = (
         (COUNT_RECORD, _COUNT_ARGUMENTS) if is_count else (NAME_RECORD, _NAME_ARGUMENTS)
     )
-    files: list[tuple[bytes, int]] = []
-    feed = _collector(RecordParser(record_pattern), files, accepts)
+    collector = FileCollector(record_pattern, accepts)
     attempt = await run_pattern_search(
-        query, search_root, (*arguments, *glob_arguments), feed, TIMEOUT_SECONDS
+        query, search_root, (*arguments, *glob_arguments), collector.feed, TIMEOUT_SECONDS
     )
-    if not files and not attempt.stop_reason:
+    if not collector.files and not attempt.stop_reason:
         text = await explain_no_lines(query, search_root)
-        return SearchResult(_join_parts(attempt.note, text), (), 0, is_truncated=False)
-    return _list_files(query, search_root, _FileList(files, attempt))
+        return SearchResult(_join_parts(attempt.note, text), (), 0)
+    return _list_files(query, search_root, collector.files, attempt)
 
 
 async def _search_names(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:
     """List the files with a matching name, newest first."""
     glob_arguments, accepts = build_glob_arguments(query.file_glob)
     matches = compile_name_predicate(query.pattern)
-    files: list[tuple[bytes, int]] = []
-    feed = _collector(
-        RecordParser(NAME_RECORD), files, lambda path: matches(path) and accepts(path)
-    )
+    collector = FileCollector(NAME_RECORD, lambda path: matches(path) and accepts(path))
     command = (
         "--files",
         *search_root.ignore_arguments,
@@ -149,28 +131,14 @@ async def _search_names(query: FileSearchQuery, search_root: SearchRoot) -> Sear
         "--",
         search_root.argument,
     )
-    result = await run_ripgrep(command, search_root, feed, TIMEOUT_SECONDS)
+    result = await run_ripgrep(command, search_root, collector.feed, TIMEOUT_SECONDS)
     if result.error_text:
         raise SearchError(f"ripgrep refused the search: {result.error_text.strip()}")
-    attempt = SearchAttempt(result, ())
-    if not files and not attempt.stop_reason:
-        return SearchResult(await explain_no_files(query, search_root), (), 0, is_truncated=False)
-    newest = await to_thread.run_sync(_newest_first, files, search_root.cwd)
-    return _list_files(query, search_root, _FileList(newest, attempt))
-
-
-def _collector(
-    records: RecordParser, files: list[tuple[bytes, int]], accepts: NamePredicate
-) -> Callable[[bytes], bool]:
-    def feed(chunk: bytes) -> bool:
-        for record in records.feed(chunk):
-            path = record[1].removeprefix(b"./").decode("utf-8", "surrogateescape")
-            if accepts(path):
-                count = int(record[2]) if record.re is COUNT_RECORD else 0
-                files.append((record[1], count))
-        return True
-
-    return feed
+    attempt = SearchAttempt(result)
+    if not collector.files and not attempt.stop_reason:
+        return SearchResult(await explain_no_files(query, search_root), (), 0)
+    newest = await to_thread.run_sync(_newest_first, collector.files, search_root.cwd)
+    return _list_files(query, search_root, newest, attempt)
 
 
 def _newest_first(files: Sequence[tuple[bytes, int]], cwd: Path) -> list[tuple[bytes, int]]:
@@ -185,17 +153,20 @@ def _modified_ns(path: Path) -> int:
 
 
 def _list_files(
-    query: FileSearchQuery, search_root: SearchRoot, file_list: _FileList
+    query: FileSearchQuery,
+    search_root: SearchRoot,
+    files: Sequence[tuple[bytes, int]],
+    attempt: SearchAttempt,
 ) -> SearchResult:
-    total = len(file_list.files) if file_list.attempt.result.is_complete else None
-    page = file_list.files[query.offset : query.offset + query.limit]
-    footer = format_footer(total, query.offset + len(page), file_list.attempt.stop_reason)
-    past_end = "" if page else _past_end_text(query, len(file_list.files))
+    total = len(files) if attempt.result.is_complete else None
+    page = files[query.offset : query.offset + query.limit]
+    footer = format_footer(total, query.offset + len(page), attempt.stop_reason)
+    past_end = "" if page else _past_end_text(query, len(files))
     is_count = query.target == "content" and query.output_mode == "count"
     text = format_counts(page) if is_count else format_listing([name for name, _ in page])
     hits = tuple(SearchHit(search_root.resolve_name(name), 1) for name, _ in page[:MAX_HITS])
-    text = _join_parts(file_list.attempt.note, past_end, text, "" if past_end else footer)
-    return SearchResult(text, hits, total, is_truncated=bool(footer) and not past_end)
+    text = _join_parts(attempt.note, past_end, text, "" if past_end else footer)
+    return SearchResult(text, hits, total)
 
 
 def _past_end_text(query: FileSearchQuery, count: int) -> str:

@@ -5,18 +5,15 @@ from functools import partial
 from anyio import to_thread
 from pydantic import Field
 
-from acp_server.permissions.effects import ReadFiles
-from acp_server.permissions.questions import PermissionQuestion
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
-from acp_server.tools.display_paths import display_path, target_for
-from acp_server.tools.edit.edit_flow import EditServices
-from acp_server.tools.files.errors import FileError
-from acp_server.tools.files.paths import ResolvedPath
-from acp_server.tools.search.query import FileSearchQuery, OutputMode, SearchError, SearchTarget
+from acp_server.tools.display_paths import display_path
+from acp_server.tools.edit.edit_flow import EditServices, read_question
+from acp_server.tools.search.query import FileSearchQuery, OutputMode, SearchTarget
 from acp_server.tools.search.ripgrep import find_ripgrep
 from acp_server.tools.search.search import search
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
+from acp_server.tools.shortening import one_line
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
@@ -59,41 +56,19 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
             return None
         path, file_glob = so_far.complete_text("path"), so_far.complete_text("file_glob")
         location_text = f" in {path}" if path not in {None, "."} else ""
-        title = f"Search `{_truncate(pattern)}`{location_text}" + (
+        title = f"Search `{one_line(pattern, MAX_TITLE_CHARACTERS)}`{location_text}" + (
             f" ({file_glob})" if file_glob else ""
         )
-        try:
-            lexical_path = self._services.lexical_path(path or ".")
-        except FileError:
-            return CallDescription(title)
-        return CallDescription(title, (Location(str(lexical_path)),))
+        return CallDescription(title, self._services.locations_of(path or "."))
 
     async def run(self, arguments: SearchFilesArguments) -> ToolOutcome:
         """Ask permission and search."""
-        try:
-            resolved = await self._services.resolve(arguments.path)
-            refusal = await self._services.gate.authorize(self._build_question(resolved, arguments))
-            if refusal is not None:
-                return ToolOutcome(refusal.reason, is_error=True)
-            await self.reporter.mark_in_progress()
-            return await self._search(resolved, arguments)
-        except FileError as error:
-            return ToolOutcome(error.reason, is_error=True)
-        except SearchError as error:
-            return ToolOutcome(error.reason, is_error=True)
-
-    def _build_question(
-        self, resolved: ResolvedPath, arguments: SearchFilesArguments
-    ) -> PermissionQuestion:
-        return PermissionQuestion(
-            call_id=self.reporter.call_id,
-            effect=ReadFiles((target_for(resolved),)),
-            title=f"Search `{_truncate(arguments.pattern)}` in {resolved.path}",
-            kind="search",
-            locations=(Location(str(resolved.path)),),
+        resolved = await self._services.resolve(arguments.path)
+        title = f"Search `{one_line(arguments.pattern, MAX_TITLE_CHARACTERS)}`"
+        question = read_question(
+            self.reporter.call_id, f"{title} in {resolved.path}", resolved, kind="search"
         )
-
-    async def _search(self, resolved: ResolvedPath, arguments: SearchFilesArguments) -> ToolOutcome:
+        await self.require_permission(self._services.gate, question)
         query = FileSearchQuery(
             pattern=arguments.pattern,
             root=resolved.real,  # not `path`: a link may be replaced after the permission
@@ -109,37 +84,24 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         # files in it are searched too. Otherwise they are excluded.
         is_root_permitted = not await gate.can_preview(resolved.path)
         excludes = () if is_root_permitted else gate.search_excludes()
-        launcher = await self._launcher(resolved, hides_protected=not is_root_permitted)
+        # Security: links are resolved before the search. If one is replaced after that check, the
+        # sandbox keeps ripgrep from reading the file it leads to.
+        launcher: tuple[str, ...] = ()
+        if self._sandbox is not None:
+            program = await to_thread.run_sync(find_ripgrep)
+            launcher = await self._sandbox.wrap_search(
+                resolved.real, program, hides_private_paths=not is_root_permitted
+            )
         result = await search(query, self._services.workspace.cwd, excludes, launcher)
         hits = tuple(Location(str(hit.path), hit.line) for hit in result.hits)
-        title = f"Search `{_truncate(arguments.pattern)}`"
         shown_path = display_path(resolved.path, self._services.workspace.cwd)
         title += f" in {shown_path}" if shown_path != "." else ""
         locations = hits or (Location(str(resolved.path)),)
-        await self.reporter.describe(f"{title}: {_count(result.total)}", locations)
-        return ToolOutcome(result.text, touched_paths=(str(resolved.path),))
-
-    async def _launcher(self, resolved: ResolvedPath, *, hides_protected: bool) -> tuple[str, ...]:
-        """Return the command prefix that confines ripgrep to the directory that was permitted.
-
-        Security: links are resolved before the search. If one is replaced after that check, the
-        sandbox keeps ripgrep from reading the file it leads to.
-        """
-        if self._sandbox is None:
-            return ()
-        program = await to_thread.run_sync(find_ripgrep)
-        return await self._sandbox.wrap_search(
-            resolved.real, program, hides_private_paths=hides_protected
+        count = "many" if result.total is None else f"{result.total:,} found"
+        await self.reporter.describe(
+            f"{title}: {count if result.total != 0 else 'nothing'}", locations
         )
-
-
-def _count(total: int | None) -> str:
-    return "many" if total is None else f"{total:,} found" if total else "nothing"
-
-
-def _truncate(pattern: str) -> str:
-    line = " ".join(pattern.split())
-    return line if len(line) <= MAX_TITLE_CHARACTERS else f"{line[:MAX_TITLE_CHARACTERS]}…"
+        return ToolOutcome(result.text, touched_paths=(str(resolved.path),))
 
 
 def search_files_tool(services: EditServices, sandbox: SessionSandbox | None) -> Tool:

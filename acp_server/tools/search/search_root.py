@@ -47,24 +47,23 @@ def resolve_search_root(root: Path, workspace_root: Path, exclude: Sequence[str]
     if not is_inside and path.is_relative_to(workspace_root):
         raise SearchError(f"{root} leads out of the workspace: give {real} if that is meant")
     relative = real.relative_to(cwd).as_posix() if is_inside else real.as_posix()
-    _check_not_protected(relative, exclude)
+    # A protected root is rejected: ripgrep does not apply ignore rules to its arguments. Lower case
+    # on both sides: on file systems that ignore case, another spelling names the same file.
+    spec = GitIgnoreSpec.from_lines(glob.lower() for glob in exclude)
+    name = relative.lower().removeprefix("/")
+    if spec.match_file(name) or spec.match_file(f"{name}/"):
+        raise SearchError(f"{relative} is protected and is not searched: choose another path")
     parent = real.parent if is_file else real
     return SearchRoot(
         workspace=workspace_root,
         cwd=cwd,
-        argument=_argument(relative),
+        argument="./" if relative == "." else f"./{relative}" if is_inside else relative,
         is_file=is_file,
         ignore_arguments=(
             *_parent_ignore_arguments(parent, cwd),
             *(f"--iglob=!{glob}" for glob in exclude),
         ),
     )
-
-
-def _argument(relative: str) -> str:
-    if relative == ".":
-        return "./"
-    return relative if Path(relative).is_absolute() else f"./{relative}"
 
 
 def _is_file(path: Path) -> bool:
@@ -77,16 +76,6 @@ def _is_file(path: Path) -> bool:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise SearchError(f"cannot search {path}: give a folder or a regular file")
     return stat.S_ISREG(mode)
-
-
-def _check_not_protected(relative: str, exclude: Sequence[str]) -> None:
-    """Reject a protected root: ripgrep does not apply ignore rules to its arguments."""
-    # Lower case on both sides: on file systems that ignore case, another spelling names the same
-    # file.
-    spec = GitIgnoreSpec.from_lines(glob.lower() for glob in exclude)
-    name = relative.lower().removeprefix("/")
-    if spec.match_file(name) or spec.match_file(f"{name}/"):
-        raise SearchError(f"{relative} is protected and is not searched: choose another path")
 
 
 def _parent_ignore_arguments(folder: Path, workspace: Path) -> tuple[str, ...]:

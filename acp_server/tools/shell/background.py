@@ -67,7 +67,9 @@ class BackgroundCommands:
             ShellError: The command cannot be started, or too many are running.
         """
         self._check_capacity()
-        process = _BackgroundProcess(self._new_id(), command, cwd, is_unconfined=is_unconfined)
+        while (command_id := f"proc_{secrets.token_hex(3)}") in self._processes:
+            pass
+        process = _BackgroundProcess(command_id, command, cwd, is_unconfined=is_unconfined)
         # Race: occupy the slot before the first await. Otherwise concurrent starts could together
         # exceed MAX_RUNNING, and `close` would not see this command.
         self._processes[process.id] = process
@@ -167,7 +169,7 @@ class BackgroundCommands:
     async def _follow(self, process: "_BackgroundProcess", child: Child) -> None:
         try:
             with process.scope:
-                await self._session.follow(child, process.receive)
+                await self._session.follow(child, process.backlog.write)
         finally:
             # Order: `mark_ended` still reads the rest of the pipe, which `release` closes or
             # discards.
@@ -185,11 +187,6 @@ class BackgroundCommands:
             )
         for command_id in ended_ids[: max(len(self._processes) - MAX_REMEMBERED + 1, 0)]:
             del self._processes[command_id]
-
-    def _new_id(self) -> str:
-        while (command_id := f"proc_{secrets.token_hex(3)}") in self._processes:
-            pass
-        return command_id
 
     def _find(self, command_id: str) -> "_BackgroundProcess":
         process = self._processes.get(command_id)
@@ -215,9 +212,6 @@ class _BackgroundProcess:
         self._started_at = anyio.current_time()
         self._exit: TerminalExit | None = None
         self._ended_at = 0.0
-
-    async def receive(self, chunk: bytes) -> None:
-        self.backlog.write(chunk)
 
     def mark_ended(self, child: Child) -> None:
         # Order: output, exit and time are complete before the event wakes the waiters.

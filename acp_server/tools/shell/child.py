@@ -12,7 +12,7 @@ import errno
 import math
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -36,7 +36,8 @@ DRAIN_SECONDS = 0.1
 DISCARD_SECONDS = 0.05
 
 Stdin = Literal["empty", "pipe"]
-OutputCallback = Callable[[bytes], Awaitable[None]]
+OutputCallback = Callable[[bytes], object]
+"""Takes a chunk of output; must not block."""
 
 # `exec` keeps the process id, so the process group that was registered is the one that runs. `read`
 # consumes exactly the start line, byte by byte: input for the command stays in the pipe.
@@ -82,7 +83,12 @@ class Child:
         Raises:
             ShellError: The child cannot be started.
         """
-        _check_launch(launch)
+        if os.name != "posix":
+            raise ShellError("commands cannot be run here: this system has no POSIX shell")
+        if not launch.cwd.exists():
+            raise ShellError(f"there is no folder {launch.cwd} to run the command in")
+        if not launch.cwd.is_dir():
+            raise ShellError(f"{launch.cwd} is not a folder, so no command can run in it")
         (child_stdin, stdin), (output, child_output) = _open_pipes()
         process = None
         try:
@@ -126,7 +132,12 @@ class Child:
         code = self._process.returncode
         if code is None:
             return TerminalExit(signal=signal.Signals.SIGKILL.name)
-        return TerminalExit(code=code) if code >= 0 else TerminalExit(signal=_signal_name(-code))
+        if code >= 0:
+            return TerminalExit(code=code)
+        try:
+            return TerminalExit(signal=signal.Signals(-code).name)
+        except ValueError:  # a real-time signal
+            return TerminalExit(signal=f"SIG{-code}")
 
     async def follow(self, receive: OutputCallback) -> None:
         """Pass output to `receive` until the shell has ended.
@@ -138,7 +149,7 @@ class Child:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch_exit)
                 while chunk := await self._next_chunk():
-                    await receive(chunk)
+                    receive(chunk)
         # Unwrap: the body's own error reaches the caller, not the task group's ExceptionGroup.
         except ExceptionGroup as group:
             failure = group.exceptions[0]
@@ -221,7 +232,9 @@ class Child:
             try:
                 chunk = self._read(READ_BYTES)
             except BlockingIOError:
-                if not await self._wait_for_output():
+                with anyio.CancelScope(deadline=self._drain_deadline) as self._read_scope:
+                    await anyio.wait_readable(self._output)
+                if self._read_scope.cancelled_caught:
                     break
             else:
                 # After the shell's end at most one full pipe is read, so that a left-over process
@@ -236,21 +249,6 @@ class Child:
         # An empty read is end-of-file: every write end is closed.
         self._is_output_closed = not chunk
         return chunk
-
-    async def _wait_for_output(self) -> bool:
-        with anyio.CancelScope(deadline=self._drain_deadline) as self._read_scope:
-            await anyio.wait_readable(self._output)
-            return True
-        return False
-
-
-def _check_launch(launch: ShellLaunch) -> None:
-    if os.name != "posix":
-        raise ShellError("commands cannot be run here: this system has no POSIX shell")
-    if not launch.cwd.exists():
-        raise ShellError(f"there is no folder {launch.cwd} to run the command in")
-    if not launch.cwd.is_dir():
-        raise ShellError(f"{launch.cwd} is not a folder, so no command can run in it")
 
 
 def _open_pipes() -> tuple[tuple[int, int], tuple[int, int]]:
@@ -295,10 +293,3 @@ def _start_failure_reason(error: OSError | ValueError, launch: ShellLaunch) -> s
             return f"{_PROCESS_LIMIT_REACHED} ({error.strerror})"
         case _:
             return f"the shell cannot be started in {launch.cwd}: {error}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal
-        return f"SIG{number}"

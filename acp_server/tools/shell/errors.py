@@ -3,10 +3,8 @@
 ShellError    a command cannot be started, or a request about it cannot be fulfilled
 """
 
+from acp_server.tools.errors import ToolError
 
-class ShellError(Exception):
+
+class ShellError(ToolError):
     """A command cannot be run or controlled. `reason` says why and what to do instead."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason

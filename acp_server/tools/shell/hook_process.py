@@ -32,10 +32,6 @@ class HookProcessRunner:
     async def run(self, hook: TurnHook, payload: bytes) -> HookResult:
         """Run a hook until it exits or its timeout expires. A failure is returned, not raised."""
         log = OutputLog(MAX_OUTPUT_BYTES, 0)
-
-        async def log_output(chunk: bytes) -> None:
-            log.write(chunk)
-
         try:
             child = await self.shell.start(hook.command, self.cwd, "pipe", is_unconfined=True)
         except ShellError as error:
@@ -44,12 +40,17 @@ class HookProcessRunner:
             with anyio.move_on_after(hook.timeout_seconds) as timeout_scope:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_write_stdin, child, payload)
-                    await self.shell.follow(child, log_output)
+                    await self.shell.follow(child, log.write)
                     tasks.cancel_scope.cancel()  # it may have exited without reading all of stdin
         finally:
             self.shell.release(child)
+        failure = ""
+        if timeout_scope.cancelled_caught:
+            failure = f"its time was up after {hook.timeout_seconds:g} s"
+        elif child.exit.code is None:
+            failure = f"it was ended by {child.exit.signal}"
         is_cut = log.total_bytes > MAX_OUTPUT_BYTES
-        return HookResult(child.exit.code, log.text(), is_cut, _failure(child, hook, timeout_scope))
+        return HookResult(child.exit.code, log.text(), is_cut, failure)
 
 
 async def _write_stdin(child: Child, payload: bytes) -> None:
@@ -57,9 +58,3 @@ async def _write_stdin(child: Child, payload: bytes) -> None:
     with suppress(BrokenPipeError):  # a hook may exit without reading its input: that is no failure
         await child.write(payload)
     child.close_stdin()
-
-
-def _failure(child: Child, hook: TurnHook, timeout_scope: anyio.CancelScope) -> str:
-    if timeout_scope.cancelled_caught:
-        return f"its time was up after {hook.timeout_seconds:g} s"
-    return f"it was ended by {child.exit.signal}" if child.exit.code is None else ""

@@ -123,7 +123,8 @@ class TerminalOutputView:
     def _queue(self, text: str) -> None:
         """Queue text up to the byte limit; of everything beyond it, keep only the end."""
         if text and self._bytes_left > 0:
-            cost = _cost_bytes(text)
+            # Its size as a JSON string: escapes count too.
+            cost = len(json.dumps(text, ensure_ascii=False).encode())
             # The limit is in bytes, the text in characters: cut in proportion, without a re-encode.
             shown = text[: max(1, len(text) * self._bytes_left // cost)]
             self._bytes_left -= cost
@@ -159,11 +160,6 @@ class TextOutputView:
         self._shown_bytes = total
         self._sent_characters += len(text)
         self._reporter.show_transient((Text(text),))
-
-
-def _cost_bytes(text: str) -> int:
-    """Return the size of a text as a JSON string: escapes count too."""
-    return len(json.dumps(text, ensure_ascii=False).encode())
 
 
 def output_block(output: str, max_characters: int) -> str:

@@ -62,15 +62,9 @@ def _literal_paths(text: str, scope: ShellScope) -> Iterator[str]:
     """Yield the paths that a word names: the word itself, or the part after its `=`."""
     for each in filter(None, (text, text.partition("=")[2])):
         for path in scope.resolve_paths(each):
-            if os.path.lexists(path) or ("/" in each and _is_folder(Path(path).parent)):
+            parent = Path(path).parent
+            if os.path.lexists(path) or ("/" in each and os.path.isdir(parent)):  # noqa: PTH112  never raises
                 yield path
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # no permission, or the name is too long
-        return False
 
 
 def _glob_paths(patterns: Iterable[str]) -> Iterator[str]:
@@ -122,15 +116,12 @@ def _expand_braces(text: str) -> list[str]:
         if braces is None:
             expanded.append(choice)
             continue
-        positions = [braces.start(), *_commas(unquoted, braces), braces.end() - 1]
+        commas = (index for index in range(*braces.span()) if unquoted[index] == ",")
+        positions = [braces.start(), *commas, braces.end() - 1]
         parts = [choice[start + 1 : end] for start, end in pairwise(positions)]
         head, tail = choice[: braces.start()], choice[braces.end() :]
         stack += [f"{head}{part}{tail}" for part in reversed(parts)]
     return expanded
-
-
-def _commas(text: str, braces: re.Match[str]) -> Iterator[int]:
-    return (index for index in range(*braces.span()) if text[index] == ",")
 
 
 def _substitutions(node: "Node") -> list["Node"]:

@@ -3,6 +3,7 @@
 Independent of processes: bytes in, text out.
 """
 
+import codecs
 import re
 
 _CONTINUATION_BYTES = range(0b1000_0000, 0b1100_0000)
@@ -62,17 +63,7 @@ def strip_partial_start(data: bytes) -> bytes:
 
 def strip_partial_end(data: bytes) -> bytes:
     """Return the bytes without an incomplete UTF-8 sequence at their end."""
-    for length in range(1, min(len(data), 3) + 1):
-        byte = data[-length]
-        if byte not in _CONTINUATION_BYTES:
-            return data[:-length] if _sequence_length(byte) > length else data
-    return data
-
-
-def _sequence_length(first: int) -> int:
-    """Return the length of the UTF-8 sequence that starts with this byte."""
-    starts = ((0b1111_0000, 4), (0b1110_0000, 3), (0b1100_0000, 2))
-    return next((length for start, length in starts if first >= start), 1)
+    return data[: codecs.utf_8_decode(data, "replace", False)[1]]  # noqa: FBT003  positional only
 
 
 _ESCAPES = re.compile(

@@ -1,12 +1,12 @@
 """The tool `process`: inspects, feeds and ends commands that run in the background."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
 from pydantic import Field
 
-from acp_server.permissions.effects import FileTarget, RunCommandEffect, SandboxStatus
+from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import TerminalExit
@@ -15,15 +15,10 @@ from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.shell.background import BackgroundCommand, BackgroundCommands
-from acp_server.tools.shell.confinement.denials import describe_denial
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import render_for_model
-from acp_server.tools.shell.terminal import (
-    MAX_RESULT_CHARACTERS,
-    ShellServices,
-    headline,
-    inline_code,
-)
+from acp_server.tools.shell.terminal import MAX_RESULT_CHARACTERS, ShellServices, inline_code
+from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome
@@ -69,45 +64,40 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
 
     async def run(self, arguments: ProcessArguments) -> ToolOutcome:
         """Perform the action."""
-        actions: Mapping[Action, Callable[[ProcessArguments], Awaitable[ToolOutcome]]] = {
-            "list": self._list,
-            "poll": self._poll,
-            "log": self._log,
-            "write": self._write,
-            "wait": self._wait,
-            "kill": self._kill,
-        }
-        try:
-            # Security: text written to a shell's stdin is a command, so `write` needs permission.
-            # The other actions need none, and must not hold up the questions of other calls.
-            if arguments.action != "write":
-                self._services.gate.yield_queue(self.reporter.call_id)
-                await self.reporter.mark_in_progress()
-            return await actions[arguments.action](arguments)
-        except ShellError as error:
-            return ToolOutcome(error.reason, is_error=True)
+        command_id = arguments.session_id
+        # Security: text written to a shell's stdin is a command, so `write` needs permission.
+        # The other actions need none, and must not hold up the questions of other calls.
+        if arguments.action == "write":
+            return await self._write(arguments)
+        self._services.gate.yield_queue(self.reporter.call_id)
+        await self.reporter.mark_in_progress()
+        match arguments.action:
+            case "list":
+                states = map(_status_line, self._background.list())
+                text = "\n".join(states) or "there are no background commands"
+            case "poll":
+                text = self._poll(command_id)
+            case "log":
+                excerpt = self._background.log(command_id, arguments.offset, arguments.limit)
+                last = excerpt.first + len(excerpt.lines)
+                lines = render_for_model("\n".join(excerpt.lines), MAX_RESULT_CHARACTERS)
+                text = f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{lines}"
+            case "wait":
+                text = _status_line(await self._background.wait(command_id, arguments.timeout))
+            case "kill":
+                text = _status_line(await self._background.kill(command_id))
+        return ToolOutcome(text)
 
-    async def _list(self, arguments: ProcessArguments) -> ToolOutcome:
-        del arguments
-        states = self._background.list()
-        return ToolOutcome(
-            "\n".join(map(_status_line, states)) or "there are no background commands"
-        )
-
-    async def _poll(self, arguments: ProcessArguments) -> ToolOutcome:
-        poll = self._background.poll(arguments.session_id)
+    def _poll(self, command_id: str) -> str:
+        poll = self._background.poll(command_id)
         lost_note = f"[{poll.lost_bytes:,} bytes before this are lost]\n" if poll.lost_bytes else ""
         new_text = render_for_model(poll.text, MAX_RESULT_CHARACTERS).rstrip("\n")
-        denial = self._denial(poll.state, poll.text)
-        return ToolOutcome(
-            f"{_status_line(poll.state)}\n{lost_note}{new_text or '(nothing new)'}{denial}"
-        )
-
-    async def _log(self, arguments: ProcessArguments) -> ToolOutcome:
-        excerpt = self._background.log(arguments.session_id, arguments.offset, arguments.limit)
-        last = excerpt.first + len(excerpt.lines)
-        text = render_for_model("\n".join(excerpt.lines), MAX_RESULT_CHARACTERS)
-        return ToolOutcome(f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{text}")
+        text = f"{_status_line(poll.state)}\n{lost_note}{new_text or '(nothing new)'}"
+        if self._sandbox is None or poll.state.is_unconfined:
+            return text
+        has_failed = poll.state.exit not in (None, TerminalExit(code=0))
+        denial = self._sandbox.describe_denial(poll.text, has_failed=has_failed)
+        return f"{text}\n{denial}" if denial else text
 
     async def _write(self, arguments: ProcessArguments) -> ToolOutcome:
         state = await self._background.wait(arguments.session_id, 0)  # returns the state at once
@@ -116,46 +106,25 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         if not arguments.data:
             raise ShellError("there is no data to write")
         resolved = await self._services.resolve(str(state.cwd))
+        # Input runs in the command's own sandbox.
+        sandbox_status: SandboxStatus = "free"
+        if self._sandbox is not None:
+            sandbox_status = await self._sandbox.status(is_unconfined=state.is_unconfined)
         question = PermissionQuestion(
             call_id=self.reporter.call_id,
-            effect=await self._input_effect(arguments.data, state, target_for(resolved)),
+            effect=RunCommandEffect(
+                arguments.data, target_for(resolved), is_input=True, sandbox_status=sandbox_status
+            ),
             title=f"Write to {state.id}: {inline_code(headline(state.command))}",
             kind="execute",
             content=(Text(fenced_block(arguments.data)),),
         )
-        refusal = await self._services.gate.authorize(question)
-        if refusal is not None:
-            return ToolOutcome(refusal.reason, is_error=True)
-        await self.reporter.mark_in_progress()
+        await self.require_permission(self._services.gate, question)
         # The input may make the command change files, like a command of its own.
-        await self._services.checkpoint_hooks.before_command()
+        await self._services.checkpoints.before_command()
         self._services.files.note_command()
         await self._background.write(state.id, arguments.data.encode())
         return ToolOutcome(f"wrote {len(arguments.data):,} characters")
-
-    async def _input_effect(
-        self, data: str, state: BackgroundCommand, cwd: FileTarget
-    ) -> RunCommandEffect:
-        """Return the effect of writing to a command: input runs in the command's own sandbox."""
-        sandbox_status: SandboxStatus = "free"
-        if self._sandbox is not None:
-            sandbox_status = await self._sandbox.status(is_unconfined=state.is_unconfined)
-        return RunCommandEffect(data, cwd, is_input=True, sandbox_status=sandbox_status)
-
-    async def _wait(self, arguments: ProcessArguments) -> ToolOutcome:
-        state = await self._background.wait(arguments.session_id, arguments.timeout)
-        return ToolOutcome(_status_line(state))
-
-    def _denial(self, state: BackgroundCommand, output: str) -> str:
-        if self._sandbox is None or state.is_unconfined:
-            return ""
-        has_failed = state.exit is not None and state.exit != TerminalExit(code=0)
-        has_network = self._sandbox.scope.config.has_network
-        denial = describe_denial(output, has_failed=has_failed, has_network=has_network)
-        return f"\n{denial}" if denial else ""
-
-    async def _kill(self, arguments: ProcessArguments) -> ToolOutcome:
-        return ToolOutcome(_status_line(await self._background.kill(arguments.session_id)))
 
 
 def _status_line(state: BackgroundCommand) -> str:

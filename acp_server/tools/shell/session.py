@@ -7,8 +7,11 @@ release.
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+import anyio
 from anyio.abc import TaskGroup
 
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child, OutputCallback, ShellLaunch, Stdin
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shell.environment import build_command_environment
@@ -18,6 +21,14 @@ from acp_server.tools.shell.watcher import ProcessWatcher
 
 REAP_SECONDS = 0.4
 """A killed process is gone at once unless the kernel holds it."""
+
+
+@frozen_dataclass
+class CommandResult:
+    """How a command ended, and whether its timeout was the reason."""
+
+    exit: TerminalExit
+    timed_out: bool
 
 
 class ShellSession:
@@ -69,6 +80,35 @@ class ShellSession:
         # child without an owner.
         child.run(stdin)
         return child
+
+    async def run(
+        self,
+        command: str,
+        cwd: Path,
+        receive: OutputCallback,
+        timeout_seconds: float | None,
+        *,
+        is_unconfined: bool = False,
+    ) -> CommandResult:
+        """Run a command with empty stdin until its shell ends; pass its output on in order.
+
+        On timeout or cancellation, the command is terminated with everything it started. On a
+        normal end, processes that it left in the background keep running.
+
+        Raises:
+            ShellError: The command cannot be started.
+        """
+        child = await self.start(command, cwd, "empty", is_unconfined=is_unconfined)
+        try:
+            with anyio.move_on_after(timeout_seconds) as timeout_scope:
+                await self.follow(child, receive)
+            # After a timeout `follow` was cut short: deliver the output that is still in the pipe.
+            if timeout_scope.cancelled_caught and (remainder := child.read_available()):
+                receive(remainder)
+        finally:
+            # Must also run on cancellation, or the pipes' descriptors would leak.
+            self.release(child)
+        return CommandResult(child.exit, timeout_scope.cancelled_caught)
 
     async def terminate(self, child: Child) -> None:
         """Terminate a command and its descendants; takes at most 1.5 seconds."""

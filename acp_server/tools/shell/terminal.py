@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
 from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import (
     EditorError,
     EditorPort,
@@ -26,11 +27,8 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.edit.edit_flow import EditServices
-from acp_server.tools.files.errors import FileError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.shell.background import BackgroundCommands
-from acp_server.tools.shell.command import CommandResult, LocalCommand
-from acp_server.tools.shell.confinement.denials import describe_denial
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox, TerminalConfinement
 from acp_server.tools.shell.editor_terminal import (
     TERMINAL_ENVIRONMENT,
@@ -45,13 +43,13 @@ from acp_server.tools.shell.live_output import (
     OutputView,
     TerminalOutputView,
     TextOutputView,
-    fenced_block,
     output_block,
     run_with_view,
 )
 from acp_server.tools.shell.named_paths import find_named_paths
 from acp_server.tools.shell.output import OutputLog, render_for_model
-from acp_server.tools.shell.session import ShellSession
+from acp_server.tools.shell.session import CommandResult, ShellSession
+from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallChanged, CallContent, Location, TerminalView
@@ -70,7 +68,6 @@ DEFAULT_TIMEOUT_SECONDS = 180
 MAX_TIMEOUT_SECONDS = 3_600
 MAX_RESULT_CHARACTERS = 30_000
 LOG_HALF_BYTES = 256 * 1024
-MAX_TITLE_CHARACTERS = 120
 EDITOR_ANSWER_SECONDS = 5.0
 """Timeout of an editor's answer when asked to kill a command or to return its output."""
 CANCELLED_ANSWER_SECONDS = 0.1
@@ -130,35 +127,33 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if not command:
             return None
         title = inline_code(headline(command))
-        workdir = so_far.complete_text("workdir")
-        try:
-            path = self._services.lexical_path(workdir or ".")
-        except FileError:
-            return CallDescription(title)
-        return CallDescription(title, (Location(str(path)),))
+        workdir = so_far.complete_text("workdir") or "."
+        return CallDescription(title, self._services.locations_of(workdir))
 
     async def run(self, arguments: TerminalArguments) -> ToolOutcome:
         """Ask permission, run the command, return its output."""
         if "\0" in arguments.command:
-            return ToolOutcome(NUL_IN_COMMAND, is_error=True)
-        try:
-            resolved = await self._services.resolve(arguments.workdir or ".")
-            self._sandbox_status = await self._determine_sandbox_status(arguments)
-            refusal = await self._services.gate.authorize(self._build_question(resolved, arguments))
-            if refusal is not None:
-                return ToolOutcome(refusal.reason, is_error=True)
-            await self.reporter.mark_in_progress()
-            # Security: runs in the resolved directory that was asked about. A link that is
-            # replaced meanwhile cannot lead the command elsewhere.
-            async with self._services.tracking_file_changes():
-                outcome = await self._execute(arguments, resolved.real)
-            return replace(
-                outcome, touched_paths=await self._touched_paths(arguments, resolved.real)
-            )
-        except (FileError, ShellError) as error:
-            return ToolOutcome(error.reason, is_error=True)
-        except EditorError as error:
-            return ToolOutcome(f"the editor did not run it: {error.reason}", is_error=True)
+            raise ShellError(NUL_IN_COMMAND)
+        resolved = await self._services.resolve(arguments.workdir or ".")
+        if self._shell.sandbox is not None:
+            is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
+            self._sandbox_status = await self._shell.sandbox.status(is_unconfined=is_unconfined)
+        await self.require_permission(
+            self._services.gate, self._build_question(resolved, arguments)
+        )
+        # Security: runs in the resolved directory that was asked about. A link that is replaced
+        # meanwhile cannot lead the command elsewhere.
+        async with self._services.tracking_file_changes():
+            run = self._start_in_background if arguments.background else self._run_in_foreground
+            try:
+                outcome = await run(arguments, resolved.real)
+            except EditorError as error:
+                raise ShellError(f"the editor did not run it: {error.reason}") from error
+        place = resolved.real, self._services.home
+        touched_paths = await to_thread.run_sync(
+            find_named_paths, arguments.command, *place, abandon_on_cancel=True
+        )
+        return replace(outcome, touched_paths=touched_paths)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the output so far. Does not await: a cancelled turn cannot wait for the end."""
@@ -184,21 +179,6 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             locations=(Location(str(resolved.path)),),
         )
 
-    async def _determine_sandbox_status(self, arguments: TerminalArguments) -> SandboxStatus:
-        is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
-        sandbox = self._shell.sandbox
-        return "free" if sandbox is None else await sandbox.status(is_unconfined=is_unconfined)
-
-    async def _touched_paths(self, arguments: TerminalArguments, cwd: Path) -> tuple[str, ...]:
-        """Return the command's directory and every path that it names."""
-        return await to_thread.run_sync(
-            find_named_paths, arguments.command, cwd, self._services.home, abandon_on_cancel=True
-        )
-
-    async def _execute(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
-        start = self._start_in_background if arguments.background else self._run_in_foreground
-        return await start(arguments, cwd)
-
     async def _start_in_background(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
         started = await self._shell.background.start(
             arguments.command, cwd, is_unconfined=self._sandbox_status == "unconfined"
@@ -213,8 +193,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         # An editor that can display our output gets that rather than an ACP terminal: a command
         # that runs in this process can be confined here and ended with all that it started.
         if editor.has_terminals and not editor.shows_output and not self._shell.has_editor_failed:
-            terminal = await self._open_editor_terminal(arguments, cwd)
-            outcome = await self._run_in_editor(terminal, arguments)
+            outcome = await self._run_in_editor(arguments, cwd)
             if outcome is not None:
                 return outcome
         if editor.shows_output:
@@ -243,26 +222,26 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         self, arguments: TerminalArguments, cwd: Path, view: OutputView, interval_seconds: float
     ) -> CommandResult:
         is_unconfined = self._sandbox_status == "unconfined"
-        command = LocalCommand(
-            self._shell.session, arguments.command, cwd, is_unconfined=is_unconfined
-        )
         result = CommandResult(TerminalExit(), timed_out=False)
 
-        async def receive(chunk: bytes) -> None:
+        def receive(chunk: bytes) -> None:
             self._log.write(chunk)
             view.write(chunk)
 
         async def work() -> None:
             nonlocal result
-            result = await command.run(receive, arguments.timeout)
+            result = await self._shell.session.run(
+                arguments.command, cwd, receive, arguments.timeout, is_unconfined=is_unconfined
+            )
 
         await run_with_view(view, interval_seconds, work)
         return result
 
-    async def _open_editor_terminal(
-        self, arguments: TerminalArguments, cwd: Path
-    ) -> EditorTerminal:
-        """Start the command in one of the editor's terminals.
+    async def _run_in_editor(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome | None:
+        """Run the command in one of the editor's terminals, which is released in any case.
+
+        Returns None if the command was not run because the sandbox launcher does not exist where
+        the editor runs commands; it is then run in this process.
 
         Raises:
             EditorError: The editor refused, perhaps because the user did, so the command must not
@@ -274,21 +253,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             confinement = await self._shell.sandbox.wrap_terminal_command()
         argv = build_terminal_argv(arguments.command, self._shell.secret_names, confinement)
         try:
-            return await self._shell.editor.open_terminal(
+            terminal = await self._shell.editor.open_terminal(
                 TerminalCommand(argv, cwd, TERMINAL_ENVIRONMENT, 2 * LOG_HALF_BYTES)
             )
         except TimeoutError:
             self._shell.has_editor_failed = True
             raise EditorError(EDITOR_SILENT) from None
-
-    async def _run_in_editor(
-        self, terminal: EditorTerminal, arguments: TerminalArguments
-    ) -> ToolOutcome | None:
-        """Follow the command in the editor's terminal, which is released in any case.
-
-        Returns None if the command was not run because the sandbox launcher does not exist where
-        the editor runs commands; it is then run in this process.
-        """
         self._view = TerminalView(terminal.id)
         try:
             await self.reporter.show((self._view,))
@@ -340,7 +310,10 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
 
     def _outcome(self, result: CommandResult, arguments: TerminalArguments) -> ToolOutcome:
         output = render_for_model(self._log.text(), MAX_RESULT_CHARACTERS)
-        status, denial = _status(result, arguments), self._denial_hint(result)
+        status, denial, sandbox = _status(result, arguments), "", self._shell.sandbox
+        if sandbox is not None and self._sandbox_status == "confined":
+            has_failed = result.timed_out or result.exit != TerminalExit(code=0)
+            denial = sandbox.describe_denial(self._log.text(), has_failed=has_failed)
         raw: dict[str, JsonValue] = {
             "exit_code": result.exit.code,
             "signal": result.exit.signal,
@@ -352,15 +325,6 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         return ToolOutcome(
             text, has_failed, shown=self._shown_content(status, denial), raw_output=raw
         )
-
-    def _denial_hint(self, result: CommandResult) -> str:
-        """Return a hint that the sandbox may have denied something, for the model and the user."""
-        sandbox = self._shell.sandbox
-        if sandbox is None or self._sandbox_status != "confined":
-            return ""
-        has_failed = result.timed_out or result.exit != TerminalExit(code=0)
-        has_network = sandbox.scope.config.has_network
-        return describe_denial(self._log.text(), has_failed=has_failed, has_network=has_network)
 
     def _shown_content(self, status: str, denial: str = "") -> tuple[CallContent, ...]:
         denial_content = (Text(denial),) if denial else ()
@@ -390,13 +354,6 @@ async def _read_output(terminal: EditorTerminal) -> TerminalOutput:
         except EditorError as error:
             reason = error.reason
     return TerminalOutput(f"[the editor did not tell what was printed: {reason}]")
-
-
-def headline(command: str) -> str:
-    """Return the first line of a command, cut if it is long."""
-    first, *others = command.strip().splitlines() or [""]
-    is_cut = bool(others) or len(first) > MAX_TITLE_CHARACTERS
-    return f"{first[:MAX_TITLE_CHARACTERS]}{' …' if is_cut else ''}"
 
 
 def inline_code(text: str) -> str:

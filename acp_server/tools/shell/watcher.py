@@ -110,20 +110,17 @@ class ProcessWatcher:
         try:
             while self._groups:
                 await anyio.sleep(self._prune_seconds)
-                self._prune()
+                # A copy: `unregister` removes entries. Empty groups must go soon, before their
+                # number is reused by a foreign process, which the watcher would kill.
+                for group in tuple(self._groups):
+                    self.unregister_if_empty(group)
+                if self._groups and self._process is not None and self._process.has_ended():
+                    try:
+                        self._replace()
+                    except OSError:  # the next command reports it
+                        self._drop()
         finally:
             self._is_pruning = False
-
-    def _prune(self) -> None:
-        # A copy: `unregister` removes entries. Empty groups must go soon, before their number is
-        # reused by a foreign process, which the watcher would kill.
-        for group in tuple(self._groups):
-            self.unregister_if_empty(group)
-        if self._groups and self._process is not None and self._process.has_ended():
-            try:
-                self._replace()
-            except OSError:  # the next command reports it
-                self._drop()
 
     def _send(self, line: str) -> None:
         """Send a line; a watcher that cannot take it is replaced and gets the whole record."""

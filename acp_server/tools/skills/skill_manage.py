@@ -22,11 +22,12 @@ from acp_server.skills.screening import find_doubts
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.diffs import exact_diff
-from acp_server.tools.edit.growing_diff import GrowingDiff, matching_head
+from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
+from acp_server.tools.errors import RefusedError
 from acp_server.tools.skills.skill_view import failure_outcome
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
-from acp_server.turn.events import CallKind, FileDiff, Location
+from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import ToolOutcome
 from skills_store import SkillError
 from skills_store.calls import ManageCall
@@ -78,20 +79,18 @@ class SkillManageArguments(Arguments):
     content: str | None = Field(default=None, description="whole SKILL.md, with frontmatter")
     file_content: str | None = None
 
-    def to_call(self) -> ManageCall:
-        """Convert to a call of the skill store."""
-        return ManageCall(**self.model_dump())
-
 
 class SkillManageUse(TypedToolUse[SkillManageArguments]):
     """One call of `skill_manage`."""
 
-    def __init__(self, services: "SkillEditServices", reporter: CallReporter) -> None:
+    def __init__(
+        self, skills: SkillAccess, gate: Gate, roots: Sequence[Path], reporter: CallReporter
+    ) -> None:
         super().__init__(SkillManageArguments, reporter)
-        self._services = services
+        self._skills = skills
+        self._gate = gate
+        self._roots = roots
         self._growing_diff = GrowingDiff(reporter)
-        self._base: tuple[Path, str | None] | None = None
-        self._has_loaded_base = False
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the action and the skill as the title, once both are known."""
@@ -109,57 +108,43 @@ class SkillManageUse(TypedToolUse[SkillManageArguments]):
         await super().draft(so_far)
         argument = _STREAMED_ARGUMENTS.get(so_far.complete_text("action") or "")
         text = so_far.text(argument) if argument else ""
-        if not text:
-            return
-        if not self._has_loaded_base:
-            self._has_loaded_base = True
-            self._base = await self._services.load_base(so_far)
-        if self._base is not None:
-            path, old = self._base
-            diff = partial(_partial_diff, str(path), old, text)
-            self._growing_diff.show_if_due(len(text), diff)
+        if text:
+            await self._growing_diff.show_text(text, partial(self._load_base, so_far))
 
     async def run(self, arguments: SkillManageArguments) -> ToolOutcome:
         """Plan the change, ask permission, apply it."""
-        skills = self._services.skills
         try:
-            change = await skills.plan(arguments.to_call())
-            blocks = _diff_blocks(change)
+            change = await self._skills.plan(ManageCall(**arguments.model_dump()))
+            blocks = tuple(
+                block
+                for each in change.diffs
+                for block in exact_diff(str(each.path), each.old, each.new or "")
+            )
             await self.reporter.describe(_title(change), _locations(change))
             await self.reporter.show(blocks)
-            refusal = await self._ask_permission(change, blocks)
-            if refusal is not None:
-                return failure_outcome(refusal)
-            await self.reporter.mark_in_progress()
-            result = await skills.commit(change)
-        except (SkillError, OSError) as error:
+            found = await to_thread.run_sync(find_doubts, change)
+            doubts = tuple(str(each) for each in found[:MAX_DOUBTS])
+            effect = ChangeSkill(self._targets(change), doubts)
+            question = PermissionQuestion(
+                self.reporter.call_id, effect, _title(change), KIND, blocks, _locations(change)
+            )
+            await self.require_permission(self._gate, question)
+            result = await self._skills.commit(change)
+        except (RefusedError, SkillError, OSError) as error:
             return failure_outcome(str(error))
         answer = {"success": True, "message": result.message, "skill_dir": str(change.folder)}
         text = json.dumps(answer, ensure_ascii=False)
         return ToolOutcome(text, shown=(*blocks, Text(result.message)))
 
-    async def _ask_permission(
-        self, change: SkillChange, blocks: tuple[FileDiff, ...]
-    ) -> str | None:
-        """Ask permission for a change; return the reason if it was refused, else None."""
-        found = await to_thread.run_sync(find_doubts, change)
-        doubts = tuple(str(each) for each in found[:MAX_DOUBTS])
-        effect = ChangeSkill(self._services.targets(change), doubts)
-        call_id, title, locations = self.reporter.call_id, _title(change), _locations(change)
-        question = PermissionQuestion(call_id, effect, title, KIND, blocks, locations)
-        refusal = await self._services.gate.authorize(question)
-        return None if refusal is None else refusal.reason
+    def _targets(self, change: SkillChange) -> tuple[FileTarget, ...]:
+        """Return the files of a change in the form that the permission gate judges."""
+        roots = [Path(os.path.realpath(root)) for root in self._roots]
+        return tuple(
+            FileTarget(path, real, any(map(real.is_relative_to, roots)))
+            for path, real in zip(change.paths, change.resolved_paths, strict=True)
+        )
 
-
-class SkillEditServices:
-    """Dependencies of skill changes in one session."""
-
-    def __init__(self, skills: SkillAccess, gate: Gate, roots: Sequence[Path]) -> None:
-        self.skills = skills
-        self.gate = gate
-        self._roots = roots
-
-    async def load_base(self, so_far: PartialArguments) -> tuple[Path, str | None] | None:
+    async def _load_base(self, so_far: PartialArguments) -> TextPreview | None:
         """Return the path that a streamed text will be written to, and its current text.
 
         None if the skill is not known yet. The text is None if there is no such file.
@@ -168,20 +153,11 @@ class SkillEditServices:
         if name is None:
             return None
         if so_far.complete_text("action") == "create":
-            folder = self.skills.home / (so_far.complete_text("category") or "") / name
-            return folder / SKILL_FILE, None
+            folder = self._skills.home / (so_far.complete_text("category") or "") / name
+            return TextPreview(folder / SKILL_FILE, None)
         path = so_far.complete_text("file_path") or SKILL_FILE
-        return await self.skills.text_of(name, path)
-
-    def targets(self, change: SkillChange) -> tuple[FileTarget, ...]:
-        """Return the files of a change in the form that the permission gate judges."""
-        roots = [Path(os.path.realpath(root)) for root in self._roots]
-        pairs = zip(change.paths, change.resolved_paths, strict=True)
-        return tuple(_target_for(path, real, roots) for path, real in pairs)
-
-
-def _target_for(path: Path, real: Path, roots: list[Path]) -> FileTarget:
-    return FileTarget(path, real, any(real.is_relative_to(root) for root in roots))
+        found = await self._skills.text_of(name, path)
+        return None if found is None else TextPreview(*found)
 
 
 def _title(change: SkillChange) -> str:
@@ -194,20 +170,8 @@ def _locations(change: SkillChange) -> tuple[Location, ...]:
     return tuple(Location(str(each.path)) for each in change.diffs)
 
 
-def _diff_blocks(change: SkillChange) -> tuple[FileDiff, ...]:
-    return tuple(
-        block
-        for each in change.diffs
-        for block in exact_diff(str(each.path), each.old, each.new or "")
-    )
-
-
-def _partial_diff(path: str, old: str | None, text: str) -> tuple[FileDiff, ...]:
-    return (FileDiff(path, None if old is None else matching_head(old, text), text),)
-
-
 def skill_manage_tool(skills: SkillAccess, gate: Gate, roots: Sequence[Path] = ()) -> Tool:
     """Return the tool; `roots` are the workspace directories of the calling session."""
     spec = build_spec("skill_manage", DESCRIPTION, SkillManageArguments, streams=True)
-    use = partial(SkillManageUse, SkillEditServices(skills, gate, roots))
+    use = partial(SkillManageUse, skills, gate, roots)
     return Tool(spec, KIND, "Change a skill", use)

@@ -1,6 +1,5 @@
 """The tool `skills_list`: lists the skills of the session. Results are JSON."""
 
-import json
 from functools import partial
 
 from pydantic import JsonValue
@@ -8,6 +7,7 @@ from pydantic import JsonValue
 from acp_server.skills.access import SkillAccess
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.shortening import fit_json
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.ports import ToolOutcome
 from skills_store import SkillListing
@@ -39,40 +39,26 @@ class SkillsListUse(TypedToolUse[SkillsListArguments]):
     async def run(self, arguments: SkillsListArguments) -> ToolOutcome:
         """List the skills."""
         await self.reporter.mark_in_progress()
+        listing = await self._skills.listing((arguments.category or "").strip("/"))
         return ToolOutcome(
-            _fit_json(await self._skills.listing((arguments.category or "").strip("/")))
+            fit_json(partial(_listing_json, listing), DESCRIPTION_LIMITS, MAX_CHARACTERS)
         )
 
 
-def _fit_json(listing: SkillListing) -> str:
-    """Return the list as JSON, with as much of each description as fits."""
-    text = ""
-    for max_characters in DESCRIPTION_LIMITS:
-        text = json.dumps(_listing_json(listing, max_characters), ensure_ascii=False)
-        if len(text) <= MAX_CHARACTERS:
-            break
-    return text
-
-
 def _listing_json(listing: SkillListing, max_characters: int) -> JsonValue:
-    return {
-        "success": True,
-        "skills": [
-            {
-                "name": each.name,
-                "description": each.description[:max_characters],
-                "category": each.category,
-            }
-            for each in listing.skills
-        ],
-        "categories": [
-            {"name": name, "description": description[:max_characters]}
-            if description
-            else {"name": name}
-            for name, description in listing.categories
-        ],
-        "count": len(listing.skills),
-    }
+    skills: list[JsonValue] = [
+        {
+            "name": each.name,
+            "description": each.description[:max_characters],
+            "category": each.category,
+        }
+        for each in listing.skills
+    ]
+    categories: list[JsonValue] = [
+        {"name": name, "description": text[:max_characters]} if text else {"name": name}
+        for name, text in listing.categories
+    ]
+    return {"success": True, "skills": skills, "categories": categories, "count": len(skills)}
 
 
 def skills_list_tool(skills: SkillAccess) -> Tool:

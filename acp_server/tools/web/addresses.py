@@ -81,7 +81,9 @@ def parse_address(text: str) -> WebAddress:
     port = DEFAULT_PORTS[scheme] if port is None else port
     if port == 0:
         raise AddressError(NOT_AN_ADDRESS.format(text=shown))
-    return WebAddress(scheme, host, port, _quote_target(parts))
+    path = quote(parts.path or "/", safe=_SAFE_IN_TARGETS, errors="replace")
+    query = quote(parts.query, safe=_SAFE_IN_TARGETS, errors="replace")
+    return WebAddress(scheme, host, port, f"{path}?{query}" if query else path)
 
 
 def resolve_redirect(address: WebAddress, location: str) -> WebAddress:
@@ -146,9 +148,3 @@ def _ascii_name(host: str, shown: str) -> str:
         return idna.encode(host, uts46=True).decode("ascii").lower().removesuffix(".")
     except (idna.IDNAError, UnicodeError):
         raise AddressError(NOT_AN_ADDRESS.format(text=shown)) from None
-
-
-def _quote_target(parts: SplitResult) -> str:
-    path = quote(parts.path or "/", safe=_SAFE_IN_TARGETS, errors="replace")
-    query = quote(parts.query, safe=_SAFE_IN_TARGETS, errors="replace")
-    return f"{path}?{query}" if query else path

@@ -7,6 +7,7 @@ text encodings.
 import codecs
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 
 META_SCAN_BYTES = 2_048
 _META_CHARSET = re.compile(
@@ -19,53 +20,15 @@ _BYTE_ORDER_MARKS: Mapping[bytes, str] = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _SUPPORTED_CODECS = frozenset(
-    {
-        "utf-8",
-        "utf-16",
-        "utf-16-le",
-        "utf-16-be",
-        "ascii",
-        "big5",
-        "cp932",
-        "euc_jp",
-        "euc_kr",
-        "gb18030",
-        "gb2312",
-        "gbk",
-        "hz",
-        "iso2022_jp",
-        "koi8-r",
-        "koi8-u",
-        "mac-roman",
-        "shift_jis",
-        "tis-620",
-        "cp866",
-        "cp874",
-        "cp949",
-        "cp1250",
-        "cp1251",
-        "cp1252",
-        "cp1253",
-        "cp1254",
-        "cp1255",
-        "cp1256",
-        "cp1257",
-        "cp1258",
-        "iso8859-1",
-        "iso8859-2",
-        "iso8859-3",
-        "iso8859-4",
-        "iso8859-5",
-        "iso8859-6",
-        "iso8859-7",
-        "iso8859-8",
-        "iso8859-9",
-        "iso8859-10",
-        "iso8859-13",
-        "iso8859-14",
-        "iso8859-15",
+    (
+        *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "big5", "cp932", "euc_jp"),
+        *("euc_kr", "gb18030", "gb2312", "gbk", "hz", "iso2022_jp", "koi8-r", "koi8-u"),
+        *("mac-roman", "shift_jis", "tis-620", "cp866", "cp874", "cp949", "cp1250", "cp1251"),
+        *("cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "iso8859-1"),
+        *("iso8859-2", "iso8859-3", "iso8859-4", "iso8859-5", "iso8859-6", "iso8859-7"),
+        *("iso8859-8", "iso8859-9", "iso8859-10", "iso8859-13", "iso8859-14", "iso8859-15"),
         "iso8859-16",
-    }
+    )
 )
 _BROWSER_ALIASES = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
 
@@ -79,9 +42,13 @@ def decode_body(body: bytes, content_type: str) -> str:
     for bom, encoding in _BYTE_ORDER_MARKS.items():
         if body.startswith(bom):
             return body.decode(encoding, "replace")
-    declared = _find_codec(_declared_charset(body, content_type))
-    if declared is not None:
-        return body.decode(declared, "replace")
+    header_match = _CHARSET_PARAMETER.search(content_type[:1_000])
+    body_match = _META_CHARSET.search(body[:META_SCAN_BYTES])
+    charset = header_match[1] if header_match else body_match[1].decode() if body_match else ""
+    with suppress(LookupError):  # an unknown charset counts as none
+        codec = codecs.lookup(charset).name
+        if codec in _SUPPORTED_CODECS:
+            return body.decode(_BROWSER_ALIASES.get(codec, codec), "replace")
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -98,20 +65,3 @@ def is_text(body: bytes) -> bool:
     (True, False)
     """
     return b"\0" not in body[:8_192] or body.startswith(tuple(_BYTE_ORDER_MARKS))
-
-
-def _declared_charset(body: bytes, content_type: str) -> str:
-    header_match = _CHARSET_PARAMETER.search(content_type[:1_000])
-    if header_match is not None:
-        return header_match[1]
-    body_match = _META_CHARSET.search(body[:META_SCAN_BYTES])
-    return body_match[1].decode() if body_match is not None else ""
-
-
-def _find_codec(name: str) -> str | None:
-    """Return Python's codec name for a charset that web pages use; None for others."""
-    try:
-        codec = codecs.lookup(name).name if name else ""
-    except LookupError:
-        return None
-    return _BROWSER_ALIASES.get(codec, codec) if codec in _SUPPORTED_CODECS else None

@@ -6,8 +6,10 @@ WebError              its text is shown to the model and the user
 └── FetchError        the site is unreachable or its response is unreadable
 """
 
+from acp_server.tools.errors import ToolError
 
-class WebError(Exception):
+
+class WebError(ToolError):
     """A page could not be fetched; the text says why."""
 
 

@@ -9,11 +9,10 @@ from collections.abc import Awaitable, Callable
 import anyio
 from anyio import to_thread
 
-from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.web.addresses import WebAddress, resolve_redirect
-from acp_server.tools.web.errors import FetchError, WebError
+from acp_server.tools.web.errors import FetchError
 from acp_server.tools.web.pages import WebPage, parse_page
-from acp_server.tools.web.responses import WebClient, WebResponse
+from acp_server.tools.web.responses import WebClient
 
 MAX_REDIRECTS = 5
 CACHE_SECONDS = 15 * 60.0
@@ -22,42 +21,31 @@ MAX_CACHED_CHARACTERS = 4_000_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 AskPermission = Callable[[WebAddress], Awaitable[None]]
-"""Returns if an address may be fetched; raises `FetchDeniedError` otherwise."""
-
-
-class FetchDeniedError(WebError):
-    """Permission for a site was denied; the text comes from the permission gate."""
-
-
-@frozen_dataclass
-class _CacheEntry:
-    page: WebPage
-    expires_at: float
+"""Returns if an address may be fetched; raises an error otherwise."""
 
 
 class PageCache:
     """Cache of recently fetched pages."""
 
     def __init__(self) -> None:
-        self._entries: OrderedDict[WebAddress, _CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[WebAddress, tuple[WebPage, float]] = OrderedDict()
+        """Pages with the times at which they expire."""
 
     def get(self, address: WebAddress) -> WebPage | None:
         """Return a page unless it has expired."""
-        entry = self._entries.get(address)
-        return entry.page if entry is not None and entry.expires_at > anyio.current_time() else None
+        page, expires_at = self._entries.get(address, (None, 0.0))
+        return page if expires_at > anyio.current_time() else None
 
     def put(self, address: WebAddress, page: WebPage) -> None:
         """Store a page, and evict the oldest ones beyond the limits."""
         self._entries.pop(address, None)
-        self._entries[address] = _CacheEntry(page, anyio.current_time() + CACHE_SECONDS)
+        self._entries[address] = page, anyio.current_time() + CACHE_SECONDS
+        characters = sum(len(each.text) for each, _ in self._entries.values())
         while len(self._entries) > 1 and (
-            len(self._entries) > MAX_CACHED_PAGES or self._is_too_large
+            len(self._entries) > MAX_CACHED_PAGES or characters > MAX_CACHED_CHARACTERS
         ):
-            self._entries.popitem(last=False)
-
-    @property
-    def _is_too_large(self) -> bool:
-        return sum(len(entry.page.text) for entry in self._entries.values()) > MAX_CACHED_CHARACTERS
+            _, (evicted, _) = self._entries.popitem(last=False)
+            characters -= len(evicted.text)
 
 
 class PageFetcher:
@@ -81,27 +69,24 @@ class PageFetcher:
         cached = self._cache.get(address)
         if cached is not None:
             return cached
-        final_address, response = await self._follow_redirects(address, ask_permission)
-        page = await to_thread.run_sync(parse_page, final_address, response, abandon_on_cancel=True)
-        if not page.is_error:
-            self._cache.put(address, page)
-        return page
-
-    async def _follow_redirects(
-        self, address: WebAddress, ask_permission: AskPermission
-    ) -> tuple[WebAddress, WebResponse]:
+        final_address = address
         permitted_sites = set[str]()
         left_seconds = self._timeout_seconds
         for _ in range(MAX_REDIRECTS + 1):
             # Security: checked in every round, because a redirect may lead to a site that the user
             # has not seen. Only then is its name resolved.
-            if address.site not in permitted_sites:
-                await ask_permission(address)
-                permitted_sites.add(address.site)
+            if final_address.site not in permitted_sites:
+                await ask_permission(final_address)
+                permitted_sites.add(final_address.site)
             started_at = anyio.current_time()
-            response = await self._client.get(address, left_seconds)
+            response = await self._client.get(final_address, left_seconds)
             left_seconds -= anyio.current_time() - started_at
             if response.status not in _REDIRECTS or "location" not in response.headers:
-                return address, response
-            address = resolve_redirect(address, response.headers["location"])
-        raise FetchError(f"it leads on and on, more than {MAX_REDIRECTS} times")
+                break
+            final_address = resolve_redirect(final_address, response.headers["location"])
+        else:
+            raise FetchError(f"it leads on and on, more than {MAX_REDIRECTS} times")
+        page = await to_thread.run_sync(parse_page, final_address, response, abandon_on_cancel=True)
+        if not page.is_error:
+            self._cache.put(address, page)
+        return page

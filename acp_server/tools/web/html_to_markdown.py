@@ -8,7 +8,7 @@ dropped; everything else stays, hidden or not, because hidden text may matter.
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
@@ -22,35 +22,11 @@ MIN_MAIN_CHARACTERS = 200
 """A shorter `<main>` is not taken for the page's content."""
 _INVISIBLE_TAGS = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object"})
 _BLOCK_TAGS = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "main",
-        "nav",
-        "p",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "thead",
-        "tfoot",
-        "ul",
-        "ol",
-    }
+    (
+        *("address", "article", "aside", "blockquote", "dd", "details", "dialog", "div", "dl"),
+        *("dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "main", "nav", "p"),
+        *("section", "summary", "table", "tbody", "thead", "tfoot", "ul", "ol"),
+    )
 )
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _FLUSH_MARKUP = "\n<br>"
@@ -97,35 +73,22 @@ class _Link:
     start: int
 
 
-@dataclass(slots=True)
-class _MainPart:
-    """Position of the `<main>` element in the written pieces."""
-
-    start: int | None = None
-    end: int | None = None
-    depth: int = 0
-
-
-@dataclass(slots=True)
-class _Output:
-    """Output so far, and the elements that are open."""
-
-    pieces: list[str] = field(default_factory=list[str])
-    lists: list[int | None] = field(default_factory=list[int | None])
-    """For each open list the number of its next item; None for unordered lists."""
-    link: _Link | None = None
-    """The open link; in HTML links do not nest."""
-    preformatted: int = 0
-
-
 class _HtmlConverter(HTMLParser):
     """Streaming converter from HTML to Markdown."""
 
     def __init__(self, base: str) -> None:
         super().__init__(convert_charrefs=True)
         self._base = base
-        self._output = _Output()
-        self._main = _MainPart()
+        self._pieces: list[str] = []
+        self._lists: list[int | None] = []
+        """For each open list the number of its next item; None for unordered lists."""
+        self._link: _Link | None = None
+        """The open link; in HTML links do not nest."""
+        self._preformatted = 0
+        # Position of the `<main>` element in the written pieces.
+        self._main_start: int | None = None
+        self._main_end: int | None = None
+        self._main_depth = 0
         self._invisible_tag: str = ""
         self._invisible_depth = 0
         self._title: list[str] = []
@@ -147,12 +110,13 @@ class _HtmlConverter(HTMLParser):
 
     def text(self) -> str:
         """Return the output: the main part if it is long enough, else everything."""
-        main = self._main
-        if main.start is not None:
-            main_text = _collapse_blank_lines("".join(self._output.pieces[main.start : main.end]))
+        if self._main_start is not None:
+            main_text = _collapse_blank_lines(
+                "".join(self._pieces[self._main_start : self._main_end])
+            )
             if len(main_text) >= MIN_MAIN_CHARACTERS:
                 return main_text
-        return _collapse_blank_lines("".join(self._output.pieces))
+        return _collapse_blank_lines("".join(self._pieces))
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         """Open an element."""
@@ -187,27 +151,33 @@ class _HtmlConverter(HTMLParser):
             return
         if self._is_in_title:
             self._title.append(data[:MAX_TITLE_CHARACTERS])
-        elif self._output.preformatted:
+        elif self._preformatted:
             self._write(data)
         else:
-            self._write_inline(_SPACE.sub(" ", data))
+            # White space only separates words.
+            text = _SPACE.sub(" ", data)
+            last_character = self._pieces[-1][-1:] if self._pieces else "\n"
+            self._write(text.lstrip(" ") if last_character in {" ", "\n"} else text)
 
     def _open(self, tag: str, attributes: dict[str, str | None]) -> None:
-        output = self._output
         match tag:
             case "br" | "hr":
                 self._write("\n" if tag == "br" else "\n\n---\n\n")
             case "li":
-                self._write(self._next_bullet())
+                number = self._lists[-1] if self._lists else None
+                if number is not None:
+                    self._lists[-1] = number + 1
+                indentation = "  " * (len(self._lists) - 1)
+                self._write(f"\n{indentation}{'-' if number is None else f'{number}.'} ")
             case "tr" | "td" | "th":
                 self._write("\n|" if tag == "tr" else " ")
             case "pre":
                 self._write("\n\n```\n")
-                output.preformatted += 1
-            case "code" if not output.preformatted:
+                self._preformatted += 1
+            case "code" if not self._preformatted:
                 self._write("`")
             case "a":
-                output.link = _Link(attributes.get("href") or "", len(output.pieces))
+                self._link = _Link(attributes.get("href") or "", len(self._pieces))
             case "img" if attributes.get("alt"):
                 self._write(f"[image: {_SPACE.sub(' ', attributes['alt'] or '').strip()}]")
             case _:
@@ -219,69 +189,54 @@ class _HtmlConverter(HTMLParser):
         elif tag in _BLOCK_TAGS:
             self._write("\n\n")
             # Bounded, because the indentation of each item grows with the depth.
-            if tag in {"ul", "ol"} and len(self._output.lists) < MAX_LIST_DEPTH:
-                self._output.lists.append(1 if tag == "ol" else None)
+            if tag in {"ul", "ol"} and len(self._lists) < MAX_LIST_DEPTH:
+                self._lists.append(1 if tag == "ol" else None)
             if tag == "main":
-                self._main.depth += 1
-                if self._main.start is None:
-                    self._main.start = len(self._output.pieces)
+                self._main_depth += 1
+                if self._main_start is None:
+                    self._main_start = len(self._pieces)
 
     def _close(self, tag: str) -> None:
-        output = self._output
         match tag:
-            case "pre" if output.preformatted:
-                output.preformatted -= 1
+            case "pre" if self._preformatted:
+                self._preformatted -= 1
                 self._write("\n```\n\n")
-            case "code" if not output.preformatted:
+            case "code" if not self._preformatted:
                 self._write("`")
             case "td" | "th":
                 self._write(" |")
-            case "a" if output.link is not None:
-                self._close_link(output.link)
+            case "a" if self._link is not None:
+                self._close_link(self._link)
             case _:
                 self._close_block(tag)
 
     def _close_block(self, tag: str) -> None:
         if tag in _BLOCK_TAGS or tag in _HEADINGS:
             self._write("\n\n")
-        if tag in {"ul", "ol"} and self._output.lists:
-            self._output.lists.pop()
-        if tag == "main" and self._main.depth:
-            self._main.depth -= 1
-            self._main.end = len(self._output.pieces)
+        if tag in {"ul", "ol"} and self._lists:
+            self._lists.pop()
+        if tag == "main" and self._main_depth:
+            self._main_depth -= 1
+            self._main_end = len(self._pieces)
 
     def _close_link(self, link: _Link) -> None:
         """Replace the link's text by a Markdown link."""
-        self._output.link = None
+        self._link = None
         if not link.target or link.target.startswith(("#", "javascript:", "data:")):
             return
-        link_text = "".join(self._output.pieces[link.start :]).strip()
+        link_text = "".join(self._pieces[link.start :]).strip()
         if not link_text or "\n" in link_text:
             return
-        del self._output.pieces[link.start :]
+        del self._pieces[link.start :]
         try:
             target = urljoin(self._base, link.target.strip())
         except ValueError:
             target = link.target
         self._write(f"[{link_text}]({_SPACE.sub('%20', target)})")
 
-    def _next_bullet(self) -> str:
-        lists = self._output.lists
-        if not lists:
-            return "\n- "
-        number = lists[-1]
-        if number is not None:
-            lists[-1] = number + 1
-        return f"\n{'  ' * (len(lists) - 1)}{'-' if number is None else f'{number}.'} "
-
-    def _write_inline(self, text: str) -> None:
-        """Write text in which white space only separates words."""
-        last_character = self._output.pieces[-1][-1:] if self._output.pieces else "\n"
-        self._write(text.lstrip(" ") if last_character in {" ", "\n"} else text)
-
     def _write(self, text: str) -> None:
         if text:
-            self._output.pieces.append(text)
+            self._pieces.append(text)
 
 
 def _collapse_blank_lines(text: str) -> str:

@@ -10,7 +10,7 @@ import httpcore2
 from anyio import to_thread
 
 from acp_server.tools.web.addresses import WebAddress
-from acp_server.tools.web.content_encoding import ACCEPT_ENCODING, create_decoder
+from acp_server.tools.web.content_encoding import ACCEPT_ENCODING, BodyDecoder
 from acp_server.tools.web.errors import FetchError
 from acp_server.tools.web.responses import WebResponse
 from acp_server.version import __version__
@@ -48,7 +48,8 @@ class HttpWebClient:
         except TimeoutError:
             raise FetchError(f"{address.site} took longer than {timeout_seconds:.0f} s") from None
         except HTTP_ERRORS as error:
-            raise FetchError(f"{address.site} cannot be read: {_error_text(error)}") from error
+            text = f"{type(error).__name__}: {error}".removesuffix(": ")
+            raise FetchError(f"{address.site} cannot be read: {text}") from error
 
     async def _get(self, address: WebAddress) -> WebResponse:
         url = httpcore2.URL(
@@ -76,7 +77,7 @@ class HttpWebClient:
             headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
         if 300 <= response.status < 400:  # noqa: PLR2004 - of a redirect nobody reads the body
             return WebResponse(response.status, headers)
-        decoder = create_decoder(headers.get("content-encoding", ""))
+        decoder = BodyDecoder(headers.get("content-encoding", ""))
         body = bytearray()
         received_bytes = 0
         async for chunk in response.aiter_stream():
@@ -90,7 +91,3 @@ class HttpWebClient:
                     response.status, headers, bytes(body[: self._max_bytes]), is_truncated=True
                 )
         return WebResponse(response.status, headers, bytes(body))
-
-
-def _error_text(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -18,8 +18,7 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.tools.web.addresses import WebAddress, parse_address
-from acp_server.tools.web.errors import WebError
-from acp_server.tools.web.fetching import FetchDeniedError, PageFetcher
+from acp_server.tools.web.fetching import PageFetcher
 from acp_server.tools.web.pages import WebPage, render_page
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
@@ -58,12 +57,6 @@ class WebFetchUse(TypedToolUse[WebFetchArguments]):
 
     async def run(self, arguments: WebFetchArguments) -> ToolOutcome:
         """Fetch the page."""
-        try:
-            return await self._fetch(arguments)
-        except WebError as error:
-            return ToolOutcome(str(error), is_error=True)
-
-    async def _fetch(self, arguments: WebFetchArguments) -> ToolOutcome:
         address = parse_address(arguments.url)
         # The callback is called for the first site, and for each other site of a redirect.
         page = await self._fetcher.fetch(address, self._ask_permission)
@@ -74,18 +67,14 @@ class WebFetchUse(TypedToolUse[WebFetchArguments]):
         """Show the address, and ask permission to fetch from its site.
 
         Raises:
-            FetchDeniedError: Permission was refused.
+            RefusedError: Permission was refused.
         """
         title, content = f"Fetch {address}", (Text(fenced_block(str(address))),)
         await self.reporter.describe(title, ())
         await self.reporter.show(content)
         effect = FetchUrl(address.site, str(address))
-        refusal = await self._gate.authorize(
-            PermissionQuestion(self.reporter.call_id, effect, title, KIND, content)
-        )
-        if refusal is not None:
-            raise FetchDeniedError(refusal.reason)
-        await self.reporter.mark_in_progress()
+        question = PermissionQuestion(self.reporter.call_id, effect, title, KIND, content)
+        await self.require_permission(self._gate, question)
 
 
 def _shown_content(page: WebPage) -> tuple[Text, ...]:

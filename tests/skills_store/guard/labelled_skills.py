@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from skills_store.guard import SkillContents
+from prompt_engine.threats import scan_skill_text
+from skills_store.guard import SkillContents, SkillVerdict, scan_skill
 
 CORPUS = Path(__file__).parent / "corpus"
 PARTS = ("tuning", "mended", "holdout")
@@ -22,6 +23,11 @@ class LabelledSkill:
     name: str
     contents: SkillContents
     category: str = ""
+
+
+def scan_contents(contents: SkillContents) -> SkillVerdict:
+    """Scan a skill for harmful actions alone, without the scan for injected instructions."""
+    return scan_skill(contents, scan_skill_text)
 
 
 @cache

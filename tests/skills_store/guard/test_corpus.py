@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from skills_store.guard import scan_skill
 from tests.skills_store.guard.labelled_skills import (
     PARTS,
     LabelledSkill,
     read_harmless,
     read_hostile,
+    scan_contents,
 )
 
 KNOWN = [*read_hostile("tuning"), *read_hostile("mended")]
@@ -26,9 +26,9 @@ class Figures:
 
 
 def figures(part: str) -> Figures:
-    levels = [scan_skill(each.contents).level for each in read_hostile(part)]
+    levels = [scan_contents(each.contents).level for each in read_hostile(part)]
     caught = sum(level != "safe" for level in levels)
-    wrong = sum(scan_skill(each.contents).level != "safe" for each in read_harmless(part))
+    wrong = sum(scan_contents(each.contents).level != "safe" for each in read_harmless(part))
     return Figures(
         caught / len(levels), caught / (caught + wrong), levels.count("dangerous") / len(levels)
     )
@@ -41,18 +41,18 @@ def test_the_corpus_is_large_enough() -> None:
 
 @pytest.mark.parametrize("skill", KNOWN, ids=lambda skill: skill.name)
 def test_a_hostile_skill_is_found(skill: LabelledSkill) -> None:
-    assert scan_skill(skill.contents).level != "safe"
+    assert scan_contents(skill.contents).level != "safe"
 
 
 @pytest.mark.parametrize("skill", read_hostile("tuning"), ids=lambda skill: skill.name)
 def test_a_hostile_skill_is_found_by_its_category(skill: LabelledSkill) -> None:
-    found = scan_skill(skill.contents).findings
+    found = scan_contents(skill.contents).findings
     assert skill.category in {each.category for each in found if each.severity != "note"}
 
 
 @pytest.mark.parametrize("skill", FINE, ids=lambda skill: skill.name)
 def test_an_ordinary_skill_is_safe(skill: LabelledSkill) -> None:
-    verdict = scan_skill(skill.contents)
+    verdict = scan_contents(skill.contents)
     assert verdict.level == "safe", [str(each) for each in verdict.findings]
 
 

@@ -9,14 +9,14 @@ from skills_store.guard import (
     SkillDecision,
     SkillTrust,
     decide,
-    scan_skill,
 )
+from tests.skills_store.guard.labelled_skills import scan_contents
 
 TEXT = b"---\nname: a\ndescription: Does it.\n---\nHello.\n"
 
 
 def level_with(**more: bytes) -> RiskLevel:
-    return scan_skill(SkillContents({"SKILL.md": TEXT, **more})).level
+    return scan_contents(SkillContents({"SKILL.md": TEXT, **more})).level
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def level_with(**more: bytes) -> RiskLevel:
 def test_a_suspicious_structure_is_found(
     contents: SkillContents, level: RiskLevel, what: str
 ) -> None:
-    verdict = scan_skill(contents)
+    verdict = scan_contents(contents)
     assert verdict.level == level
     assert any(
         what in each.description and each.category == "structure" for each in verdict.findings

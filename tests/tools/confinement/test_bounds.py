@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.tools.shell.confinement.denials import describe_denial
-from acp_server.tools.shell.confinement.launchers import MissingLauncher, PerlLauncher
+from acp_server.tools.shell.confinement.launchers import MissingLauncher, perl_launcher
 from acp_server.tools.shell.confinement.limits import SandboxLimits, find_git_directory
 from acp_server.tools.shell.confinement.sandbox import (
     UNAVAILABLE,
@@ -101,7 +101,7 @@ BOUNDS = SandboxLimits((Path("/w"),), (Path("/h/.ssh"), Path("/w/own")), (Path("
 
 
 def test_the_arguments_of_the_linux_launcher() -> None:
-    arguments = PerlLauncher("/usr/bin/perl").build_arguments(BOUNDS, {"PERL5LIB": "a b"})
+    arguments = perl_launcher("/usr/bin/perl").build_arguments(BOUNDS, {"PERL5LIB": "a b"})
     assert arguments[0] == "/usr/bin/perl"
     assert arguments[2:] == (
         *("write=/w", "hide=/h/.ssh", "hide=/w/own", "open=/w/own/skills", "net=closed"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from acp_server.session.ports.editor import EditorPort, NullEditor
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.file_service import FileService
-from acp_server.tools.files.snapshot import FileSnapshot, WriteResult
+from acp_server.tools.files.snapshot import FileSnapshot
 from tests.support.fake_editors import (
     FormattingEditor,
     LineFeedEditor,
@@ -61,12 +61,12 @@ class FileServiceSetup:
     async def text(self, name: str | Path) -> str:
         return (await self.read(name)).text
 
-    async def write(self, name: str | Path, text: str) -> WriteResult:
+    async def write(self, name: str | Path, text: str) -> FileSnapshot:
         """Write a file over the snapshot just read."""
         place = await self.files.resolve(str(name))
         return await self.files.write(place, text, await self.files.read_if_exists(place))
 
-    async def edit(self, name: str | Path, old: str, new: str) -> WriteResult:
+    async def edit(self, name: str | Path, old: str, new: str) -> FileSnapshot:
         """Read, replace and write a file in one call."""
         place = await self.files.resolve(str(name))
         async with self.files.lock([place.path]):

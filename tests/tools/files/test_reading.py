@@ -23,7 +23,6 @@ from acp_server.tools.files.snapshot import FileSnapshot, bytes_digest
 from tests.support.fake_editors import (
     HangingEditor,
     NewlineKeepingEditor,
-    NonSavingEditor,
     RefusingEditor,
     VerbatimEditor,
 )
@@ -44,9 +43,7 @@ async def test_a_snapshot_describes_a_file_completely(tmp_path: Path) -> None:
         form=TextForm("utf-8", has_bom=True, newline="\r\n"),
         mode=0o755,
         disk_digest=bytes_digest(data),
-        source="disk",
         is_saved=True,
-        size_bytes=6,
     )
 
 
@@ -77,7 +74,7 @@ async def test_unsaved_text_is_seen(tmp_path: Path) -> None:
     desk = create_service(tmp_path, editor)
     editor.type_text(desk.write_file("a.txt", "old\r\n", 0o755), "typed\n")
     snapshot = await desk.read("a.txt")
-    assert (snapshot.text, snapshot.source, snapshot.is_saved) == ("typed\n", "buffer", False)
+    assert (snapshot.text, snapshot.is_saved) == ("typed\n", False)
     assert (snapshot.form, snapshot.mode) == (TextForm(newline="\r\n"), 0o755)
 
 
@@ -284,25 +281,3 @@ async def test_a_path_that_becomes_a_special_file_after_the_check_is_not_opened(
 @pytest.mark.skipif(not PROCESS.exists(), reason="this system has no /proc")
 async def test_a_file_on_a_file_system_without_sizes_is_read(tmp_path: Path) -> None:
     assert "Name:" in await create_service(tmp_path).text(PROCESS)
-
-
-@pytest.mark.parametrize("make", [NewlineKeepingEditor, NonSavingEditor], ids=name_of)
-async def test_a_change_since_the_last_read_is_detected(
-    tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
-) -> None:
-    editor = make()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", "one\n")
-
-    async def has_changed() -> bool:
-        snapshot = await desk.read_if_exists("a.txt")
-        return snapshot is not None and desk.files.changed_since_read(snapshot)
-
-    seen = [await has_changed()]
-    await desk.read("a.txt")
-    seen.append(await has_changed())
-    editor.type_text(path, "two\n")
-    seen.append(await has_changed())
-    await desk.write("a.txt", "three\n")
-    seen.append(await has_changed())
-    assert seen == [False, False, True, False]

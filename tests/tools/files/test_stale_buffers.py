@@ -25,10 +25,9 @@ async def test_the_disk_wins_after_a_command_changed_a_file(tmp_path: Path) -> N
     desk.files.note_command()
     for _ in range(2):
         snapshot = await desk.read("a.txt")
-        assert (snapshot.text, snapshot.source, snapshot.is_saved) == ("new\n", "disk", True)
+        assert (snapshot.text, snapshot.is_saved) == ("new\n", True)
     await desk.edit("a.txt", "new", "newer")
     assert path.read_bytes() == b"newer\r\n"
-    assert (await desk.read("a.txt")).source == "buffer"
 
 
 async def test_the_disk_wins_after_a_command_deleted_a_file(tmp_path: Path) -> None:
@@ -79,7 +78,7 @@ async def test_text_restored_to_its_state_before_a_command_wins(tmp_path: Path) 
     run_command(path, "new\n")
     desk.files.note_command()
     written = await desk.write("a.txt", "old\n")
-    assert written.snapshot.text == "old\n"
+    assert written.text == "old\n"
     assert await desk.text("a.txt") == "old\n"
 
 
@@ -110,7 +109,7 @@ async def test_a_reloaded_buffer_is_in_sync_again(tmp_path: Path) -> None:
     run_command(path, "new\n")
     desk.files.note_command()
     editor.reload(path)
-    assert (await desk.read("a.txt")).source == "buffer"
+    assert await desk.text("a.txt") == "new\n"
     editor.type_text(path, "old\n")
     assert await desk.text("a.txt") == "old\n"
 

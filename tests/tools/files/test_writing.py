@@ -78,10 +78,10 @@ async def test_an_edited_file_keeps_its_text_form_and_mode(
     written = await desk.files.write(base.resolved, base.text.replace("b", "B"), base)
     assert path.read_bytes() == after
     assert path.stat().st_mode & 0o7777 == 0o755
-    assert written.snapshot.text == base.text.replace("b", "B")
-    assert (written.snapshot.form, written.snapshot.mode) == (base.form, 0o755)
-    assert written.snapshot.is_saved
-    assert await desk.text("a.sh") == written.snapshot.text
+    assert written.text == base.text.replace("b", "B")
+    assert (written.form, written.mode) == (base.form, 0o755)
+    assert written.is_saved
+    assert await desk.text("a.sh") == written.text
     assert [entry.name for entry in desk.root.iterdir()] == ["a.sh"]
 
 
@@ -116,29 +116,28 @@ async def test_a_new_file_has_line_feeds_and_the_default_mode(tmp_path: Path, ma
     os.umask(umask)
     assert path.read_bytes() == "ä\nb\n".encode()
     assert path.stat().st_mode & 0o777 == 0o644 & ~umask
-    assert (written.snapshot.text, written.snapshot.form) == ("ä\nb\n", TextForm())
+    assert (written.text, written.form) == ("ä\nb\n", TextForm())
 
 
 @pytest.mark.parametrize(
-    ("make", "through", "mended"),
+    ("make", "is_asked"),
     [
-        (VerbatimEditor, "editor", False),
-        (NewlineKeepingEditor, "editor", False),
-        (LineFeedEditor, "editor", True),
-        (NonSavingEditor, "editor", False),
-        (ReadOnlyEditor, "disk", False),
+        (VerbatimEditor, True),
+        (NewlineKeepingEditor, True),
+        (LineFeedEditor, True),
+        (NonSavingEditor, True),
+        (ReadOnlyEditor, False),
     ],
     ids=["faithful", "plain", "line feeds", "unsaving", "handless"],
 )
-async def test_a_write_reports_its_channel_and_whether_it_was_repaired(
-    tmp_path: Path, make: Callable[[], NewlineKeepingEditor], through: str, *, mended: bool
+async def test_a_write_goes_through_an_editor_that_can_write(
+    tmp_path: Path, make: Callable[[], NewlineKeepingEditor], *, is_asked: bool
 ) -> None:
     editor = make()
     desk = create_service(tmp_path, editor)
     path = desk.write_file("a.txt", b"a\r\n")
-    written = await desk.write("a.txt", "b\n")
-    assert (written.through, written.is_repaired) == (through, mended)
-    assert (("write", path) in editor.calls) == (through == "editor")
+    await desk.write("a.txt", "b\n")
+    assert (("write", path) in editor.calls) is is_asked
 
 
 @pytest.mark.parametrize(
@@ -157,8 +156,8 @@ async def test_the_editor_receives_text_in_the_form_it_returns(
     editor = VerbatimEditor()
     desk = create_service(tmp_path, editor)
     path = desk.write_file("a.txt", data)
-    written = await desk.write("a.txt", text)
-    assert (editor.buffers[path], written.is_repaired) == (sent, False)
+    await desk.write("a.txt", text)
+    assert editor.buffers[path] == sent
     assert path.read_bytes() == sent.encode()
 
 
@@ -167,8 +166,8 @@ async def test_a_disk_file_the_editor_did_not_save_is_left_unchanged(tmp_path: P
     desk = create_service(tmp_path, editor)
     path = desk.write_file("a.txt", "a\n")
     editor.type_text(path, "a\r\n")
-    written = await desk.write("a.txt", "b\n")
-    assert (path.read_bytes(), written.is_repaired) == (b"a\n", False)
+    await desk.write("a.txt", "b\n")
+    assert path.read_bytes() == b"a\n"
     assert editor.buffers[path] == "b\r\n"
 
 
@@ -178,17 +177,17 @@ async def test_an_editor_may_keep_a_write_unsaved(tmp_path: Path) -> None:
     path = desk.write_file("a.txt", b"a\r\n", 0o600)
     for text in ("b\n", "c\n"):
         written = await desk.write("a.txt", text)
-        assert (written.snapshot.text, written.snapshot.is_saved) == (text, False)
+        assert (written.text, written.is_saved) == (text, False)
         assert (path.read_bytes(), editor.buffers[path]) == (b"a\r\n", text)
-        assert await desk.read("a.txt") == written.snapshot
+        assert await desk.read("a.txt") == written
 
 
 async def test_an_editor_may_keep_a_new_file_unsaved(tmp_path: Path) -> None:
     desk = create_service(tmp_path, NonSavingEditor())
     written = await desk.write("a.txt", "a\n")
-    assert (written.snapshot.disk_digest, written.snapshot.mode) == (None, 0o644)
+    assert (written.disk_digest, written.mode) == (None, 0o644)
     assert list(desk.root.iterdir()) == []
-    assert await desk.read("a.txt") == written.snapshot
+    assert await desk.read("a.txt") == written
 
 
 async def test_an_editor_may_format_on_save(tmp_path: Path) -> None:
@@ -196,7 +195,7 @@ async def test_an_editor_may_format_on_save(tmp_path: Path) -> None:
     path = desk.write_file("a.txt", b"\xef\xbb\xbfa\r\n", 0o700)
     written = await desk.write("a.txt", "b  \nc\n")
     assert path.read_bytes() == b"\xef\xbb\xbfb\r\nc\r\n"
-    assert (written.snapshot.text, written.is_repaired) == ("b\nc\n", True)
+    assert written.text == "b\nc\n"
     assert path.stat().st_mode & 0o777 == 0o700
 
 
@@ -265,12 +264,14 @@ async def test_a_link_is_preserved_and_its_target_written(tmp_path: Path, make: 
 async def test_a_link_out_of_the_workspace_is_written_without_the_editor(
     tmp_path: Path, make: MAKE
 ) -> None:
-    desk = create_service(tmp_path, make())
+    editor = make()
+    desk = create_service(tmp_path, editor)
     target = desk.outside / "a.txt"
     target.write_bytes(b"a\r\n")
     (desk.root / "link").symlink_to(target)
-    written = await desk.write("link", "b\n")
-    assert (written.through, target.read_bytes()) == ("disk", b"b\r\n")
+    await desk.write("link", "b\n")
+    assert target.read_bytes() == b"b\r\n"
+    assert not isinstance(editor, NewlineKeepingEditor) or editor.calls == []
     assert (desk.root / "link").is_symlink()
 
 

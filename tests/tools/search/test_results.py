@@ -25,7 +25,6 @@ async def test_hits_are_grouped_by_file_and_repeats_share_a_line(tmp_path: Path)
             SearchHit(tmp_path / "b.py", 5),
         ),
         5,
-        is_truncated=False,
     )
 
 
@@ -90,10 +89,9 @@ async def test_pages_contain_every_result_once(tmp_path: Path, mode: OutputMode)
         for offset in range(0, 8, 2)
     ]
     assert [hit for page in pages for hit in page.hits] == list(whole.hits)
-    assert [page.is_truncated for page in pages] == [True, True, True, False]
     assert {page.total for page in pages} == {7}
     past = await find(tmp_path, "word", output_mode=mode, offset=7)
-    assert past == SearchResult("offset 7 is past the last of 7.", (), 7, is_truncated=False)
+    assert past == SearchResult("offset 7 is past the last of 7.", (), 7)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +153,6 @@ async def test_long_lines_are_truncated_around_the_match(tmp_path: Path) -> None
         f"a.js\n1:…{'x' * 60}word{'y' * 136}…\n2:word",
         (SearchHit(tmp_path / "a.js", 1), SearchHit(tmp_path / "a.js", 2)),
         2,
-        is_truncated=False,
     )
 
 

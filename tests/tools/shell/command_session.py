@@ -10,9 +10,8 @@ import anyio
 import psutil
 
 from acp_server.config.settings import child_environment
-from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
-from acp_server.tools.shell.session import ShellSession
+from acp_server.tools.shell.session import CommandResult, ShellSession
 from acp_server.tools.shell.watcher import ProcessWatcher
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -43,11 +42,7 @@ class CommandSession:
         """Run a command to its end."""
         printed = bytearray()
 
-        async def take(chunk: bytes) -> None:
-            printed.extend(chunk)
-
-        command_run = LocalCommand(self.session, command, self.folder)
-        ended = await command_run.run(take, timeout_seconds)
+        ended = await self.session.run(command, self.folder, printed.extend, timeout_seconds)
         return CommandOutcome(ended, printed.decode())
 
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import anyio
 
 from acp_server.config.settings import child_environment
-from acp_server.tools.shell.command import LocalCommand
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.watcher import ProcessWatcher
 
 
-async def forward_output(chunk: bytes) -> None:
+def forward_output(chunk: bytes) -> None:
     """Forward the output of a command."""
     sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()
@@ -25,9 +24,9 @@ async def run(folder: Path, commands: list[str]) -> None:
     own = child_environment({})
     async with anyio.create_task_group() as tasks:
         session = ShellSession(ProcessWatcher(tasks, own), tasks, own, ())
-        await forward_output(b"ready\n")
+        forward_output(b"ready\n")
         for command in commands:
-            tasks.start_soon(LocalCommand(session, command, folder).run, forward_output, None)
+            tasks.start_soon(session.run, command, folder, forward_output, None)
 
 
 anyio.run(run, Path(sys.argv[1]), sys.argv[2:])

@@ -4,13 +4,11 @@ import anyio
 import pytest
 
 from acp_server.session.ports.editor import TerminalExit
-from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.shell.session import CommandResult
 from tests.tools.shell.command_session import (
     CommandOutcome,
     open_command_session,
-    running_commands,
-    wait_until,
     wait_until_running,
 )
 
@@ -96,34 +94,13 @@ async def test_concurrent_commands_do_not_mix_output(tmp_path: Path) -> None:
     assert outputs == {word: f"{word}\n" * 2000 for word in ("one", "two", "three")}
 
 
-async def test_a_slow_output_consumer_applies_backpressure(tmp_path: Path) -> None:
-    go_on = anyio.Event()
-    taken = 0
-
-    async def take(chunk: bytes) -> None:
-        nonlocal taken
-        taken += len(chunk)
-        await go_on.wait()
-
-    async with open_command_session(tmp_path) as place, anyio.create_task_group() as tasks:
-        command = LocalCommand(place.session, "yes | head -c 3000000; touch over", tmp_path)
-        tasks.start_soon(command.run, take, 10)
-        await wait_until(lambda: len(running_commands(place.token)) == 3)
-        await anyio.wait_all_tasks_blocked()
-        assert taken < 1_000_000
-        assert not (tmp_path / "over").exists()
-        go_on.set()
-    assert taken == 3_000_000
-    assert (tmp_path / "over").exists()
-
-
 async def test_an_error_in_the_output_consumer_ends_the_command(tmp_path: Path) -> None:
-    async def refuse(chunk: bytes) -> None:
+    def refuse(chunk: bytes) -> None:
         raise LookupError(chunk)
 
     async with open_command_session(tmp_path) as place:
         with pytest.raises(LookupError, match="hello"):
-            await LocalCommand(place.session, "echo hello; sleep 60", tmp_path).run(refuse, 10)
+            await place.session.run("echo hello; sleep 60", tmp_path, refuse, 10)
         await wait_until_running(place.token)
 
 
@@ -142,12 +119,12 @@ async def test_a_failed_start_is_explained(
 ) -> None:
     (tmp_path / "file").touch()
 
-    async def take(chunk: bytes) -> None:
+    def take(chunk: bytes) -> None:
         raise AssertionError(chunk)
 
     async with open_command_session(tmp_path) as place:
         with pytest.raises(ShellError) as caught:
-            await LocalCommand(place.session, command, tmp_path / folder).run(take, 10)
+            await place.session.run(command, tmp_path / folder, take, 10)
     assert reason in caught.value.reason
 
 

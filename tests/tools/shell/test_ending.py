@@ -5,8 +5,8 @@ import pytest
 from anyio import lowlevel
 
 from acp_server.session.ports.editor import TerminalExit
-from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.process_groups import GRACE_SECONDS
+from acp_server.tools.shell.session import CommandResult
 from tests.tools.shell.command_session import (
     CommandOutcome,
     open_command_session,
@@ -50,14 +50,14 @@ async def test_a_command_is_cancelled_in_the_middle_of_its_output(tmp_path: Path
     is_printing = anyio.Event()
     cancelled = 0.0
 
-    async def take(chunk: bytes) -> None:
+    def take(chunk: bytes) -> None:
         assert chunk
         is_printing.set()
 
     async with open_command_session(tmp_path) as place:
         async with anyio.create_task_group() as tasks:
-            command = LocalCommand(place.session, f"{TREE} & {STUBBORN} & yes", tmp_path)
-            tasks.start_soon(command.run, take, None)
+            command = f"{TREE} & {STUBBORN} & yes"
+            tasks.start_soon(place.session.run, command, tmp_path, take, None)
             await is_printing.wait()
             cancelled = anyio.current_time()
             tasks.cancel_scope.cancel()

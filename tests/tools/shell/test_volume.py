@@ -7,8 +7,8 @@ import psutil
 import pytest
 
 from acp_server.session.ports.editor import TerminalExit
-from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.output import OutputLog
+from acp_server.tools.shell.session import CommandResult
 from tests.tools.shell.command_session import open_command_session
 
 
@@ -29,14 +29,14 @@ async def test_large_output_costs_little(tmp_path: Path, size: int, seconds: flo
     before_bytes = process.memory_info().rss
     most_bytes = 0
 
-    async def take(chunk: bytes) -> None:
+    def take(chunk: bytes) -> None:
         nonlocal most_bytes
         log.write(chunk)
         most_bytes = max(most_bytes, process.memory_info().rss)
 
     async with open_command_session(tmp_path) as place:
         started = time.process_time()
-        ended = await LocalCommand(place.session, f"yes | head -c {size}", tmp_path).run(take, 60)
+        ended = await place.session.run(f"yes | head -c {size}", tmp_path, take, 60)
         assert time.process_time() - started < seconds
     assert ended == CommandResult(TerminalExit(code=0), timed_out=False)
     assert log.total_bytes == size

@@ -4,7 +4,6 @@ The kernel reports a refusal to the command only, so this is a heuristic over it
 """
 
 import re
-from collections.abc import Iterator
 
 MAX_QUOTED_LINES = 3
 MAX_QUOTED_CHARACTERS = 200
@@ -26,37 +25,23 @@ _SYSTEM_REFUSAL = re.compile(
 
 REMARK = (
     "[The sandbox may have refused this: {lines}. Confined commands write in the workspace and "
-    "the temporary folders only{network}, and read no keys.{way_out}]"
+    "the temporary folders only{network}, and read no keys. If it is needed, run it again with "
+    "unconfined=true: the user is asked.]"
 )
-WAY_OUT = " If it is needed, run it again with unconfined=true: the user is asked."
 NO_NETWORK = ", have no network but their own localhost"
 
 
-def describe_denial(
-    output: str, *, has_failed: bool, has_network: bool, can_ask: bool = True
-) -> str:
+def describe_denial(output: str, *, has_failed: bool, has_network: bool) -> str:
     """Return a remark about refused operations, as far as the output shows them.
 
     >>> describe_denial("fine", has_failed=True, has_network=False)
     ''
     """
-    lines = list(
-        _refused_lines(
-            output[-SCANNED_CHARACTERS:], _ANY_REFUSAL if has_failed else _SYSTEM_REFUSAL
-        )
-    )
+    pattern = _ANY_REFUSAL if has_failed else _SYSTEM_REFUSAL
+    distinct_lines = dict.fromkeys(output[-SCANNED_CHARACTERS:].splitlines())
+    cleaned_lines = (line.strip().replace("`", "'") for line in distinct_lines)
+    lines = [line for line in cleaned_lines if pattern.search(line)]
     if not lines:
         return ""
     quoted = "; ".join(f"`{line[:MAX_QUOTED_CHARACTERS]}`" for line in lines[-MAX_QUOTED_LINES:])
-    return REMARK.format(
-        lines=quoted,
-        network="" if has_network else NO_NETWORK,
-        way_out=WAY_OUT if can_ask else "",
-    )
-
-
-def _refused_lines(output: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    for line in dict.fromkeys(output.splitlines()):
-        cleaned = line.strip().replace("`", "'")
-        if pattern.search(cleaned):
-            yield cleaned
+    return REMARK.format(lines=quoted, network="" if has_network else NO_NETWORK)

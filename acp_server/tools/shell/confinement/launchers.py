@@ -7,9 +7,8 @@ Python, because it starts with every command and must be fast.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.confinement.limits import SandboxLimits
@@ -26,55 +25,49 @@ PERL_VARIABLES = ("PERL5DB", "PERL5LIB", "PERL5OPT", "PERLLIB", "PERL_USE_UNSAFE
 """They would load other code into the launcher, so it passes them on to the command."""
 
 
-class SandboxLauncher(Protocol):
-    """Starts programs under limits."""
-
-    def build_arguments(
-        self, limits: SandboxLimits, command_variables: Mapping[str, str]
-    ) -> tuple[str, ...]:
-        """Return the arguments to put in front of a program and its arguments.
-
-        `command_variables` are set for the program, but not for the launcher.
-        """
-        ...
-
-    def files(self) -> tuple[str, ...]:
-        """Return the files that it needs to start; the first one is its program."""
-        ...
-
-
 @frozen_dataclass
-class PerlLauncher:
-    """Landlock, namespaces and seccomp, applied by a perl script; nearly every Linux has perl."""
+class SandboxLauncher:
+    """A program that starts other programs under limits."""
 
-    perl: str
+    files: tuple[str, ...]
+    """The files that it needs to start; the first one is its program."""
+    build_arguments: Callable[[SandboxLimits, Mapping[str, str]], tuple[str, ...]]
+    """Returns the arguments to put in front of a program and its arguments.
+
+    The variables are set for the program, but not for the launcher.
+    """
+
+
+def perl_launcher(perl: str) -> SandboxLauncher:
+    """Return Landlock, namespaces and seccomp, applied by a script: nearly every Linux has perl."""
 
     def build_arguments(
-        self, limits: SandboxLimits, command_variables: Mapping[str, str]
+        limits: SandboxLimits, command_variables: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Return perl, the script and the limits as its arguments."""
+        paths = {
+            "write": limits.writable,
+            "hide": limits.hidden,
+            "open": limits.opened,
+            "read": limits.readable or (),
+        }
+        limit_arguments = [f"{name}={path}" for name in paths for path in paths[name]]
+        network = f"net={'open' if limits.has_network else 'closed'}"
         variables = (f"var={name}={value}" for name, value in command_variables.items())
-        return (self.perl, str(SCRIPT), *_limit_arguments(limits), *variables, "--")
+        return (perl, str(SCRIPT), *limit_arguments, network, *variables, "--")
 
-    def files(self) -> tuple[str, ...]:
-        """Return perl and the script."""
-        return (self.perl, str(SCRIPT))
+    return SandboxLauncher((perl, str(SCRIPT)), build_arguments)
 
 
-@frozen_dataclass
-class SeatbeltLauncher:
-    """The macOS sandbox (`sandbox-exec`)."""
+def seatbelt_launcher() -> SandboxLauncher:
+    """Return the macOS sandbox (`sandbox-exec`), which takes the limits as a profile."""
 
     def build_arguments(
-        self, limits: SandboxLimits, command_variables: Mapping[str, str]
+        limits: SandboxLimits, command_variables: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Return the program with the limits as a profile."""
         variables = (f"{name}={value}" for name, value in command_variables.items())
         return (SEATBELT, "-p", build_profile(limits), "/usr/bin/env", *variables)
 
-    def files(self) -> tuple[str, ...]:
-        """Return the program."""
-        return (SEATBELT,)
+    return SandboxLauncher((SEATBELT,), build_arguments)
 
 
 @frozen_dataclass
@@ -87,7 +80,7 @@ class MissingLauncher:
 def find_launcher(environment: Mapping[str, str]) -> SandboxLauncher | MissingLauncher:
     """Return the launcher for this machine after a trial run. Blocks."""
     if sys.platform == "darwin":
-        return _probe(SeatbeltLauncher(), environment)
+        return _probe(seatbelt_launcher(), environment)
     if not sys.platform.startswith("linux"):
         return MissingLauncher("this operating system is not supported")
     # Security: system directories first, and relative PATH entries are skipped, so a workspace
@@ -95,7 +88,7 @@ def find_launcher(environment: Mapping[str, str]) -> SandboxLauncher | MissingLa
     perl = find_program("perl", f"/usr/bin:/bin:{environment.get('PATH', os.defpath)}")
     if perl is None:
         return MissingLauncher("perl is not installed")
-    return _probe(PerlLauncher(perl), environment)
+    return _probe(perl_launcher(perl), environment)
 
 
 def _probe(
@@ -117,7 +110,7 @@ def _probe(
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return MissingLauncher(f"{launcher.files()[0]} does not work: {error}")
+        return MissingLauncher(f"{launcher.files[0]} does not work: {error}")
     if completed.returncode == 0:
         return launcher
     error_lines = completed.stderr.decode(errors="replace").strip().splitlines()
@@ -125,14 +118,3 @@ def _probe(
     return MissingLauncher(
         reason.removeprefix(f"{FAILURE_PREFIX}: ").removesuffix("; nothing was run")
     )
-
-
-def _limit_arguments(limits: SandboxLimits) -> Iterator[str]:
-    for name, paths in (
-        ("write", limits.writable),
-        ("hide", limits.hidden),
-        ("open", limits.opened),
-        ("read", limits.readable or ()),
-    ):
-        yield from (f"{name}={path}" for path in paths)
-    yield f"net={'open' if limits.has_network else 'closed'}"

@@ -5,7 +5,7 @@ worktree. Independent of the operating system's mechanism; the launchers apply t
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from acp_server.permissions.resolved_workspace import OPEN_DIRECTORIES
@@ -58,12 +58,24 @@ class SandboxScope:
         Private paths are looked up each time, because they may have been created a moment ago.
         """
         data_directory = Path(os.path.realpath(self.data_directory))
+        temporary_directory = self.environment.get("TMPDIR")
+        writable_paths = (
+            *self.roots,
+            *filter(None, map(find_git_directory, self.roots)),
+            *self.config.writable_directories,
+            *self.config.temporary_directories,
+            *((Path(temporary_directory),) if temporary_directory else ()),
+        )
+        # Security: relative entries of PATH would make directories of the workspace count as
+        # programs.
+        path_entries = self.environment.get("PATH", os.defpath).split(os.pathsep)
+        program_directories = (Path(name) for name in path_entries if name.startswith("/"))
         is_strict = self.config.mode == "strict"
         return SandboxLimits(
-            writable=_resolve_existing(self._writable_paths()),
+            writable=_resolve_existing(writable_paths),
             hidden=self.hidden_paths(),
             opened=_resolve_existing(data_directory / name for name in sorted(OPEN_DIRECTORIES)),
-            readable=_resolve_existing((*SYSTEM_DIRECTORIES, *self._program_directories()))
+            readable=_resolve_existing((*SYSTEM_DIRECTORIES, *program_directories))
             if is_strict
             else None,
             has_network=self.config.has_network,
@@ -73,22 +85,6 @@ class SandboxScope:
         """Return this program's own data directory and the private paths. Blocks."""
         data_directory = Path(os.path.realpath(self.data_directory))
         return _resolve_existing((data_directory, *iter_private_paths(self.home)))
-
-    def _writable_paths(self) -> Iterator[Path]:
-        yield from self.roots
-        yield from filter(None, map(find_git_directory, self.roots))
-        yield from self.config.writable_directories
-        yield from self.config.temporary_directories
-        if temporary_directory := self.environment.get("TMPDIR"):
-            yield Path(temporary_directory)
-
-    def _program_directories(self) -> Iterator[Path]:
-        """Yield the directories of PATH."""
-        for name in self.environment.get("PATH", os.defpath).split(os.pathsep):
-            # Security: relative entries of PATH would make directories of the workspace count as
-            # programs.
-            if name.startswith("/"):
-                yield Path(name)
 
 
 def find_git_directory(root: Path) -> Path | None:

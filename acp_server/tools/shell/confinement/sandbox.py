@@ -14,6 +14,7 @@ from anyio import to_thread
 from acp_server.permissions.effects import SandboxStatus
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.confinement.denials import describe_denial
 from acp_server.tools.shell.confinement.launchers import (
     PERL_VARIABLES,
     MissingLauncher,
@@ -115,7 +116,7 @@ class SessionSandbox:
         if launcher is None:
             return TerminalConfinement()
         limits = await to_thread.run_sync(self.scope.resolve_limits)
-        return TerminalConfinement(launcher.build_arguments(limits, {}), launcher.files())
+        return TerminalConfinement(launcher.build_arguments(limits, {}), launcher.files)
 
     async def wrap_search(
         self, root: Path, program: Path, *, hides_private_paths: bool
@@ -131,6 +132,11 @@ class SessionSandbox:
         hidden = await to_thread.run_sync(self.scope.hidden_paths) if hides_private_paths else ()
         limits = await to_thread.run_sync(build_search_limits, root, program, hidden)
         return launcher.build_arguments(limits, {})
+
+    def describe_denial(self, output: str, *, has_failed: bool) -> str:
+        """Return a remark about operations that the sandbox has refused; empty if none."""
+        has_network = self.scope.config.has_network
+        return describe_denial(output, has_failed=has_failed, has_network=has_network)
 
     async def _available_launcher(self) -> SandboxLauncher | None:
         found = await self.sandbox.launcher()

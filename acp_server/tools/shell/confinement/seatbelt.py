@@ -3,7 +3,7 @@
 The last matching rule wins, so exceptions must follow the rules that they relax.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from acp_server.tools.shell.confinement.limits import SandboxLimits
@@ -32,31 +32,30 @@ _NO_UNIX_SOCKETS = """\
 
 def build_profile(limits: SandboxLimits) -> str:
     """Return the profile that enforces the limits."""
-    return "\n".join(_rules(limits)) + "\n"
-
-
-def _rules(limits: SandboxLimits) -> Iterator[str]:
-    yield _BASE_RULES
-    yield _NO_UNIX_SOCKETS if limits.has_network else _CLOSED_NETWORK
+    rules = [_BASE_RULES, _NO_UNIX_SOCKETS if limits.has_network else _CLOSED_NETWORK]
     if limits.readable is not None:
-        yield "(deny file-read-data)"
-        yield _rule("allow", "file-read-data", (*limits.readable, Path("/dev")))
-        yield '(allow file-read-data (literal "/"))'
-    yield "(deny file-write*)"
-    yield _rule("deny", "file-read-data", limits.hidden)
-    yield _rule("allow", "file-read-data", (*limits.opened, *limits.writable))
-    yield _rule("allow", "file-write*", limits.writable)
+        rules += [
+            "(deny file-read-data)",
+            _rule("allow", "file-read-data", (*limits.readable, Path("/dev"))),
+            '(allow file-read-data (literal "/"))',
+        ]
     devices = " ".join(f"(literal {_quoted(each)})" for each in _DEVICES)
-    yield f'(allow file-write* {devices} (regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$"))'
-    # Order: these rules come last. Writable directories may contain hidden paths, which in turn may
-    # contain writable or opened ones.
     hidden_in_writable = [path for path in limits.hidden if _is_below(path, limits.writable)]
-    yield _rule("deny", "file-read-data file-write*", hidden_in_writable)
     writable_in_hidden = [path for path in limits.writable if _is_below(path, hidden_in_writable)]
-    yield _rule("allow", "file-read-data file-write*", writable_in_hidden)
-    yield _rule(
-        "allow", "file-read-data", [p for p in limits.opened if _is_below(p, hidden_in_writable)]
-    )
+    opened_in_hidden = [path for path in limits.opened if _is_below(path, hidden_in_writable)]
+    rules += [
+        "(deny file-write*)",
+        _rule("deny", "file-read-data", limits.hidden),
+        _rule("allow", "file-read-data", (*limits.opened, *limits.writable)),
+        _rule("allow", "file-write*", limits.writable),
+        f'(allow file-write* {devices} (regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$"))',
+        # Order: these rules come last. Writable directories may contain hidden paths, which in turn
+        # may contain writable or opened ones.
+        _rule("deny", "file-read-data file-write*", hidden_in_writable),
+        _rule("allow", "file-read-data file-write*", writable_in_hidden),
+        _rule("allow", "file-read-data", opened_in_hidden),
+    ]
+    return "\n".join(rules) + "\n"
 
 
 def _rule(action: str, operations: str, paths: Iterable[Path]) -> str:

@@ -1,6 +1,6 @@
-"""Views of a file: as written, without obfuscation, and decoded.
+"""Views of a skill's file: as written, without obfuscation, and decoded.
 
-Every view maps back to line numbers of the file. Independent of the rules.
+Every view maps back to line numbers of the file. Independent of the patterns.
 """
 
 import codecs
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from skills_store.guard.decoding import decode_hidden_text
-from skills_store.guard.disguises import undo_disguises
+from prompt_engine.threats.nested_encodings import decode_hidden_text
+from prompt_engine.threats.shell_disguises import undo_disguises
 
 _STYLED = re.compile("[\uff01-\uff5e\u2100-\u214f\U0001d400-\U0001d7ff\ufb00-\ufb06]{1,1000}")
 _INVISIBLE = re.compile(
@@ -35,6 +35,12 @@ _BLOCK_BYTES = 4096
 _MAX_LINE_BYTES = 500
 """In bytes. A longer line is cut, which bounds patterns that match words far apart."""
 _OVERLAP = 200
+_CUT_MARK = b"\r\n"
+_LONG_LINE = re.compile(rb"[^\n]{500}[^\n]+")
+_TELLING_INVISIBLE = re.compile(
+    "[\u202a-\u202e\u2066-\u2069]|[\U000e0000-\U000e007f]{4}"
+    "|(?<=[A-Za-z ])[\u200b\u2060-\u2064\u180e\u3164](?=[A-Za-z ])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +62,6 @@ class TextView:
         return self.lines[part] + newlines
 
 
-def decode_file(data: bytes) -> str:
-    """Decode a file leniently: invalid bytes are replaced."""
-    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        text = data.decode("utf-16", errors="replace")
-    else:
-        text = data.decode("utf-8", errors="replace").replace("\0", "")
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").replace("\v", " ")
-
-
 def text_views(text: str) -> Iterator[TextView]:
     """Yield every view of a text; the first is the least processed."""
     normalized = _normalize(text)
@@ -77,9 +74,15 @@ def text_views(text: str) -> Iterator[TextView]:
         yield _line_view("\n".join(line[::-1] for line in normalized.split("\n")), is_decoded=True)
     if any(word in lowered for word in _ROTATING_WORDS):
         yield _line_view(codecs.encode(normalized, "rot13"), is_decoded=True)
-    decoded = decode_hidden_text(normalized)
-    if decoded:
-        yield _decoded_view(decoded)
+    if decoded := decode_hidden_text(normalized):
+        pieces = [
+            _cut_long_lines(_normalize(piece).encode(errors="replace")) + b"\n"
+            for _, piece in decoded
+        ]
+        starts = accumulate((len(piece) for piece in pieces[:-1]), initial=0)
+        lines = tuple(line for line, _ in decoded)
+        data = b"".join(pieces)
+        yield TextView(data, tuple(starts), lines, is_decoded=True, has_lines=False)
 
 
 def hidden_line(text: str) -> int:
@@ -89,12 +92,6 @@ def hidden_line(text: str) -> int:
     """
     found = None if text.isascii() else _TELLING_INVISIBLE.search(text, 1)
     return text.count("\n", 0, found.start()) + 1 if found else 0
-
-
-_TELLING_INVISIBLE = re.compile(
-    "[\u202a-\u202e\u2066-\u2069]|[\U000e0000-\U000e007f]{4}"
-    "|(?<=[A-Za-z ])[\u200b\u2060-\u2064\u180e\u3164](?=[A-Za-z ])"
-)
 
 
 def _normalize(text: str) -> str:
@@ -124,32 +121,16 @@ def _line_view(text: str, *, is_decoded: bool = False) -> TextView:
 
 def _line_ends(data: bytes, start: int, end: int) -> int:
     """Count the file's line ends in a range, without inserted cuts."""
-    return (
-        data.count(b"\n", start, end)
-        + data.count(b"\f", start, end)
-        - data.count(_CUT_MARK, start, end)
-    )
-
-
-_CUT_MARK = b"\r\n"
-_LONG_LINE = re.compile(rb"[^\n]{500}[^\n]+")
+    ends = data.count(b"\n", start, end) + data.count(b"\f", start, end)
+    return ends - data.count(_CUT_MARK, start, end)
 
 
 def _cut_long_lines(data: bytes) -> bytes:
     """Cut long lines into overlapping pieces: each short command is whole in one of them."""
-    return _LONG_LINE.sub(lambda found: _CUT_MARK.join(_line_pieces(found[0])), data)
 
+    def cut(found: re.Match[bytes]) -> bytes:
+        line = found[0]
+        starts = range(0, len(line) - _OVERLAP, _MAX_LINE_BYTES - _OVERLAP)
+        return _CUT_MARK.join(line[start : start + _MAX_LINE_BYTES] for start in starts)
 
-def _line_pieces(line: bytes) -> Iterator[bytes]:
-    step = _MAX_LINE_BYTES - _OVERLAP
-    return (line[start : start + _MAX_LINE_BYTES] for start in range(0, len(line) - _OVERLAP, step))
-
-
-def _decoded_view(decoded: list[tuple[int, str]]) -> TextView:
-    """Return a view of all decoded pieces."""
-    pieces = [
-        _cut_long_lines(_normalize(text).encode(errors="replace")) + b"\n" for _, text in decoded
-    ]
-    starts = accumulate((len(piece) for piece in pieces[:-1]), initial=0)
-    lines = tuple(line for line, _ in decoded)
-    return TextView(b"".join(pieces), tuple(starts), lines, is_decoded=True, has_lines=False)
+    return _LONG_LINE.sub(cut, data)

@@ -32,12 +32,9 @@ class KeyedLocks:
             yield
         finally:  # also if cancelled while waiting: an abandoned entry would block the queue
             for key, waiter in waiters.items():
-                self._release(key, waiter)
-
-    def _release(self, key: str, waiter: anyio.Event) -> None:
-        queue = self._queues[key]
-        queue.remove(waiter)
-        if queue:
-            queue[0].set()
-        else:
-            del self._queues[key]
+                queue = self._queues[key]
+                queue.remove(waiter)
+                if queue:
+                    queue[0].set()
+                else:
+                    del self._queues[key]

@@ -3,10 +3,12 @@
 Security notes and style guides quote forbidden actions. A match is a mention if the same sentence
 forbids it, or if it is quoted and the surrounding text discusses attacks. In programs only comments
 can be mentions; decoded text never is.
+
+Not the same as `mentions`: a sentence for the model and a command are negated, quoted and discussed
+in different ways.
 """
 
 import re
-from dataclasses import dataclass
 
 _BEFORE_BYTES = 500
 _AFTER_BYTES = 200
@@ -40,40 +42,24 @@ _QUOTES = (b'"', b"`", b"'", b"\xe2\x80\x9c", b"\xc2\xab")
 _CLOSING = (b'"', b"`", b"'", b"\xe2\x80\x9d", b"\xc2\xbb")
 
 
-@dataclass(frozen=True, slots=True)
-class RuleMatchSpan:
-    """The bytes `data[start:end]` of a text."""
-
-    data: bytes
-    start: int
-    end: int
-    is_program: bool
-
-
-def is_mention(span: RuleMatchSpan) -> bool:
-    """Return whether a span is a mention, neither an order nor a command."""
-    line_start = span.data.rfind(b"\n", 0, span.start) + 1
-    head = span.data[max(line_start, span.start - _SENTENCE_BYTES) : span.start]
-    if span.is_program and not _COMMENT.match(span.data[line_start : line_start + 80]):
+def is_mention(data: bytes, start: int, end: int, *, is_program: bool) -> bool:
+    """Return whether `data[start:end]` is a mention, neither an order nor a command."""
+    line_start = data.rfind(b"\n", 0, start) + 1
+    head = data[max(line_start, start - _SENTENCE_BYTES) : start]
+    if is_program and not _COMMENT.match(data[line_start : line_start + 80]):
         return False
     prohibition = _FORBIDDEN.search(head)
     if prohibition and not _ORDER.search(prohibition["rest"]):
         return True
-    before = span.data[max(0, span.start - _BEFORE_BYTES) : span.start]
-    after = span.data[span.end : span.end + _AFTER_BYTES]
-    line_end = span.data.find(b"\n", span.start)
-    tail = span.data[span.start : line_end if line_end >= 0 else None][:_BEFORE_BYTES]
-    if not _is_set_apart(head, before, tail):
+    before = data[max(0, start - _BEFORE_BYTES) : start]
+    line_end = data.find(b"\n", start)
+    tail = data[start : line_end if line_end >= 0 else None][:_BEFORE_BYTES]
+    is_fenced = before.count(b"```") % 2 == 1
+    is_quoted = any(mark in head for mark in _QUOTES) and any(mark in tail for mark in _CLOSING)
+    is_in_table_or_block_quote = head.lstrip()[:1] in (b"|", b">")
+    if not (is_fenced or is_quoted or is_in_table_or_block_quote):
         return False
-    context = before + span.data[span.start : span.start + _AFTER_BYTES] + after
+    context = before + data[start : start + _AFTER_BYTES] + data[end : end + _AFTER_BYTES]
     preceding = before[-_SENTENCE_BYTES * 2 :]
     is_discussed = _TALK.search(preceding) is not None and _CUE.search(context) is not None
     return is_discussed and _OBEY.search(preceding) is None
-
-
-def _is_set_apart(head: bytes, before: bytes, tail: bytes) -> bool:
-    """Return whether quotation marks, a fence, a table or a block quote sets the span apart."""
-    if before.count(b"```") % 2 == 1:
-        return True
-    is_quoted = any(mark in head for mark in _QUOTES) and any(mark in tail for mark in _CLOSING)
-    return is_quoted or head.lstrip()[:1] in (b"|", b">")
