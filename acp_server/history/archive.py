@@ -15,6 +15,7 @@ from anyio import from_thread, lowlevel, to_thread
 
 from acp_server.history.writer_queue import (
     NO_WRITER,
+    ArchiveQueries,
     MessagesReplaced,
     PendingQuery,
     SessionCreated,
@@ -29,7 +30,6 @@ from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
 if TYPE_CHECKING:
-    from acp_server.history.writer import ArchiveWriter
     from acp_server.session.ports.session_search import SessionSearch
 
 QueryResult = TypeVar("QueryResult")
@@ -100,7 +100,7 @@ class LazyArchive:
             await self.ask_if_running(lambda writer: writer.shut_down())
             await to_thread.run_sync(thread.join)
 
-    async def ask(self, action: "Callable[[ArchiveWriter], QueryResult]") -> QueryResult:
+    async def ask(self, action: Callable[[ArchiveQueries], QueryResult]) -> QueryResult:
         """Run an action in the writer's thread and return its result.
 
         Raises:
@@ -118,7 +118,7 @@ class LazyArchive:
         await query.wait()
         return results[0]
 
-    async def ask_if_running(self, action: "Callable[[ArchiveWriter], None]") -> None:
+    async def ask_if_running(self, action: Callable[[ArchiveQueries], None]) -> None:
         """Run an action that is pointless once the writer has ended."""
         with suppress(ArchiveError):
             await self.ask(action)

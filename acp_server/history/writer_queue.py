@@ -7,19 +7,17 @@ is open.
 
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event as ThreadEvent
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import anyio
 
 from acp_server.session.errors import ArchiveError, SessionError
-from acp_server.session.ports.archive import SessionFacts, TaskMessage
+from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession, TaskMessage
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
-
-if TYPE_CHECKING:
-    from acp_server.history.writer import ArchiveWriter
 
 NO_WRITER = "sessions are no longer saved: the writer thread has ended; restart the server"
 COALESCE_SECONDS = 0.1
@@ -68,12 +66,40 @@ RecordedItem = (
 )
 
 
+class ArchiveQueries(Protocol):
+    """The queries the writer answers, all in its own thread."""
+
+    def read(self, session_id: str) -> StoredSession:
+        """Return a stored session."""
+        ...
+
+    def resume(self, session_id: str) -> None:
+        """Take over a stored session."""
+        ...
+
+    def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
+        """Return a page of stored sessions."""
+        ...
+
+    def delete(self, session_id: str) -> None:
+        """Delete a session."""
+        ...
+
+    def release(self, session_id: str) -> None:
+        """Give up a session, so that other processes can open it."""
+        ...
+
+    def shut_down(self) -> None:
+        """Give up all sessions and end the writer."""
+        ...
+
+
 class PendingQuery:
     """An action for the writer, and the task that waits until it is done."""
 
     def __init__(
         self,
-        action: "Callable[[ArchiveWriter], None]",
+        action: Callable[[ArchiveQueries], None],
         call_in_loop: Callable[[Callable[[], None]], None],
     ) -> None:
         """Prepare; `call_in_loop` runs an action in the event loop, from the writer's thread."""
@@ -88,7 +114,7 @@ class PendingQuery:
         if self._error is not None:
             raise self._error
 
-    def execute(self, writer: "ArchiveWriter") -> None:
+    def execute(self, writer: ArchiveQueries) -> None:
         """Run the action; everything recorded before it is already written."""
         try:
             self._action(writer)

@@ -25,6 +25,7 @@ from acp_server.session.builder import build_session
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.editor import NullEditor
 from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.skills import NoSkills
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.ports.user_questions import NoUserAsker
 from acp_server.session.session import Session
@@ -242,9 +243,11 @@ async def open_tool_caller_with(
 
         async def build(context: SessionContext, servers: Sequence[ServerConfig]) -> SessionToolset:
             del servers
-            return maker.create_toolset(
+            toolset = maker.create_toolset(
                 context, NullEditor(), user, tasks, UserWithoutForms(), join_servers
             )
+            # The session's own search for skills writes a snapshot: not an effect of a call.
+            return replace(toolset, skills=NoSkills())
 
         equipped = replace(make_services(catalog, mode=mode), toolset=build)
         session = build_session(SessionWorkspace(stage.root, additional), equipped)
