@@ -15,11 +15,10 @@ from acp_server.session.prompting.context_maintenance import show_notices
 from acp_server.session.prompting.enricher import PromptEnricher
 from acp_server.session.prompting.provider import LoadedFile, PromptProvider
 from acp_server.session.prompting.system_prompt import SystemPrompt
-from acp_server.session.recorder import RecordingSink
 from acp_server.session.steering import BusyMode, MidTurnInputSource, Steering, turn_result
 from acp_server.session.tools import SessionTools
 from acp_server.session.turn_contexts import TurnContextBuilder
-from acp_server.session.turn_queue import EventSink, QueuedPrompt, TurnJob
+from acp_server.session.turn_queue import EventSink, QueuedPrompt, RevocableSink, TurnJob
 from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import UserMessage, prompt_to_text
 from acp_server.turn.errors import TurnError
@@ -112,11 +111,9 @@ class PromptRunner:
                 turn.flush()
             self._end_prompt(queued)
 
-        recording_sink = RecordingSink(recorder.journal, sink)
+        turn_sink = RevocableSink(sink, recorder.journal)
         try:
-            reason = await self.context.queue.run(
-                queued, recording_sink, TurnJob(run, flush, abandon)
-            )
+            reason = await self.context.queue.run(queued, turn_sink, TurnJob(run, flush, abandon))
         finally:
             self._end_prompt(queued)
         return PromptResult(reason, UsageTotals() if before is None else totals.since(before))

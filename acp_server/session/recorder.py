@@ -10,8 +10,6 @@ from acp_server.session.ports.archive import Journal, SavedSystem, SessionFacts
 from acp_server.session.ports.observer import NullObserver, SessionObserver
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.steering import prompt_parts
-from acp_server.session.turn_queue import EventSink
-from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import (
     Attachment,
     Link,
@@ -20,28 +18,10 @@ from acp_server.turn.conversation import (
     UserMessage,
     prompt_to_text,
 )
-from acp_server.turn.events import CallChanged, Event, PromptReceived
+from acp_server.turn.events import CallChanged, PromptReceived
 from acp_server.turn.loop import UsageTotals
 
 MAX_TITLE_CHARACTERS = 80
-
-
-@frozen_dataclass
-class RecordingSink:
-    """An event sink that records events before it forwards them."""
-
-    journal: Journal
-    sink: EventSink
-
-    async def ready(self) -> None:
-        """Wait while the client is slow."""
-        await self.sink.ready()
-
-    def show(self, event: Event) -> None:
-        """Record an event and show it."""
-        # Stored first: the user must never have seen an event that a replay lacks.
-        self.journal.show(event)
-        self.sink.show(event)
 
 
 @dataclass(slots=True)

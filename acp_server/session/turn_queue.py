@@ -11,6 +11,8 @@ from typing import Protocol
 
 import anyio
 
+from acp_server.session.ports.archive import Journal
+from acp_server.session.ports.null_archive import NullJournal
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Event
@@ -48,24 +50,30 @@ class EventSink(Protocol):
 
 
 class RevocableSink:
-    """A sink that drops events after its turn is abandoned.
+    """Records a turn's events and shows them, and drops them after the turn is abandoned.
 
     This includes events that were waiting for a slow client: they would appear after the response.
     """
 
-    def __init__(self, sink: EventSink) -> None:
+    def __init__(self, sink: EventSink, journal: Journal | None = None) -> None:
         self._sink = sink
+        self._journal = journal or NullJournal()
         self.is_open = True
 
     async def emit(self, event: Event) -> None:
         """Forward the event unless the turn was abandoned."""
         if self.is_open:
             await self._sink.ready()
-        self.emit_now(event)  # checks again: the sink may have been closed during the wait
+        # Checked again: the sink may have been closed during the wait.
+        if self.is_open:
+            self._journal.show(event)
+            self._sink.show(event)
 
     def emit_now(self, event: Event) -> None:
         """Forward the event immediately unless the turn was abandoned."""
         if self.is_open:
+            # Stored first: the user must never have seen an event that a replay lacks.
+            self._journal.show(event)
             self._sink.show(event)
 
 
@@ -111,23 +119,22 @@ class TurnQueue:
         for queued_prompt in tuple(self._prompts):
             await queued_prompt.is_done.wait()
 
-    async def run(self, prompt: QueuedPrompt, sink: EventSink, job: TurnJob) -> StopReason:
+    async def run(self, prompt: QueuedPrompt, sink: RevocableSink, job: TurnJob) -> StopReason:
         """Wait for the prompt's place, then run its job; return `cancelled` if it was cancelled.
 
         Raises:
             TurnError: raised by the job, unless it was cancelled.
         """
-        turn_sink = RevocableSink(sink)
         reason: StopReason = "cancelled"
         try:
             # The watcher runs outside the ticket's scope, or a cancel would stop it together with
             # the job.
             async with anyio.create_task_group() as watcher:
-                watcher.start_soon(self._abandon_after_grace, prompt, turn_sink, job)
+                watcher.start_soon(self._abandon_after_grace, prompt, sink, job)
                 # The scope swallows its own cancellation: `reason` is still `cancelled` after it.
                 with prompt.scope:
                     await prompt.is_next.wait()
-                    reason = await _ignore_cancel_errors(job.run(turn_sink), prompt)
+                    reason = await _ignore_cancel_errors(job.run(sink), prompt)
                 watcher.cancel_scope.cancel()  # the job ended in time: stop the watcher
         except ExceptionGroup as group:
             # The task group wraps the job's error; callers expect the bare TurnError.

@@ -34,7 +34,7 @@ class TurnQueueHarness:
         try:
             reason = await self.turns.run(
                 ticket,
-                self.sink,
+                RevocableSink(self.sink),
                 TurnJob(
                     work,
                     flush=lambda: self.log.append(f"{name} settled"),
@@ -166,7 +166,7 @@ async def test_a_turn_that_fails_raises_its_own_error_and_the_next_one_runs() ->
         raise error from cause
 
     with pytest.raises(ModelFailedError) as raised:
-        await turns.run(ticket, MemorySink(), TurnJob(fail, ended, ended))
+        await turns.run(ticket, RevocableSink(MemorySink()), TurnJob(fail, ended, ended))
     assert (raised.value, raised.value.__cause__) == (error, cause)
     assert following.is_next.is_set()
 
@@ -179,7 +179,7 @@ async def test_a_crashed_turn_raises_its_own_error_instead_of_an_exception_group
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await turns.run(turns.enqueue(), MemorySink(), TurnJob(divide, ended, ended))
+        await turns.run(turns.enqueue(), RevocableSink(MemorySink()), TurnJob(divide, ended, ended))
 
 
 async def test_a_turn_that_fails_because_it_was_cancelled_is_cancelled() -> None:
