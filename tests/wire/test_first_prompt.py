@@ -20,7 +20,7 @@ before, built = set(), []
 
 async def warm_up_and_tell(registry, session, *arguments):
     await warm_up(registry, session, *arguments)
-    session.on_option_change()  # what the test waits for
+    session.context.options.announce()  # what the test waits for
     before.update(sys.modules)
     built.clear()
 
