@@ -193,6 +193,8 @@ class Turn:
         self._continued_id: str | None = None
         self._should_continue = False
         """Whether the next request asks the model to continue a reply whose stream broke."""
+        self._can_ask_again = True
+        """Whether the budget allows another request after the running one."""
         self._arrived_input: tuple[UserPart, ...] = ()
         """Notices and user input that arrived while calls ran; appended behind the calls'
         results."""
@@ -209,6 +211,7 @@ class Turn:
         # Durable before the model sees it: after a crash the prompt can be replayed.
         await self._commit()
         for requests_left in reversed(range(self._context.max_requests)):
+            self._can_ask_again = requests_left > 0
             if self._context.maintenance is not None:  # such as compaction
                 self._context = await self._context.maintenance.prepare_request(
                     self._conversation, self._context, self._sink
@@ -216,9 +219,7 @@ class Turn:
             reason = await self._step()
             if self._context.durability is not None and not self._is_abandoned:
                 self._context.durability.sync()
-            # Input is taken only if another request is allowed; otherwise it would be consumed and
-            # never answered. Left in the queue, it runs as its own prompt.
-            if reason is not None and not (requests_left and await self._append_new_input(reason)):
+            if reason is not None and not await self._append_new_input(reason):
                 return reason
         return "max_turn_requests"
 
@@ -232,8 +233,12 @@ class Turn:
         return bool(new_input)
 
     async def _take_new_input(self) -> tuple[UserPart, ...]:
+        # Only if another request is allowed; otherwise input would be consumed and never answered.
+        # Left in the queue, it runs as its own prompt.
         mid_turn_input = self._context.mid_turn_input
-        if mid_turn_input is None or mid_turn_input.is_empty or self._is_abandoned:
+        if mid_turn_input is None or mid_turn_input.is_empty:
+            return ()
+        if self._is_abandoned or not self._can_ask_again:
             return ()
         return self._shorten_attachments(await mid_turn_input.take(self._sink))
 
