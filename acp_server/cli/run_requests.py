@@ -121,7 +121,10 @@ def _configuration(options: RunOptions) -> Configuration:
     overrides = {"--model": options.model, "--sandbox": options.sandbox}
     configuration = settings.load({name: value for name, value in overrides.items() if value})
     if configuration.problems:
-        raise RunOptionsError("; ".join(configuration.problems))
+        problems = [problem.removesuffix("; ignored") for problem in configuration.problems]
+        raise RunOptionsError(
+            "\n".join(["correct the settings first (`acp-server config edit`):", *problems])
+        )
     changes = {
         "max_retries": options.max_retries,
         "connect_timeout_seconds": options.connect_timeout,

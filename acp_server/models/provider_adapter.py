@@ -26,7 +26,8 @@ class ProviderAdapter:
             command = f"{command} --provider {self.profile.name}"
         variables = " or ".join(self.profile.key_variables) or "`model.api_key`"
         return (
-            f"there are no credentials: set {variables}, or run `{command}` in a terminal, "
+            # Not "credentials: set ...": redaction takes that for a secret and hides the remedy.
+            f"no API key was found; set {variables}, or run `{command}` in a terminal, "
             "then try again"
         )
 

@@ -107,7 +107,7 @@ async def test_without_a_key_a_prompt_that_needs_a_model_requires_signing_in(
 ) -> None:
     """Trap 19, ACP-AUTH: not before, not for a command; and it is said in the chat, too."""
     reason = (
-        "there are no credentials: set ANTHROPIC_API_KEY, or run `acp-server setup` in a terminal, "
+        "no API key was found; set ANTHROPIC_API_KEY, or run `acp-server setup` in a terminal, "
         "then try again"
     )
     async with open_editor(make_configuration(tmp_path, environment=variables)) as editor:

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.models.model_facts import ModelFacts
+from acp_server.models.provider_adapter import ProviderAdapter
+from acp_server.models.provider_profiles import PROFILES, ProviderProfile
 from acp_server.text.redaction import REDACTED, Redactor, redact_secrets
 
 LONG = "0123456789abcdefghijklmnopqrstuvwxyzAB"
@@ -165,3 +168,10 @@ def test_a_long_line_of_any_kind_is_redacted_quickly(text: str) -> None:
     began = time.process_time()
     redact_secrets(text)
     assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=[profile.name for profile in PROFILES])
+def test_the_message_about_a_missing_key_keeps_its_remedy(profile: ProviderProfile) -> None:
+    adapter = ProviderAdapter(profile, ModelFacts(lambda _: None), needs_key=True)
+    message = adapter.sign_in_message
+    assert redact_secrets(message) == message
