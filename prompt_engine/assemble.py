@@ -70,12 +70,9 @@ def build_prompt(facts: PromptFacts) -> AssembledPrompt:
     >>> build_prompt(PromptFacts(day=date(2026, 11, 21), model="claude-opus-5")).volatile
     'Today is Saturday, November 21, 2026.\n\nThe model is claude-opus-5.'
     """
-    return _assemble_prompt(section for write in SECTION_WRITERS for section in write(facts))
-
-
-def _assemble_prompt(sections: Iterable[PromptSection]) -> AssembledPrompt:
-    """Join the sections that have text; also report those that lost theirs."""
+    sections = (section for write in SECTION_WRITERS for section in write(facts))
     stripped = [replace(section, text=section.text.strip()) for section in sections]
+    # Sections with text are joined; those that lost theirs are only reported.
     reported = [section for section in stripped if section.text or section.fate != "kept"]
     return AssembledPrompt(
         _join_tier(reported, "stable"),

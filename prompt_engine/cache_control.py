@@ -51,7 +51,9 @@ def add_cache_breakpoints(
     marked_system = [*system[:-1], *(_with_cache_control(block, lifetime) for block in system[-1:])]
     marked = list(messages)
     for index in _breakpoint_indexes(messages):
-        marked[index] = _with_last_block_marked(marked[index], lifetime)
+        *others, last = _content_blocks(messages[index])
+        block = _with_cache_control(last, lifetime) if isinstance(last, dict) else last
+        marked[index] = {**messages[index], "content": [*others, block]}
     return marked_system, marked
 
 
@@ -83,12 +85,6 @@ def _content_blocks(message: Block) -> list[JsonValue]:
     """Return a message's content blocks; string content counts as one block."""
     content = message["content"]
     return content if isinstance(content, list) else [content]
-
-
-def _with_last_block_marked(message: Block, lifetime: Block) -> Block:
-    *others, last = _content_blocks(message)
-    marked = _with_cache_control(last, lifetime) if isinstance(last, dict) else last
-    return {**message, "content": [*others, marked]}
 
 
 def _with_cache_control(block: Block, lifetime: Block) -> Block:

@@ -88,7 +88,20 @@ def parse_report(value: JsonValue) -> PromptReport | None:
 
 def build_report(sections: Sequence[PromptSection]) -> PromptReport:
     """Return the report on sections whose texts are already stripped."""
-    return PromptReport(tuple(_section_report(section) for section in sections))
+    return PromptReport(
+        tuple(
+            SectionReport(
+                section.name,
+                section.tier,
+                section.source,
+                len(section.text),
+                estimate_tokens(section.text),
+                section.fate,
+                section.reason,
+            )
+            for section in sections
+        )
+    )
 
 
 def estimate_tokens(text: str) -> int:
@@ -98,15 +111,3 @@ def estimate_tokens(text: str) -> int:
     4
     """
     return -(-len(text.encode("utf-8", "surrogatepass")) * 2 // 5)
-
-
-def _section_report(section: PromptSection) -> SectionReport:
-    return SectionReport(
-        section.name,
-        section.tier,
-        section.source,
-        len(section.text),
-        estimate_tokens(section.text),
-        section.fate,
-        section.reason,
-    )

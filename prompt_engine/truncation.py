@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Literal
 
 MIN_FILE_CHARACTERS = 20_000
 MAX_FILE_CHARACTERS = 500_000
@@ -73,8 +74,8 @@ def truncate(text: str, limit: int, path: str) -> TruncatedText:
     """
     if len(text) <= limit:
         return TruncatedText(text, len(text), len(text))
-    head = text[: _boundary_before(text, limit * HEAD_PERCENT // 100)]
-    tail = text[_boundary_after(text, len(text) - limit * TAIL_PERCENT // 100) :]
+    head = text[: _nearest_boundary(text, limit * HEAD_PERCENT // 100, -1)]
+    tail = text[_nearest_boundary(text, len(text) - limit * TAIL_PERCENT // 100, 1) :]
     kept = len(head) + len(tail)
     parts = (head, truncation_marker(kept, len(text), path), tail)
     return TruncatedText("\n\n".join(part for part in parts if part), kept, len(text))
@@ -85,14 +86,11 @@ def truncation_marker(kept: int, total: int, path: str) -> str:
     return f"[… {kept:,} of {total:,} characters are shown; read {path} for the rest …]"
 
 
-def _boundary_before(text: str, index: int) -> int:
-    steps = range(index, max(index - _MAX_BOUNDARY_STEPS, -1), -1)
-    return next((position for position in steps if _is_boundary(text, position)), index)
-
-
-def _boundary_after(text: str, index: int) -> int:
-    steps = range(index, min(index + _MAX_BOUNDARY_STEPS, len(text) + 1))
-    return next((position for position in steps if _is_boundary(text, position)), index)
+def _nearest_boundary(text: str, index: int, step: Literal[1, -1]) -> int:
+    """Return the nearest boundary from `index` on, in one direction; `index` if none is near."""
+    positions = range(index, index + step * _MAX_BOUNDARY_STEPS, step)
+    found = (each for each in positions if 0 <= each <= len(text) and _is_boundary(text, each))
+    return next(found, index)
 
 
 def _is_boundary(text: str, index: int) -> bool:

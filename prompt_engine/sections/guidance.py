@@ -19,32 +19,24 @@ BOARD_TOOL = "kanban_show"
 
 def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the guidance in fixed order; without tools there is none."""
-    for piece, tool in GUIDANCE_BY_TOOL:
+    for name, tool in GUIDANCE_BY_TOOL:
         if tool in facts.tools:
-            yield _guidance_section(piece, load_text(f"guidance/{piece}"))
+            yield _guidance_section(name)
     if facts.tools:
-        yield _guidance_section("finishing", load_text("guidance/finishing"))
-        yield _guidance_section("parallel_calls", load_text("guidance/parallel_calls"))
-        yield _guidance_section("steering", _steering_text(facts))
-        yield _guidance_section("subfolders", load_text("guidance/subfolders"))
-    yield from _task_board_section(facts)
-
-
-def _guidance_section(name: str, text: str) -> PromptSection:
-    return PromptSection(name, "stable", text)
-
-
-def _steering_text(facts: PromptFacts) -> str:
-    marker = facts.steering
-    if marker is None:
-        return load_text("guidance/steering_block")
-    text = load_text("guidance/steering_marker")
-    return text.replace("{opening}", marker.opening).replace("{closing}", marker.closing)
-
-
-def _task_board_section(facts: PromptFacts) -> Iterator[PromptSection]:
-    """Yield the worker's task-board text if there is one, else the built-in text for the leader."""
+        yield _guidance_section("finishing")
+        yield _guidance_section("parallel_calls")
+        steering = load_text(f"guidance/steering_{'marker' if facts.steering else 'block'}")
+        if facts.steering:
+            steering = steering.replace("{opening}", facts.steering.opening)
+            steering = steering.replace("{closing}", facts.steering.closing)
+        yield PromptSection("steering", "stable", steering)
+        yield _guidance_section("subfolders")
+    # The worker's task-board text if there is one, else the built-in text for the leader.
     if facts.board.text.strip() or facts.board.fate != "kept":
         yield section_from("task_board", "stable", facts.board)
     elif BOARD_TOOL in facts.tools:
-        yield _guidance_section("task_board", load_text("guidance/task_board"))
+        yield _guidance_section("task_board")
+
+
+def _guidance_section(name: str) -> PromptSection:
+    return PromptSection(name, "stable", load_text(f"guidance/{name}"))

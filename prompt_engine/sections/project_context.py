@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from prompt_engine.context_file_types import ContextFile, ContextFileNote, ContextFileOutcome
+from prompt_engine.context_file_types import ContextFileNote, ContextFileOutcome
 from prompt_engine.facts import Fate, PromptFacts
 from prompt_engine.section import PromptSection
 from prompt_engine.sections.identity import SKIPPED_REASON
@@ -35,21 +35,18 @@ def write(facts: PromptFacts) -> Iterator[PromptSection]:
         yield PromptSection("project_context", "context", load_text("project_context"))
     notes = {note.path: note for note in facts.context_notes}
     for file in facts.context_files:
-        yield _file_section(file, notes.pop(file.path, None))
+        # Without a note, its length tells whether it was cut.
+        outcome = "cut" if file.total_characters > len(file.text) else "loaded"
+        default = ContextFileNote(file.path, outcome, file.total_characters, len(file.text))
+        text = f"## {file.path}\n\n{file.text.strip()}"
+        yield _section(notes.pop(file.path, default), text)
     for note in notes.values():
-        yield PromptSection(
-            SECTION_NAME, "context", "", note.path, FATE_BY_OUTCOME[note.outcome], _reason(note)
-        )
+        yield _section(note)
 
 
-def _file_section(file: ContextFile, note: ContextFileNote | None) -> PromptSection:
-    """Return a file under its path; without a note, its length tells whether it was cut."""
-    if note is None:
-        outcome: ContextFileOutcome = "cut" if file.total_characters > len(file.text) else "loaded"
-        note = ContextFileNote(file.path, outcome, file.total_characters, len(file.text))
-    text = f"## {file.path}\n\n{file.text.strip()}"
+def _section(note: ContextFileNote, text: str = "") -> PromptSection:
     return PromptSection(
-        SECTION_NAME, "context", text, file.path, FATE_BY_OUTCOME[note.outcome], _reason(note)
+        SECTION_NAME, "context", text, note.path, FATE_BY_OUTCOME[note.outcome], _reason(note)
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import PromptFacts, Repository, WorkspaceFacts
+from prompt_engine.facts import PromptFacts, WorkspaceFacts
 from prompt_engine.section import PromptSection
 
 
@@ -22,11 +22,12 @@ def format_workspace(facts: PromptFacts) -> str:
     workspace = facts.workspace
     if workspace is None:
         return ""
+    location = "" if workspace.project in {"", workspace.folder} else f" in {workspace.project}"
     lines = (
         f"Folder: {workspace.folder}",
         _format_list("Further folders", workspace.additional),
         _format_repository(workspace),
-        _format_list(f"Manifests{_manifest_location(workspace)}", workspace.manifests),
+        _format_list(f"Manifests{location}", workspace.manifests),
         _format_list("Package manager", workspace.package_managers),
         _format_list("Checks", tuple(f"`{command}`" for command in workspace.checks)),
     )
@@ -42,23 +43,15 @@ def _format_list(label: str, values: tuple[str, ...]) -> str:
     return f"{label}: {', '.join(values)}" if values else ""
 
 
-def _manifest_location(workspace: WorkspaceFacts) -> str:
-    """Return the location of the manifests if it is not the session's directory."""
-    return "" if workspace.project in {"", workspace.folder} else f" in {workspace.project}"
-
-
 def _format_repository(workspace: WorkspaceFacts) -> str:
     repository = workspace.repository
     if repository is None:
         return ""
     root = "" if repository.root == workspace.folder else f" at {repository.root}"
     branch = f"branch {repository.branch}" if repository.branch else "detached HEAD"
-    return f"Git repository{root}: {branch}{_format_status(repository)}"
-
-
-def _format_status(repository: Repository) -> str:
+    described = f"Git repository{root}: {branch}"
     if repository.staged is None:
-        return ""
+        return described
     counts = (
         (repository.staged, "staged"),
         (repository.changed, "changed"),
@@ -66,4 +59,4 @@ def _format_status(repository: Repository) -> str:
         (repository.conflicted, "in conflict"),
     )
     summary = ", ".join(f"{count} {label}" for count, label in counts if count)
-    return f", {summary or 'clean'}"
+    return f"{described}, {summary or 'clean'}"

@@ -21,7 +21,6 @@ from prompt_engine.sources.file_reading import FileId, resolve
 from prompt_engine.sources.instruction_reader import (
     InstructionLookup,
     InstructionReader,
-    InstructionResult,
     has_any_content,
     read_results,
 )
@@ -123,7 +122,10 @@ class _ContextCollector:
         """
         top = git_root(root) or root
         hermes = self._reader.find_hermes(top, root)
-        self._add_settings(hermes)
+        for piece in read_results(hermes):
+            source = piece.rendered.source
+            if source.values and piece.outcome != "blocked":
+                self._settings.append(FrontmatterSettings(source.label, source.values))
         self._add(hermes)
         is_found = has_any_content(hermes)
         if not is_found:
@@ -134,14 +136,15 @@ class _ContextCollector:
             claude = self._reader.find_claude(root)
             self._add(claude)
             is_found = has_any_content(claude)
-        cursor = self._reader.find_cursor(root)
-        self._add([lookup for lookup in cursor if not is_found or _is_always_reported(lookup)])
-
-    def _add_settings(self, lookups: Sequence[InstructionLookup]) -> None:
-        for piece in read_results(lookups):
-            source = piece.rendered.source
-            if source.values and piece.outcome != "blocked":
-                self._settings.append(FrontmatterSettings(source.label, source.values))
+        self._add(
+            [
+                lookup
+                for lookup in self._reader.find_cursor(root)
+                if not is_found
+                or isinstance(lookup, ContextFileNote)
+                or lookup.outcome == "waiting"
+            ]
+        )
 
     def _add(self, lookups: Sequence[InstructionLookup], *, is_cap_shared: bool = False) -> None:
         """Add files in order, skipping one that was already added under another name."""
@@ -151,10 +154,24 @@ class _ContextCollector:
         for lookup in new:
             if isinstance(lookup, ContextFileNote):
                 self._notes.append(lookup)
-            elif lookup.outcome == "loaded":
-                self._add_text(lookup, next(limits))
-            else:
-                self._add_line(lookup)
+                continue
+            rendered, source = lookup.rendered, lookup.rendered.source
+            verdict = rendered.verdict
+            if lookup.outcome == "loaded":
+                shown = truncate(lookup.text, next(limits), source.label)
+                outcome = "cut" if shown.is_cut else "loaded"
+                self._notes.append(source.note(outcome, verdict, shown.kept_characters))
+                self._files.append(ContextFile(source.label, shown.text, shown.total_characters))
+                self._loaded[source.label] = rendered.digest
+                continue
+            # One line represents the file, or nothing.
+            is_blocked = lookup.outcome == "blocked"
+            reason = describe_findings(verdict.findings) if is_blocked else lookup.reason
+            self._notes.append(source.note(lookup.outcome, verdict, 0, reason))
+            if lookup.text:
+                self._files.append(ContextFile(source.label, lookup.text, len(lookup.text)))
+            if is_blocked:
+                self._loaded[source.label] = rendered.digest
 
     def _is_new(self, lookup: InstructionLookup) -> bool:
         if isinstance(lookup, ContextFileNote):
@@ -163,27 +180,3 @@ class _ContextCollector:
         is_new = identity not in self._seen
         self._seen.add(identity)
         return is_new
-
-    def _add_text(self, piece: InstructionResult, limit: int) -> None:
-        rendered, source = piece.rendered, piece.rendered.source
-        truncated = truncate(piece.text, limit, source.label)
-        outcome = "cut" if truncated.is_cut else "loaded"
-        self._notes.append(source.note(outcome, rendered.verdict, truncated.kept_characters))
-        self._files.append(ContextFile(source.label, truncated.text, truncated.total_characters))
-        self._loaded[source.label] = rendered.digest
-
-    def _add_line(self, piece: InstructionResult) -> None:
-        """Add a file that is represented by one line, or by nothing."""
-        rendered, source = piece.rendered, piece.rendered.source
-        is_blocked = piece.outcome == "blocked"
-        reason = describe_findings(rendered.verdict.findings) if is_blocked else piece.reason
-        self._notes.append(source.note(piece.outcome, rendered.verdict, 0, reason))
-        if piece.text:
-            self._files.append(ContextFile(source.label, piece.text, len(piece.text)))
-        if is_blocked:
-            self._loaded[source.label] = rendered.digest
-
-
-def _is_always_reported(lookup: InstructionLookup) -> bool:
-    """Return whether to report a Cursor file even if another kind won."""
-    return isinstance(lookup, ContextFileNote) or lookup.outcome == "waiting"

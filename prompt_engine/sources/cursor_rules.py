@@ -68,11 +68,12 @@ def parse_rule(source: InstructionSource) -> CursorRule:
     """Parse the conditions of a rule; without frontmatter it always applies."""
     globs = _parse_globs(source.values.get("globs"))
     description = source.values.get("description")
+    line = " ".join(description.split()) if isinstance(description, str) else ""
     return CursorRule(
         source=source,
         is_always=not source.has_frontmatter or source.values.get("alwaysApply") is True,
         globs=globs,
-        description=_single_line(description) if isinstance(description, str) else "",
+        description=line[:MAX_DESCRIPTION_CHARACTERS],
         patterns=compile_patterns([each for glob in globs for each in _expand_braces(glob)]),
     )
 
@@ -100,7 +101,3 @@ def _expand_braces(glob: str) -> list[str]:
         prefix, suffix = first[: match.start()], first[match.end() :]
         pending += [f"{prefix}{choice.strip()}{suffix}" for choice in match[1].split(",")]
     return expanded + pending
-
-
-def _single_line(text: str) -> str:
-    return " ".join(text.split())[:MAX_DESCRIPTION_CHARACTERS]

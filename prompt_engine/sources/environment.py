@@ -71,6 +71,10 @@ def read_environment(
     `hint` is the hint from the settings.
     """
     container = _container(variables, host.root)
+    is_wsl = "WSL_DISTRO_NAME" in variables or "microsoft" in host.release.lower()
+    ci_services = (
+        name for key, name in CI_SERVICES if variables.get(key, "").lower() not in _FALSE_VALUES
+    )
     hints = (
         SourcedText(variables.get(HINT_VARIABLE, ""), HINT_VARIABLE),
         SourcedText(hint, HINT_SETTING),
@@ -80,9 +84,9 @@ def read_environment(
         architecture=host.machine,
         shell=tool_shell or Path(variables.get("SHELL", "")).name,
         container=container,
-        ci_service=_ci_service(variables),
-        is_wsl=not container and _is_wsl(variables, host),
-        is_termux=_is_termux(variables),
+        ci_service=next(ci_services, ""),
+        is_wsl=is_wsl and host.platform == "linux" and not container,
+        is_termux="TERMUX_VERSION" in variables or "com.termux" in variables.get("PREFIX", ""),
         python=describe_python(variables.get("PATH", "")) if is_python_probed else "",
         hints=tuple(sourced_text for sourced_text in hints if sourced_text.text.strip()),
     )
@@ -107,31 +111,22 @@ def describe_python(search_path: str) -> str:
     found = shutil.which("python3", path=search_path) or shutil.which("python", path=search_path)
     if found is None:
         return "Python runs only through uv: `uv run`, `uv pip`." if has_uv else ""
-    python = _interpreter(Path(found))
+    python = Path(found)
+    # The real interpreter; inside a virtual environment, the environment's own.
+    if not (python.parent.parent / "pyvenv.cfg").is_file():
+        python = python.resolve()
     library = _library_directory(python)
     if library is None:
         return ""
-    sentences = (
-        _externally_managed_sentence(has_uv=has_uv)
-        if (library / "EXTERNALLY-MANAGED").exists()
-        else "",
-        "" if _has_pip(python, library) else _missing_pip_sentence(has_uv=has_uv),
-    )
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _externally_managed_sentence(*, has_uv: bool) -> str:
-    target = "a virtual environment, as `uv venv` makes one" if has_uv else "a virtual environment"
-    return f"The system's Python is externally managed (PEP 668): install packages into {target}."
-
-
-def _missing_pip_sentence(*, has_uv: bool) -> str:
-    return f"Python has no pip here{': use `uv pip`' if has_uv else ''}."
-
-
-def _interpreter(python: Path) -> Path:
-    """Return the real interpreter; inside a virtual environment, the environment's own."""
-    return python if (python.parent.parent / "pyvenv.cfg").is_file() else python.resolve()
+    sentences: list[str] = []
+    if (library / "EXTERNALLY-MANAGED").exists():
+        target = f"a virtual environment{', as `uv venv` makes one' if has_uv else ''}"
+        sentences.append(
+            f"The system's Python is externally managed (PEP 668): install packages into {target}."
+        )
+    if not _has_pip(python, library):
+        sentences.append(f"Python has no pip here{': use `uv pip`' if has_uv else ''}.")
+    return " ".join(sentences)
 
 
 def _library_directory(python: Path) -> Path | None:
@@ -180,13 +175,6 @@ def _distribution(root: Path) -> str:
     return ""
 
 
-def _ci_service(variables: Mapping[str, str]) -> str:
-    found = (
-        name for key, name in CI_SERVICES if variables.get(key, "").lower() not in _FALSE_VALUES
-    )
-    return next(found, "")
-
-
 def _container(variables: Mapping[str, str], root: Path) -> str:
     if "KUBERNETES_SERVICE_HOST" in variables:
         return "kubernetes"
@@ -195,12 +183,3 @@ def _container(variables: Mapping[str, str], root: Path) -> str:
     if (root / ".dockerenv").exists():
         return "docker"
     return variables.get("container", "")
-
-
-def _is_wsl(variables: Mapping[str, str], host: HostInfo) -> bool:
-    has_wsl_marker = "WSL_DISTRO_NAME" in variables or "microsoft" in host.release.lower()
-    return host.platform == "linux" and has_wsl_marker
-
-
-def _is_termux(variables: Mapping[str, str]) -> bool:
-    return "TERMUX_VERSION" in variables or "com.termux" in variables.get("PREFIX", "")

@@ -121,26 +121,19 @@ class FileCache(Generic[_Cached]):
                 status = path.stat()
             except OSError:
                 return self.load(path)
-        stamp = _stamp(status)
+        stamp = (
+            status.st_dev,
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+        )
         known = self._known.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
         value = self.load(path)
         if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > self.settled_nanoseconds:
-            self._store(path, stamp, value)
+            if len(self._known) >= MAX_CACHED:
+                self._known.clear()
+            self._known[path] = (stamp, value)
         return value
-
-    def _store(self, path: Path, stamp: _Stamp, value: _Cached) -> None:
-        if len(self._known) >= MAX_CACHED:
-            self._known.clear()
-        self._known[path] = (stamp, value)
-
-
-def _stamp(status: os.stat_result) -> _Stamp:
-    return (
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-    )

@@ -107,7 +107,12 @@ class WorkspaceIgnoreRules:
         rules = self._rules_above()
         folders: list[Path] = []
         for each in directory_chain(self.root, folder)[1:]:
-            if self._is_skipped(each) or _is_ignored(each, rules, is_folder=True):
+            if (
+                each.name.casefold() in self.skipped_names
+                or each.name.endswith(".egg-info")
+                or is_file(child_paths(each, _VENV_MARKER)[0])
+                or _is_ignored(each, rules, is_folder=True)
+            ):
                 break
             folders.append(each)
             rules += self._rules_in(each)
@@ -119,25 +124,17 @@ class WorkspaceIgnoreRules:
         A user who opens a directory that is ignored from above, for example in a home directory
         under version control, means that directory: only the rules from there down count then.
         """
-        rules = self._excludes()
+        excludes = self._files.get(self._top / ".git" / "info" / "exclude")
+        rules: list[_Rules] = [(self._top, excludes)] if excludes else []
         for each in directory_chain(self._top, self.root):
             if each != self._top and _is_ignored(each, rules, is_folder=True):
                 return self._rules_in(self.root)
             rules += self._rules_in(each)
         return rules
 
-    def _excludes(self) -> list[_Rules]:
-        patterns = self._files.get(self._top / ".git" / "info" / "exclude")
-        return [(self._top, patterns)] if patterns else []
-
     def _rules_in(self, folder: Path) -> list[_Rules]:
         patterns = self._files.get(child_paths(folder, _IGNORE_FILE)[0])
         return [(folder, patterns)] if patterns else []
-
-    def _is_skipped(self, folder: Path) -> bool:
-        if folder.name.casefold() in self.skipped_names or folder.name.endswith(".egg-info"):
-            return True
-        return is_file(child_paths(folder, _VENV_MARKER)[0])
 
     def _read(self, path: Path) -> IgnorePatterns:
         file = read_within(path, self._top, MAX_BYTES)

@@ -11,7 +11,7 @@ from prompt_engine.decoding import UndecodableError, decode_text
 from prompt_engine.findings import ThreatScan
 from prompt_engine.frontmatter import split_frontmatter
 from prompt_engine.hint_blocks import short_digest
-from prompt_engine.sources.file_reading import FileId, ReadFailure, ReadFile, read_within
+from prompt_engine.sources.file_reading import FileId, ReadFailure, read_within
 from prompt_engine.trust import (
     ScanVerdict,
     TrustCheck,
@@ -82,36 +82,15 @@ def read_instruction_source(
     Returns:
         A note if the file is unreadable, None if the name does not exist.
     """
-    match read_within(path, boundary):
-        case None:
-            return None
-        case ReadFailure() as failure:
-            return ContextFileNote(label, failure.outcome, reason=failure.reason)
-        case ReadFile() as file if not _is_allowed_target(file.real_path, path):
-            reason = f"it links to {file.real_path.name}, which is not an instruction file"
-            return ContextFileNote(label, "outside", reason=reason)
-        case ReadFile() as file:
-            return _parse_source(file, label)
-
-
-def _is_allowed_target(real_path: Path, path: Path) -> bool:
-    """Return whether a link's target may be shown to a model.
-
-    A repository could otherwise link an instruction file to any secret within the boundary.
-    """
-    return real_path.name == path.name or real_path.suffix.lower() in _TEXT_SUFFIXES
-
-
-def render_instructions(source: InstructionSource, verdict: ScanVerdict) -> RenderedInstructions:
-    """Return a file's text or, if it is blocked, the line that replaces it."""
-    if not verdict.is_blocked:
-        return RenderedInstructions(source, verdict, source.body, short_digest(source.sha256))
-    line = blocked_line(source.label, verdict.findings)
-    digest = sha256_of(f"{source.sha256} {line}".encode())
-    return RenderedInstructions(source, verdict, line, short_digest(digest))
-
-
-def _parse_source(file: ReadFile, label: str) -> InstructionSource | ContextFileNote:
+    file = read_within(path, boundary)
+    if file is None:
+        return None
+    if isinstance(file, ReadFailure):
+        return ContextFileNote(label, file.outcome, reason=file.reason)
+    # A repository could otherwise link an instruction file to any secret within the boundary.
+    if file.real_path.name != path.name and file.real_path.suffix.lower() not in _TEXT_SUFFIXES:
+        reason = f"it links to {file.real_path.name}, which is not an instruction file"
+        return ContextFileNote(label, "outside", reason=reason)
     try:
         text = decode_text(file.raw)
     except UndecodableError as error:
@@ -128,3 +107,12 @@ def _parse_source(file: ReadFile, label: str) -> InstructionSource | ContextFile
         has_frontmatter=parts.is_present,
         problem=parts.problem,
     )
+
+
+def render_instructions(source: InstructionSource, verdict: ScanVerdict) -> RenderedInstructions:
+    """Return a file's text or, if it is blocked, the line that replaces it."""
+    if not verdict.is_blocked:
+        return RenderedInstructions(source, verdict, source.body, short_digest(source.sha256))
+    line = blocked_line(source.label, verdict.findings)
+    digest = sha256_of(f"{source.sha256} {line}".encode())
+    return RenderedInstructions(source, verdict, line, short_digest(digest))

@@ -106,11 +106,7 @@ class InstructionReader:
         rendered = render_instructions(source, source.assess(self.scan, self.trusted))
         if rendered.verdict.is_blocked:
             return InstructionResult(rendered, "blocked", rendered.text)
-        return (
-            InstructionResult(rendered, "loaded", rendered.text)
-            if rendered.text
-            else InstructionResult(rendered, "empty")
-        )
+        return InstructionResult(rendered, "loaded" if rendered.text else "empty", rendered.text)
 
     def _rule_result(self, source: InstructionSource) -> InstructionResult:
         rule = parse_rule(source)

@@ -41,7 +41,13 @@ class InstructionRoot:
         self._top = git_root(self.path) or self.path
         self._root_folders = frozenset((self.path, self.path / RULES_DIRECTORY, *self.path.parents))
         self._ignored = WorkspaceIgnoreRules(self.path, self.skipped_names)
-        self._sources = FileCache(self._read)
+        self._sources = FileCache(
+            lambda path: read_instruction_source(
+                path,
+                path_label(path, self.home),
+                self._top if path.name in _SHARED_NAMES else self.path,
+            )
+        )
         self._rule_paths = FileCache(lambda _folder: list_rule_paths(self.path)[:MAX_RULES])
         self._rules = FileCache(lambda path: read_rule(path, self.path, self.home))
 
@@ -78,12 +84,6 @@ class InstructionRoot:
             rule = self._rules.get(path)
             if rule is not None:
                 yield rule
-
-    def _read(self, path: Path) -> InstructionSource | ContextFileNote | None:
-        is_shared = path.name in _SHARED_NAMES
-        return read_instruction_source(
-            path, path_label(path, self.home), self._top if is_shared else self.path
-        )
 
 
 @dataclass(frozen=True, slots=True)

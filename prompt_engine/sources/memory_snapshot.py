@@ -43,8 +43,17 @@ def build_snapshot(
     entries: Sequence[str], empty: MemorySnapshot, scan: ThreatScan
 ) -> MemorySnapshot:
     """Fill an empty snapshot with the displayable entries, from any source."""
-    fitting = _fitting_entries(entries, OVERSIZE_FACTOR * empty.limit_characters)
-    shown = [_blocked_notice(entry, scan) or entry for entry in fitting]
+    fitting: list[str] = []  # the leading entries that fit completely
+    shown: list[str] = []
+    remaining = OVERSIZE_FACTOR * empty.limit_characters
+    for entry in entries:
+        remaining -= len(escape_entry(entry)) + len(DELIMITER)
+        if remaining < 0:
+            break
+        fitting.append(entry)
+        findings = describe_findings(scan(entry, "strict"))
+        notice = f"[Blocked: {findings} of this entry. It stays on disk.]"
+        shown.append(notice if findings else entry)
     used = len(join_entries(entries))
     store = replace(empty, entries=tuple(shown), used_characters=used)
     if missing := len(entries) - len(fitting):
@@ -58,24 +67,3 @@ def build_snapshot(
         previous_reason = f"; {store.reason}" if missing else ""
         store = replace(store, fate="blocked", reason=reason + previous_reason)
     return store
-
-
-def _fitting_entries(entries: Sequence[str], max_characters: int) -> list[str]:
-    """Return the leading entries that fit completely."""
-    fitting: list[str] = []
-    for entry in entries:
-        max_characters -= len(escape_entry(entry)) + len(DELIMITER)
-        if max_characters < 0:
-            break
-        fitting.append(entry)
-    return fitting
-
-
-def _blocked_notice(entry: str, scan: ThreatScan) -> str:
-    """Return the notice that replaces an entry, empty if the scan found nothing."""
-    findings = scan(entry, "strict")
-    return (
-        f"[Blocked: {describe_findings(findings)} of this entry. It stays on disk.]"
-        if findings
-        else ""
-    )

@@ -9,7 +9,7 @@ from pathlib import Path
 from prompt_engine.facts import SourcedText
 from prompt_engine.findings import ThreatScan
 from prompt_engine.sources.file_reading import ReadFailure
-from prompt_engine.sources.user_files import UserFileText, read_user_file
+from prompt_engine.sources.user_files import read_user_file
 from prompt_engine.truncation import MIN_FILE_CHARACTERS, truncate
 from prompt_engine.trust import (
     TrustCheck,
@@ -36,30 +36,19 @@ def read_soul(
     with suppress(OSError):  # if it cannot be created, SOUL.md is reported as absent below
         home.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
     source = str(home / SOUL_FILE_NAME)
-    match read_user_file(home / SOUL_FILE_NAME):
-        case None:
-            return SourcedText("", source, "absent", "there is no such file")
-        case ReadFailure(_, reason):
-            return SourcedText("", source, "dropped", reason)
-        case UserFileText() as file:
-            return _scanned_soul(file, source, scan, max_characters, is_trusted)
-
-
-def _scanned_soul(
-    file: UserFileText, source: str, scan: ThreatScan, max_characters: int, is_trusted: TrustCheck
-) -> SourcedText:
+    file = read_user_file(home / SOUL_FILE_NAME)
+    if file is None:
+        return SourcedText("", source, "absent", "there is no such file")
+    if isinstance(file, ReadFailure):
+        return SourcedText("", source, "dropped", file.reason)
     text = file.text.strip()
     if not text:
         return SourcedText("", source, "absent", "the file is empty")
     verdict = scan_file_text(text, scan, lambda: is_trusted(file.real_path, sha256_of(file.raw)))
     if verdict.is_blocked:
         return SourcedText("", source, "blocked", describe_findings(verdict.findings))
-    return _truncated_soul(text, max_characters, source)
-
-
-def _truncated_soul(text: str, max_characters: int, source: str) -> SourcedText:
-    truncated = truncate(text, max_characters, source)
-    if not truncated.is_cut:
+    shown = truncate(text, max_characters, source)
+    if not shown.is_cut:
         return SourcedText(text, source)
-    reason = f"{truncated.kept_characters:,} of {truncated.total_characters:,} characters are shown"
-    return SourcedText(truncated.text, source, "truncated", reason)
+    reason = f"{shown.kept_characters:,} of {shown.total_characters:,} characters are shown"
+    return SourcedText(shown.text, source, "truncated", reason)

@@ -181,17 +181,13 @@ class HintFinder:
             return
         root, relative = touched.root, touched.relative
         if root.path not in search.rules:
-            search.rules[root.path] = list(self._readable_rules(root, search.notes))
+            readable = search.rules[root.path] = list[CursorRule]()
+            for rule in root.read_rules():
+                if isinstance(rule, ContextFileNote):
+                    self._note(rule, search.notes)
+                elif rule.source.body:
+                    readable.append(rule)
         yield from (rule for rule in search.rules[root.path] if rule.applies_to(relative))
-
-    def _readable_rules(
-        self, root: InstructionRoot, notes: list[ContextFileNote]
-    ) -> Iterator[CursorRule]:
-        for rule in root.read_rules():
-            if isinstance(rule, ContextFileNote):
-                self._note(rule, notes)
-            elif rule.source.body:
-                yield rule
 
     def _show(self, source: InstructionSource) -> RenderedInstructions:
         """Assess a file. The scan is cached by content; trust is looked up each time."""
@@ -240,8 +236,8 @@ class _DeliveryBuilder:
 
     def add(self, candidate: _Candidate) -> None:
         """Add a candidate, name it if it does not fit, or skip it if the model has it."""
-        digest = candidate.rendered.digest
-        if not self._is_new(candidate.label, digest):
+        digest, known = candidate.rendered.digest, self._files.get(candidate.label)
+        if digest == known or (known is None and digest in self._digests):
             return
         truncated = truncate(candidate.rendered.text, MAX_FILE_CHARACTERS, candidate.label)
         if len(self._selected) == MAX_FILES or len(truncated.text) > self._remaining_characters:
@@ -256,16 +252,15 @@ class _DeliveryBuilder:
         selected = sorted(self._selected, key=lambda pair: pair[0].order)
         omitted = sorted(self._omitted, key=lambda candidate: candidate.order)
         self._notes += [_selected_note(candidate, truncated) for candidate, truncated in selected]
-        self._notes += [_overflow_note(candidate) for candidate in omitted]
+        for candidate in omitted:
+            rendered = candidate.rendered
+            note = rendered.source.note("named", rendered.verdict, 0, "the delivery is full")
+            self._notes.append(note)
         return HintDelivery(
             hints=tuple(self._hint(candidate, truncated) for candidate, truncated in selected),
             named_only=tuple(candidate.label for candidate in omitted),
             notes=tuple(self._notes),
         )
-
-    def _is_new(self, label: str, digest: str) -> bool:
-        known = self._files.get(label)
-        return digest not in self._digests if known is None else digest != known
 
     def _hint(self, candidate: _Candidate, truncated: TruncatedText) -> InstructionHint:
         is_folder_known = (
@@ -291,8 +286,3 @@ def _selected_note(candidate: _Candidate, truncated: TruncatedText) -> ContextFi
     if verdict.is_blocked:
         return source.note("blocked", verdict, 0, describe_findings(verdict.findings))
     return source.note("cut" if truncated.is_cut else "loaded", verdict, truncated.kept_characters)
-
-
-def _overflow_note(candidate: _Candidate) -> ContextFileNote:
-    verdict = candidate.rendered.verdict
-    return candidate.rendered.source.note("named", verdict, 0, "the delivery is full")

@@ -94,20 +94,16 @@ def _targets(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[
 
 def _python_tools(project: ProjectDirectory, managers: tuple[str, ...]) -> Iterator[str]:
     text = project.read("pyproject.toml")
-    tables = _tool_tables(text)
+    try:
+        tables: JsonValue = tomllib.loads(text).get("tool")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        tables = None
+    tables = tables if isinstance(tables, dict) else {}
     runner = next((f"{name} run " for name in managers if name in PYTHON_RUNNERS), "")
     for tool, file, command in PYTHON_TOOLS:
         is_dependency = tool == "pytest" and "pytest" in text
         if tool in tables or file in project.names or is_dependency:
             yield f"{runner}{command}"
-
-
-def _tool_tables(text: str) -> frozenset[str]:
-    try:
-        tools: JsonValue = tomllib.loads(text).get("tool")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return frozenset()
-    return frozenset(tools) if isinstance(tools, dict) else frozenset()
 
 
 def _fixed_checks(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[str]:

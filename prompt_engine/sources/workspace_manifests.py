@@ -6,6 +6,7 @@ Reports fixed names only, so no repository text reaches the prompt from here.
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,7 +78,10 @@ class ProjectDirectory:
 
     def __post_init__(self) -> None:
         """List the directory. Blocks."""
-        object.__setattr__(self, "names", _entry_names(self.folder))
+        names = frozenset[str]()
+        with suppress(OSError):
+            names = frozenset(os.listdir(self.folder))  # noqa: PTH208 - names are all we need
+        object.__setattr__(self, "names", names)
 
     def read(self, name: str) -> str:
         """Return the text of a file in the directory, empty if it is unreadable."""
@@ -86,13 +90,6 @@ class ProjectDirectory:
             return decode_text(found.raw) if isinstance(found, ReadFile) else ""
         except UndecodableError:
             return ""
-
-
-def _entry_names(folder: Path) -> frozenset[str]:
-    try:
-        return frozenset(os.listdir(folder))  # noqa: PTH208 - names are all we need
-    except OSError:
-        return frozenset()
 
 
 def find_manifests(folder: Path) -> tuple[str, ...]:
@@ -104,7 +101,8 @@ def find_manifests(folder: Path) -> tuple[str, ...]:
 def find_package_managers(folder: Path, root: Path) -> tuple[str, ...]:
     """Return a directory's package managers; lock files may also be in the repository's root."""
     directories = (ProjectDirectory(folder), ProjectDirectory(root))
-    declared = [name for directory in directories for name in _named_managers(directory)]
+    manifests = [each.read("package.json") for each in directories if "package.json" in each.names]
+    declared = [found[1] for text in manifests if (found := _NAMED_MANAGER.search(text))]
     locked = [
         manager
         for directory in directories
@@ -132,10 +130,3 @@ def scripts_of(project: ProjectDirectory) -> dict[str, str]:
     if not isinstance(scripts, dict):
         return {}
     return {name: str(command) for name, command in scripts.items()}
-
-
-def _named_managers(project: ProjectDirectory) -> tuple[str, ...]:
-    if "package.json" not in project.names:
-        return ()
-    found = _NAMED_MANAGER.search(project.read("package.json"))
-    return (found[1],) if found else ()

@@ -32,6 +32,13 @@ _SAFE_OPTIONS = (
     "-c",
     "safe.bareRepository=explicit",
 )
+_SAFE_VARIABLES = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_PAGER": "cat",
+}
 _STATUS = ("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=all")
 _FILTERS = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$")
 
@@ -55,10 +62,15 @@ class _GitRunner:
         Raises:
             _GitTimeoutError: the deadline passed first.
         """
+        # As environment variables: unlike `-c`, these allow `=` in a name.
+        variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for number, (name, value) in enumerate(settings):
+            variables[f"GIT_CONFIG_KEY_{number}"] = name
+            variables[f"GIT_CONFIG_VALUE_{number}"] = value
         process = subprocess.Popen(  # noqa: S603 - git itself, an absolute path
             (self.program, *_SAFE_OPTIONS, *arguments),
             cwd=self.folder,
-            env={**self.environment, **_as_variables(settings)},
+            env={**self.environment, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -80,49 +92,27 @@ def read_repository(
     """
     if git_root(folder.resolve()) is None:  # avoids a git process outside a repository
         return None, ()
-    program = _find_git(folder, variables.get("PATH", ""))
-    if program is None:
+    program = shutil.which("git", path=variables.get("PATH", ""))
+    if (
+        program is None
+        or not Path(program).is_absolute()
+        or Path(program).resolve().is_relative_to(folder.resolve())  # the workspace's own git
+    ):
         return None, ()
-    git = _GitRunner(program, folder, _environment(variables), time.monotonic() + seconds)
+    # Without GIT_*, with messages in English and transports disabled.
+    environment = {name: value for name, value in variables.items() if not name.startswith("GIT_")}
+    git = _GitRunner(program, folder, environment | _SAFE_VARIABLES, time.monotonic() + seconds)
     repository = None
     try:
         if root := git.run(("rev-parse", "--show-toplevel")):
-            repository = Repository(root.removesuffix("\n"), _read_branch(git))
+            branch = git.run(("symbolic-ref", "--quiet", "--short", "HEAD")) or ""
+            repository = Repository(root.removesuffix("\n"), branch.strip()[:MAX_BRANCH_CHARACTERS])
             return _with_counts(repository, git), ()
     except _GitTimeoutError:
         return repository, (f"{TIMEOUT_REASON}: {'counts' if repository else 'the repository'}",)
     except OSError as error:
         return repository, (f"git could not be run: {error.strerror}",)
     return None, ()
-
-
-def _find_git(folder: Path, search_path: str) -> str | None:
-    """Return git's absolute path, unless the workspace itself contains it."""
-    found = shutil.which("git", path=search_path)
-    if found is None or not Path(found).is_absolute():
-        return None
-    return None if Path(found).resolve().is_relative_to(folder.resolve()) else found
-
-
-def _environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without GIT_*, with messages in English and transports disabled."""
-    cleaned = {name: value for name, value in variables.items() if not name.startswith("GIT_")}
-    cleaned.update(LC_ALL="C", GIT_TERMINAL_PROMPT="0", GIT_NO_LAZY_FETCH="1")
-    return cleaned | {"GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat"}
-
-
-def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return git settings as environment variables: unlike `-c`, these allow `=` in a name."""
-    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
-    for number, (name, value) in enumerate(settings):
-        variables[f"GIT_CONFIG_KEY_{number}"] = name
-        variables[f"GIT_CONFIG_VALUE_{number}"] = value
-    return variables
-
-
-def _read_branch(git: _GitRunner) -> str:
-    name = git.run(("symbolic-ref", "--quiet", "--short", "HEAD")) or ""
-    return name.strip()[:MAX_BRANCH_CHARACTERS]
 
 
 def _with_counts(repository: Repository, git: _GitRunner) -> Repository:

@@ -7,7 +7,7 @@ named. Deterministic: independent of the order of directory entries.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prompt_engine.facts import Repository, WorkspaceFacts
+from prompt_engine.facts import WorkspaceFacts
 from prompt_engine.sources.file_reading import resolve
 from prompt_engine.sources.workspace_checks import find_checks
 from prompt_engine.sources.workspace_manifests import find_manifests, find_package_managers
@@ -26,7 +26,11 @@ def read_workspace(
     it has none, of the repository's root.
     """
     repository, dropped = read_repository(folder, variables, git_seconds)
-    root = _repository_root(folder, repository)
+    root = folder
+    if repository is not None:  # spelled like the directory's path
+        real_root = resolve(Path(repository.root))
+        ancestors = (folder, *folder.parents)
+        root = next((path for path in ancestors if resolve(path) == real_root), folder)
     project = next((directory for directory in (folder, root) if find_manifests(directory)), None)
     managers = find_package_managers(project, root) if project else ()
     return WorkspaceFacts(
@@ -39,12 +43,3 @@ def read_workspace(
         checks=find_checks(project, managers) if project else (),
         dropped=dropped,
     )
-
-
-def _repository_root(folder: Path, repository: Repository | None) -> Path:
-    """Return the repository's root, spelled like the directory's path; else the directory."""
-    if repository is None:
-        return folder
-    ancestors = (folder, *folder.parents)
-    real_root = resolve(Path(repository.root))
-    return next((path for path in ancestors if resolve(path) == real_root), folder)

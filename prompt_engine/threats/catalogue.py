@@ -201,17 +201,14 @@ def _patterns(table: str) -> tuple[ThreatPattern, ...]:
 @cache
 def _vocabulary(name: str) -> dict[str, str]:
     document = cast("dict[str, dict[str, list[str]]]", read_toml(name))
+    # Each letter may be the digit or sign that often replaces it.
+    digits = str.maketrans({letter: f"[{signs}]" for letter, signs in _DIGITS.items()})
     plain = {name: f"(?:{'|'.join(words)})" for name, words in document["words"].items()}
     disguised = {
-        name: f"(?:{'|'.join(map(_allow_digits, words))})"
+        name: f"(?:{'|'.join(words).translate(digits)})"
         for name, words in document.get("disguised", {}).items()
     }
     return plain | disguised
-
-
-def _allow_digits(word: str) -> str:
-    """Allow each letter to be the digit or sign that often replaces it."""
-    return "".join(f"[{_DIGITS[letter]}]" if letter in _DIGITS else letter for letter in word)
 
 
 def _read_table(table: str) -> _TableFile:

@@ -67,9 +67,12 @@ def sends_only_to_key_owner(command: TextSpan) -> bool:
 def uses_only_known_hosts(command: bytes) -> bool:
     """Return whether every address in a command is a well-known installation host."""
     found = _INSTALLER_ADDRESS.findall(command)
+    known = _known_hosts()["installation"]
     for address in found:
         scheme, host, path = (part.decode(errors="replace").lower() for part in address)
-        if not _OWN_HOST.match(host) and not _is_installer(scheme, host, path):
+        is_installer = host in known["hosts"] or f"{host}{path}".startswith(tuple(known["paths"]))
+        is_safe = scheme == "https" and "@" not in host
+        if not _OWN_HOST.match(host) and not (is_safe and is_installer):
             return False
     return bool(found)
 
@@ -77,13 +80,6 @@ def uses_only_known_hosts(command: bytes) -> bool:
 def is_placeholder(key: bytes) -> bool:
     """Return whether a key-like text is an obvious placeholder."""
     return bool(_PLACEHOLDER.search(key)) or len(set(key.lower())) < _MIN_DISTINCT_BYTES
-
-
-def _is_installer(scheme: str, host: str, path: str) -> bool:
-    if scheme != "https" or "@" in host:
-        return False
-    known = _known_hosts()["installation"]
-    return host in known["hosts"] or f"{host}{path}".startswith(tuple(known["paths"]))
 
 
 def _known_hosts() -> _KnownHosts:

@@ -79,14 +79,11 @@ class FoldedText:
         block_offset = offset - (self._ends[block - 1] if block else 0)
         ends = self._measured.get(block)
         if ends is None:
-            ends = self._measured[block] = self._measure(block)
+            characters = self._text[block * BLOCK_CHARACTERS : (block + 1) * BLOCK_CHARACTERS]
+            table = folding_table()
+            ends = list(accumulate(len(table[ord(each)].encode()) for each in characters))
+            self._measured[block] = ends
         return block * BLOCK_CHARACTERS + bisect_right(ends, block_offset)
-
-    def _measure(self, block: int) -> Sequence[int]:
-        """Return the end offsets of the characters of a folded block, in bytes."""
-        characters = self._text[block * BLOCK_CHARACTERS : (block + 1) * BLOCK_CHARACTERS]
-        table = folding_table()
-        return list(accumulate(len(table[ord(each)].encode()) for each in characters))
 
 
 def _folded(character: str) -> str:

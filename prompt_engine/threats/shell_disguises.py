@@ -67,12 +67,12 @@ def _replace_char_call(found: re.Match[str]) -> str:
 
 def _replace_number_list(found: re.Match[str]) -> str:
     numbers = [part.strip() for part in found[1].split(",")]
-    codes = [int(part, 16 if part.startswith("0x") else 10) for part in numbers if _is_number(part)]
+    codes = [
+        int(part, 16 if part.startswith("0x") else 10)
+        for part in numbers
+        if part.isdigit() or part.startswith("0x")
+    ]
     return "'" + "".join(_character(code) for code in codes) + "'"
-
-
-def _is_number(part: str) -> bool:
-    return part.isdigit() or part.startswith("0x")
 
 
 def _character(code: int) -> str:
@@ -90,16 +90,17 @@ def _expand_variables(text: str) -> str:
         values.setdefault(name, double or single or bare)
     if not values:
         return text
-    text = _VARIABLES_TOGETHER.sub(lambda run: _fill_variables(run[0], values), text)
-    return _NAMES_ADDED.sub(lambda run: _join_names(run[1], values), text) if has_sums else text
 
+    def fill_variable(variable: re.Match[str]) -> str:
+        return values.get(variable[1], variable[0])
 
-def _fill_variables(run: str, values: dict[str, str]) -> str:
-    return _VARIABLE.sub(lambda variable: values.get(variable[1], variable[0]), run)
+    def join_names(run: re.Match[str]) -> str:
+        names = [name.strip() for name in run[1].split("+")]
+        return (
+            f"({''.join(values[name] for name in names)})"
+            if values.keys() >= set(names)
+            else run[0]
+        )
 
-
-def _join_names(run: str, values: dict[str, str]) -> str:
-    names = [name.strip() for name in run.split("+")]
-    if all(name in values for name in names):
-        run = "".join(values[name] for name in names)
-    return f"({run})"
+    text = _VARIABLES_TOGETHER.sub(lambda run: _VARIABLE.sub(fill_variable, run[0]), text)
+    return _NAMES_ADDED.sub(join_names, text) if has_sums else text
