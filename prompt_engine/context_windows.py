@@ -1,12 +1,14 @@
 """Context window and system role by model id.
 
 Small table for any provider. Each row gives the smallest window of a family, because too high a
-value makes requests fail; a caller that knows the exact window passes it in. Sources: the vendors'
-lists of models, as quoted by third parties in 2026.
+value makes requests fail; a caller that knows the exact window passes it in. The table is in
+`context_windows.toml`.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
+
+from prompt_engine.toml_tables import read_toml
 
 ASSUMED_WINDOW_TOKENS = 200_000
 """Used for a model that is not in the table."""
@@ -23,25 +25,6 @@ class ContextWindow:
     """Whether this is a guess; a guess raises no limit."""
 
 
-_TOKENS: tuple[tuple[str, int], ...] = (  # first substring match wins, so longer names come first
-    ("claude", 200_000),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-4o", 128_000),
-    ("gpt-4-turbo", 128_000),
-    ("gpt-5", 400_000),
-    ("codex", 200_000),
-    ("gemini", 1_048_576),
-    ("gemma-3", 131_072),
-    ("grok-4-fast", 2_000_000),
-    ("grok-4", 256_000),
-    ("grok-code", 256_000),
-    ("grok-3", 131_072),
-    ("glm-4.6", 200_000),
-    ("glm-4.5", 131_072),
-    ("qwen3-coder", 262_144),
-    ("deepseek", 128_000),
-)
-
 _DEVELOPER = ("gpt-5", "codex")
 
 
@@ -56,12 +39,11 @@ def context_window(model: str, known_tokens: int | None = None) -> ContextWindow
     if known_tokens is not None:
         return ContextWindow(known_tokens)
     name = model.lower()
-    found = next((tokens for part, tokens in _TOKENS if part in name), None)
-    return (
-        ContextWindow(ASSUMED_WINDOW_TOKENS, is_assumed=True)
-        if found is None
-        else ContextWindow(found)
-    )
+    table = cast("dict[str, int]", read_toml("", "context_windows"))
+    found = next((tokens for part, tokens in table.items() if part in name), None)
+    if found is None:
+        return ContextWindow(ASSUMED_WINDOW_TOKENS, is_assumed=True)
+    return ContextWindow(found)
 
 
 def system_role(model: str) -> SystemRole:

@@ -9,26 +9,16 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from prompt_engine.facts import MachineFacts, SourcedText
 from prompt_engine.sources.user_files import UserFileText, read_user_file
+from prompt_engine.toml_tables import read_toml
 
 HINT_VARIABLE = "HERMES_ENVIRONMENT_HINT"
 HINT_SETTING = "agent.environment_hint"
 DEFAULT_PROFILE = "default"
 MAX_NAME_CHARACTERS = 80
-
-CI_SERVICES = (
-    ("GITHUB_ACTIONS", "GitHub Actions"),
-    ("GITLAB_CI", "GitLab CI"),
-    ("BUILDKITE", "Buildkite"),
-    ("CIRCLECI", "CircleCI"),
-    ("JENKINS_URL", "Jenkins"),
-    ("TEAMCITY_VERSION", "TeamCity"),
-    ("TF_BUILD", "Azure Pipelines"),
-    ("CI", "unnamed service"),
-)
-"""Variables that identify a CI service, the general one last."""
 
 _FALSE_VALUES = frozenset({"", "0", "false", "no"})
 
@@ -72,8 +62,9 @@ def read_environment(
     """
     container = _container(variables, host.root)
     is_wsl = "WSL_DISTRO_NAME" in variables or "microsoft" in host.release.lower()
+    known = cast("dict[str, str]", read_toml("sources", "ci_services"))
     ci_services = (
-        name for key, name in CI_SERVICES if variables.get(key, "").lower() not in _FALSE_VALUES
+        name for key, name in known.items() if variables.get(key, "").lower() not in _FALSE_VALUES
     )
     hints = (
         SourcedText(variables.get(HINT_VARIABLE, ""), HINT_VARIABLE),

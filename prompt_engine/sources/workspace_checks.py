@@ -12,43 +12,16 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from prompt_engine.sources.workspace_manifests import ProjectDirectory, script_manager, scripts_of
+from prompt_engine.sources.workspace_manifests import (
+    ProjectDirectory,
+    project_tools,
+    script_manager,
+    scripts_of,
+)
 
 MAX_CHECKS = 8
 MAX_WORKFLOWS = 10
 MAX_COMMAND_WORDS = 5
-
-CHECK_SCRIPTS = ("test", "lint", "typecheck", "type-check", "check", "format:check", "build")
-CHECK_TARGETS = ("test", "check", "lint", "typecheck", "ci", "verify")
-CHECK_EXECUTABLES = (
-    ".ci/run",
-    "script/test",
-    "scripts/test",
-    "scripts/test.sh",
-    "scripts/check.sh",
-)
-
-PYTHON_RUNNERS = ("uv", "poetry", "pdm", "pipenv", "pixi")
-PYTHON_TOOLS = (
-    ("pytest", "pytest.ini", "pytest"),
-    ("ruff", "ruff.toml", "ruff check"),
-    ("mypy", "mypy.ini", "mypy ."),
-    ("pyright", "pyrightconfig.json", "pyright"),
-    ("tox", "tox.ini", "tox"),
-    ("nox", "noxfile.py", "nox"),
-)
-"""A tool's table in pyproject.toml, a file that also indicates the tool, the command."""
-
-FIXED_CHECKS = (
-    ("Cargo.toml", ("cargo test", "cargo clippy")),
-    ("go.mod", ("go test ./...", "go vet ./...")),
-    ("deno.json", ("deno test", "deno lint")),
-    ("gradlew", ("./gradlew check",)),
-    ("pom.xml", ("mvn test",)),
-    ("mix.exs", ("mix test",)),
-    ("Package.swift", ("swift test",)),
-)
-"""Manifests whose tools need no configuration."""
 
 _PROGRAMS = (
     r"(?:npm|pnpm|yarn|bun|npx|make|just|tox|nox|pytest|uv run|poetry run|python3? -m|cargo|go|mvn"
@@ -71,7 +44,7 @@ def find_checks(folder: Path, managers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _executables(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[str]:
-    for name in CHECK_EXECUTABLES:
+    for name in project_tools()["check_executables"]:
         if project.read(name):
             yield name
 
@@ -79,7 +52,7 @@ def _executables(project: ProjectDirectory, _managers: tuple[str, ...]) -> Itera
 def _scripts(project: ProjectDirectory, managers: tuple[str, ...]) -> Iterator[str]:
     scripts = scripts_of(project)
     runner = script_manager(managers)
-    for name in CHECK_SCRIPTS:
+    for name in project_tools()["check_scripts"]:
         if name in scripts and "no test specified" not in scripts[name]:
             yield f"{runner} run {name}"
 
@@ -87,7 +60,7 @@ def _scripts(project: ProjectDirectory, managers: tuple[str, ...]) -> Iterator[s
 def _targets(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[str]:
     for file, program in (("Makefile", "make"), ("justfile", "just")):
         text = project.read(file)
-        for name in CHECK_TARGETS:
+        for name in project_tools()["check_targets"]:
             if re.search(rf"^{name}(?:[ \t][^:=\n]*)?:(?!=)", text, re.MULTILINE):
                 yield f"{program} {name}"
 
@@ -99,15 +72,16 @@ def _python_tools(project: ProjectDirectory, managers: tuple[str, ...]) -> Itera
     except (tomllib.TOMLDecodeError, RecursionError):
         tables = None
     tables = tables if isinstance(tables, dict) else {}
-    runner = next((f"{name} run " for name in managers if name in PYTHON_RUNNERS), "")
-    for tool, file, command in PYTHON_TOOLS:
+    known = project_tools()
+    runner = next((f"{name} run " for name in managers if name in known["python_runners"]), "")
+    for tool, file, command in known["python_tools"]:
         is_dependency = tool == "pytest" and "pytest" in text
         if tool in tables or file in project.names or is_dependency:
             yield f"{runner}{command}"
 
 
 def _fixed_checks(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[str]:
-    for name, commands in FIXED_CHECKS:
+    for name, commands in project_tools()["fixed_checks"].items():
         if name in project.names:
             yield from commands
 

@@ -9,63 +9,36 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict, cast
 
 from pydantic import JsonValue
 
 from prompt_engine.decoding import UndecodableError, decode_text
 from prompt_engine.sources.file_reading import ReadFile, read_within, resolve
+from prompt_engine.toml_tables import read_toml
 
 MAX_BYTES = 256 * 1024
 
-MANIFESTS = (
-    "package.json",
-    "deno.json",
-    "pyproject.toml",
-    "setup.py",
-    "requirements.txt",
-    "Cargo.toml",
-    "go.mod",
-    "pom.xml",
-    "build.gradle",
-    "build.gradle.kts",
-    "Gemfile",
-    "composer.json",
-    "mix.exs",
-    "Package.swift",
-    "pubspec.yaml",
-    "CMakeLists.txt",
-    "meson.build",
-    "Makefile",
-    "justfile",
-    "flake.nix",
-    "Dockerfile",
-)
-
-LOCK_FILES = (
-    ("pnpm-lock.yaml", "pnpm"),
-    ("yarn.lock", "yarn"),
-    ("bun.lock", "bun"),
-    ("bun.lockb", "bun"),
-    ("package-lock.json", "npm"),
-    ("uv.lock", "uv"),
-    ("poetry.lock", "poetry"),
-    ("pdm.lock", "pdm"),
-    ("Pipfile.lock", "pipenv"),
-    ("pixi.lock", "pixi"),
-    ("Cargo.toml", "cargo"),
-    ("go.mod", "go"),
-    ("pom.xml", "maven"),
-    ("build.gradle", "gradle"),
-    ("build.gradle.kts", "gradle"),
-    ("Gemfile.lock", "bundler"),
-    ("composer.lock", "composer"),
-    ("mix.lock", "mix"),
-)
-
-SCRIPT_MANAGERS = ("pnpm", "yarn", "bun", "npm")
-"""Package managers that run the scripts of a package.json."""
-
 _NAMED_MANAGER = re.compile(r'"packageManager"\s*:\s*"(pnpm|yarn|bun|npm)\b')
+
+
+class _ProjectTools(TypedDict):
+    """The names in `project_tools.toml`."""
+
+    manifests: list[str]
+    lock_files: list[tuple[str, str]]
+    script_managers: list[str]
+    python_runners: list[str]
+    check_scripts: list[str]
+    check_targets: list[str]
+    check_executables: list[str]
+    python_tools: list[tuple[str, str, str]]
+    fixed_checks: dict[str, list[str]]
+
+
+def project_tools() -> _ProjectTools:
+    """Return the names by which manifests, package managers and checks are recognised."""
+    return cast("_ProjectTools", read_toml("sources", "project_tools"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +68,7 @@ class ProjectDirectory:
 def find_manifests(folder: Path) -> tuple[str, ...]:
     """Return the names of the manifests in a directory, in a fixed order."""
     names = ProjectDirectory(folder).names
-    return tuple(name for name in MANIFESTS if name in names)
+    return tuple(name for name in project_tools()["manifests"] if name in names)
 
 
 def find_package_managers(folder: Path, root: Path) -> tuple[str, ...]:
@@ -106,18 +79,21 @@ def find_package_managers(folder: Path, root: Path) -> tuple[str, ...]:
     locked = [
         manager
         for directory in directories
-        for name, manager in LOCK_FILES
+        for name, manager in project_tools()["lock_files"]
         if name in directory.names
     ]
     found = list(dict.fromkeys((*declared, *locked)))
-    if "package.json" in directories[0].names and not set(found) & set(SCRIPT_MANAGERS):
+    if "package.json" in directories[0].names and set(found).isdisjoint(
+        project_tools()["script_managers"]
+    ):
         found.append("npm")
     return tuple(found)
 
 
 def script_manager(managers: tuple[str, ...]) -> str:
     """Return the package manager that runs the scripts of a package.json."""
-    return next((name for name in managers if name in SCRIPT_MANAGERS), "npm")
+    known = project_tools()["script_managers"]
+    return next((name for name in managers if name in known), "npm")
 
 
 def scripts_of(project: ProjectDirectory) -> dict[str, str]:

@@ -10,17 +10,16 @@ says what a gap is, as a command ends with its line and a sentence does not.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import groupby
 from typing import Literal, NotRequired, TypedDict, cast
 
 from prompt_engine.findings import ScanScope, ThreatSeverity
 from prompt_engine.threats.engine import Re2Expression, compile_expression
 from prompt_engine.threats.folding import fold
+from prompt_engine.toml_tables import read_toml
 
 SCOPES: tuple[ScanScope, ...] = ("all", "context", "strict")
 """Each scope includes the ones before it."""
@@ -200,7 +199,7 @@ def _patterns(table: str) -> tuple[ThreatPattern, ...]:
 
 @cache
 def _vocabulary(name: str) -> dict[str, str]:
-    document = cast("dict[str, dict[str, list[str]]]", read_toml(name))
+    document = cast("dict[str, dict[str, list[str]]]", read_toml("threats/families", name))
     # Each letter may be the digit or sign that often replaces it.
     digits = str.maketrans({letter: f"[{signs}]" for letter, signs in _DIGITS.items()})
     plain = {name: f"(?:{'|'.join(words)})" for name, words in document["words"].items()}
@@ -212,11 +211,4 @@ def _vocabulary(name: str) -> dict[str, str]:
 
 
 def _read_table(table: str) -> _TableFile:
-    return cast("_TableFile", read_toml(table))
-
-
-@cache
-def read_toml(name: str) -> object:
-    """Return the content of a file in `families/`."""
-    folder = files("prompt_engine.threats").joinpath("families")
-    return tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8"))
+    return cast("_TableFile", read_toml("threats/families", table))

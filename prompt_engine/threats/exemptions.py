@@ -7,8 +7,8 @@ machine, skills are full of commands that download a well-known installer and of
 import re
 from typing import TypedDict, cast
 
-from prompt_engine.threats.catalogue import read_toml
 from prompt_engine.threats.spans import TextSpan
+from prompt_engine.toml_tables import read_toml
 
 LINE_CHARACTERS = 500
 HOST_CHECKED_PATTERNS = {"secret-to-foreign-host", "secret-to-drop-box"}
@@ -83,4 +83,4 @@ def is_placeholder(key: bytes) -> bool:
 
 
 def _known_hosts() -> _KnownHosts:
-    return cast("_KnownHosts", read_toml("exemptions"))
+    return cast("_KnownHosts", read_toml("threats/families", "exemptions"))

@@ -1,0 +1,12 @@
+"""Loads the tables of facts that are part of this package."""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def read_toml(folder: str, name: str) -> object:
+    """Return the content of `NAME.toml` in a folder of the package; `""` is the package itself."""
+    path = files("prompt_engine").joinpath(*folder.split("/"), f"{name}.toml")
+    return tomllib.loads(path.read_text("utf-8"))
