@@ -34,19 +34,15 @@ def find_anchored(source: SearchableText, request: EditRequest) -> list[MatchedS
     if len(indices) * count > MAX_COMPARED_LINES:
         return []
     keys = [_line_tokens(line) for line in old_lines]
-    candidates = (
-        _compare_block(lines[index : index + count], index, keys, request) for index in indices
-    )
+    candidates: list[tuple[int, int, Indentation]] = []
+    for index in indices:
+        own_lines = lines[index : index + count]
+        if any(_line_tokens(line) != key for line, key in zip(own_lines, keys, strict=True)):
+            continue
+        rule = derive_indentation(old_lines, own_lines, request.new.split("\n"))
+        if rule is not None:
+            candidates.append((index, count, rule))
     return to_spans(source, candidates, END_BLANKS)
-
-
-def _compare_block(
-    own_lines: list[str], index: int, keys: list[tuple[str, ...]], request: EditRequest
-) -> tuple[int, int, Indentation] | None:
-    if any(_line_tokens(line) != key for line, key in zip(own_lines, keys, strict=True)):
-        return None
-    rule = derive_indentation(request.old.split("\n"), own_lines, request.new.split("\n"))
-    return None if rule is None else (index, len(own_lines), rule)
 
 
 def _line_tokens(line: str) -> tuple[str, ...]:

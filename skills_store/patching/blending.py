@@ -6,7 +6,7 @@ file's.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
@@ -37,17 +37,16 @@ LinePlan = tuple[KeptLine | NewLine, ...]
 
 def plan_lines(request: EditRequest) -> LinePlan:
     """Return for each line of the new text whether it is kept or new."""
-    return tuple(_plan_steps(request.old.split("\n"), request.new.split("\n")))
-
-
-def _plan_steps(old: Sequence[str], new: Sequence[str]) -> Iterator[KeptLine | NewLine]:
+    old, new = request.old.split("\n"), request.new.split("\n")
+    plan: list[KeptLine | NewLine] = []
     for tag, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
         if tag == "equal":
-            yield from map(KeptLine, range(start, end))
+            plan += map(KeptLine, range(start, end))
             continue
         are_paired = end - start == new_end - new_start
         for offset, line in enumerate(new[new_start:new_end]):
-            yield NewLine(line, start + offset if are_paired else None)
+            plan.append(NewLine(line, start + offset if are_paired else None))
+    return tuple(plan)
 
 
 def include_trailing_blanks(
@@ -58,19 +57,15 @@ def include_trailing_blanks(
     The blanks belong to that line: they stay with it if lines are added below, and are removed with
     it. A carriage return directly before the newline belongs to the line end.
     """
-    if _is_last_line_shared(request.old.split("\n"), plan[-1]):
+    last = plan[-1]
+    is_kept = isinstance(last, KeptLine) or bool(last.line.strip())
+    if is_kept and last.old_index == request.old.count("\n"):
         return span
     line_end = text.find("\n", span.end)
     trailing = text[span.end : None if line_end < 0 else line_end]
     if trailing.strip(BLANKS):
         return span
     return replace(span, end=span.end + len(trailing.removesuffix("\r")))
-
-
-def _is_last_line_shared(old: Sequence[str], last: KeptLine | NewLine) -> bool:
-    """Return whether the last new line is the last old one, kept or changed."""
-    is_from_last = last.old_index == len(old) - 1
-    return is_from_last and (isinstance(last, KeptLine) or bool(last.line.strip()))
 
 
 def merge_edit(text: str, span: MatchedSpan, request: EditRequest, plan: LinePlan) -> str:

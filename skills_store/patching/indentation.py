@@ -44,7 +44,7 @@ class Indentation:
     def _scaled(self, extra: str) -> str:
         """Convert the excess over a known indentation to the text's own kind of blanks."""
         scale = self.scales.get(extra[:1])
-        if scale is None or not _is_uniform(extra):
+        if scale is None or len(set(extra)) != 1:
             return extra
         return self.fill * round(len(extra) * scale)
 
@@ -68,18 +68,15 @@ def derive_indentation(
             return None
     if all(indent == own_indent for indent, own_indent in pairs.items()):
         return UNCHANGED
-    scale = Fraction(1) if _is_shift(pairs) else _common_scale(pairs)
+    # A shift: all lines gain, or all lose, the same leading blanks.
+    is_shift = _has_common_prefix(pairs.items()) or _has_common_prefix(
+        (own_indent, indent) for indent, own_indent in pairs.items()
+    )
+    scale = Fraction(1) if is_shift else _common_scale(pairs)
     if scale is None:
         return None
     fill = next((indent[-1] for indent in pairs.values() if indent), "")
     return Indentation(pairs, fill, _blank_scales(pairs, fill, scale, (*written, *added)))
-
-
-def _is_shift(pairs: Mapping[str, str]) -> bool:
-    """Return whether all lines gain, or all lose, the same leading blanks."""
-    return _has_common_prefix(pairs.items()) or _has_common_prefix(
-        (own, indent) for indent, own in pairs.items()
-    )
 
 
 def _has_common_prefix(pairs: Iterable[tuple[str, str]]) -> bool:
@@ -116,10 +113,6 @@ def _blank_kind(indents: Iterable[str]) -> str | None:
     if len(kinds) > 1:
         return None
     return kinds.pop() if kinds else ""
-
-
-def _is_uniform(indent: str) -> bool:
-    return len(set(indent)) == 1
 
 
 def _blank_scales(

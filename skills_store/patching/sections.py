@@ -77,22 +77,23 @@ class PatchReader:
 
     def _read_marker(self, line: str) -> bool:
         if boundary := _BOUNDARY.fullmatch(line):
-            self._read_boundary(boundary[1].lower())
+            name = boundary[1].lower()
+            if name != "end of file":
+                self._is_finished = name == "end patch" and bool(self.sections)
+                self.is_open = False
+            elif self.is_open and self.sections[-1].hunks:
+                self.sections[-1].hunks[-1].is_at_end = True
         elif marker := _MARKER.fullmatch(line):
             self._open(marker[1].lower(), marker[2])
         elif move := _MOVE_TO.fullmatch(line):
-            self._move(move[1])
+            section = self.sections[-1] if self.is_open else None
+            if section is None or section.kind != "update" or not move[1]:
+                self._add_problem("*** Move to: path belongs right below *** Update File: path.")
+            else:
+                section.move_to = move[1]
         else:
             return False
         return True
-
-    def _read_boundary(self, marker: str) -> None:
-        if marker == "end of file":
-            if self.is_open and self.sections[-1].hunks:
-                self.sections[-1].hunks[-1].is_at_end = True
-            return
-        self._is_finished = marker == "end patch" and bool(self.sections)
-        self.is_open = False
 
     def _open(self, verb: str, path: str) -> None:
         move_to: str | None = None
@@ -103,13 +104,6 @@ class PatchReader:
         kind = cast("SectionKind", "update" if verb == "move" else verb)
         self.sections.append(PatchSection(kind, path, self._number, move_to))
         self.is_open = True
-
-    def _move(self, path: str) -> None:
-        section = self.sections[-1] if self.is_open else None
-        if section is None or section.kind != "update" or not path:
-            self._add_problem("*** Move to: path belongs right below *** Update File: path.")
-        else:
-            section.move_to = path
 
     def _read_body(self, section: PatchSection, line: str) -> None:
         match section.kind:

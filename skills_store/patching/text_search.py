@@ -86,7 +86,7 @@ def find_anywhere(source: SearchableText, request: EditRequest, fold: Fold) -> l
         MatchedSpan(start, end, fold)
         for start, end in spans
         if _has_clean_edges(text, start, end)
-        and _is_safe_region(text[start:end], request.old, fold)
+        and _are_safe_lines(text[start:end].split("\n"), request.old.split("\n"), fold)
     ]
 
 
@@ -96,15 +96,19 @@ def find_reindented(source: SearchableText, request: EditRequest, fold: Fold) ->
     if not old_lines[0].strip() or not old_lines[-1].strip():
         return []
     indices = _line_indices(source.keys(fold), _line_keys(fold(request.old)), len(old_lines))
-    candidates = (_compare_lines(source, index, old_lines, request, fold) for index in indices)
+    candidates: list[tuple[int, int, Indentation]] = []
+    for index in indices:
+        own_lines = source.lines[index : index + len(old_lines)]
+        rule = derive_indentation(old_lines, own_lines, request.new.split("\n"))
+        if rule is not None and _are_safe_lines(own_lines, old_lines, fold):
+            candidates.append((index, len(old_lines), rule))
     return to_spans(source, candidates, fold)
 
 
 def to_spans(
-    source: SearchableText, candidates: Iterable[tuple[int, int, Indentation] | None], fold: Fold
+    source: SearchableText, candidates: Iterable[tuple[int, int, Indentation]], fold: Fold
 ) -> list[MatchedSpan]:
-    """Convert (index of the first line, number of lines, rule) to spans, skipping None."""
-    found = [candidate for candidate in candidates if candidate is not None]
+    """Convert (index of the first line, number of lines, rule) to spans."""
     return [
         MatchedSpan(
             source.starts[index],
@@ -112,7 +116,7 @@ def to_spans(
             fold,
             rule,
         )
-        for index, count, rule in found
+        for index, count, rule in candidates
     ]
 
 
@@ -124,16 +128,6 @@ def line_starts(lines: Iterable[str]) -> list[int]:
 def line_number(text: str, position: int) -> int:
     """Return the 1-based number of the line at a position."""
     return text.count("\n", 0, position) + 1
-
-
-def _compare_lines(
-    source: SearchableText, index: int, old_lines: Sequence[str], request: EditRequest, fold: Fold
-) -> tuple[int, int, Indentation] | None:
-    own_lines = source.lines[index : index + len(old_lines)]
-    rule = derive_indentation(old_lines, own_lines, request.new.split("\n"))
-    if rule is None or not _are_safe_lines(own_lines, old_lines, fold):
-        return None
-    return index, len(old_lines), rule
 
 
 def _line_keys(folded: str) -> str:
@@ -223,10 +217,6 @@ def _has_clean_edges(text: str, start: int, end: int) -> bool:
     is_open_before = not before or before in _EDGE_CHARACTERS or text[start] in "\n"
     is_open_after = not after or after[0] in _EDGE_CHARACTERS or bool(re.fullmatch(r"\.\s?", after))
     return is_open_before and (is_open_after or text[end - 1] == "\n")
-
-
-def _is_safe_region(region: str, old: str, fold: Fold) -> bool:
-    return _are_safe_lines(region.split("\n"), old.split("\n"), fold)
 
 
 def _are_safe_lines(own_lines: Sequence[str], old: Sequence[str], fold: Fold) -> bool:

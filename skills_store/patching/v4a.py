@@ -40,7 +40,16 @@ def parse_patch(text: str) -> tuple[FileChange, ...]:
     for section in reader.sections:
         change = _build_change(section)
         known = changes.get(section.path)
-        changes[section.path] = change if known is None else _merge_changes(known, change, section)
+        if known is None:
+            changes[section.path] = change
+            continue
+        if not (isinstance(known, UpdateFile) and isinstance(change, UpdateFile)):
+            raise RepeatedPathError(section.path, section.line)
+        targets = {known.move_to, change.move_to} - {None}
+        if len(targets) > 1:
+            raise RepeatedPathError(section.path, section.line)
+        hunks, move_to = known.hunks + change.hunks, next(iter(targets), None)
+        changes[section.path] = replace(known, hunks=hunks, move_to=move_to)
     return tuple(changes.values())
 
 
@@ -59,21 +68,9 @@ def _build_change(section: PatchSection) -> FileChange:
         case "delete":
             return DeleteFile(section.path)
         case "update":
-            return _build_update(section)
-
-
-def _build_update(section: PatchSection) -> UpdateFile:
-    hunks = tuple(draft.build() for draft in section.hunks if draft.lines)
-    if not hunks and section.move_to is None:
-        reason = f"nothing is said of {section.path}. Give lines that begin with -, + or a blank."
-        raise MalformedPatchError(reason, section.line)
-    return UpdateFile(section.path, hunks, section.move_to)
-
-
-def _merge_changes(known: FileChange, change: FileChange, section: PatchSection) -> FileChange:
-    if not (isinstance(known, UpdateFile) and isinstance(change, UpdateFile)):
-        raise RepeatedPathError(section.path, section.line)
-    targets = {known.move_to, change.move_to} - {None}
-    if len(targets) > 1:
-        raise RepeatedPathError(section.path, section.line)
-    return replace(known, hunks=known.hunks + change.hunks, move_to=next(iter(targets), None))
+            hunks = tuple(draft.build() for draft in section.hunks if draft.lines)
+            if not hunks and section.move_to is None:
+                hint = "Give lines that begin with -, + or a blank."
+                reason = f"nothing is said of {section.path}. {hint}"
+                raise MalformedPatchError(reason, section.line)
+            return UpdateFile(section.path, hunks, section.move_to)
