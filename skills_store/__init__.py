@@ -125,10 +125,7 @@ _EXPORTS = {
         "SkillNotFoundError",
         "UnreadableSkillError",
     ),
-    "skills_store.index": (
-        "IndexRequest",
-        "NON_CODING_CATEGORIES",
-    ),
+    "skills_store.index": ("IndexRequest", "NON_CODING_CATEGORIES"),
     "skills_store.index_cache": ("IndexCache",),
     "skills_store.invocation": (
         "SkillCommand",
@@ -137,15 +134,8 @@ _EXPORTS = {
         "parse_invocation",
         "list_skill_commands",
     ),
-    "skills_store.library": (
-        "SkillLibrary",
-        "ListedSkill",
-        "SkillListing",
-    ),
-    "skills_store.roots": (
-        "SkillLocations",
-        "resolve_roots",
-    ),
+    "skills_store.library": ("SkillLibrary", "ListedSkill", "SkillListing"),
+    "skills_store.roots": ("SkillLocations", "resolve_roots"),
     "skills_store.skill": (
         "ArchivedSkill",
         "LoadProblem",
@@ -154,17 +144,8 @@ _EXPORTS = {
         "ShadowedSkill",
         "Skill",
     ),
-    "skills_store.viewing": (
-        "BinaryFileView",
-        "SkillView",
-        "TextFileView",
-        "ViewContext",
-    ),
-    "skills_store.visibility": (
-        "VisibilityFacts",
-        "visibility_facts",
-        "reason_hidden",
-    ),
+    "skills_store.viewing": ("BinaryFileView", "SkillView", "TextFileView", "ViewContext"),
+    "skills_store.visibility": ("VisibilityFacts", "visibility_facts", "reason_hidden"),
 }
 _MODULE_BY_NAME = {name: module for module, names in _EXPORTS.items() for name in names}
 

@@ -39,7 +39,9 @@ def write_atomically_in(
     Raises:
         OSError: The write failed; the file is unchanged.
     """
-    old = _status(folder, name)
+    old = None
+    with contextlib.suppress(FileNotFoundError):
+        old = folder.target_status(name)
     if mode is None and old is not None:
         mode = old.st_mode & 0o7777
     temporary = f".{name[:_NAME_CHARACTERS]}.{secrets.token_hex(8)}"
@@ -91,13 +93,6 @@ def _overwrite(file: RawIOBase, data: bytes) -> None:
         remaining = remaining[file.write(remaining) or 0 :]
     file.truncate()
     os.fsync(file.fileno())
-
-
-def _status(folder: PinnedFolder, name: str) -> os.stat_result | None:
-    try:
-        return folder.target_status(name)
-    except FileNotFoundError:
-        return None
 
 
 def _copy_owner(descriptor: int, old: os.stat_result | None) -> None:

@@ -1,6 +1,7 @@
 """Merge the skills of all roots: decide which skill wins a name and which it shadows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from skills_store.root_scan import UNSETTLED, RootScan
@@ -37,7 +38,11 @@ def merge_scans(scans: Sequence[RootScan]) -> SkillCollection:
             same_name = by_name.setdefault(skill.full_name, [])
             if not same_name or same_name[0].root == skill.root:
                 same_name.append(skill)
-            elif not _is_same_folder(skill, same_name[0]):
+                continue
+            is_linked = False  # some installers symlink one directory into several roots
+            with suppress(OSError):
+                is_linked = skill.folder.samefile(same_name[0].folder)
+            if not is_linked:
                 shadowed.append(ShadowedSkill(skill, same_name[0]))
         if not found.root.plugin:
             descriptions = {**found.category_descriptions, **descriptions}
@@ -73,11 +78,3 @@ def call_name(skill: Skill, collection: SkillCollection) -> str:
 def names_in(skills: Iterable[Skill]) -> tuple[str, ...]:
     """Return the full names of skills, sorted, without duplicates."""
     return tuple(sorted({skill.full_name for skill in skills}))
-
-
-def _is_same_folder(one: Skill, other: Skill) -> bool:
-    """Return whether both are one directory: some installers symlink it into several roots."""
-    try:
-        return one.folder.samefile(other.folder)
-    except OSError:
-        return False

@@ -116,12 +116,9 @@ def _reading_problems(
         yield DocumentProblem(
             1, f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
         )
-    if folder_name is not None:
-        yield from _name_problems(document.name, text, folder_name)
-
-
-def _name_problems(name: str, text: str, folder_name: str) -> Iterator[DocumentProblem]:
-    line = _line_of("name", text)
+    if folder_name is None:
+        return
+    name, line = document.name, _line_of("name", text)
     if not name:
         yield DocumentProblem(line, f"it has no name; it is called {folder_name!r} like its folder")
     elif name != folder_name:
@@ -157,13 +154,7 @@ def _frontmatter_problems(
         yield DocumentProblem(
             _line_of(field, text), f"the field {field!r} is not standard: put it under metadata"
         )
-    yield from _value_problems(name, text, fields.values)
-    if not block.body.strip():
-        yield DocumentProblem(block.body_line, "it has no text below its frontmatter")
-
-
-def _value_problems(name: str, text: str, values: Frontmatter) -> Iterator[DocumentProblem]:
-    found_name = scalar_text(values.get("name"))
+    found_name = scalar_text(fields.values.get("name"))
     if found_name != name:
         yield DocumentProblem(
             _line_of("name", text), f"its name must be {name!r}, not {found_name!r}"
@@ -173,7 +164,7 @@ def _value_problems(name: str, text: str, values: Frontmatter) -> Iterator[Docum
         "compatibility": MAX_COMPATIBILITY_CHARACTERS,
     }
     for field, limit in limits.items():
-        value = values.get(field, "" if field == "description" else "-")
+        value = fields.values.get(field, "" if field == "description" else "-")
         line = _line_of(field, text)
         if not scalar_text(value):
             yield DocumentProblem(line, f"its {field} is missing or no text")
@@ -181,6 +172,8 @@ def _value_problems(name: str, text: str, values: Frontmatter) -> Iterator[Docum
             yield DocumentProblem(
                 line, f"its {field} has {len(str(value))} characters, more than {limit}"
             )
+    if not block.body.strip():
+        yield DocumentProblem(block.body_line, "it has no text below its frontmatter")
 
 
 def _line_of(field: str, text: str) -> int:

@@ -121,7 +121,9 @@ def _quote_values(lines: list[str]) -> Iterator[str]:
             yield from lines[position - 1 : end]
         else:
             value = " ".join([found["value"], *(line.strip() for line in lines[position:end])])
-            yield f"{found['indent']}{found['head']}{_quote(value)}"
+            if not _COMPLETE_VALUE.fullmatch(value):
+                value = "'" + value.replace("'", "''") + "'"
+            yield f"{found['indent']}{found['head']}{value}"
             yield from [""] * (end - position)
         position = end
 
@@ -132,10 +134,6 @@ def _is_continuation(line: str, indent: int, *, is_block: bool) -> bool:
     if is_block:
         return is_deeper or not line.strip()
     return is_deeper and bool(line.strip()) and not _ITEM_OR_FIELD.match(line)
-
-
-def _quote(value: str) -> str:
-    return value if _COMPLETE_VALUE.fullmatch(value) else "'" + value.replace("'", "''") + "'"
 
 
 def scalar_text(value: Json) -> str:

@@ -175,7 +175,12 @@ class Installer:
             self._check_target_free(candidate.name, folder)
             staged_folder = self.home.skills / FOLDER_NAME / STAGING_NAME / secrets.token_hex(8)
             try:
-                _write_contents(staged_folder, candidate.contents)
+                for name, data in candidate.contents.files.items():
+                    path = staged_folder / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    is_executable = name in candidate.contents.executables
+                    mode = _EXECUTABLE_MODE if is_executable else _FILE_MODE
+                    write_atomically(path, data, mode=mode)
                 folder.parent.mkdir(parents=True, exist_ok=True)
                 # After mkdir and right before the rename: a category that is a symlink would put
                 # the skill outside the skills directory.
@@ -327,11 +332,3 @@ def _find_skill_folders(folder: Path) -> Iterator[Path]:
             ]
             searchable = (path for path in children if not is_ignored_directory(path.name))
             waiting += [(path, level + 1) for path in sorted(searchable, reverse=True)]
-
-
-def _write_contents(folder: Path, contents: SkillContents) -> None:
-    for name, data in contents.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = _EXECUTABLE_MODE if name in contents.executables else _FILE_MODE
-        write_atomically(path, data, mode=mode)

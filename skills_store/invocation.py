@@ -64,7 +64,19 @@ def render_invocation(views: Sequence[SkillView], text: str) -> str:
     """Return the prompt for invoked skills: the skills first, then the user's text."""
     parts: list[str] = []
     for view in views:
-        files = f" {_render_files(view)}" if view.linked_files.all() else ""
+        files = ""
+        if listed := view.linked_files.all():
+            lines = [f"- {path}" for path in listed]
+            if view.linked_files.omitted:
+                lines.append(f"- and {view.linked_files.omitted} more in the folder")
+            scripts = view.linked_files.by_folder["scripts"]
+            run = ""
+            if scripts:
+                script = view.folder / scripts[0]
+                run = " " + load_model_text("invocation_scripts").format(script=script)
+            files = " " + load_model_text("invocation_files").format(
+                listed="\n".join(lines), name=view.name, example=listed[0], run=run
+            )
         prompt = load_model_text("invocation")
         content = view.content.strip()
         parts.append(
@@ -97,17 +109,3 @@ def _command_name(name: str, is_built_in: Callable[[str], bool]) -> str | None:
     if _NAME.fullmatch(name) and not is_built_in(name) and not name.startswith(PREFIX):
         return name
     return f"{PREFIX}{name}" if _PREFIXED_NAME.fullmatch(name) else None
-
-
-def _render_files(view: SkillView) -> str:
-    files = view.linked_files.all()
-    lines = [f"- {path}" for path in files]
-    if view.linked_files.omitted:
-        lines.append(f"- and {view.linked_files.omitted} more in the folder")
-    scripts = view.linked_files.by_folder["scripts"]
-    run = ""
-    if scripts:
-        run = " " + load_model_text("invocation_scripts").format(script=view.folder / scripts[0])
-    return load_model_text("invocation_files").format(
-        listed="\n".join(lines), name=view.name, example=files[0], run=run
-    )

@@ -68,10 +68,6 @@ class SkillListing:
     """Name and description, including categories that were filtered out."""
 
 
-def _never_archived(_name: str) -> ArchivedSkill | None:
-    return None
-
-
 class SkillLibrary:
     """Skills of several roots; the first root wins. All calls block and are thread-safe."""
 
@@ -79,7 +75,7 @@ class SkillLibrary:
         self,
         roots: GetRoots,
         snapshot_file: Path | None = None,
-        find_archived: FindArchived = _never_archived,
+        find_archived: FindArchived = lambda _name: None,
         indexes: IndexCache | None = None,
     ) -> None:
         """Create the library; reads nothing yet. `snapshot_file` is the scan cache, if any."""
@@ -219,7 +215,14 @@ class SkillLibrary:
         roots = self._roots()
         if self._scans is None:
             self._scans = self._snapshot.load(roots) if self._snapshot else {}
-        found = {root: self._current_scan(root, self._scans) for root in roots}
+        found: dict[SkillRoot, RootScan] = {}
+        for root in roots:
+            old = self._scans.get(root)
+            if old is None or not old.is_current():
+                new = scan_root(root, old)
+                # The same object if nothing changed: comparing with the scan cache stays cheap.
+                old = old if new == old and old is not None else new
+            found[root] = old
         # Compare in order: when only the order of the roots changed, other skills win.
         if previous is not None and list(found.items()) == list(self._scans.items()):
             return previous
@@ -227,14 +230,6 @@ class SkillLibrary:
             self._snapshot.save(found.values())
         self._scans = found
         return merge_scans(tuple(found.values()))
-
-    def _current_scan(self, root: SkillRoot, known: dict[SkillRoot, RootScan]) -> RootScan:
-        old = known.get(root)
-        if old is not None and old.is_current():
-            return old
-        new = scan_root(root, old)
-        # Return the same object if nothing changed: the comparison with the scan cache stays cheap.
-        return old if new == old and old is not None else new
 
     def _archived_destination(self, name: str) -> ArchivedSkill | None:
         """Return the successor of an archived skill, unless a new skill has its name."""

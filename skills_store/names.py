@@ -18,7 +18,8 @@ from skills_store.write_errors import InvalidSkillNameError, SymlinkRefusedError
 MAX_CATEGORY_LEVELS = 4
 
 _CATEGORY = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
-_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?", re.IGNORECASE)
+DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\..*)?", re.IGNORECASE)
+"""Names that Windows reserves for devices, with any extension."""
 
 
 def check_new_name(name: str) -> None:
@@ -80,7 +81,7 @@ def refuse_links(root: Path, path: Path) -> None:
 
 
 def _refuse_reserved(level: str, name: str) -> None:
-    if _DEVICE.fullmatch(level):
+    if DEVICE_NAME.fullmatch(level):
         raise InvalidSkillNameError(name, f"{level} is a reserved name on Windows")
     if level in LINKED_FOLDERS or is_ignored_directory(level):
         raise InvalidSkillNameError(name, f"no skill is looked for in a folder named {level}")

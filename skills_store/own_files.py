@@ -26,7 +26,14 @@ def own_entries(folder: Path) -> tuple[str, ...]:
     }
     if not nested and CATEGORY_FILE not in names:
         return tuple(names)
-    return tuple(name for name in names if name not in nested and _is_own_entry(folder / name))
+    # The rest belongs to the category: its description, and hidden directories.
+    return tuple(
+        name
+        for name in names
+        if name not in nested
+        and name != CATEGORY_FILE
+        and not (name.startswith(".") and (folder / name).is_dir())
+    )
 
 
 def has_only_own_entries(folder: Path) -> bool:
@@ -62,11 +69,6 @@ def move_entries(source: Path, target: Path, names: Sequence[str], *, is_archivi
     target.mkdir(parents=True, exist_ok=True)
     for name in sorted(names, key=lambda name: (name == SKILL_FILE) is not is_archiving):
         (source / name).rename(target / name)
-
-
-def _is_own_entry(path: Path) -> bool:
-    """Return whether an entry belongs to the skill rather than to the category."""
-    return path.name != CATEGORY_FILE and not (path.name.startswith(".") and path.is_dir())
 
 
 def _contains_skill(path: Path, level: int = 0) -> bool:

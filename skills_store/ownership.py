@@ -37,8 +37,17 @@ class InstalledNames:
 
 def read_installed_names(home: AgentHome) -> InstalledNames:
     """Read the lists; a missing or unreadable list counts as empty."""
+    lines: list[str] = []
+    try:
+        lines = home.bundled_manifest.read_text("utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        logger.warning(
+            "cannot read %s, its skills count as the user's own: %s", home.bundled_manifest, error
+        )
     return InstalledNames(
-        _read_bundled_names(home),
+        frozenset(name for line in lines if (name := line.partition(":")[0].strip())),
         _read_installed_names_from(home.hub_lock),
         _read_installed_names_from(home.installed),
     )
@@ -119,19 +128,6 @@ def check_deletion(
         raise PinnedSkillError(skill.name, is_background=False)
     if origin in BACKGROUND_ORIGINS and owner != "agent":
         raise BackgroundChangeError(skill.full_name, owner, origin)
-
-
-def _read_bundled_names(home: AgentHome) -> frozenset[str]:
-    try:
-        lines = home.bundled_manifest.read_text("utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return frozenset()
-    except OSError as error:
-        logger.warning(
-            "cannot read %s, its skills count as the user's own: %s", home.bundled_manifest, error
-        )
-        return frozenset()
-    return frozenset(name for line in lines if (name := line.partition(":")[0].strip()))
 
 
 def _read_installed_names_from(file: Path) -> frozenset[str]:

@@ -17,7 +17,7 @@ from skills_store.errors import (
     UnreadableSkillFileError,
 )
 from skills_store.linked import linked_files
-from skills_store.names import is_same_name
+from skills_store.names import DEVICE_NAME, is_same_name
 from skills_store.reading import reason_of
 from skills_store.skill import CATEGORY_FILE, LINKED_FOLDERS, SKILL_FILE
 
@@ -27,7 +27,6 @@ MAX_LEVELS = 6
 """Maximum depth of a support file that is written."""
 
 _DRIVE = re.compile(r"[A-Za-z]:")
-_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\..*)?", re.IGNORECASE)
 _NON_PORTABLE = re.compile(r'[<>"|?*]')
 _MARKER_FILES = frozenset({SKILL_FILE.casefold(), CATEGORY_FILE.casefold()})
 
@@ -74,9 +73,19 @@ def split_path(path: str) -> list[str]:
         "it holds a backslash; write / between names": "\\" in path,
     }
     _refuse_first(path, checks)
-    for name in path.split("/"):
-        _refuse_first(path, _name_checks(name))
-    return path.split("/")
+    names = path.split("/")
+    for name in names:
+        is_too_long = len(name.encode()) > MAX_NAME_BYTES
+        checks = {
+            "it goes up with ..": name == "..",
+            "it has an empty name or a single dot in it": name in {"", "."},
+            f"a name in it is longer than {MAX_NAME_BYTES} bytes": is_too_long,
+            "a name in it ends with a dot or a blank": name.endswith((".", " ")),
+            f"{name} is reserved for a device": bool(DEVICE_NAME.fullmatch(name)),
+            f"{name} holds nothing of a skill": is_ignored_directory(name.lower()),
+        }
+        _refuse_first(path, checks)
+    return names
 
 
 def parse_support_path(path: str) -> PurePosixPath:
@@ -105,18 +114,6 @@ def parse_support_path(path: str) -> PurePosixPath:
 def is_skill_file_path(path: str | None) -> bool:
     """Return whether a call means the SKILL.md: no path, or exactly that name."""
     return path is None or path in {"", SKILL_FILE}
-
-
-def _name_checks(name: str) -> dict[str, bool]:
-    """Return the problems that a component of a path can have, and whether it has them."""
-    return {
-        "it goes up with ..": name == "..",
-        "it has an empty name or a single dot in it": name in {"", "."},
-        f"a name in it is longer than {MAX_NAME_BYTES} bytes": len(name.encode()) > MAX_NAME_BYTES,
-        "a name in it ends with a dot or a blank": name.endswith((".", " ")),
-        f"{name} is reserved for a device": bool(_DEVICE.fullmatch(name)),
-        f"{name} holds nothing of a skill": is_ignored_directory(name.lower()),
-    }
 
 
 def _refuse_first(path: str, checks: Mapping[str, bool]) -> None:

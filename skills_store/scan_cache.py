@@ -129,15 +129,28 @@ def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
             "categories": dict(categories),
             "problems": list(problems),
         }:
-            return RootScan(
-                root,
-                tuple(_parse_skill(root, each) for each in skills),
-                {name: _parse_text(text) for name, text in categories.items()},
-                tuple(_parse_problem(each) for each in problems),
-                {path: _parse_stamp(stamp) for path, stamp in manifest.items()},
-            )
+            pass
         case _:
             raise InvalidScanCacheError
+    stamps: dict[str, Stamp] = {}
+    for path, stamp in manifest.items():
+        match stamp:
+            case [int(changed), int(size)]:
+                stamps[path] = (changed, size)
+            case _:
+                raise InvalidScanCacheError
+    found: list[LoadProblem] = []
+    for problem in problems:
+        match problem:
+            case [str(path), int(line), str(text), bool(is_skipped)]:
+                found.append(LoadProblem(Path(path), line, text, is_skipped))
+            case _:
+                raise InvalidScanCacheError
+    descriptions = {name: text for name, text in categories.items() if isinstance(text, str)}
+    if len(descriptions) < len(categories):
+        raise InvalidScanCacheError
+    parsed_skills = tuple(_parse_skill(root, each) for each in skills)
+    return RootScan(root, parsed_skills, descriptions, tuple(found), stamps)
 
 
 def _parse_skill(root: SkillRoot, entry: Json) -> Skill:
@@ -151,25 +164,3 @@ def _parse_skill(root: SkillRoot, entry: Json) -> Skill:
             return Skill(name, description, category, root.path / folder, root, frontmatter)
         case _:
             raise InvalidScanCacheError
-
-
-def _parse_problem(entry: Json) -> LoadProblem:
-    match entry:
-        case [str(path), int(line), str(text), bool(is_skipped)]:
-            return LoadProblem(Path(path), line, text, is_skipped)
-        case _:
-            raise InvalidScanCacheError
-
-
-def _parse_stamp(value: Json) -> Stamp:
-    match value:
-        case [int(changed), int(size)]:
-            return (changed, size)
-        case _:
-            raise InvalidScanCacheError
-
-
-def _parse_text(value: Json) -> str:
-    if not isinstance(value, str):
-        raise InvalidScanCacheError
-    return value

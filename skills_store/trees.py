@@ -40,10 +40,19 @@ def capture_tree(folder: Path, is_excluded: IsExcluded = lambda _: False) -> Tre
     Raises:
         OSError: An entry cannot be read.
     """
-    return {
-        path: _capture_entry(folder / path, status)
-        for path, status in _walk(folder, "", is_excluded)
-    }
+    tree: dict[str, TreeEntry] = {}
+    for path, status in _walk(folder, "", is_excluded):
+        mode = stat.S_IMODE(status.st_mode)
+        if stat.S_ISDIR(status.st_mode):
+            tree[path] = TreeEntry("folder", mode, "")
+        elif stat.S_ISLNK(status.st_mode):
+            target = os.fsencode((folder / path).readlink())
+            tree[path] = TreeEntry("link", 0, digest_of(target))
+        else:
+            with (folder / path).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            tree[path] = TreeEntry("file", mode, digest)
+    return tree
 
 
 def copy_tree(source: Path, target: Path, tree: Tree) -> None:
@@ -74,17 +83,22 @@ def restore_tree(folder: Path, copies: Path, target: Tree, current: Tree) -> Non
         OSError: A read or write failed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for path, entry in current.items():
-        if path in target and target[path].kind != entry.kind:
-            _remove_entry(folder / path)
-    for path in sorted(target):
-        if current.get(path) != target[path]:
-            _restore_entry(folder / path, copies / path, target[path])
-    for path in sorted(current, reverse=True):
-        if path not in target:
-            _remove_extra(folder / path, current[path].kind)
-    for path in directories_inside_out(target):
-        (folder / path).chmod(target[path].mode)
+    for name, entry in current.items():
+        if name in target and target[name].kind != entry.kind:
+            _remove_entry(folder / name)
+    for name in sorted(target):
+        if current.get(name) != target[name]:
+            _restore_entry(folder / name, copies / name, target[name])
+    for name in sorted(current, reverse=True):
+        path = folder / name
+        if name in target:
+            continue
+        if current[name].kind != "folder":
+            path.unlink(missing_ok=True)
+        elif path.is_dir() and not any(path.iterdir()):  # it may hold unknown files
+            path.rmdir()
+    for name in directories_inside_out(target):
+        (folder / name).chmod(target[name].mode)
 
 
 def directories_inside_out(tree: Tree) -> Iterator[str]:
@@ -148,19 +162,16 @@ def _walk(
             yield from _walk(Path(entry.path), f"{path}/", is_excluded)
 
 
-def _capture_entry(path: Path, status: os.stat_result) -> TreeEntry:
-    mode = stat.S_IMODE(status.st_mode)
-    if stat.S_ISDIR(status.st_mode):
-        return TreeEntry("folder", mode, "")
-    if stat.S_ISLNK(status.st_mode):
-        return TreeEntry("link", 0, digest_of(os.fsencode(path.readlink())))
-    with path.open("rb") as file:
-        return TreeEntry("file", mode, hashlib.file_digest(file, "sha256").hexdigest())
-
-
 def digest_of(data: bytes) -> str:
     """Return the SHA-256 of some bytes, in hex."""
     return hashlib.sha256(data).hexdigest()
+
+
+def _remove_entry(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _restore_entry(path: Path, copy: Path, entry: TreeEntry) -> None:
@@ -177,21 +188,6 @@ def _restore_entry(path: Path, copy: Path, entry: TreeEntry) -> None:
             temporary.replace(path)
         case _:
             assert_never(entry.kind)
-
-
-def _remove_entry(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _remove_extra(path: Path, kind: EntryKind) -> None:
-    """Remove an extra entry; a directory only if it is empty, as it may hold unknown files."""
-    if kind != "folder":
-        path.unlink(missing_ok=True)
-    elif path.is_dir() and not any(path.iterdir()):
-        path.rmdir()
 
 
 def is_inside(path: str) -> bool:

@@ -213,9 +213,15 @@ class SkillUndoStore:
         first_steps: dict[Path, UndoStep] = {}
         for step in found.steps:
             first_steps.setdefault(step.folder, step)
-        conflicts = [
-            path for folder in first_steps for path in _files_changed_since(folder, found.steps)
-        ]
+        # Files whose content no step of the run left or found there.
+        conflicts: list[Path] = []
+        for folder in first_steps:
+            steps = [step for step in found.steps if step.folder == folder]
+            for path, entry in capture_own(folder).items():
+                digests = {step.before[path].digest for step in steps if path in step.before}
+                digests |= {step.after[path] for step in steps if path in step.after}
+                if entry.kind != "folder" and entry.digest not in digests:
+                    conflicts.append(folder / path)
         if conflicts:
             raise SkillUndoConflictError(conflicts)
         for step in first_steps.values():
@@ -320,16 +326,6 @@ class BackupStore:
 
 def _is_excluded(path: str) -> bool:
     return path in _EXCLUDED or ".git" in path.split("/")
-
-
-def _files_changed_since(folder: Path, all_steps: tuple[UndoStep, ...]) -> Iterator[Path]:
-    """Yield the files of a skill whose content no step of the run left or found there."""
-    steps = [step for step in all_steps if step.folder == folder]
-    for path, entry in capture_own(folder).items():
-        digests = {step.before[path].digest for step in steps if path in step.before}
-        digests |= {step.after[path] for step in steps if path in step.after}
-        if entry.kind != "folder" and entry.digest not in digests:
-            yield folder / path
 
 
 def _steps(record: Mapping[str, Json]) -> list[Json]:

@@ -6,7 +6,7 @@ its SKILL.md.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -215,19 +215,9 @@ def _parse_record(entry: JsonObject) -> UsageRecord:
 
 
 def _new_entry(now: str) -> JsonObject:
-    return {
-        "view_count": 0,
-        "use_count": 0,
-        "patch_count": 0,
-        "last_viewed_at": None,
-        "last_used_at": None,
-        "last_patched_at": None,
-        "created_at": now,
-        "created_by": None,
-        "pinned": False,
-        "state": "active",
-        "archived_at": None,
-    }
+    entry: JsonObject = {**asdict(UsageRecord()), "created_at": now}
+    del entry["restored_at"]  # only a restored skill has it
+    return entry
 
 
 def _integer(value: Json) -> int:

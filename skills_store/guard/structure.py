@@ -3,51 +3,37 @@
 Judges names, sizes and the first bytes of files; the scan judges their text.
 """
 
+import tomllib
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import PurePosixPath
+from typing import TypedDict, cast
 
 from skills_store.guard.contents import MAX_BYTES, MAX_FILES, SkillContents
 from skills_store.guard.verdict import Severity, SkillFinding
 
 SKILL_FILE = "SKILL.md"
 
-_PROGRAM_MAGIC = (
-    b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe",
-    b"\xca\xfe\xba\xbe", b"MZ", b"\0asm", b"dex\n", b"L\0\0\0\x01\x14\x02\0",
-)  # fmt: skip
-"""Executables of Linux, macOS, Java, Windows, the web and Android; Windows shortcuts."""
-_ARCHIVE_MAGIC = (
-    b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd",
-    b"!<arch>",
-)  # fmt: skip
+
+class _FileTypes(TypedDict):
+    """The tables in `file_types.toml`; first bytes are in hexadecimal."""
+
+    program_magic: list[str]
+    archive_magic: list[str]
+    office_suffixes: list[str]
+    compiled_suffixes: list[str]
+    archive_suffixes: list[str]
+    auto_loaded_files: list[str]
+    media: dict[str, list[str]]
+
+
+_TABLE = files("skills_store.guard").joinpath("file_types.toml").read_text("utf-8")
+_TYPES = cast("_FileTypes", tomllib.loads(_TABLE))
+_PROGRAM_MAGIC = tuple(map(bytes.fromhex, _TYPES["program_magic"]))
+_ARCHIVE_MAGIC = tuple(map(bytes.fromhex, _TYPES["archive_magic"]))
 _MEDIA_SUFFIXES_BY_MAGIC = {
-    b"\x89PNG": (".png",),
-    b"\xff\xd8\xff": (".jpg", ".jpeg"),
-    b"GIF8": (".gif",),
-    b"RIFF": (".webp", ".wav"),
-    b"%PDF": (".pdf",),
-    b"wOFF": (".woff",),
-    b"wOF2": (".woff2",),
-    b"OTTO": (".otf",),
-    b"\0\x01\0\0": (".ttf",),
-    b"\0\0\x01\0": (".ico",),
-    b"SQLite format 3": (".sqlite", ".db"),
-    b"OggS": (".ogg",),
-    b"ID3": (".mp3",),
+    bytes.fromhex(magic): tuple(suffixes) for magic, suffixes in _TYPES["media"].items()
 }
-_OFFICE_SUFFIXES = (
-    ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".dotx", ".xltx", ".potx", ".epub",
-)  # fmt: skip
-_COMPILED_SUFFIXES = (
-    ".pyc", ".pyo", ".class", ".so", ".dylib", ".dll", ".exe", ".com", ".scr", ".o", ".a",
-)  # fmt: skip
-_ARCHIVE_SUFFIXES = (
-    ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".whl", ".egg", ".jar",
-)  # fmt: skip
-_AUTO_LOADED_FILES = {
-    ".vscode/tasks.json", ".envrc", ".claude/settings.json", ".mcp.json", ".npmrc", ".pypirc",
-    "sitecustomize.py", "usercustomize.py", "conftest.py", ".gitmodules", ".pre-commit-config.yaml",
-}  # fmt: skip
 
 
 def structure_findings(contents: SkillContents) -> Iterator[SkillFinding]:
@@ -81,19 +67,19 @@ def _file_findings(name: str, data: bytes) -> Iterator[SkillFinding]:
     path, head = PurePosixPath(name.lower()), data[:16]
     is_media = _is_media(name, head)
     claims_media = any(path.suffix in each for each in _MEDIA_SUFFIXES_BY_MAGIC.values())
-    is_compiled = path.suffix in _COMPILED_SUFFIXES and b"\0" in data[:4096]
+    is_compiled = path.suffix in _TYPES["compiled_suffixes"] and b"\0" in data[:4096]
     if head.startswith(_PROGRAM_MAGIC) or is_compiled:
         yield _finding(name, "dangerous", "is a compiled program, which cannot be scanned")
-    elif path.suffix in _OFFICE_SUFFIXES and head.startswith(b"PK"):
+    elif path.suffix in _TYPES["office_suffixes"] and head.startswith(b"PK"):
         yield _finding(name, "note", "is an office document")
-    elif head.startswith(_ARCHIVE_MAGIC) or path.suffix in _ARCHIVE_SUFFIXES:
+    elif head.startswith(_ARCHIVE_MAGIC) or path.suffix in _TYPES["archive_suffixes"]:
         yield _finding(name, "caution", "is an archive, which cannot be scanned")
     elif claims_media and not is_media and data:
         severity: Severity = "dangerous" if head.startswith((b"#!", b"<?php")) else "caution"
         yield _finding(name, severity, "does not match its file extension")
     elif not is_media and b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield _finding(name, "caution", "contains binary data")
-    if any(name == each or name.endswith(f"/{each}") for each in _AUTO_LOADED_FILES):
+    if any(name == each or name.endswith(f"/{each}") for each in _TYPES["auto_loaded_files"]):
         yield _finding(name, "caution", "is loaded automatically by other programs")
     if path.name == ".env" or path.name.startswith(("id_rsa", "id_ed25519")):
         yield SkillFinding(name, 0, "secrets", "caution", "is a file that usually contains secrets")

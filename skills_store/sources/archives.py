@@ -90,7 +90,12 @@ def unpack(archive: Path, folder: Path) -> None:
         seen.add(name.casefold())
         data = _read_entry(entry, remaining_bytes, archive)
         remaining_bytes -= len(data)
-        _write(folder / name, data, is_program=entry.is_executable)
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Exclusive: never write through an existing file or link.
+        with path.open("xb") as file:
+            file.write(data)
+        path.chmod(_EXECUTABLE_MODE if entry.is_executable else _FILE_MODE)
 
 
 def _translate_errors(entries: Iterator[_ArchiveMember], archive: Path) -> Iterator[_ArchiveMember]:
@@ -160,14 +165,6 @@ def _read_entry(entry: _ArchiveMember, max_bytes: int, archive: Path) -> bytes:
     except _UNPACK_ERRORS as error:
         raise ArchiveRefusedError(str(archive), f"it cannot be unpacked: {error}") from error
     return bytes(data)
-
-
-def _write(path: Path, data: bytes, *, is_program: bool) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Exclusive: never write through an existing file or link.
-    with path.open("xb") as file:
-        file.write(data)
-    path.chmod(_EXECUTABLE_MODE if is_program else _FILE_MODE)
 
 
 def _too_large(archive: Path) -> ArchiveRefusedError:

@@ -67,7 +67,21 @@ def parse_source(text: str) -> SkillSource:
         raise SourceError(
             text, f"it is neither a directory nor one of {', '.join(ARCHIVE_ENDINGS)}"
         )
-    return _repository(text)
+    found = _ADDRESS.fullmatch(text)
+    # A leading dash would be an option of git.
+    if found is None or text.startswith("-"):
+        reason = (
+            "there is no such directory, and it is not an https, ssh or file URL of a repository"
+        )
+        raise SourceError(text, reason)
+    url, ref, folder = found["url"], found["ref"] or "", found["folder"] or ""
+    if _CREDENTIALS.match(url):
+        raise SourceError(text, "its URL contains credentials, which would be stored; remove them")
+    if ref and (not _REF.fullmatch(ref) or ".." in ref):
+        raise SourceError(text, f"{ref!r} is not a valid branch, tag or commit")
+    if folder.startswith("/") or ".." in PurePosixPath(folder).parts or "\\" in folder:
+        raise SourceError(text, f"{folder!r} is not a directory in the repository")
+    return RepositorySource(url, ref, folder.strip("/"))
 
 
 def is_listed_source(source: str, listed: Sequence[str]) -> bool:
@@ -92,26 +106,3 @@ def _path(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:  # unknown user in ~user
         return Path(text)
-
-
-def _repository(text: str) -> RepositorySource:
-    found = _ADDRESS.fullmatch(text)
-    # A leading dash would be an option of git.
-    if found is None or text.startswith("-"):
-        reason = (
-            "there is no such directory, and it is not an https, ssh or file URL of a repository"
-        )
-        raise SourceError(text, reason)
-    url, ref, folder = found["url"], found["ref"] or "", found["folder"] or ""
-    if _CREDENTIALS.match(url):
-        raise SourceError(text, "its URL contains credentials, which would be stored; remove them")
-    if ref and (not _REF.fullmatch(ref) or ".." in ref):
-        raise SourceError(text, f"{ref!r} is not a valid branch, tag or commit")
-    if not _is_inside(folder):
-        raise SourceError(text, f"{folder!r} is not a directory in the repository")
-    return RepositorySource(url, ref, folder.strip("/"))
-
-
-def _is_inside(folder: str) -> bool:
-    parts = PurePosixPath(folder).parts
-    return not folder.startswith("/") and ".." not in parts and "\\" not in folder

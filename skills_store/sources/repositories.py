@@ -65,8 +65,14 @@ class GitCloner:
         Raises:
             CloneError: It failed or timed out; the directory may be incomplete.
         """
-        if fullmatch(r"[0-9a-f]{40}", source.ref):
-            self._fetch_commit(source, folder)
+        if fullmatch(r"[0-9a-f]{40}", source.ref):  # a commit, which `git clone` does not support
+            self._run(source, ["init", "--quiet", "--template=", "--", str(folder)])
+            self._run(
+                source,
+                ["-C", str(folder), "fetch", "--depth", "1", "--no-tags", "--no-recurse-submodules",
+                 "--quiet", "--", source.url, source.ref],
+            )  # fmt: skip
+            self._run(source, ["-C", str(folder), "checkout", "--quiet", "--detach", "FETCH_HEAD"])
         else:
             branch = ["--branch", source.ref] if source.ref else []
             self._run(
@@ -75,17 +81,6 @@ class GitCloner:
                  "--template=", "--quiet", *branch, "--", source.url, str(folder)],
             )  # fmt: skip
         return self._run(source, ["-C", str(folder), "rev-parse", "HEAD"]).strip()
-
-    def _fetch_commit(self, source: RepositorySource, folder: Path) -> None:
-        """Fetch a commit by id, which `git clone` does not support."""
-        directory_options = ["-C", str(folder)]
-        self._run(source, ["init", "--quiet", "--template=", "--", str(folder)])
-        self._run(
-            source,
-            [*directory_options, "fetch", "--depth", "1", "--no-tags", "--no-recurse-submodules",
-             "--quiet", "--", source.url, source.ref],
-        )  # fmt: skip
-        self._run(source, [*directory_options, "checkout", "--quiet", "--detach", "FETCH_HEAD"])
 
     def _run(self, source: RepositorySource, arguments: Sequence[str]) -> str:
         program = find_program(self.program, self.environment.get("PATH"))
@@ -111,20 +106,15 @@ class GitCloner:
             try:
                 output, error_output = process.communicate(timeout=self.timeout_seconds)
             except subprocess.TimeoutExpired:
-                _kill_group(process)
+                if sys.platform == "win32":
+                    process.kill()
+                else:  # with its child processes
+                    os.killpg(process.pid, signal.SIGKILL)
                 reason = f"it took longer than {self.timeout_seconds:.0f} seconds"
                 raise CloneError(source.url, reason) from None
         if process.returncode:
             raise CloneError(source.url, _failure_reason(error_output))
         return output.decode(errors="replace")
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill git and its child processes."""
-    if sys.platform == "win32":
-        process.kill()
-    else:
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _failure_reason(error_output: bytes) -> str:
