@@ -139,8 +139,5 @@ class UnreadableSkillFileError(SkillFileError):
 
 def _format_names(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:MAX_LISTED_NAMES])
-    return (
-        shown
-        if len(names) <= MAX_LISTED_NAMES
-        else f"{shown} and {len(names) - MAX_LISTED_NAMES} more"
-    )
+    more = len(names) - MAX_LISTED_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

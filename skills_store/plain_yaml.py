@@ -139,18 +139,16 @@ class _MappingBuilder:
             if parent.key is None:
                 raise PlainYamlError(line, "a field's name must be a plain word")
             if is_mapping and event.start_mark:
-                self._check_column(parent, event.start_mark.column, line)
+                if parent.column is None:
+                    parent.column = event.start_mark.column
+                elif parent.column != event.start_mark.column:
+                    text = "a mapping that is not indented like the one before it"
+                    self._add_dialect_problem(line, text)
         if event.flow_style:
             self._add_dialect_problem(
                 line, "a list or mapping in brackets; write one item a line, or quote it"
             )
         self._open.append(_OpenCollection({} if is_mapping else []))
-
-    def _check_column(self, parent: _OpenCollection, column: int, line: int) -> None:
-        if parent.column is None:
-            parent.column = column
-        elif parent.column != column:
-            self._add_dialect_problem(line, "a mapping that is not indented like the one before it")
 
     def _add_value(self, value: Json) -> None:
         if not self._open:

@@ -134,7 +134,12 @@ def _choose_edit(
     scope, finding = found[0]
     span = spans[0]
     if len(spans) > 1:
-        preferred = _preferred_span(text, spans, hunk)
+        preferred: MatchedSpan | None = None
+        hinted = [each for each in spans if hunk.line_hint == line_number(text, each.start)]
+        if hunk.is_at_end and not text[spans[-1].end :].strip():
+            preferred = spans[-1]
+        elif len(hinted) == 1:
+            preferred = hinted[0]
         if preferred is None and len(found) == 1 and is_first_alone_in_block(text, scope, spans):
             preferred = span
         if preferred is None:
@@ -146,14 +151,6 @@ def _choose_edit(
     is_unchanged = changed == text
     line = line_number(text, start) if is_unchanged else first_changed_line(text, changed, start)
     return HunkEdit(start, end, new, line)
-
-
-def _preferred_span(text: str, spans: Sequence[MatchedSpan], hunk: Hunk) -> MatchedSpan | None:
-    """Return the span at the end of the file or on the line the hunk names, if there is one."""
-    if hunk.is_at_end and not text[spans[-1].end :].strip():
-        return spans[-1]
-    hinted = [span for span in spans if hunk.line_hint == line_number(text, span.start)]
-    return hinted[0] if len(hinted) == 1 else None
 
 
 def _locate_insertion(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:

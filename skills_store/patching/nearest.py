@@ -26,7 +26,14 @@ def find_nearest(text: str, old: str) -> NearestText | None:
     start = _start_by_equal_lines(lines, old_lines)
     if start is None:
         start = _start_by_shared_words(lines, old_lines)
-    return None if start is None else _excerpt(lines, old_lines, start)
+    if start is None:
+        return None
+    end = min(len(lines), start + len(old_lines))
+    pairs = zip(lines[start:end], old_lines, strict=False)
+    differing = (index for index, (own_line, line) in enumerate(pairs) if own_line != line)
+    first = start + max(0, next(differing, 0) - _LINES_BEFORE)
+    shown = lines[first : min(end, first + MAX_SHOWN_LINES)] or lines[first : first + 1]
+    return NearestText(first + 1, tuple(line[:MAX_SHOWN_CHARACTERS] for line in shown))
 
 
 def find_applied(text: str, new: str) -> int | None:
@@ -80,12 +87,3 @@ def _start_by_shared_words(lines: Sequence[str], old_lines: Sequence[str]) -> in
     scores = [totals[end] - totals[end - height] for end in range(height, len(totals))]
     best = max(scores)
     return scores.index(best) if best >= MIN_SHARED_WORDS * len(words) else None
-
-
-def _excerpt(lines: Sequence[str], old_lines: Sequence[str], start: int) -> NearestText:
-    end = min(len(lines), start + len(old_lines))
-    pairs = zip(lines[start:end], old_lines, strict=False)
-    differing = (index for index, (own_line, line) in enumerate(pairs) if own_line != line)
-    first = start + max(0, next(differing, 0) - _LINES_BEFORE)
-    shown = lines[first : min(end, first + MAX_SHOWN_LINES)] or lines[first : first + 1]
-    return NearestText(first + 1, tuple(line[:MAX_SHOWN_CHARACTERS] for line in shown))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from skills_store.patching.changes import join_lines
-from skills_store.patching.sections import PatchReader, PatchSection
+from skills_store.patching.sections import PatchReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +27,15 @@ def partial_patch_regions(patch_so_far: str) -> tuple[PatchRegion, ...]:
     is_cut = last.startswith("+") and reader.is_open and reader.sections[-1].kind != "delete"
     if is_cut:
         reader.read(last.removesuffix("\r"))
-    found = [region for section in reader.sections for region in _section_regions(section)]
+    found: list[PatchRegion] = []
+    for section in reader.sections:
+        if section.kind == "add":
+            found.append(PatchRegion(section.path, None, join_lines(tuple(section.added))))
+            continue
+        for draft in section.hunks:
+            if draft.lines:
+                old, new = draft.build().old_lines, draft.build().new_lines
+                found.append(PatchRegion(section.path, join_lines(old), join_lines(new)))
     if is_cut:
         found[-1] = replace(found[-1], new=found[-1].new.removesuffix("\n"))
     return tuple(found)
-
-
-def _section_regions(section: PatchSection) -> list[PatchRegion]:
-    if section.kind == "add":
-        return [PatchRegion(section.path, None, join_lines(tuple(section.added)))]
-    hunks = [draft.build() for draft in section.hunks if draft.lines]
-    return [
-        PatchRegion(section.path, join_lines(hunk.old_lines), join_lines(hunk.new_lines))
-        for hunk in hunks
-    ]
