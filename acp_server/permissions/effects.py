@@ -56,6 +56,8 @@ class RunCommandEffect:
     is_input: bool = False
     """Whether it is input for a running command, whose reaction cannot be predicted."""
     sandbox_status: SandboxStatus = "free"
+    workspace_programs: tuple[str, ...] = ()
+    """Paths of its programs that PATH finds in the workspace; their names say nothing."""
 
 
 @frozen_dataclass

@@ -164,6 +164,9 @@ class FactCollector:
         cwd = effect.cwd.real
         assessment = assess(effect.command, str(cwd), str(self.home))
         doubts: list[str] = []
+        if assessment.verdict == "reads":
+            # Security: it is judged harmless by the names of well-known programs.
+            doubts += [f"PATH finds {each} in the workspace" for each in effect.workspace_programs]
         if assessment.verdict != "refused":
             doubts += self._doubts(effect, assessment, self._workspace())
         # Look at all doubts, then cut: the one about secrets may come after the shown ones.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
@@ -345,23 +346,25 @@ class ToolFactory:
         config = self._config
         if self._watcher is None:
             self._watcher = ProcessWatcher(context.tasks, config.environment)
-        sandbox = self._sandbox_for(context)
+        roots = tuple(root.resolve() for root in context.session.workspace.roots)
+        sandbox = self._sandbox_for(context, roots)
         shell = ShellSession(
-            self._watcher, context.tasks, config.environment, config.secret_names, sandbox
+            self._watcher, context.tasks, config.environment, config.secret_names, sandbox, roots
         )
         return ShellServices(
             shell, BackgroundCommands(shell), context.editor, config.secret_names, sandbox
         )
 
-    def _sandbox_for(self, context: _SessionToolContext) -> SessionSandbox | None:
+    def _sandbox_for(
+        self, context: _SessionToolContext, roots: tuple[Path, ...]
+    ) -> SessionSandbox | None:
         """Return the sandbox of a session, None if switched off.
 
         Whether the system supports one is probed in the background, and the user is told.
         """
-        config, workspace = self._config, context.session.workspace
+        config = self._config
         if config.sandbox.mode == "off":
             return None
-        roots = tuple(root.resolve() for root in (workspace.cwd, *workspace.additional_directories))
         scope_inputs = config.user_home, config.config_home, config.environment
         sandbox_scope = SandboxScope(roots, config.sandbox, *scope_inputs)
         context.tasks.start_soon(self._sandbox.announce, context.session.notices.add)

@@ -59,7 +59,7 @@ class BackgroundCommands:
         self._is_closed = False
 
     async def start(
-        self, command: str, cwd: Path, *, is_unconfined: bool = False
+        self, command: str, cwd: Path, *, is_unconfined: bool = False, only_reads: bool = False
     ) -> BackgroundCommand:
         """Start a command whose stdin is a pipe that `write` feeds.
 
@@ -75,7 +75,7 @@ class BackgroundCommands:
         self._processes[process.id] = process
         try:
             child = process.child = await self._session.start(
-                command, cwd, "pipe", is_unconfined=is_unconfined
+                command, cwd, "pipe", is_unconfined=is_unconfined, only_reads=only_reads
             )
         finally:
             if process.child is None:

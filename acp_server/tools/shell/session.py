@@ -4,10 +4,12 @@ Every command goes through here: start, registration with the watcher, follow, t
 release.
 """
 
-from collections.abc import Collection, Mapping
+import os
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from acp_server.session.ports.editor import TerminalExit
@@ -17,6 +19,7 @@ from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shell.environment import build_command_environment
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.process_groups import terminate_processes
+from acp_server.tools.shell.search_path import find_workspace_programs, remove_workspace_entries
 from acp_server.tools.shell.watcher import ProcessWatcher
 
 REAP_SECONDS = 0.4
@@ -41,8 +44,11 @@ class ShellSession:
         environment: Mapping[str, str],
         secret_names: Collection[str],
         sandbox: SessionSandbox | None = None,
+        roots: Sequence[Path] = (),
     ) -> None:
         """Prepare; `environment` is the server's; commands never see `secret_names` of it.
+
+        `roots` are the directories of the workspace, symlinks resolved.
 
         `tasks` runs work that outlives a tool call: background commands and leftovers.
         """
@@ -51,13 +57,44 @@ class ShellSession:
         self._environment = environment
         self._secret_names = secret_names
         self._sandbox = sandbox
+        self._roots = roots
         self._mark = watcher.new_session_mark()
         self._command_count = 0
 
+    @property
+    def _search_path(self) -> str:
+        return self._environment.get("PATH", os.defpath)
+
+    async def find_workspace_programs(self, command: str, cwd: Path) -> tuple[str, ...]:
+        """Return the paths of programs that PATH finds in the workspace for a command."""
+        return await to_thread.run_sync(
+            find_workspace_programs,
+            command,
+            cwd,
+            self._search_path,
+            self._roots,
+            abandon_on_cancel=True,
+        )
+
+    async def safe_search_path(self) -> str | None:
+        """Return PATH without the entries that lead into the workspace; None if it has none."""
+        safe = await to_thread.run_sync(
+            remove_workspace_entries, self._search_path, self._roots, abandon_on_cancel=True
+        )
+        return None if safe == self._search_path else safe
+
     async def start(
-        self, command: str, cwd: Path, stdin: Stdin, *, is_unconfined: bool = False
+        self,
+        command: str,
+        cwd: Path,
+        stdin: Stdin,
+        *,
+        is_unconfined: bool = False,
+        only_reads: bool = False,
     ) -> Child:
         """Start a command in its own shell, confined if there is a sandbox.
+
+        With `only_reads`, it finds no programs of the workspace: it may run without a question.
 
         Raises:
             ShellError: The command cannot be started.
@@ -65,6 +102,8 @@ class ShellSession:
         self._command_count += 1
         mark = f"{self._mark}{self._command_count}."
         environment = build_command_environment(self._environment, self._secret_names, mark)
+        if only_reads and (search_path := await self.safe_search_path()):
+            environment["PATH"] = search_path
         launcher: tuple[str, ...] = ()
         if self._sandbox is not None and not is_unconfined:
             launcher, environment = await self._sandbox.wrap_command(environment)
@@ -89,6 +128,7 @@ class ShellSession:
         timeout_seconds: float | None,
         *,
         is_unconfined: bool = False,
+        only_reads: bool = False,
     ) -> CommandResult:
         """Run a command with empty stdin until its shell ends; pass its output on in order.
 
@@ -98,7 +138,9 @@ class ShellSession:
         Raises:
             ShellError: The command cannot be started.
         """
-        child = await self.start(command, cwd, "empty", is_unconfined=is_unconfined)
+        child = await self.start(
+            command, cwd, "empty", is_unconfined=is_unconfined, only_reads=only_reads
+        )
         try:
             with anyio.move_on_after(timeout_seconds) as timeout_scope:
                 await self.follow(child, receive)

@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
 from acp_server.permissions.questions import PermissionQuestion
+from acp_server.permissions.shell.assessment import assess
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import (
     EditorError,
@@ -120,6 +121,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         self._view: TerminalView | None = None
         self._output_view: TerminalOutputView | None = None
         self._sandbox_status: SandboxStatus = "free"
+        self._only_reads = False
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the first line of the command as the title, as far as it was received."""
@@ -138,8 +140,14 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if self._shell.sandbox is not None:
             is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
             self._sandbox_status = await self._shell.sandbox.status(is_unconfined=is_unconfined)
+        command = arguments.command
+        programs = await self._shell.session.find_workspace_programs(command, resolved.real)
+        # Security: without such programs the gate may let the command run without a question, and
+        # a program that the project adds meanwhile must not be found.
+        assessment = assess(command, str(resolved.real), str(self._services.home))
+        self._only_reads = not programs and assessment.verdict == "reads"
         await self.require_permission(
-            self._services.gate, self._build_question(resolved, arguments)
+            self._services.gate, self._build_question(resolved, arguments, programs)
         )
         # Security: runs in the resolved directory that was asked about. A link that is replaced
         # meanwhile cannot lead the command elsewhere.
@@ -164,14 +172,17 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         return ToolOutcome(text, is_error=True, shown=self._shown_content(reason))
 
     def _build_question(
-        self, resolved: ResolvedPath, arguments: TerminalArguments
+        self, resolved: ResolvedPath, arguments: TerminalArguments, programs: tuple[str, ...]
     ) -> PermissionQuestion:
         command = arguments.command
         description = self.describe(PartialArguments({"command": command}, {}))
         return PermissionQuestion(
             call_id=self.reporter.call_id,
             effect=RunCommandEffect(
-                command, target_for(resolved), sandbox_status=self._sandbox_status
+                command,
+                target_for(resolved),
+                sandbox_status=self._sandbox_status,
+                workspace_programs=programs,
             ),
             title=description.title if description else "Run a command",
             kind="execute",
@@ -181,7 +192,10 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
 
     async def _start_in_background(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
         started = await self._shell.background.start(
-            arguments.command, cwd, is_unconfined=self._sandbox_status == "unconfined"
+            arguments.command,
+            cwd,
+            is_unconfined=self._sandbox_status == "unconfined",
+            only_reads=self._only_reads,
         )
         return ToolOutcome(
             f"started in the background; session_id {started.id} (see the process tool)",
@@ -231,7 +245,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         async def work() -> None:
             nonlocal result
             result = await self._shell.session.run(
-                arguments.command, cwd, receive, arguments.timeout, is_unconfined=is_unconfined
+                arguments.command,
+                cwd,
+                receive,
+                arguments.timeout,
+                is_unconfined=is_unconfined,
+                only_reads=self._only_reads,
             )
 
         await run_with_view(view, interval_seconds, work)
@@ -252,9 +271,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if self._shell.sandbox is not None and self._sandbox_status == "confined":
             confinement = await self._shell.sandbox.wrap_terminal_command()
         argv = build_terminal_argv(arguments.command, self._shell.secret_names, confinement)
+        variables = TERMINAL_ENVIRONMENT
+        if self._only_reads and (search_path := await self._shell.session.safe_search_path()):
+            variables = {**variables, "PATH": search_path}
         try:
             terminal = await self._shell.editor.open_terminal(
-                TerminalCommand(argv, cwd, TERMINAL_ENVIRONMENT, 2 * LOG_HALF_BYTES)
+                TerminalCommand(argv, cwd, variables, 2 * LOG_HALF_BYTES)
             )
         except TimeoutError:
             self._shell.has_editor_failed = True

@@ -1,0 +1,109 @@
+"""PATH entries of the workspace: their programs do not run without a question."""
+
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from acp_server.permissions.modes import Mode
+from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.search_path import remove_workspace_entries
+from tests.permissions.secret_workspace import (
+    RecordingUser,
+    SecretWorkspace,
+    ToolCaller,
+    create_secret_workspace,
+    make_tool_config,
+    open_tool_caller_with,
+)
+
+ENTRIES = {"relative": "bin", "inside": "{root}/bin", "empty": "", "a link to it": "{home}/link"}
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> SecretWorkspace:
+    return create_secret_workspace(tmp_path)
+
+
+def add_program(path: Path) -> None:
+    """Write a program that shows that it has run."""
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(f"#!/bin/sh\ntouch '{path}.ran'\n")
+    path.chmod(0o755)
+
+
+def has_run(program: Path) -> bool:
+    return program.with_name(f"{program.name}.ran").exists()
+
+
+@asynccontextmanager
+async def open_with_path(
+    stage: SecretWorkspace, entry: str, mode: Mode = "ask", user: RecordingUser | None = None
+) -> AsyncGenerator[ToolCaller]:
+    config = make_tool_config(stage)
+    path = f"{entry.format(root=stage.root, home=stage.home)}{os.pathsep}{os.defpath}"
+    config = replace(
+        config,
+        environment={**config.environment, "PATH": path},
+        sandbox=SandboxConfig(mode="off"),
+    )
+    async with open_tool_caller_with(stage, mode, config, user) as actor:
+        yield actor
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
+@pytest.mark.parametrize("command", ["ls", "cat README.md; ls", "echo $(ls)"])
+async def test_a_program_of_the_workspace_runs_only_after_a_question(
+    stage: SecretWorkspace, entry: str, command: str
+) -> None:
+    program = stage.root / ("ls" if entry == "" else "bin/ls")
+    (stage.home / "link").symlink_to(stage.root / "bin")
+    add_program(program)
+    async with open_with_path(stage, entry) as actor:
+        outcome = await actor.call("terminal", {"command": command})
+    assert (outcome.is_error, len(actor.user.questions)) == (True, 1)
+    assert not has_run(program)
+
+
+async def test_a_program_of_the_workspace_that_the_user_allows_runs(stage: SecretWorkspace) -> None:
+    program = stage.root / "bin/python3"
+    add_program(program)
+    async with open_with_path(stage, "{root}/bin", user=RecordingUser("allow_once")) as actor:
+        await actor.call("terminal", {"command": "python3 --version"})
+    assert has_run(program)
+
+
+@pytest.mark.parametrize("command", ["cd sub && ls", "find . -maxdepth 0; cd sub; ls"])
+async def test_a_command_without_a_question_finds_no_program_of_the_workspace(
+    stage: SecretWorkspace, command: str
+) -> None:
+    program = stage.root / "sub/bin/ls"
+    add_program(program)
+    async with open_with_path(stage, "bin") as actor:
+        outcome = await actor.call("terminal", {"command": command})
+    assert (outcome.is_error, len(actor.user.questions)) == (False, 0)
+    assert not has_run(program)
+
+
+async def test_programs_of_the_system_come_first_if_path_says_so(stage: SecretWorkspace) -> None:
+    program = stage.root / "bin/ls"
+    add_program(program)
+    path = f"{os.defpath}{os.pathsep}{stage.root}/bin"
+    async with open_with_path(stage, path) as actor:
+        outcome = await actor.call("terminal", {"command": "ls README.md"})
+    assert (outcome.text, len(actor.user.questions)) == ("README.md", 0)
+
+
+async def test_other_commands_keep_the_whole_path(stage: SecretWorkspace) -> None:
+    program = stage.root / "bin/helper"
+    add_program(program)
+    async with open_with_path(stage, "{root}/bin", "bypass") as actor:
+        await actor.call("terminal", {"command": "sh -c helper"})
+    assert has_run(program)
+
+
+def test_an_empty_path_never_remains(tmp_path: Path) -> None:
+    assert remove_workspace_entries(f".:{tmp_path}/bin:", (tmp_path,)) == os.defpath
