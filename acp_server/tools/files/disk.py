@@ -22,8 +22,8 @@ from acp_server.tools.files.errors import (
     PathIsDirectoryError,
     ReadOnlyFileError,
 )
-from acp_server.tools.files.neighbours import list_entries
 from acp_server.tools.files.paths import ResolvedPath, follow_links
+from acp_server.tools.files.similar_files import list_entries
 from acp_server.tools.files.snapshot import DiskFile, bytes_digest
 from skills_store.atomic import write_atomically_in, write_in_place
 from skills_store.pinned_folder import PinnedFolder, SymlinkInPathError

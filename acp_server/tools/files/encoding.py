@@ -10,7 +10,7 @@ from typing import Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.files.errors import BinaryFileError, EncodingError
-from acp_server.tools.files.kinds import describe_file_type
+from acp_server.tools.files.file_types import describe_file_type
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "cp1252", "latin-1"]
 Newline = Literal["\n", "\r\n", "\r"]

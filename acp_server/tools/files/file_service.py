@@ -25,11 +25,11 @@ from acp_server.tools.files.errors import (
     FileNotWritableError,
     NoSuchFileError,
 )
-from acp_server.tools.files.locks import KeyedLocks
-from acp_server.tools.files.mending import encode_checked, repair
-from acp_server.tools.files.neighbours import find_similar_files
-from acp_server.tools.files.parts import stream_lines
+from acp_server.tools.files.excerpts import stream_lines
+from acp_server.tools.files.keyed_locks import KeyedLocks
 from acp_server.tools.files.paths import ResolvedPath, follow_links, lock_key, resolve_path
+from acp_server.tools.files.repair import encode_checked, repair
+from acp_server.tools.files.similar_files import find_similar_files
 from acp_server.tools.files.snapshot import (
     FileSnapshot,
     describe_change,

@@ -10,7 +10,7 @@ from anyio import fail_after
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.disk import MAX_BYTES
 from acp_server.tools.files.errors import BinaryFileError, HugeFileError, NoSuchFileError
-from acp_server.tools.files.parts import MAX_PART_CHARACTERS, MAX_STREAM_BYTES, stream_lines
+from acp_server.tools.files.excerpts import MAX_PART_CHARACTERS, MAX_STREAM_BYTES, stream_lines
 from acp_server.tools.files.paths import resolve_path
 from tests.support.fake_editors import VerbatimEditor
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
