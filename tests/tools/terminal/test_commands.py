@@ -201,7 +201,10 @@ async def test_two_sessions_run_commands_concurrently(tmp_path: Path) -> None:
             run("touch a; until [ -e b ]; do sleep 0.01; done; echo first"),
             run("touch b; until [ -e a ]; do sleep 0.01; done; echo second"),
         )
-        pending = [_begin(room, first), _begin(other, second)]
+        pending = [_begin(room, first)]
+        # Both sessions share the model, which answers in the order of the requests.
+        await room.wait_until_exists("a")
+        pending.append(_begin(other, second))
         for each in pending:
             await each.response()
         # The model is shared: either session may have been the first to ask it.
