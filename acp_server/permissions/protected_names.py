@@ -9,60 +9,14 @@ import unicodedata
 from fnmatch import translate
 from pathlib import Path
 
-_FOLDERS = (
-    ".git",
-    "*.git",  # bare repositories
-    "git~1",  # short name of `.git` on Windows
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".hg",
-    ".svn",
-    ".password-store",
-    ".env*",
-)
-_FILES = (
-    "*.env",
-    "*.env.local",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".git-credentials",
-    ".gitconfig",
-    ".gitmodules",
-    ".htpasswd",
-    ".dockercfg",
-    ".hermesignore",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
-    "*.asc",
-    "credentials",
-    *(f"credentials.{ending}" for ending in ("json", "yaml", "yml", "toml", "ini")),
-    *(f"secret.{ending}" for ending in ("json", "yaml", "yml", "toml", "ini", "txt")),
-    *(f"secrets.{ending}" for ending in ("json", "yaml", "yml", "toml", "ini", "txt")),
-    "service[-_]account*.json",
-    "serviceaccount*.json",
-)
+from acp_server.permissions.word_lists import read_word_lists
 
-SEARCH_GLOBS = (*_FOLDERS, *_FILES)
+_PATTERNS = read_word_lists(__file__)
+
+SEARCH_GLOBS = (*_PATTERNS["folders"], *_PATTERNS["files"])
 """Patterns that a search leaves out, ignoring case: rather too much than too little."""
 
-_FOLDER = re.compile("|".join(map(translate, _FOLDERS)))
+_FOLDER = re.compile("|".join(map(translate, _PATTERNS["folders"])))
 _FILE = re.compile("|".join(map(translate, SEARCH_GLOBS)))
 _HARMLESS = re.compile(r"\.env[.\-_](?:example|sample|template|dist)|id_[a-z0-9_.-]+\.pub")
 _INVISIBLE = re.compile(
@@ -97,52 +51,13 @@ def _normalize_name(name: str) -> str:
     return name.casefold().rstrip(". ")
 
 
-_AGENT_FILES = (
-    ".hermes.md",
-    "hermes.md",
-    ".claude/settings*.json",
-    ".claude/hooks/*",
-    ".codex/*",
-    ".gemini/*",
-    ".cursor/*.json",
-    ".mcp.json",
-)
-"""Files from which agents, this one too, read commands to run, hooks or permissions."""
-
 _RUN_BY_OTHERS = re.compile(
     "|".join(
         translate(pattern)
         for pattern in (
-            ".bash*",
-            ".profile",
-            ".zsh*",
-            ".zprofile",
-            ".zlogin",
-            ".inputrc",
-            ".husky/*",
-            ".vscode/*",
-            ".zed/*",
-            ".idea/*",
-            ".venv/*",
-            "venv/*",
-            ".github/workflows/*",
-            ".gitlab-ci.yml",
-            ".config/autostart/*",
-            ".config/systemd/*",
-            ".devcontainer/*",
-            "*/.husky/*",
-            "*/.vscode/*",
-            "*/.zed/*",
-            "*/.venv/*",
-            ".circleci/*",
-            ".pre-commit-config.yaml",
-            "lefthook.yml",
-            ".exrc",
-            ".nvimrc",
-            ".nvim.lua",
-            ".dir-locals.el",
-            *_AGENT_FILES,
-            *(f"*/{pattern}" for pattern in _AGENT_FILES),
+            *_PATTERNS["run_by_others"],
+            *_PATTERNS["agent_files"],
+            *(f"*/{pattern}" for pattern in _PATTERNS["agent_files"]),
         )
     ),
     re.IGNORECASE,

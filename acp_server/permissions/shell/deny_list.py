@@ -4,18 +4,17 @@ import re
 from collections.abc import Sequence
 
 from acp_server.permissions.shell.scope import normalize_path
+from acp_server.permissions.word_lists import read_word_lists
 
 _RAW_DEVICE = re.compile(
     r"/dev/(?:[shv]d[a-z]\d*|xvd[a-z]\d*|nvme\d.*|mmcblk\d.*|r?disk\d.*|loop\d+|md\d+|dm-\d+"
     r"|mapper/.+|disk/.+|k?mem|port|sr\d|sg\d)"
 )
-_SHUTDOWN_PROGRAMS = frozenset({"poweroff", "reboot", "halt", "shutdown"})
-_SHUTDOWN_UNITS = _SHUTDOWN_PROGRAMS | {"kexec", "emergency", "rescue", "soft-reboot"}
-_PARTITIONERS = frozenset({"wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "parted", "blkdiscard"})
-_LISTING_FLAGS = frozenset(
-    {"-l", "--list", "-p", "--print", "-n", "--no-act", "-x", "-d", "--dump"}
-)
-_DEVICE_WRITERS = frozenset({"shred", "tee", "cp", "mv", "truncate", "dd"})
+DENY_WORDS = {key: frozenset(words) for key, words in read_word_lists(__file__).items()}
+"""The names in `deny_list.toml`."""
+_SHUTDOWN_PROGRAMS = DENY_WORDS["shutdown_programs"]
+_SHUTDOWN_UNITS = _SHUTDOWN_PROGRAMS | DENY_WORDS["shutdown_units"]
+_PARTITIONERS = DENY_WORDS["partitioners"]
 
 
 def is_raw_device(path: str) -> bool:
@@ -34,7 +33,7 @@ def match_deny_list(
         return "it makes a new file system over an old one"
     if program in {"rm", "chmod", "chown", "chgrp"}:
         return _recursive_reason(program, words, (folder, home))
-    if program in _DEVICE_WRITERS | _PARTITIONERS:
+    if program in DENY_WORDS["device_writers"] | _PARTITIONERS:
         return _device_reason(program, words)
     # In the last place, -1 is a process id that means all; in `kill -1 PID` it is a signal.
     if program == "kill" and len(words) > 1 and words[-1] == "-1":
@@ -105,7 +104,7 @@ def _device_reason(program: str, words: Sequence[str]) -> str | None:
     if not any(is_raw_device(target) for target in targets):
         return None
     if program in _PARTITIONERS:
-        only_lists = not _LISTING_FLAGS.isdisjoint(words) or "print" in words
+        only_lists = not DENY_WORDS["listing_flags"].isdisjoint(words) or "print" in words
         is_bare_list = program == "wipefs" and len(words) == 1
         return None if only_lists or is_bare_list else "it writes the partitions of a disk"
     return "it writes to a raw device"

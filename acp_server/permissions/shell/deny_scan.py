@@ -10,42 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.deny_list import is_raw_device, match_deny_list
+from acp_server.permissions.shell.deny_list import DENY_WORDS, is_raw_device, match_deny_list
 from acp_server.permissions.shell.grammar import iter_nodes, node_text, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _MAX_LAUNCHER_WORDS = 30
-_SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"])
-_LAUNCHERS = frozenset(
-    [
-        "sudo",
-        "doas",
-        "env",
-        "command",
-        "builtin",
-        "exec",
-        "nohup",
-        "nice",
-        "ionice",
-        "timeout",
-        "time",
-        "xargs",
-        "busybox",
-        "stdbuf",
-        "setsid",
-        "chroot",
-        "unshare",
-        "strace",
-        "watch",
-        "parallel",
-        "caffeinate",
-        "runuser",
-        "find",
-        "toybox",
-    ]
-)
+_SHELLS = DENY_WORDS["shells"]
 _FORK_BOMB = re.compile(
     r"(?<![^\s(){};|&])([^\s(){};|&]{1,99})\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}"
 )
@@ -53,8 +25,6 @@ _QUOTED = re.compile(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|([^'\"\\]+)", re.D
 _SHELL_NAME = re.compile(rb"sh\b")
 _SCRIPT_FLAG = re.compile(r"-\w*c\w*|--command(?:=.*)?", re.DOTALL)
 _NOT_A_PROGRAM = re.compile(r"-.*|[0-9.]+[smhd]?|\w+=.*", re.DOTALL)
-_FIND_LAUNCHES = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_OUTPUTS = frozenset({">", ">>", "&>", "&>>", ">|"})
 
 
 @dataclass(slots=True)
@@ -131,7 +101,7 @@ class DenyListScan:
         return self._scan_texts([*texts, *(" ".join(words) for words in printed_words)])
 
     def _scan_words(self, words: Sequence[str], folder: str) -> str | None:
-        if _program_name(words) not in _LAUNCHERS:
+        if _program_name(words) not in DENY_WORDS["launchers"]:
             return self._scan_program(words, folder)
         # Launchers have flags with values (`sudo -u root rm`), so each later word may be the
         # program.
@@ -161,7 +131,7 @@ def _launched_starts(words: Sequence[str]) -> Iterator[int]:
     for index in range(1, len(words)):
         before, word = words[index - 1], words[index]
         if is_find:
-            if before in _FIND_LAUNCHES:
+            if before in DENY_WORDS["find_launches"]:
                 yield index
         elif not _NOT_A_PROGRAM.fullmatch(word):
             yield index
@@ -193,7 +163,7 @@ def _unquoted(found: re.Match[str]) -> str:
 def _redirect_reason(node: "Node") -> str | None:
     operators = {child.type for child in node.children}
     targets = node.children_by_field_name("destination")
-    if operators & _OUTPUTS and any(
+    if operators & DENY_WORDS["outputs"] and any(
         is_raw_device(lenient_text(node_text(target))) for target in targets
     ):
         return "it writes to a raw device"

@@ -1,36 +1,20 @@
 """Prefix rules: the leading words of a plain command that a saved "always" may cover.
 
-Only programs in this table can have one: it lists the required subcommand and the flags that may
-follow. Security: a program that is not listed may start others, so it is asked about each time.
+Only programs in `prefixes.toml` can have one: it lists the required subcommand and the flags that
+may follow. Security: a program that is not listed may start others, so it is asked about each time.
 Deliberately absent are programs that start others by design (shells, interpreters, make, npx, env,
 xargs), that change any file they are given (rm, cp, mv), and git's `rebase`, `fetch` and `push`,
 whose flags name programs. An "always" only skips the question about the command; rules for
 protected paths still apply.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal, TypedDict, cast
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-
-_RUNNERS = frozenset(
-    [
-        "pytest",
-        "ruff",
-        "mypy",
-        "pyright",
-        "black",
-        "isort",
-        "flake8",
-        "pylint",
-        "coverage",
-        "eslint",
-        "prettier",
-        "tsc",
-        "jest",
-        "vitest",
-    ]
-)
 
 
 @frozen_dataclass
@@ -47,51 +31,38 @@ class PrefixRule:
     """Flags that later commands may have before `--`; values follow `=` or as a word."""
 
 
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+class _PrefixTable(TypedDict, total=False):
+    aliases: str
+    subcommands: str
+    target_subcommands: str
+    runs_tools_only: bool
+    """Whether the targets are the tools and project tools of the file."""
+    flags: str
 
 
-# No flags: `--prefix` and `--script-shell` choose other scripts and another shell.
-_NODE_RULE = PrefixRule(
-    _word_set("test t run start"), target_subcommands=_word_set("run"), flags=frozenset()
-)
-# `uv run` starts any program, so the targets are listed.
-_PROJECT_RULE = PrefixRule(_word_set("run"), target_subcommands=_word_set("run"), targets=_RUNNERS)
-_NAME_ONLY_RULE = PrefixRule()
+class _PrefixDocument(TypedDict):
+    tools: str
+    project_tools: str
+    programs: dict[str, _PrefixTable]
 
-_PREFIX_RULES: dict[str, PrefixRule] = {
-    **dict.fromkeys(_RUNNERS - {"ruff", "coverage"}, _NAME_ONLY_RULE),
-    "ruff": PrefixRule(_word_set("check format")),
-    "npm": _NODE_RULE,
-    "pnpm": _NODE_RULE,
-    "yarn": _NODE_RULE,
-    "bun": PrefixRule(
-        _word_set("test run"), target_subcommands=_word_set("run"), flags=frozenset()
-    ),
-    "uv": _PROJECT_RULE,
-    "poetry": _PROJECT_RULE,
-    "pdm": _PROJECT_RULE,
-    "cargo": PrefixRule(
-        _word_set("build check test clippy fmt doc bench"),
-        # Absent: `--config` and `--manifest-path`, which choose other code to run.
-        flags=_word_set(
-            "--release --workspace --all --all-targets --all-features --no-default-features"
-            " --lib --bins --tests --benches --examples --doc --locked --offline --no-run"
-            " --no-fail-fast --check --quiet --verbose --keep-going -q -v -p --package --test"
-            " --bin --example --features -j --jobs"
-        ),
-    ),
-    "go": PrefixRule(
-        _word_set("build test vet fmt"),
-        # Absent: `-exec` and `-toolexec`, which run a program of their own.
-        flags=_word_set("-v -run -race -count -cover -short -timeout -bench -failfast -tags -x"),
-    ),
-    "git": PrefixRule(
-        _word_set(
-            "add commit checkout switch restore stash merge branch tag cherry-pick revert reset"
+
+@cache
+def _load_rules() -> Mapping[str, PrefixRule]:
+    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
+    document = cast("_PrefixDocument", tomllib.loads(text))
+    tools = frozenset(document["tools"].split())
+    rules = dict.fromkeys(tools, PrefixRule())
+    for name, table in document["programs"].items():
+        rule = PrefixRule(
+            frozenset(table.get("subcommands", "").split()),
+            frozenset(table.get("target_subcommands", "").split()),
+            tools.union(document["project_tools"].split())
+            if table.get("runs_tools_only")
+            else None,
+            frozenset(table["flags"].split()) if "flags" in table else "any",
         )
-    ),
-}
+        rules |= dict.fromkeys([name, *table.get("aliases", "").split()], rule)
+    return rules
 
 
 def derive_prefix(words: Sequence[str]) -> tuple[str, ...] | None:
@@ -105,7 +76,7 @@ def derive_prefix(words: Sequence[str]) -> tuple[str, ...] | None:
 
 def is_allowed_prefix(prefix: Sequence[str]) -> bool:
     """Return whether an "always" with this prefix may be saved at all."""
-    rule = _PREFIX_RULES.get(prefix[0]) if prefix else None
+    rule = _load_rules().get(prefix[0]) if prefix else None
     if rule is None or any(not word or word.startswith("-") for word in prefix):
         return False
     if not rule.subcommands:
@@ -119,7 +90,7 @@ def is_allowed_prefix(prefix: Sequence[str]) -> bool:
 
 def has_only_covered_flags(words: Sequence[str]) -> bool:
     """Return whether all flags of a command are harmless for its prefix."""
-    rule = _PREFIX_RULES.get(words[0]) if words else None
+    rule = _load_rules().get(words[0]) if words else None
     if rule is None:
         return False
     allowed = rule.flags
