@@ -59,16 +59,16 @@ def _recursive_reason(
 ) -> str | None:
     if not any(_is_recursive(word, program) for word in words):
         return None
-    operands = [word for word in words if not _is_flag(word)]
-    if program == "rm" and any(
-        _is_everything(word, *directories, includes_home=True) for word in operands
+    is_removal = program == "rm"
+    if not any(
+        _is_everything(word, *directories, includes_home=is_removal)
+        for word in words
+        if not _is_flag(word)
     ):
+        return None
+    if is_removal:
         return "it removes the whole disk or the home folder"
-    if program != "rm" and any(
-        _is_everything(word, *directories, includes_home=False) for word in operands
-    ):
-        return "it changes the rights of the whole disk"
-    return None
+    return "it changes the rights of the whole disk"
 
 
 def _is_recursive(word: str, program: str) -> bool:
