@@ -13,7 +13,7 @@ from acp_server.session.ports.editor import TerminalExit
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.recent_output import OutputExcerpt, RecentOutput
+from acp_server.tools.shell.recent_output import NewOutput, OutputExcerpt, RecentOutput
 from acp_server.tools.shell.session import ShellSession
 
 MAX_RUNNING = 16
@@ -35,18 +35,6 @@ class BackgroundCommand:
     exit: TerminalExit | None
     is_unconfined: bool = False
     """Whether it runs outside the sandbox."""
-
-
-@frozen_dataclass
-class PollResult:
-    """Snapshot of a command plus its output since the previous poll.
-
-    `lost_bytes` is the number of bytes printed before `text` that were dropped from the buffer.
-    """
-
-    state: BackgroundCommand
-    text: str
-    lost_bytes: int
 
 
 class BackgroundCommands:
@@ -100,7 +88,7 @@ class BackgroundCommands:
         ended = (each for each in self._processes.values() if each.ended.is_set())
         return [process.report() for process in ended if not process.is_end_reported]
 
-    def poll(self, command_id: str) -> PollResult:
+    def poll(self, command_id: str) -> tuple[BackgroundCommand, NewOutput]:
         """Return a command's state and its new output.
 
         Raises:
@@ -108,7 +96,7 @@ class BackgroundCommands:
         """
         process = self._find(command_id)
         new_output = process.backlog.take_new(is_last=process.ended.is_set())
-        return PollResult(process.report(), new_output.text, new_output.lost_bytes)
+        return process.report(), new_output
 
     def log(self, command_id: str, offset: int | None = None, limit: int = 200) -> OutputExcerpt:
         """Return up to `limit` lines from line `offset` (0-based); the last ones if it is None."""

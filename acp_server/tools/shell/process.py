@@ -89,14 +89,14 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         return ToolOutcome(text)
 
     def _poll(self, command_id: str) -> str:
-        poll = self._background.poll(command_id)
-        lost_note = f"[{poll.lost_bytes:,} bytes before this are lost]\n" if poll.lost_bytes else ""
-        new_text = render_for_model(poll.text, MAX_RESULT_CHARACTERS).rstrip("\n")
-        text = f"{_status_line(poll.state)}\n{lost_note}{new_text or '(nothing new)'}"
-        if self._sandbox is None or poll.state.is_unconfined:
+        state, new = self._background.poll(command_id)
+        lost_note = f"[{new.lost_bytes:,} bytes before this are lost]\n" if new.lost_bytes else ""
+        new_text = render_for_model(new.text, MAX_RESULT_CHARACTERS).rstrip("\n")
+        text = f"{_status_line(state)}\n{lost_note}{new_text or '(nothing new)'}"
+        if self._sandbox is None or state.is_unconfined:
             return text
-        has_failed = poll.state.exit not in (None, TerminalExit(code=0))
-        denial = self._sandbox.describe_denial(poll.text, has_failed=has_failed)
+        has_failed = state.exit not in (None, TerminalExit(code=0))
+        denial = self._sandbox.describe_denial(new.text, has_failed=has_failed)
         return f"{text}\n{denial}" if denial else text
 
     async def _write(self, arguments: ProcessArguments) -> ToolOutcome:

@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from acp_server.session.ports.editor import TerminalExit
-from acp_server.tools.shell.background import MAX_RUNNING, BackgroundCommands, PollResult
+from acp_server.tools.shell.background import MAX_RUNNING, BackgroundCommands
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.recent_output import OutputExcerpt
+from acp_server.tools.shell.recent_output import NewOutput, OutputExcerpt
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.shell.command_session import (
     CommandSession,
@@ -28,11 +28,11 @@ async def opened(folder: Path) -> AsyncGenerator[tuple[BackgroundCommands, Comma
             await commands.close()
 
 
-async def until_news(commands: BackgroundCommands, command_id: str) -> PollResult:
+async def until_news(commands: BackgroundCommands, command_id: str) -> str:
     """Poll until there is something new."""
-    while not (poll := commands.poll(command_id)).text:  # noqa: ASYNC110  nobody tells
+    while not (text := commands.poll(command_id)[1].text):  # noqa: ASYNC110  nobody tells
         await anyio.sleep(0.005)
-    return poll
+    return text
 
 
 async def test_a_running_command_accepts_input_and_returns_output(tmp_path: Path) -> None:
@@ -40,15 +40,15 @@ async def test_a_running_command_accepts_input_and_returns_output(tmp_path: Path
         cat = await commands.start("while read x; do echo got $x; done; exit 3", tmp_path)
         assert (cat.exit, cat.command[:5], cat.cwd) == (None, "while", tmp_path)
         await commands.write(cat.id, b"one\n")
-        assert (await until_news(commands, cat.id)).text == "got one\n"
+        assert await until_news(commands, cat.id) == "got one\n"
         await commands.write(cat.id, b"two\n")
-        assert (await until_news(commands, cat.id)).text == "got two\n"
+        assert await until_news(commands, cat.id) == "got two\n"
         commands.close_stdin(cat.id)
         ended = await commands.wait(cat.id, 5)
         assert (ended.exit, ended.total_lines) == (TerminalExit(code=3), 2)
         assert commands.log(cat.id) == OutputExcerpt(0, ("got one", "got two"), 2)
         assert commands.list() == [ended]
-        assert commands.poll(cat.id) == PollResult(ended, "", 0)
+        assert commands.poll(cat.id) == (ended, NewOutput("", 0))
 
 
 async def test_waiting_ends_at_the_timeout_while_the_command_continues(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ async def test_killing_a_command_kills_its_process_tree(tmp_path: Path) -> None:
         await wait_until_running(place.token, "sleep 64")
         assert (await commands.kill(tree.id)).exit == TerminalExit(signal="SIGTERM")
         assert [command.exit is None for command in commands.list()] == [False, True]
-        assert commands.poll(other.id).state.exit is None
+        assert commands.poll(other.id)[0].exit is None
 
 
 async def test_processes_left_by_an_ended_command_can_be_killed(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ async def test_endless_output_is_bounded(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         yes = await commands.start("yes | head -c 3000000", tmp_path)
         await commands.wait(yes.id, 10)
-        poll = commands.poll(yes.id)
-        assert (len(poll.text), poll.lost_bytes) == (200_000, 2_800_000)
-        assert poll.state.total_lines == 1_500_000
+        state, new = commands.poll(yes.id)
+        assert (len(new.text), new.lost_bytes) == (200_000, 2_800_000)
+        assert state.total_lines == 1_500_000
 
 
 SEEING: dict[str, Callable[[BackgroundCommands, str], Awaitable[object]]] = {
