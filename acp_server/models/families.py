@@ -20,7 +20,6 @@ OFF = "off"
 """The thought level that turns thinking off."""
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
-ThinkingBond = Literal["model", "conversation", "account"]
 
 FIVE_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 THREE_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high")
@@ -59,19 +58,9 @@ class ModelFamily:
         max_output_tokens: The largest `max_tokens`, thinking included.
         thinking: `none`; `budget`, a manual budget; `adaptive`; `always`, adaptive and never off.
         off: The `thinking.type` that turns thinking off; None if thinking cannot be turned off.
-        accepts_budget: Whether `budget_tokens` is accepted; otherwise it causes a 400.
-        default_display: How thinking text is returned when `display` is not sent.
         efforts: The values of `output_config.effort`, mildest first; empty if it is rejected.
         default_effort: The effort that applies when none is sent.
-        accepts_sampling: Whether temperature, top_p and top_k may be sent (not while it thinks).
-        accepts_prefill: Whether the last message may be the assistant's (not while it thinks).
-        accepts_system_messages: Whether `messages` may contain `role: "system"`.
-        forced_tools: Whether `tool_choice` may be `any` or `tool`.
-        thinking_bound_to: A thinking block is only valid with the same model, conversation or
-            account.
         searches_web: Whether to offer the provider's own web search; off unless configured.
-        cache_minimum_tokens: Shorter prefixes are silently not cached.
-        tokenizer_factor: Tokens for the same text, relative to the tokenizer before Opus 4.7.
         price: Price at the vendor's own API; None if unknown.
         long_prompt: Price of long prompts; None if there is no special price or it is unknown.
     """
@@ -81,18 +70,9 @@ class ModelFamily:
     max_output_tokens: int
     thinking: Literal["none", "budget", "adaptive", "always"] = "none"
     off: Literal["disabled", "between_tools"] | None = None
-    accepts_budget: bool = False
-    default_display: Literal["summarized", "omitted"] | None = None
     efforts: tuple[Effort, ...] = ()
     default_effort: Effort | None = None
-    accepts_sampling: bool = False
-    accepts_prefill: bool = False
-    accepts_system_messages: bool = False
-    forced_tools: Literal["accepted", "without_budget", "refused"] = "refused"
-    thinking_bound_to: tuple[ThinkingBond, ...] = ()
     searches_web: bool = False
-    cache_minimum_tokens: int = 1_024
-    tokenizer_factor: float = 1.0
     price: Price | None = None
     long_prompt: LongPromptPrice | None = None
 
@@ -110,8 +90,8 @@ def known_families() -> tuple[ModelFamily, ...]:
     document = tomllib.loads(Path(__file__).with_name("families.toml").read_text("utf-8"))
     rows = document["generations"] | document["models"]
     for row in rows.values():
-        for field in {"efforts", "thinking_bound_to"} & row.keys():
-            row[field] = tuple(row[field])
+        if "efforts" in row:
+            row["efforts"] = tuple(row["efforts"])
         if "price" in row:
             row["price"] = Price(*row["price"])
         if "long_prompt" in row:

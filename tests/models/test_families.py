@@ -153,17 +153,8 @@ def test_a_plain_model_is_sent_no_optional_fields() -> None:
         max_output_tokens=8_192,
         thinking="none",
         off=None,
-        accepts_budget=False,
-        default_display=None,
         efforts=(),
         default_effort=None,
-        accepts_sampling=False,
-        accepts_prefill=False,
-        accepts_system_messages=False,
-        forced_tools="refused",
-        thinking_bound_to=(),
-        cache_minimum_tokens=1_024,
-        tokenizer_factor=1.0,
         price=None,
         long_prompt=None,
     )
@@ -179,17 +170,8 @@ def test_the_newest_fable_always_thinks_and_accepts_only_effort() -> None:
         max_output_tokens=128_000,
         thinking="always",
         off=None,
-        accepts_budget=False,
-        default_display="omitted",
         efforts=("low", "medium", "high", "xhigh", "max"),
         default_effort="high",
-        accepts_sampling=False,
-        accepts_prefill=False,
-        accepts_system_messages=True,
-        forced_tools="refused",
-        thinking_bound_to=("model", "conversation"),
-        cache_minimum_tokens=512,
-        tokenizer_factor=1.3,
         price=Price(8.0, 40.0, 0.20, 10.0, 16.0),
         long_prompt=None,
     )
@@ -202,17 +184,8 @@ def test_the_newest_haiku_has_two_prices() -> None:
         max_output_tokens=128_000,
         thinking="adaptive",
         off="disabled",
-        accepts_budget=False,
-        default_display="omitted",
         efforts=("low", "medium", "high", "xhigh", "max"),
         default_effort="medium",
-        accepts_sampling=False,
-        accepts_prefill=False,
-        accepts_system_messages=True,
-        forced_tools="accepted",
-        thinking_bound_to=("model", "conversation", "account"),
-        cache_minimum_tokens=512,
-        tokenizer_factor=1.3,
         price=Price(0.10, 0.50, 0.01, 0.125, 0.20),
         long_prompt=LongPromptPrice(100_000, Price(0.50, 2.50, 0.05, 0.625, 1.0)),
     )
@@ -225,17 +198,8 @@ def test_a_family_with_a_thinking_budget_accepts_no_effort() -> None:
         max_output_tokens=64_000,
         thinking="budget",
         off="disabled",
-        accepts_budget=True,
-        default_display="summarized",
         efforts=(),
         default_effort=None,
-        accepts_sampling=True,
-        accepts_prefill=True,
-        accepts_system_messages=False,
-        forced_tools="without_budget",
-        thinking_bound_to=(),
-        cache_minimum_tokens=1_024,
-        tokenizer_factor=1.0,
         price=Price(3.0, 15.0, 0.30, 3.75, 6.0),
         long_prompt=None,
     )
@@ -265,37 +229,6 @@ def test_effort_defaults_to_medium_on_two_families_only() -> None:
     assert names_where(default_effort="medium") == {"claude-opus-5-5", "claude-haiku-5-5"}
 
 
-def test_system_messages_are_supported_from_opus_4_8_but_not_by_sonnet_5() -> None:
-    assert names_where(accepts_system_messages=True) == {
-        *FABLES,
-        "claude-haiku-5-5",
-        "claude-sonnet-5-5",
-        "claude-opus-5-5",
-        "claude-opus-5",
-        "claude-opus-4-8",
-    }
-
-
-def test_the_smallest_cacheable_prefix_is_not_monotonic() -> None:
-    sizes = (512, 1_024, 2_048, 4_096)
-    newest = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5")
-    assert [names_where(cache_minimum_tokens=size) for size in sizes] == [
-        {*FABLES, *newest},
-        {
-            "claude-opus-4-8",
-            "claude-sonnet-5",
-            "claude-sonnet-4-6",
-            "claude-sonnet-4-5",
-            "claude-opus-4-1",
-            "claude-opus-4",
-            "claude-sonnet-4",
-            "claude-3-7-sonnet",
-        },
-        {"claude-opus-4-7", "claude-mythos-preview", "claude-3-5-haiku", "claude-3-haiku"},
-        {"claude-opus-4-6", "claude-opus-4-5", "claude-haiku-4-5"},
-    ]
-
-
 # What holds in every row.
 
 
@@ -307,8 +240,8 @@ def test_a_thinking_budget_leaves_space_for_the_answer(family: ModelFamily) -> N
 
 
 @every_family
-def test_the_output_limit_is_between_cache_minimum_and_context_window(family: ModelFamily) -> None:
-    assert family.cache_minimum_tokens < family.max_output_tokens < family.context_window_tokens
+def test_the_output_limit_is_below_the_context_window(family: ModelFamily) -> None:
+    assert family.max_output_tokens < family.context_window_tokens
 
 
 @every_family
@@ -322,18 +255,7 @@ def test_the_default_level_is_one_of_those_offered(family: ModelFamily) -> None:
 @every_family
 def test_facts_about_thinking_are_consistent(family: ModelFamily) -> None:
     assert (family.off is None) == (family.thinking in {"none", "always"})
-    assert (family.default_display is None) == (family.thinking == "none")
-    assert family.accepts_budget or family.thinking != "budget"
     assert family.efforts or family.thinking in {"none", "budget"}
-
-
-@every_row
-def test_families_with_the_newer_tokenizer_reject_sampling_and_omit_thoughts(
-    family: ModelFamily,
-) -> None:
-    newer = family.tokenizer_factor > 1.0
-    assert family.accepts_sampling is not newer
-    assert (family.default_display == "omitted") is newer
 
 
 READS = {  # times the input price, where it is not 0.1
@@ -483,7 +405,7 @@ def test_no_level_sends_fields_the_family_rejects(family: ModelFamily, level: st
     assert isinstance(thinking, dict)
     assert isinstance(effort, dict)
     assert effort.get("effort") in (None, *family.efforts)
-    assert ("budget_tokens" in thinking) <= family.accepts_budget
+    assert ("budget_tokens" in thinking) <= (family.thinking == "budget")
     assert (
         thinking.get("type")
         in {
