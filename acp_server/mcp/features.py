@@ -8,10 +8,11 @@ from dataclasses import field
 
 from pydantic import JsonValue
 
-from acp_server.mcp.json_values import as_list, as_object, as_text, shorten, to_single_line
 from acp_server.mcp.ports import Json
 from acp_server.mcp.schema_repair import ToolSchemaError, repair_schema
+from acp_server.mcp.texts import shorten, to_single_line
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.json_values import as_list, as_object, as_text
 
 MAX_TOOLS = 256
 MAX_NAME_CHARACTERS = 256

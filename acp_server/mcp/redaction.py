@@ -6,8 +6,8 @@ from urllib.parse import parse_qsl, unquote
 
 from pydantic import JsonValue
 
-from acp_server.mcp.json_values import split_url
 from acp_server.mcp.ports import Json
+from acp_server.mcp.texts import split_url
 from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 

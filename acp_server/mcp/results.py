@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue
 
-from acp_server.mcp.json_values import as_list, as_object, as_text
 from acp_server.mcp.ports import InjectionScan, Json
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.json_values import as_list, as_object, as_text
 from acp_server.tools.read.media import MAX_DOCUMENT_BYTES, MAX_IMAGE_BYTES, media_type
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import ToolOutcome

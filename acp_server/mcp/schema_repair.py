@@ -13,8 +13,8 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.mcp.json_values import Object, as_list, as_object
 from acp_server.mcp.ports import Json
+from acp_server.text.json_values import Object, as_list, as_object
 
 MAX_CHARACTERS = 8_000
 MAX_DEPTH = 24

@@ -16,7 +16,6 @@ from pydantic import JsonValue
 
 from acp_server.mcp.call_timeouts import CallTimeouts
 from acp_server.mcp.features import ServerFeatures, parse_prompts, parse_tools
-from acp_server.mcp.json_values import as_list, as_object, as_text, to_single_line
 from acp_server.mcp.ports import (
     ClientCallbacks,
     Json,
@@ -27,7 +26,9 @@ from acp_server.mcp.ports import (
     ServerError,
 )
 from acp_server.mcp.redaction import make_redaction
+from acp_server.mcp.texts import to_single_line
 from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.text.json_values import as_list, as_object, as_text
 
 logger = logging.getLogger(__name__)
 

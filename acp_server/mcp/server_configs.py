@@ -13,13 +13,14 @@ from typing import assert_never
 from pydantic import JsonValue, SecretStr, TypeAdapter, ValidationError
 
 from acp_server.config.values import HttpServer, McpServerSetting, SseServer, StdioServer
-from acp_server.mcp.json_values import as_object, split_url, to_single_line
+from acp_server.mcp.texts import split_url, to_single_line
 from acp_server.session.ports.mcp_configs import (
     HttpServerConfig,
     ServerConfig,
     ServerTimeouts,
     StdioServerConfig,
 )
+from acp_server.text.json_values import as_object
 
 IDENTITY_CHARACTERS = 16
 MAX_COMMAND_CHARACTERS = 300

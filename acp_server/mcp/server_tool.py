@@ -9,11 +9,11 @@ from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.mcp.features import McpTool
-from acp_server.mcp.json_values import shorten, to_single_line
 from acp_server.mcp.ports import McpContext, ServerError
 from acp_server.mcp.results import tool_outcome
 from acp_server.mcp.server import Server
 from acp_server.mcp.server_configs import server_identity
+from acp_server.mcp.texts import shorten, to_single_line
 from acp_server.permissions.effects import CallMcpTool
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import anyio
 
-from acp_server.mcp.json_values import to_single_line
 from acp_server.mcp.server import Server, ServerState
 from acp_server.mcp.server_configs import describe_transport
+from acp_server.mcp.texts import to_single_line
 from acp_server.session.ports.mcp import NO_SERVERS
 from acp_server.session.ports.mcp_configs import ServerConfig
 

@@ -1,1 +1,1 @@
-"""Text clean-up used everywhere: unpaired surrogates, secrets and home directories."""
+"""Text clean-up and lenient JSON readers, used everywhere."""

@@ -19,11 +19,7 @@ from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.models.openai_compatible.failures import classify_error, classify_response
 from acp_server.models.openai_compatible.responses_request import build_responses_body
 from acp_server.models.openai_compatible.responses_stream import ResponsesStream
-from acp_server.models.openai_compatible.wire import (
-    MalformedOpenAiEventError,
-    OpenAiStreamError,
-    as_object,
-)
+from acp_server.models.openai_compatible.wire import MalformedOpenAiEventError, OpenAiStreamError
 from acp_server.models.reasoning_signature import ReasoningSignature
 from acp_server.models.rejected_fields import RejectedFields
 from acp_server.models.request_body import encode_body
@@ -31,6 +27,7 @@ from acp_server.models.retrier import ModelAttempt, Retrier
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.models.sse import forward_events
 from acp_server.models.token_estimate import estimate_request_tokens
+from acp_server.text.json_values import as_object
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelRequest, ModelStop, ReceiveEvent, UsageReported

@@ -13,16 +13,9 @@ from typing import cast
 from pydantic import JsonValue
 
 from acp_server.models.openai_compatible.think_tags import ThinkTags
-from acp_server.models.openai_compatible.wire import (
-    Object,
-    as_object,
-    as_objects,
-    get_text,
-    parse_chat_usage,
-    parse_error,
-    parse_event,
-)
+from acp_server.models.openai_compatible.wire import parse_chat_usage, parse_error, parse_event
 from acp_server.models.reasoning_signature import ReasoningSignature
+from acp_server.text.json_values import Object, as_object, as_objects, as_text
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     ModelEvent,
@@ -181,7 +174,7 @@ class ChatStream:
         if len(delta) == 1 and content is not None:
             return
         yield from self._reasoning(delta)
-        refusal = get_text(delta, "refusal")
+        refusal = as_text(delta.get("refusal"))
         if refusal:
             self._is_refusal = True
             yield from self._emit_text("text", refusal)
@@ -193,9 +186,9 @@ class ChatStream:
         for part in as_objects(content):
             if part.get("type") == "thinking":
                 inner = as_objects(part.get("thinking"))
-                thought = "".join(get_text(each, "text") for each in inner)
+                thought = "".join(as_text(each.get("text")) for each in inner)
                 yield from self._emit_text("thinking", thought)
-            elif text := get_text(part, "text"):
+            elif text := as_text(part.get("text")):
                 yield from self._emit_text("text", text)
 
     def _emit_text(self, kind: str, text: str) -> Iterator[ModelEvent]:
@@ -211,7 +204,7 @@ class ChatStream:
     def _reasoning(self, delta: Object) -> Iterator[ModelEvent]:
         self._details += as_objects(delta.get("reasoning_details"))
         name = next((each for each in REASONING_FIELDS if delta.get(each)), None)
-        if name is not None and (text := get_text(delta, name)):
+        if name is not None and (text := as_text(delta.get(name))):
             is_new = self._reasoning_field is None
             self._reasoning_field = name
             self.has_content = True
@@ -232,7 +225,7 @@ class ChatStream:
 
     def _tool_call(self, wire: Object) -> Iterator[ModelEvent]:
         function = as_object(wire.get("function"))
-        wire_id, name = get_text(wire, "id"), get_text(function, "name")
+        wire_id, name = as_text(wire.get("id")), as_text(function.get("name"))
         call = self._find_call(wire.get("index"), wire_id, name)
         if call is None:
             yield from self._close_reasoning()
@@ -288,9 +281,9 @@ def _merge_details(details: list[Object]) -> Iterator[Object]:
     """Merge the streamed fragments of reasoning details."""
     merged: dict[tuple[str, str], Object] = {}
     for detail in details:
-        key = (str(detail.get("index")), get_text(detail, "type"))
+        key = (str(detail.get("index")), as_text(detail.get("type")))
         known = merged.setdefault(key, {})
         for name, value in detail.items():
             is_piece = name in {"text", "summary", "data"} and isinstance(value, str)
-            known[name] = get_text(known, name) + cast("str", value) if is_piece else value
+            known[name] = as_text(known.get(name)) + cast("str", value) if is_piece else value
     yield from merged.values()

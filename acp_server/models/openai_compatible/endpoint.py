@@ -10,7 +10,7 @@ from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.failures import classify_status
 from acp_server.models.families import Price
 from acp_server.models.openai_compatible.failures import classify_error, extract_message
-from acp_server.models.openai_compatible.wire import Object, as_object, as_objects, get_text
+from acp_server.text.json_values import Object, as_object, as_objects, as_text
 from acp_server.turn.errors import ModelFailedError
 
 LIST_TIMEOUT_SECONDS = 20.0
@@ -79,12 +79,12 @@ async def list_models(endpoint: OpenAiEndpoint) -> tuple[ListedModel, ...]:
 
 
 def _parse_model(wire: Object) -> ListedModel:
-    model_id = get_text(wire, "id").removeprefix("models/")  # Gemini lists ids with this prefix
+    model_id = as_text(wire.get("id")).removeprefix("models/")  # Gemini lists ids with this prefix
     provider = as_object(wire.get("top_provider"))
     parameters = wire.get("supported_parameters")
     return ListedModel(
         id=model_id,
-        name=get_text(wire, "name") or get_text(wire, "display_name") or model_id,
+        name=as_text(wire.get("name")) or as_text(wire.get("display_name")) or model_id,
         window_tokens=_parse_window(wire) or _parse_window(as_object(wire.get("meta"))),
         output_tokens=_parse_tokens(provider.get("max_completion_tokens")),
         has_efforts="reasoning" in parameters if isinstance(parameters, list) else None,

@@ -19,7 +19,8 @@ from acp_server.models.failures import (
     parse_retry_after,
     shorten_message,
 )
-from acp_server.models.openai_compatible.wire import OpenAiStreamError, as_object, get_text
+from acp_server.models.openai_compatible.wire import OpenAiStreamError
+from acp_server.text.json_values import as_object, as_text
 from acp_server.turn.errors import FailureKind
 
 INSUFFICIENT_QUOTA = "insufficient_quota"
@@ -92,6 +93,6 @@ def extract_message(response: httpx2.Response) -> str:
         body = body[0]
     error = as_object(body).get("error", body)
     detail = as_object(body).get("detail")
-    text = error if isinstance(error, str) else get_text(as_object(error), "message")
-    text = text or (detail if isinstance(detail, str) else get_text(as_object(body), "message"))
+    text = error if isinstance(error, str) else as_text(as_object(error).get("message"))
+    text = text or (detail if isinstance(detail, str) else as_text(as_object(body).get("message")))
     return text or response.reason_phrase or f"status {response.status_code}"

@@ -8,16 +8,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from acp_server.models.openai_compatible.wire import (
-    Object,
-    as_object,
-    as_objects,
-    get_text,
-    parse_error,
-    parse_event,
-    parse_responses_usage,
-)
+from acp_server.models.openai_compatible.wire import parse_error, parse_event, parse_responses_usage
 from acp_server.models.reasoning_signature import ReasoningSignature
+from acp_server.text.json_values import Object, as_object, as_objects, as_text
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     ModelEvent,
@@ -102,11 +95,11 @@ class ResponsesStream:
         match event.get("type"):
             case "response.output_text.delta" | "response.refusal.delta":
                 self._is_refusal = self._is_refusal or event["type"] == "response.refusal.delta"
-                yield from self._text(_item_id(event), get_text(event, "delta"))
+                yield from self._text(_item_id(event), as_text(event.get("delta")))
             case "response.function_call_arguments.delta":
-                yield from self._arguments(_item_id(event), get_text(event, "delta"))
+                yield from self._arguments(_item_id(event), as_text(event.get("delta")))
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
-                yield from self._thought(_item_id(event), get_text(event, "delta"))
+                yield from self._thought(_item_id(event), as_text(event.get("delta")))
             case "response.output_item.added":
                 yield from self._item_added(as_object(event.get("item")))
             case "response.output_item.done":
@@ -150,16 +143,16 @@ class ResponsesStream:
         match item.get("type"):
             case "function_call":
                 self.has_content = True
-                call = _FunctionCall(self._new_call_id(get_text(item, "call_id")))
-                self._calls[get_text(item, "id") or get_text(item, "call_id")] = call
-                yield ToolCallStarted(call.id, get_text(item, "name"))
+                call = _FunctionCall(self._new_call_id(as_text(item.get("call_id"))))
+                self._calls[as_text(item.get("id")) or as_text(item.get("call_id"))] = call
+                yield ToolCallStarted(call.id, as_text(item.get("name")))
             case "reasoning":
                 yield ThinkingDelta("", is_new=True)
             case _:
                 pass
 
     def _item_done(self, item: Object) -> Iterator[ModelEvent]:
-        item_id = get_text(item, "id")
+        item_id = as_text(item.get("id"))
         match item.get("type"):
             case "function_call":
                 yield from self._call_done(item)
@@ -167,26 +160,28 @@ class ResponsesStream:
                 yield from self._reasoning_done(item)
             case "message" if item_id not in self._shown_message_ids:
                 parts = as_objects(item.get("content"))
-                texts = (get_text(part, "text") or get_text(part, "refusal") for part in parts)
+                texts = (
+                    as_text(part.get("text")) or as_text(part.get("refusal")) for part in parts
+                )
                 yield from self._text(item_id, "".join(texts))
             case _:
                 pass
 
     def _call_done(self, item: Object) -> Iterator[ModelEvent]:
-        key = get_text(item, "id") or get_text(item, "call_id")
+        key = as_text(item.get("id")) or as_text(item.get("call_id"))
         if key not in self._calls:  # some endpoints omit `output_item.added`
             yield from self._item_added(item)
         call = self._calls[key]
         if not call.has_arguments:  # no argument deltas: the arguments are only in this event
-            yield from self._arguments(key, get_text(item, "arguments"))
+            yield from self._arguments(key, as_text(item.get("arguments")))
         if not call.has_ended:
             call.has_ended = True
             yield ToolCallCompleted(call.id)
 
     def _reasoning_done(self, item: Object) -> Iterator[ModelEvent]:
-        if get_text(item, "id") not in self._shown_reasoning_ids:
-            texts = (get_text(part, "text") for part in as_objects(item.get("summary")))
-            yield from self._thought(get_text(item, "id"), _PARAGRAPH.join(texts))
+        if as_text(item.get("id")) not in self._shown_reasoning_ids:
+            texts = (as_text(part.get("text")) for part in as_objects(item.get("summary")))
+            yield from self._thought(as_text(item.get("id")), _PARAGRAPH.join(texts))
         encrypted = item.get("encrypted_content")
         if encrypted:
             content: dict[str, JsonValue] = {
@@ -207,7 +202,7 @@ class ResponsesStream:
         self.stop = self._reason(response)
 
     def _reason(self, response: Object) -> ModelStop:
-        reason = get_text(as_object(response.get("incomplete_details")), "reason")
+        reason = as_text(as_object(response.get("incomplete_details")).get("reason"))
         if reason == "content_filter" or self._is_refusal:
             return "refusal"
         if reason or response.get("status") == "incomplete":
@@ -216,4 +211,4 @@ class ResponsesStream:
 
 
 def _item_id(event: Object) -> str:
-    return get_text(event, "item_id")
+    return as_text(event.get("item_id"))

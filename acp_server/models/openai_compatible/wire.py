@@ -5,9 +5,8 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from acp_server.text.json_values import Object, as_object, as_text
 from acp_server.turn.events import Usage
-
-Object = dict[str, JsonValue]
 
 
 class MalformedOpenAiEventError(Exception):
@@ -37,26 +36,12 @@ def parse_event(data: str) -> Object:
     return event
 
 
-def as_object(value: JsonValue) -> Object:
-    """Return the value if it is an object, else an empty object."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_objects(value: JsonValue) -> list[Object]:
-    """Return the objects in a list; empty if the value is not a list."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def get_text(wire: Object, name: str) -> str:
-    """Return a field if it is a string, else an empty string."""
-    value = wire.get(name)
-    return value if isinstance(value, str) else ""
-
-
 def parse_error(error: JsonValue) -> OpenAiStreamError:
     """Convert an error in any of the endpoints' shapes."""
     wire = as_object(error)
-    message = get_text(wire, "message") or (error if isinstance(error, str) else "no reason given")
+    message = as_text(wire.get("message")) or (
+        error if isinstance(error, str) else "no reason given"
+    )
     return OpenAiStreamError(message, wire.get("code") or wire.get("type"))
 
 
