@@ -27,6 +27,8 @@ from skills_store.locks import locked
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long to wait while other processes lock the database."""
 _BUSY_SECONDS = 5.0
+RETRY_SECONDS = 0.02
+"""The pause before another attempt: SQLite itself waits only for SQLITE_BUSY, and not always."""
 _PRIVATE = 0o600
 _BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
@@ -280,6 +282,7 @@ def _retry_while_locked(action: Callable[[], Result]) -> Result:
         except sqlite3.OperationalError as error:
             if _primary_error_code(error) not in _BUSY_CODES or time.monotonic() > deadline_seconds:
                 raise
+        time.sleep(RETRY_SECONDS)
 
 
 def _primary_error_code(error: sqlite3.Error) -> int:

@@ -2,15 +2,17 @@
 
 import sqlite3
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
+import time
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 
 import pytest
 
 from acp_server.history.archive import LazyArchive
-from acp_server.history.database import SessionDatabase, network_notice
+from acp_server.history.database import RETRY_SECONDS, SessionDatabase, network_notice
 from acp_server.history.schema import MIGRATIONS
 from acp_server.history.session_rows import GAP_NOTICE
 from acp_server.history.writer import ArchiveWriter
@@ -383,3 +385,33 @@ async def test_an_unused_archive_starts_no_thread_and_creates_no_file(home: Home
     LazyArchive(home.path).create(make_facts()).append(user_message("hello"))
     assert not [thread for thread in threading.enumerate() if thread.name == "acp-history"]
     assert list(home.path.parent.iterdir()) == []
+
+
+class BrieflyLockedConnection(sqlite3.Connection):
+    """A connection whose tables another one locks: SQLite reports that without waiting."""
+
+    refusals = 3
+
+    def execute(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, sql: str, parameters: Sequence[str] = ()
+    ) -> sqlite3.Cursor:
+        """Refuse the first transactions."""
+        if sql == "BEGIN IMMEDIATE" and self.refusals:
+            self.refusals -= 1
+            error = sqlite3.OperationalError("database table is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_LOCKED
+            raise error
+        return super().execute(sql, parameters)
+
+
+def test_a_lock_that_sqlite_does_not_wait_for_is_tried_again_after_pauses(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    connect = partial(sqlite3.connect, factory=BrieflyLockedConnection)
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    database = SessionDatabase(home.path)
+    database.open()
+    database.close()
+    assert pauses == [RETRY_SECONDS] * 3
