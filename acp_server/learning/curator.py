@@ -6,7 +6,7 @@ skills an agent has made.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from uuid import uuid4
@@ -106,19 +106,15 @@ class Curator:
         except TurnError as error:
             self.issues = (f"The model failed: {error.reason}",)
             return False
-        self._check_account(last_answer(self._conversation))
-        return True
-
-    def _check_account(self, answer: str) -> None:
         self.has_answered = True
         try:
-            self.summary = parse_summary(answer)
+            self.summary = parse_summary(last_answer(self._conversation))
         except CuratorSummaryError as error:
             self.issues = (f"The curator's account cannot be read: {error}.",)
         else:
-            self.issues = find_discrepancies(
-                self.summary, archive_outcomes(self.skill_editor.changes)
-            )
+            outcomes = archive_outcomes(self.skill_editor.changes)
+            self.issues = find_discrepancies(self.summary, outcomes)
+        return True
 
     async def _next_question(self, corrections: int, archived_count: int) -> str | None:
         """Return the next question, or None to stop."""
@@ -163,14 +159,8 @@ def _qualified_name(candidate: CurationCandidate) -> str:
 
 
 def _hint_list(hints: NameHints) -> str:
-    return "\n".join(f"- {line}" for line in _hint_lines(hints))
-
-
-def _hint_lines(hints: NameHints) -> Iterator[str]:
-    for word, names in hints.clusters:
-        yield f"begin with {word!r}: {', '.join(names)}"
-    for name, reason in hints.narrow:
-        yield f"{name} {reason}"
+    clusters = [f"- begin with {word!r}: {', '.join(names)}" for word, names in hints.clusters]
+    return "\n".join([*clusters, *(f"- {name} {reason}" for name, reason in hints.narrow)])
 
 
 def _new_id() -> str:

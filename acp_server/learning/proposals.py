@@ -5,12 +5,9 @@ the call when asked to.
 """
 
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-
-from pydantic import JsonValue
 
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.turn.conversation import ToolCall, parse_arguments
@@ -56,20 +53,12 @@ class Proposals:
             f"By a review of session {self.session_id}. None of these changes has been made.",
         ]
         for number, call in enumerate(self._calls, start=1):
-            lines += ["", f"## {number}. `{call.name}`", "", *_arguments(call)]
+            lines += ["", f"## {number}. `{call.name}`", ""]
+            blocks: list[str] = []
+            for name, value in parse_arguments(call).items():
+                if isinstance(value, str) and "\n" in value:
+                    blocks += ["", f"{name}:", "", fenced_block(value, "")]
+                else:
+                    lines.append(f"- {name}: {value}")
+            lines += blocks
         return "\n".join(lines) + "\n"
-
-
-def _arguments(call: ToolCall) -> Iterator[str]:
-    """Yield the arguments of a call; multi-line ones as code blocks."""
-    arguments = parse_arguments(call)
-    short = {name: value for name, value in arguments.items() if not _is_multiline(value)}
-    for name, value in short.items():
-        yield f"- {name}: {value}"
-    for name, value in arguments.items():
-        if name not in short:
-            yield from ("", f"{name}:", "", fenced_block(str(value), ""))
-
-
-def _is_multiline(value: JsonValue) -> bool:
-    return isinstance(value, str) and "\n" in value

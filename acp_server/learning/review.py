@@ -7,7 +7,6 @@ conversation, and the user sees only one line about the changes.
 
 import logging
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
@@ -18,9 +17,8 @@ from anyio import to_thread
 from acp_server.learning.background_gate import BackgroundGate
 from acp_server.learning.last_answer import last_answer
 from acp_server.learning.proposals import Proposals
-from acp_server.learning.review_context import ReviewContext
 from acp_server.learning.review_counters import ReviewIntervals
-from acp_server.learning.review_scheduler import ReviewConfig, ReviewToolsPort
+from acp_server.learning.review_scheduler import ReviewConfig, ReviewContext, ReviewToolsPort
 from acp_server.learning.review_toolbox import ReviewToolbox
 from acp_server.session.side_requests import NullSink
 from acp_server.turn.conversation import Conversation, Text, ToolCall, UserMessage
@@ -98,9 +96,19 @@ class Review:
         # Also when cancelled: changes made and tokens used so far count. Nothing here awaits, so no
         # shield is needed.
         finally:
-            _add_usage(totals, self._review_context.totals)
+            # All but the context size, which did not change.
+            session_totals = self._review_context.totals
+            session_totals.usage += totals.usage
+            session_totals.requests += totals.requests
+            if totals.cost_usd is not None:
+                session_totals.cost_usd = (session_totals.cost_usd or 0.0) + totals.cost_usd
             self._review_context.save_facts()
-            self._notify_user(tools.describe_changes())
+            phrases = list(tools.describe_changes())
+            if self._proposals:
+                phrases.append(f"{len(self._proposals)} proposed, see {self._proposals.path}")
+            if phrases:
+                notice = f"Reviewed the conversation: {'; '.join(phrases)}."
+                self._review_context.notices.add(notice)
 
     async def _record_outcome(
         self, tools: ReviewToolsPort, call: ToolCall, outcome: ToolOutcome
@@ -123,21 +131,6 @@ class Review:
             await to_thread.run_sync(tools.save_overlaps, overlaps)
         except OSError as error:
             logger.warning("cannot save which skills overlap: %s", error)
-
-    def _notify_user(self, changes: Sequence[str]) -> None:
-        phrases = list(changes)
-        if self._proposals:
-            phrases.append(f"{len(self._proposals)} proposed, see {self._proposals.path}")
-        if phrases:
-            self._review_context.notices.add(f"Reviewed the conversation: {'; '.join(phrases)}.")
-
-
-def _add_usage(review_totals: UsageTotals, session_totals: UsageTotals) -> None:
-    """Add a review's usage to the session's, except the context size, which did not change."""
-    session_totals.usage += review_totals.usage
-    session_totals.requests += review_totals.requests
-    if review_totals.cost_usd is not None:
-        session_totals.cost_usd = (session_totals.cost_usd or 0.0) + review_totals.cost_usd
 
 
 def _build_question(

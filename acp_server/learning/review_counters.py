@@ -1,6 +1,5 @@
 """Counts when a conversation is due for a review: long work or talk, with nothing saved. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -38,9 +37,22 @@ class ReviewCounters:
         self._remember_end()
 
     def count_new_messages(self) -> None:
-        """Count the new messages."""
-        for message in self._new_messages():
-            self._count(message)
+        """Count the new messages, or those since the last prompt if the history was rebuilt."""
+        messages = tuple(self.conversation)
+        if self.conversation.generation == self._generation:
+            # Positions are only valid within one generation: a compaction replaces the messages.
+            messages = messages[self._counted_length :]
+        elif prompts := [index for index, message in enumerate(messages) if _is_prompt(message)]:
+            messages = messages[prompts[-1] :]
+        for message in messages:
+            self.prompts += _is_prompt(message)
+            if isinstance(message, AssistantMessage):
+                called = {part.name for part in message.parts if isinstance(part, ToolCall)}
+                self.steps += bool(called)
+                if "skill_manage" in called:
+                    self.steps = 0
+                if "memory" in called:
+                    self.prompts = 0
         self._remember_end()
 
     def is_due(self, intervals: ReviewIntervals) -> bool:
@@ -53,31 +65,8 @@ class ReviewCounters:
         self.steps = self.prompts = 0
 
     def _remember_end(self) -> None:
-        self._counted_length, self._generation = (
-            len(self.conversation),
-            self.conversation.generation,
-        )
-
-    def _new_messages(self) -> Sequence[Message]:
-        """Return the new messages, or those since the last prompt if the history was rebuilt."""
-        messages = tuple(self.conversation)
-        if self.conversation.generation == self._generation:
-            # Positions are only valid within one generation: a compaction replaces the messages.
-            return messages[self._counted_length :]
-        prompts = [index for index, message in enumerate(messages) if _is_prompt(message)]
-        return messages[prompts[-1] :] if prompts else messages
-
-    def _count(self, message: Message) -> None:
-        if _is_prompt(message):
-            self.prompts += 1
-        if not isinstance(message, AssistantMessage):
-            return
-        called = {part.name for part in message.parts if isinstance(part, ToolCall)}
-        self.steps += bool(called)
-        if "skill_manage" in called:
-            self.steps = 0
-        if "memory" in called:
-            self.prompts = 0
+        self._counted_length = len(self.conversation)
+        self._generation = self.conversation.generation
 
 
 def _is_prompt(message: Message) -> bool:

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
-from acp_server.learning.review_context import ReviewContext
 from acp_server.learning.review_counters import ReviewCounters, ReviewIntervals
+from acp_server.permissions.modes import Mode
+from acp_server.session.ports.reviews import BuildTurnContext
 from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.session.user_notices import UserNotices
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.turn.conversation import ToolCall
+from acp_server.turn.conversation import Conversation, ToolCall
+from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import StopReason, Toolbox, ToolOutcome
 
 if TYPE_CHECKING:
@@ -82,6 +85,23 @@ class ReviewConfig:
     """Whether a person uses the client; without one, nothing is reviewed."""
 
 
+@frozen_dataclass
+class ReviewContext:
+    """The parts of a session that a review can access."""
+
+    session_id: str
+    workspace: Path
+    """The session's directory."""
+    conversation: Conversation
+    totals: UsageTotals
+    """The review's usage is added here."""
+    notices: UserNotices
+    mode: Callable[[], Mode]
+    context: BuildTurnContext
+    save_facts: Callable[[], None]
+    """Stores the session's facts, including the usage."""
+
+
 class ReviewScheduler:
     """The review scheduler of one session."""
 
@@ -124,20 +144,16 @@ class ReviewScheduler:
             with scope:
                 # A task cancelled before its start still runs up to its first await. That is this
                 # one, so a prompt that arrives immediately costs no model request.
-                await self._config.sleep(self._config.wait_seconds * self._wait_factor())
-                if self._is_allowed():  # the mode may have changed during the wait
-                    await self._review(scope)
+                # The wait doubles with each cancelled review.
+                factor = 2 ** min(self._cancelled_in_a_row, MAX_DOUBLINGS)
+                await self._config.sleep(self._config.wait_seconds * factor)
+                if not self._is_allowed():  # the mode may have changed during the wait
+                    return
+                # Counted first and reset on success: a cancellation skips the lines below, so the
+                # next wait doubles and the counters still make a review due.
+                self._cancelled_in_a_row += 1
+                await self._config.review(self._config, self._review_context, scope)
+                self._cancelled_in_a_row = 0
+                self._counters.reset()
         finally:
             has_ended.set()
-
-    async def _review(self, scope: anyio.CancelScope) -> None:
-        # Counted first and reset on success: a cancellation skips the lines below, so the next wait
-        # doubles and the counters still make a review due.
-        self._cancelled_in_a_row += 1
-        await self._config.review(self._config, self._review_context, scope)
-        self._cancelled_in_a_row = 0
-        self._counters.reset()
-
-    def _wait_factor(self) -> int:
-        """Return the factor of the wait: it doubles with each cancelled review."""
-        return 2 ** min(self._cancelled_in_a_row, MAX_DOUBLINGS)

@@ -33,15 +33,14 @@ class ReviewToolbox:
         """Open a call; an unavailable tool or a call above the limit is refused."""
         names = [spec.name for spec in self.working.specs]
         if name not in names:
-            return await _open_refused(
-                call_id, name, TOOL_UNAVAILABLE.format(names=", ".join(names)), sink
-            )
-        if self._opened_count >= self.max_calls:
-            return await _open_refused(
-                call_id, name, TOO_MANY_CALLS.format(most=self.max_calls), sink
-            )
-        self._opened_count += 1
-        return _ObservedCall(await self.working.open(call_id, name, sink), self.on_outcome)
+            reason = TOOL_UNAVAILABLE.format(names=", ".join(names))
+        elif self._opened_count >= self.max_calls:
+            reason = TOO_MANY_CALLS.format(most=self.max_calls)
+        else:
+            self._opened_count += 1
+            return _ObservedCall(await self.working.open(call_id, name, sink), self.on_outcome)
+        await sink.emit(CallAppeared(call_id, name))
+        return _RefusedReviewCall(reason)
 
     async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the link unresolved."""
@@ -92,8 +91,3 @@ class _RefusedReviewCall:
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the reason as an error."""
         return ToolOutcome(reason, is_error=True)
-
-
-async def _open_refused(call_id: str, name: str, reason: str, sink: TurnSink) -> LiveCall:
-    await sink.emit(CallAppeared(call_id, name))
-    return _RefusedReviewCall(reason)

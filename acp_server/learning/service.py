@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from acp_server.learning.review_context import ReviewContext, make_review_context
 from acp_server.learning.review_counters import ReviewIntervals
 from acp_server.learning.review_scheduler import (
     ReviewConfig,
+    ReviewContext,
     ReviewScheduler,
     ReviewToolsPort,
 )
@@ -73,15 +73,27 @@ class LearningService:
         if not self._has_started_maintenance:
             self._has_started_maintenance = True
             self._context.spawn(self._run_maintenance)
-        return ReviewScheduler(
-            self._review_config, make_review_context(session, build_turn_context)
+        review_context = ReviewContext(
+            session_id=session.id,
+            workspace=session.workspace.cwd,
+            conversation=session.conversation,
+            totals=session.totals,
+            notices=session.notices,
+            mode=lambda: session.options.mode,
+            context=build_turn_context,
+            save_facts=session.recorder.save_facts,
         )
+        return ReviewScheduler(self._review_config, review_context)
 
     async def _build_review_tools(self, workspace: Path, gate: "BackgroundGate") -> ReviewToolsPort:
         skill_service = await self._context.skill_service()
-        return await to_thread.run_sync(
-            _import_review_tools, skill_service, self._memory, workspace, gate
-        )
+
+        def build() -> ReviewToolsPort:
+            from acp_server.learning.review_tools import build_review_tools
+
+            return build_review_tools(skill_service, self._memory, workspace, gate)
+
+        return await to_thread.run_sync(build)
 
     async def _run_maintenance(self) -> None:
         """Maintain the skills, after a delay that keeps the server's start fast."""
@@ -104,14 +116,6 @@ def _import_review() -> RunReview:
     from acp_server.learning.review import run_review
 
     return run_review
-
-
-def _import_review_tools(
-    skill_service: "SkillService", memory: MemoryConfig, workspace: Path, gate: "BackgroundGate"
-) -> ReviewToolsPort:
-    from acp_server.learning.review_tools import build_review_tools
-
-    return build_review_tools(skill_service, memory, workspace, gate)
 
 
 def _import_maintenance(

@@ -6,7 +6,7 @@ It checks periodically; `skills_store.curation.schedule` knows when something is
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import anyio
 from anyio import to_thread
@@ -64,17 +64,15 @@ class SkillMaintenance:
         try:
             await to_thread.run_sync(self._mark_aged_skills)
             idle = self.now() - max((each.updated_at for each in states), default=self._started_at)
-            await self._curate_if_due(states, idle)
-        except (OSError, SkillError) as error:
-            logger.info("skill maintenance failed and is retried later: %s", error)
-
-    async def _curate_if_due(self, states: tuple[SessionActivity, ...], idle: timedelta) -> None:
-        if self.curate is None:
-            return
-        if await to_thread.run_sync(self.schedule.is_curation_due, idle):
+            if self.curate is None or not await to_thread.run_sync(
+                self.schedule.is_curation_due, idle
+            ):
+                return
             notice = await self.curate()
             if states:  # only the most recently used session shows it
                 max(states, key=lambda each: each.updated_at).user_notices.add(notice)
+        except (OSError, SkillError) as error:
+            logger.info("skill maintenance failed and is retried later: %s", error)
 
     def _mark_aged_skills(self) -> None:
         """Mark skills that have aged, once a day."""

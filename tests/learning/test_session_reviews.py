@@ -10,9 +10,8 @@ from anyio import lowlevel
 
 from acp_server.learning.background_gate import BackgroundGate
 from acp_server.learning.review import MAX_CALLS, run_review
-from acp_server.learning.review_context import ReviewContext
 from acp_server.learning.review_counters import ReviewIntervals
-from acp_server.learning.review_scheduler import ReviewConfig, ReviewScheduler
+from acp_server.learning.review_scheduler import ReviewConfig, ReviewContext, ReviewScheduler
 from acp_server.permissions.modes import Mode
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.session.user_notices import UserNotices
