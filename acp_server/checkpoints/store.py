@@ -6,7 +6,6 @@ files, each written atomically.
 
 import hashlib
 import os
-import shutil
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -183,10 +182,6 @@ class CheckpointStore:
         """Delete a record."""
         self._record(record_id).unlink(missing_ok=True)
         self.delete_manifest(record_id)
-
-    def erase(self) -> None:
-        """Delete everything."""
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     def _names_of(self, record: TurnRecord) -> set[str]:
         """Return the objects that a record needs."""

@@ -9,13 +9,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from uuid import uuid4
 
 from anyio import to_thread
 
 from acp_server.learning.background_gate import BackgroundGate
 from acp_server.learning.last_answer import last_answer
 from acp_server.learning.review_tools import build_curator_toolbox
+from acp_server.session.ids import new_id
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.side_requests import NullSink
 from acp_server.skills.service import SkillService
@@ -136,7 +136,7 @@ class Curator:
             toolbox=build_curator_toolbox(
                 self.skill_service, self.skill_editor, BackgroundGate(self.skill_editor.home.skills)
             ),
-            new_id=_new_id,
+            new_id=new_id,
             system=prompt.read_text("utf-8").strip(),
             thought_level=self.catalog.default_thought_level(model_id),
             max_requests=MAX_REQUESTS,
@@ -161,7 +161,3 @@ def _qualified_name(candidate: CurationCandidate) -> str:
 def _hint_list(hints: NameHints) -> str:
     clusters = [f"- begin with {word!r}: {', '.join(names)}" for word, names in hints.clusters]
     return "\n".join([*clusters, *(f"- {name} {reason}" for name, reason in hints.narrow)])
-
-
-def _new_id() -> str:
-    return f"msg_{uuid4().hex}"

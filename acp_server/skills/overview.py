@@ -3,7 +3,7 @@
 Pure. Every text from a skill is put on one line, whatever it contains.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from prompt_engine.threats import scan
 from skills_store import VisibilityFacts
@@ -34,7 +34,9 @@ def render_overview(
             visible.append(_line(name, skill, records.get(skill.full_name)))
         else:
             hidden.append(f"`{name}`: {_one_line(reason)}")
-    hidden += [_shadowed(each.skill, each.winner) for each in collection.shadowed]
+    for each in collection.shadowed:
+        kind, winner = each.skill.root.kind, each.winner.root.kind
+        hidden.append(SHADOWED.format(kind=kind, name=each.skill.full_name, winner=winner))
     problems = [_one_line(str(problem)) for problem in collection.problems]
     parts = (
         _part(f"{len(visible)} available", visible),
@@ -53,23 +55,14 @@ def _line(name: str, skill: Skill, record: UsageRecord | None) -> str:
     """Return the line of a visible skill, without a description that is hidden from the model."""
     has_threat = skill.root.kind != "bundled" and bool(scan(skill.description, "context"))
     description = "(its description is blocked)" if has_threat else _one_line(skill.description)
-    marks = "".join(f", {mark}" for mark in _marks(record))
-    return f"`{name}` ({category_name(skill)}, {skill.root.kind}{marks}): {description}"
-
-
-def _marks(record: UsageRecord | None) -> Iterator[str]:
-    if record is None:
-        return
-    if record.pinned:
-        yield "pinned"
-    if record.state != "active":
-        yield record.state
-    if record.use_count:
-        yield f"used {record.use_count} time{'' if record.use_count == 1 else 's'}"
-
-
-def _shadowed(skill: Skill, winner: Skill) -> str:
-    return SHADOWED.format(kind=skill.root.kind, name=skill.full_name, winner=winner.root.kind)
+    marks = [category_name(skill), skill.root.kind]
+    if record is not None and record.pinned:
+        marks.append("pinned")
+    if record is not None and record.state != "active":
+        marks.append(record.state)
+    if record is not None and record.use_count:
+        marks.append(f"used {record.use_count} time{'' if record.use_count == 1 else 's'}")
+    return f"`{name}` ({', '.join(marks)}): {description}"
 
 
 def _one_line(text: str) -> str:

@@ -5,6 +5,7 @@ and for harmful actions of a skill. The caller handles the findings.
 """
 
 import shlex
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
@@ -52,16 +53,15 @@ def refuse_threats(file: Path, text: str, is_trusted: TrustCheck) -> None:
         BlockedSkillError: it does, and the user does not trust exactly this content.
     """
     found = scan(text, "context")
+    if not found:
+        return
     # The digest is read from the file, so trust in an older version does not apply.
-    if found and not is_trusted(file.resolve(), _digest(file)):
-        raise BlockedSkillError(file, blocked_notice(str(file), found))
-
-
-def _digest(file: Path) -> str:
     try:
-        return sha256_of(file.read_bytes())
+        digest = sha256_of(file.read_bytes())
     except OSError:  # it was deleted: no digest matches
-        return ""
+        digest = ""
+    if not is_trusted(file.resolve(), digest):
+        raise BlockedSkillError(file, blocked_notice(str(file), found))
 
 
 def screen_index(index: str) -> str:
@@ -81,17 +81,15 @@ def find_doubts(change: SkillChange) -> tuple[SkillFinding, ...]:
 
     Only findings that the change adds count: the old content was accepted, or is the user's own.
     """
-    before = _contents_before(change)
+    before = SkillContents({})
+    if change.skill is not None:
+        with suppress(OSError):  # it was deleted: the change will fail
+            before = collect_skill_files(change.skill.folder)
     new = frozenset(scan_skill(_contents_after(change, before), scan_strictly).findings)
     added = new - frozenset(scan_skill(before, scan_strictly).findings)
     verdict = build_verdict(each for each in added if each.severity != "note")
     asks = decide("agent-created", verdict.level) == "ask"
     return tuple(each for each in verdict.findings if each.severity == "dangerous") if asks else ()
-
-
-def _contents_before(change: SkillChange) -> SkillContents:
-    """Return the skill before a change."""
-    return SkillContents({}) if change.skill is None else _collect_files(change.skill.folder)
 
 
 def _contents_after(change: SkillChange, before: SkillContents) -> SkillContents:
@@ -114,10 +112,3 @@ def _with_effect(
     if isinstance(effect, FileWrite):
         files[name] = effect.new
     return replace(contents, files=files)
-
-
-def _collect_files(folder: Path) -> SkillContents:
-    try:
-        return collect_skill_files(folder)
-    except OSError:  # it was deleted: the change will fail
-        return SkillContents({})

@@ -4,7 +4,7 @@ Loaded skills are screened and counted here, for commands and tools alike. All d
 threads.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -308,16 +308,16 @@ class SessionSkills:
 
     async def _refresh(self) -> None:
         """Update the commands."""
-        found = await self._query(self._find_commands)
-        names = tuple(f"{skill.full_name}: {skill.description}" for skill in found[0])
-        self._commands = found
+
+        def find_commands(library: SkillLibrary) -> FoundCommands:
+            collection = library.collection()
+            return library.skills(self._visibility_facts()), collection
+
+        self._commands = await self._query(find_commands)
+        names = tuple(f"{skill.full_name}: {skill.description}" for skill in self._commands[0])
         if names != self._offered and not self._is_closed:
             self._offered = names
             self._listener()
-
-    def _find_commands(self, library: SkillLibrary) -> FoundCommands:
-        collection = library.collection()
-        return library.skills(self._visibility_facts()), collection
 
     def _load(self, library: SkillLibrary, name: str, *events: UsageEvent) -> SkillView:
         view = library.view(name, self._viewer, self._visibility_facts())
@@ -337,24 +337,19 @@ class SessionSkills:
 
     def _build_index(self, skill_roots: SkillRoots, preferred: Sequence[str]) -> str:
         """Build the index; it holds for the whole session, so the disk is read each time."""
-        library, config, facts = (
-            skill_roots.library,
-            self._service.config,
-            self._visibility_facts(),
-        )
+        library, config = skill_roots.library, self._service.config
+        facts = self._visibility_facts()
         library.mark_changed()
         names = names_in(library.skills(facts))
         preferred_names = [name for name in preferred if name in names]
+        # After the preferred skills those that were used at some time, the last one first.
+        records = self._usage.records()
+        used = [name for name in names if (record := records.get(name)) and record.last_activity_at]
+        first_names = tuple(dict.fromkeys((*preferred_names, *rank_by_activity(records, used))))
+        is_code = is_code_workspace(self._workspace)
+        name_only = frozenset(config.name_only_categories if is_code else ())
         index = library.index(
-            IndexRequest(
-                facts,
-                frozenset(config.name_only_categories)
-                if is_code_workspace(self._workspace)
-                else frozenset(),
-                config.max_characters,
-                tuple(dict.fromkeys((*preferred_names, *_recent(self._usage, names)))),
-                SETUP_SKILL,
-            )
+            IndexRequest(facts, name_only, config.max_characters, first_names, SETUP_SKILL)
         )
         preference = PREFERENCE.format(names=", ".join(f"`{name}`" for name in preferred_names))
         return screen_index(f"{index}\n\n{preference}" if preferred_names else index)
@@ -364,13 +359,6 @@ def is_code_workspace(folder: Path) -> bool:
     """Return whether a directory is in a repository or has a package manifest. Blocks."""
     is_in_repository = any((each / ".git").exists() for each in (folder, *folder.parents))
     return is_in_repository or bool(find_manifests(folder))
-
-
-def _recent(usage: SkillUsageStore, names: Sequence[str]) -> Iterator[str]:
-    """Yield the skills that were used at some time, the last one first."""
-    records = usage.records()
-    known = [name for name in names if (record := records.get(name)) and record.last_activity_at]
-    yield from rank_by_activity(records, known)
 
 
 def _shorten(text: str) -> str:

@@ -113,9 +113,15 @@ class TaskEventSink:
             case CallChanged():
                 return replace(event, call_id=f"{self._prefix}{event.call_id}")
             case NoticeRaised():
-                return self._notice(event)
+                # The user must see some notices; others are only noted.
+                self._calls.progress.note(event.title)
+                return event if event.is_said else None
             case MessageChunk():
-                self._note_message(event)
+                if event.message_id != self._message_id:
+                    self._message_id, self._message_text = event.message_id, ""
+                text = f"{self._message_text}{event.text}"[-MAX_MESSAGE_CHARACTERS:]
+                self._message_text = text
+                self._calls.progress.note(text)
             case CompactionChanged():
                 self._calls.progress.note("summarizing its conversation")
             case (
@@ -132,14 +138,3 @@ class TaskEventSink:
             case _:
                 assert_never(event)
         return None
-
-    def _notice(self, notice: NoticeRaised) -> NoticeRaised | None:
-        """Return a notice that the user must see; others are only noted."""
-        self._calls.progress.note(notice.title)
-        return notice if notice.is_said else None
-
-    def _note_message(self, chunk: MessageChunk) -> None:
-        if chunk.message_id != self._message_id:
-            self._message_id, self._message_text = chunk.message_id, ""
-        self._message_text = f"{self._message_text}{chunk.text}"[-MAX_MESSAGE_CHARACTERS:]
-        self._calls.progress.note(self._message_text)

@@ -29,7 +29,12 @@ def render_report(tasks: Sequence[TaskProgress], show_path: ShowPath) -> str:
 
 def render_overview_lines(tasks: Sequence[TaskProgress]) -> str:
     """Return a line with the current state of each task."""
-    return "\n".join(f"- {_line(each)}" for each in tasks)
+    lines: list[str] = []
+    for each in tasks:
+        name = _capitalize(task_name(each.task.number, each.task.goal))
+        latest = f"; {each.latest}" if each.state == "working" and each.latest else ""
+        lines.append(f"- {name}: {each.state}{latest}")
+    return "\n".join(lines)
 
 
 def results_as_json(tasks: Sequence[TaskProgress]) -> list[JsonValue]:
@@ -48,24 +53,20 @@ def results_as_json(tasks: Sequence[TaskProgress]) -> list[JsonValue]:
 
 
 def _render_task(progress: TaskProgress, show_path: ShowPath, max_characters: int) -> str:
-    task = progress.task
+    task, totals = progress.task, progress.totals
+    cost = "" if totals.cost_usd is None else f", ${totals.cost_usd:.4f}"
+    calls = "1 model call" if totals.requests == 1 else f"{totals.requests} model calls"
+    tokens = f"{billable_tokens(totals.usage):,} tokens"
     state = UNFINISHED.get(progress.state, progress.state)
     reason = f" ({progress.reason})" if progress.reason else ""
     summary = NO_SUMMARY if progress.state == "done" and not progress.summary else progress.summary
     parts = (
         f"## {_capitalize(task_name(task.number, task.goal))}",
-        f"{_capitalize(state)}{reason}; {_cost(progress)}.",
+        f"{_capitalize(state)}{reason}; {calls}, {tokens}{cost}.",
         _render_changes(progress, show_path),
         _truncate_middle(summary, max_characters),
     )
     return "\n\n".join(part for part in parts if part)
-
-
-def _cost(progress: TaskProgress) -> str:
-    totals = progress.totals
-    cost = "" if totals.cost_usd is None else f", ${totals.cost_usd:.4f}"
-    calls = "1 model call" if totals.requests == 1 else f"{totals.requests} model calls"
-    return f"{calls}, {billable_tokens(totals.usage):,} tokens{cost}"
 
 
 def _render_changes(progress: TaskProgress, show_path: ShowPath) -> str:
@@ -84,12 +85,6 @@ def _truncate_middle(text: str, max_characters: int) -> str:
     head, tail = text[: max_characters * 2 // 3], text[-max_characters // 3 :]
     omitted = len(text) - len(head) - len(tail)
     return f"{head}\n{TRUNCATION_MARKER.format(left=omitted)}\n{tail}"
-
-
-def _line(progress: TaskProgress) -> str:
-    name = _capitalize(task_name(progress.task.number, progress.task.goal))
-    latest = f"; {progress.latest}" if progress.state == "working" and progress.latest else ""
-    return f"{name}: {progress.state}{latest}"
 
 
 def _capitalize(text: str) -> str:

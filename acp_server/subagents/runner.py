@@ -76,19 +76,19 @@ class SubAgentRunner:
 
         A model error or a task that is cancelled on its own does not affect the others.
         """
+
+        async def run_task(progress: TaskProgress) -> None:
+            # Entered before the semaphore, so that a waiting task can be cancelled, too.
+            with self._config.session.tasks.register(call_id, progress.task.number) as scope:
+                # Limits concurrent sub-agents of the session; the others wait here.
+                async with self._slots:
+                    await self._run_sub_agent(call_id, progress, sink)
+            if scope.cancelled_caught:
+                progress.state = "cancelled"
+
         async with anyio.create_task_group() as group:
             for progress in tasks:
-                group.start_soon(self._run_task, call_id, progress, sink)
-
-    async def _run_task(self, call_id: str, progress: TaskProgress, sink: TurnSink) -> None:
-        # Entered before the semaphore, so that a waiting task can be cancelled, too.
-        running = self._config.session.tasks.register(call_id, progress.task.number)
-        with running as scope:
-            # Limits concurrent sub-agents of the session; the others wait here.
-            async with self._slots:
-                await self._run_sub_agent(call_id, progress, sink)
-        if scope.cancelled_caught:
-            progress.state = "cancelled"
+                group.start_soon(run_task, progress)
 
     async def _run_sub_agent(self, call_id: str, progress: TaskProgress, sink: TurnSink) -> None:
         task, session = progress.task, self._config.session

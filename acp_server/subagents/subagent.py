@@ -14,7 +14,7 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import NO_ANSWER, Turn, TurnContext
-from acp_server.turn.ports import ModelRequest, StopReason, TurnSink
+from acp_server.turn.ports import ModelRequest, TurnSink
 
 WRAP_UP = (
     "[Your budget for this task is used up; no tool can be called any more. Say in your last "
@@ -46,7 +46,14 @@ class SubAgent:
         progress.state = "working"
         try:
             turn = Turn(self._conversation, self._context, self._sink, progress.totals)
-            await self._end(await turn.run(self._prompt(mode)))
+            reason = await turn.run(self._prompt(mode))
+            if reason == "max_turn_requests":
+                await self._wrap_up(REQUESTS_USED_UP.format(most=self._context.max_requests))
+            elif reason == "refusal":
+                self._stop("failed", REFUSED)
+            else:
+                progress.state = "done"
+                progress.summary = last_text(tuple(self._conversation))
         except TaskBudgetError as error:
             await self._wrap_up(error.reason)
         except TurnError as error:
@@ -61,19 +68,15 @@ class SubAgent:
             parts.append(PLANNING)
         return UserMessage((Text("\n\n".join(parts)),))
 
-    async def _end(self, reason: StopReason) -> None:
-        if reason == "max_turn_requests":
-            await self._wrap_up(REQUESTS_USED_UP.format(most=self._context.max_requests))
-        elif reason == "refusal":
-            self._stop("failed", REFUSED)
-        else:
-            self._progress.state = "done"
-            self._progress.summary = last_text(tuple(self._conversation))
-
     async def _wrap_up(self, reason: str) -> None:
         """Ask a stopped task for a summary: one more request, without tool calls."""
         self._stop("stopped", reason)
-        messages = _with_wrap_up(tuple(self._conversation))
+        messages = tuple(self._conversation)
+        last = messages[-1] if messages else None
+        if isinstance(last, UserMessage):  # providers reject two user messages in a row
+            messages = (*messages[:-1], UserMessage((*last.parts, Text(WRAP_UP))))
+        else:
+            messages = (*messages, UserMessage((Text(WRAP_UP),)))
         turn_context = self._context
         request = ModelRequest(
             messages,
@@ -103,11 +106,3 @@ def last_text(messages: Sequence[Message]) -> str:
             if text.strip():
                 return text.strip()
     return ""
-
-
-def _with_wrap_up(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """Return a conversation with the request to summarize at the end."""
-    last = messages[-1] if messages else None
-    if isinstance(last, UserMessage):  # providers reject two user messages in a row
-        return (*messages[:-1], UserMessage((*last.parts, Text(WRAP_UP))))
-    return (*messages, UserMessage((Text(WRAP_UP),)))
