@@ -61,7 +61,9 @@ def merge_chunks(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     for number, entry in enumerate(entries):
         # By message id, not by neighbourhood: chunks of a message and a thought may alternate.
         if isinstance(entry, _CHUNK):
-            key: object = _chunk_key(entry)
+            is_summary = isinstance(entry, SummaryChunk)
+            message_id = entry.compaction_id if is_summary else entry.message_id
+            key: object = (type(entry).__name__, message_id)
             found.setdefault(key, entry)
             chunks.setdefault(key, []).append(entry.text)
         else:
@@ -70,11 +72,6 @@ def merge_chunks(entries: Iterable[Entry]) -> tuple[Entry, ...]:
         replace(entry, text="".join(chunks[key])) if isinstance(entry, _CHUNK) else entry
         for key, entry in found.items()
     )
-
-
-def _chunk_key(chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> tuple[str, str]:
-    is_summary = isinstance(chunk, SummaryChunk)
-    return type(chunk).__name__, chunk.compaction_id if is_summary else chunk.message_id
 
 
 def _merge_state(state: CallChanged, event: CallChanged) -> CallChanged:

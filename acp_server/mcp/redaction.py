@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from acp_server.mcp.ports import Json
 from acp_server.mcp.texts import split_url
-from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
+from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 MIN_SECRET_CHARACTERS = 6
@@ -73,21 +73,16 @@ def _redact(secrets: Sequence[str], text: str) -> str:
 
 
 def _named_secrets(server: ServerConfig) -> Iterator[tuple[str, str]]:
-    match server:
-        case StdioServerConfig():
-            yield from server.environment.items()
-        case HttpServerConfig():
-            yield from _url_secrets(server.url)
-            yield from server.headers.items()
-
-
-def _url_secrets(url: str) -> Iterator[tuple[str, str]]:
-    parts = split_url(url)
+    if isinstance(server, StdioServerConfig):
+        yield from server.environment.items()
+        return
+    parts = split_url(server.url)
     yield "query", parts.query
     if not parts.netloc:  # not a valid URL: any part of it may be secret
-        yield "password", url
+        yield "password", server.url
     yield from parse_qsl(parts.query)
     user, _, _ = parts.netloc.rpartition("@")
     for part in user.split(":"):
         yield "password", part
         yield "password", unquote(part)
+    yield from server.headers.items()

@@ -37,10 +37,6 @@ MAX_TOTAL_CHARACTERS = 200_000
 MAX_NAMED = 20
 
 
-def _do_nothing() -> None:
-    pass
-
-
 @frozen_dataclass
 class _AnnouncedTools:
     """A server's tools as last announced to the model."""
@@ -52,11 +48,7 @@ class _AnnouncedTools:
 class SessionServers:
     """The servers of one session."""
 
-    def __init__(
-        self,
-        configs: Sequence[ServerConfig],
-        context: McpContext,
-    ) -> None:
+    def __init__(self, configs: Sequence[ServerConfig], context: McpContext) -> None:
         """Prepare; starts nothing."""
         self._context = context
         self._name_parts = server_name_parts([config.name for config in configs])
@@ -71,7 +63,7 @@ class SessionServers:
         self._server_ended = anyio.Event()
         """Set and replaced whenever a server has ended."""
         self._scopes: set[anyio.CancelScope] = set()
-        self._on_change: Callable[[], None] = _do_nothing
+        self._on_change: Callable[[], None] = lambda: None
 
     def start(self, on_change: Callable[[], None]) -> None:
         """Start connecting all servers; `on_change` is called when a state or feature changes."""
@@ -165,16 +157,11 @@ class SessionServers:
     def commands(self) -> Sequence[PromptCommand]:
         """Return the prompts as commands; a prompt is looked up again when its command runs."""
         return [
-            PromptCommand(
-                prompt.name,
-                prompt.description,
-                partial(self._fetch_prompt, prompt.name),
-                prompt.hint,
-            )
-            for prompt in self.prompts()
+            PromptCommand(each.name, each.description, partial(self._fetch, each.name), each.hint)
+            for each in self.prompts()
         ]
 
-    async def _fetch_prompt(self, name: str, arguments: str) -> str:
+    async def _fetch(self, name: str, arguments: str) -> str:
         prompt = next((each for each in self.prompts() if each.name == name), None)
         try:
             if prompt is not None:

@@ -33,7 +33,11 @@ def describe_servers(servers: Sequence[Server], withheld: Sequence[ServerConfig]
 
 
 def _lines(server: Server) -> Iterator[str]:
-    yield _heading(server.config, f"{_STATES[server.state]}{_connecting_time(server)}")
+    state = _STATES[server.state]
+    if server.state == "connecting":
+        seconds = anyio.current_time() - server.state_since
+        state = f"{state} for {seconds:.0f} s (timeout: {server.connect_seconds:g} s)"
+    yield _heading(server.config, state)
     features = server.features
     if server.state == "connected" or features.tools:
         yield f"- {_count_text(features.tools, 'tool')}, {_count_text(features.prompts, 'prompt')}"
@@ -46,14 +50,6 @@ def _lines(server: Server) -> Iterator[str]:
     if server.output:
         yield "- last output:"
         yield from (f"      {line}" for line in server.output[-MAX_OUTPUT_LINES:])
-
-
-def _connecting_time(server: Server) -> str:
-    """Return how long a server has been connecting, and its timeout; empty in other states."""
-    if server.state != "connecting":
-        return ""
-    seconds = anyio.current_time() - server.state_since
-    return f" for {seconds:.0f} s (timeout: {server.connect_seconds:g} s)"
 
 
 def _heading(config: ServerConfig, state: str) -> str:

@@ -138,7 +138,9 @@ def parse_script(text: str) -> tuple[ScriptBlock, ...]:
         if verb == "prompt":
             blocks.append((value.strip(), []))
         elif blocks:
-            blocks[-1][1].append(_parse_line(number, verb, value))
+            if verb not in _PARSERS:
+                raise ScriptError(number, f"there is no verb {verb!r}")
+            blocks[-1][1].append(_PARSERS[verb](number, value))
         else:
             raise ScriptError(number, "a script must start with `prompt: TEXT`")
     return tuple(ScriptBlock(pattern, tuple(lines)) for pattern, lines in blocks)
@@ -158,13 +160,6 @@ def _split_statements(text: str) -> list[tuple[int, str, str]]:
                 raise ScriptError(number, f"expected `verb: text`, found {raw!r}")
             statements.append((number, found[1], [found[2] or ""]))
     return [(number, verb, "\n".join(lines).rstrip("\n")) for number, verb, lines in statements]
-
-
-def _parse_line(number: int, verb: str, value: str) -> ScriptLine:
-    parse = _PARSERS.get(verb)
-    if parse is None:
-        raise ScriptError(number, f"there is no verb {verb!r}")
-    return parse(number, value)
 
 
 def _parse_call(number: int, value: str) -> CallLine:

@@ -169,27 +169,30 @@ class ChatStream:
         if isinstance(content, str):
             for kind, text in self._tags.split(content) if content else ():
                 yield from self._emit_text(kind, text)
-        elif content:
-            yield from self._content_list(content)
+        else:
+            for part in as_objects(content):  # some endpoints send a list of parts
+                if part.get("type") == "thinking":
+                    inner = as_objects(part.get("thinking"))
+                    thought = "".join(as_text(each.get("text")) for each in inner)
+                    yield from self._emit_text("thinking", thought)
+                elif text := as_text(part.get("text")):
+                    yield from self._emit_text("text", text)
         if len(delta) == 1 and content is not None:
             return
-        yield from self._reasoning(delta)
+        self._details += as_objects(delta.get("reasoning_details"))
+        name = next((each for each in REASONING_FIELDS if delta.get(each)), None)
+        if name is not None and (text := as_text(delta.get(name))):
+            is_new = self._reasoning_field is None
+            self._reasoning_field = name
+            self.has_content = True
+            self.character_count += len(text)
+            yield ThinkingDelta(text, is_new=is_new)
         refusal = as_text(delta.get("refusal"))
         if refusal:
             self._is_refusal = True
             yield from self._emit_text("text", refusal)
         for wire in as_objects(delta.get("tool_calls")):
             yield from self._tool_call(wire)
-
-    def _content_list(self, content: JsonValue) -> Iterator[ModelEvent]:
-        """Translate content that is a list of parts instead of a string."""
-        for part in as_objects(content):
-            if part.get("type") == "thinking":
-                inner = as_objects(part.get("thinking"))
-                thought = "".join(as_text(each.get("text")) for each in inner)
-                yield from self._emit_text("thinking", thought)
-            elif text := as_text(part.get("text")):
-                yield from self._emit_text("text", text)
 
     def _emit_text(self, kind: str, text: str) -> Iterator[ModelEvent]:
         self.has_content = True
@@ -200,16 +203,6 @@ class ChatStream:
         if self._reasoning_field is not None:
             yield from self._close_reasoning()
         yield TextDelta(text)
-
-    def _reasoning(self, delta: Object) -> Iterator[ModelEvent]:
-        self._details += as_objects(delta.get("reasoning_details"))
-        name = next((each for each in REASONING_FIELDS if delta.get(each)), None)
-        if name is not None and (text := as_text(delta.get(name))):
-            is_new = self._reasoning_field is None
-            self._reasoning_field = name
-            self.has_content = True
-            self.character_count += len(text)
-            yield ThinkingDelta(text, is_new=is_new)
 
     def _close_reasoning(self) -> Iterator[ModelEvent]:
         """Sign the reasoning that has ended, so that it can be sent back to the same model."""

@@ -155,9 +155,28 @@ class ResponsesStream:
         item_id = as_text(item.get("id"))
         match item.get("type"):
             case "function_call":
-                yield from self._call_done(item)
+                key = item_id or as_text(item.get("call_id"))
+                if key not in self._calls:  # some endpoints omit `output_item.added`
+                    yield from self._item_added(item)
+                call = self._calls[key]
+                if not call.has_arguments:  # no deltas: the arguments are only in this event
+                    yield from self._arguments(key, as_text(item.get("arguments")))
+                if not call.has_ended:
+                    call.has_ended = True
+                    yield ToolCallCompleted(call.id)
             case "reasoning":
-                yield from self._reasoning_done(item)
+                if item_id not in self._shown_reasoning_ids:
+                    texts = (as_text(part.get("text")) for part in as_objects(item.get("summary")))
+                    yield from self._thought(item_id, _PARAGRAPH.join(texts))
+                encrypted = item.get("encrypted_content")
+                if encrypted:
+                    content: dict[str, JsonValue] = {
+                        "id": item.get("id"),
+                        "summary": item.get("summary") or [],
+                        "encrypted_content": encrypted,
+                    }
+                    self.has_content = True
+                    yield ThinkingSigned(self._signature.with_content(**content).serialize())
             case "message" if item_id not in self._shown_message_ids:
                 parts = as_objects(item.get("content"))
                 texts = (
@@ -167,31 +186,6 @@ class ResponsesStream:
             case _:
                 pass
 
-    def _call_done(self, item: Object) -> Iterator[ModelEvent]:
-        key = as_text(item.get("id")) or as_text(item.get("call_id"))
-        if key not in self._calls:  # some endpoints omit `output_item.added`
-            yield from self._item_added(item)
-        call = self._calls[key]
-        if not call.has_arguments:  # no argument deltas: the arguments are only in this event
-            yield from self._arguments(key, as_text(item.get("arguments")))
-        if not call.has_ended:
-            call.has_ended = True
-            yield ToolCallCompleted(call.id)
-
-    def _reasoning_done(self, item: Object) -> Iterator[ModelEvent]:
-        if as_text(item.get("id")) not in self._shown_reasoning_ids:
-            texts = (as_text(part.get("text")) for part in as_objects(item.get("summary")))
-            yield from self._thought(as_text(item.get("id")), _PARAGRAPH.join(texts))
-        encrypted = item.get("encrypted_content")
-        if encrypted:
-            content: dict[str, JsonValue] = {
-                "id": item.get("id"),
-                "summary": item.get("summary") or [],
-                "encrypted_content": encrypted,
-            }
-            self.has_content = True
-            yield ThinkingSigned(self._signature.with_content(**content).serialize())
-
     def _end(self, response: Object) -> Iterator[ModelEvent]:
         self.is_closed = True
         usage = response.get("usage")
@@ -199,15 +193,13 @@ class ResponsesStream:
             reported = parse_responses_usage(usage)
             self.has_usage = reported != Usage()
             yield UsageReported(reported)
-        self.stop = self._reason(response)
-
-    def _reason(self, response: Object) -> ModelStop:
         reason = as_text(as_object(response.get("incomplete_details")).get("reason"))
         if reason == "content_filter" or self._is_refusal:
-            return "refusal"
-        if reason or response.get("status") == "incomplete":
-            return "max_tokens"
-        return "tool_use" if self._calls else "end_turn"
+            self.stop = "refusal"
+        elif reason or response.get("status") == "incomplete":
+            self.stop = "max_tokens"
+        else:
+            self.stop = "tool_use" if self._calls else "end_turn"
 
 
 def _item_id(event: Object) -> str:
