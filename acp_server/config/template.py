@@ -25,14 +25,15 @@ HEADER = f"""\
 
 def config_template() -> str:
     """Return the text of a new config.yaml."""
+    lines = [HEADER]
     keyed = sorted(_setting_entries(), key=lambda each: each[0])
-    sections = groupby(keyed, key=lambda each: each[0][:-1])
-    return "\n".join(
-        [
-            HEADER,
-            *("\n".join(_section_lines(parents, list(entries))) for parents, entries in sections),
-        ]
-    )
+    for parents, entries in groupby(keyed, key=lambda each: each[0][:-1]):
+        lines += [f"# {'  ' * depth}{part}:" for depth, part in enumerate(parents)]
+        indent = "  " * len(parents)
+        for parts, source, default in entries:
+            lines += [f"# {indent}# {source.description}", f"# {indent}{parts[-1]}:{default}"]
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _setting_entries() -> Iterator[tuple[tuple[str, ...], SettingSource, str]]:
@@ -43,16 +44,3 @@ def _setting_entries() -> Iterator[tuple[tuple[str, ...], SettingSource, str]]:
             default: object = to_jsonable_python(defaults[name])
             shown = "" if default is None else f" {json.dumps(default)}"
             yield tuple(source.key.split(".")), source, shown
-
-
-def _section_lines(
-    parents: tuple[str, ...], entries: list[tuple[tuple[str, ...], SettingSource, str]]
-) -> Iterator[str]:
-    """Yield the commented lines of the settings in one section."""
-    for depth, part in enumerate(parents):
-        yield f"# {'  ' * depth}{part}:"
-    indent = "  " * len(parents)
-    for parts, source, default in entries:
-        yield f"# {indent}# {source.description}"
-        yield f"# {indent}{parts[-1]}:{default}"
-    yield ""

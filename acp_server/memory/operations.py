@@ -64,20 +64,16 @@ def _apply(entries: Entries, operation: EntryOperation) -> Entries:
         case "add":
             return entries if content in entries else (*entries, content)
         case "replace":
-            return _replace(entries, _find_entry(entries, operation), content)
+            old = _find_entry(entries, operation)
+            others = [entry for entry in entries if entry != old]
+            if content not in others:  # it takes the place of the old one
+                others.insert(entries.index(old), content)
+            return tuple(others)
         case "remove":
             target = _find_entry(entries, operation)
             return tuple(entry for entry in entries if entry != target)
         case _:
             assert_never(operation.action)
-
-
-def _replace(entries: Entries, old: str, new: str) -> Entries:
-    """Put the new entry at the place of the old one, unless it exists already."""
-    others = [entry for entry in entries if entry != old]
-    if new not in others:
-        others.insert(entries.index(old), new)
-    return tuple(others)
 
 
 def _find_entry(entries: Entries, operation: EntryOperation) -> str:

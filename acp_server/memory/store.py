@@ -228,7 +228,14 @@ class MemoryStores:
         self, contents: MemoryContents, operations: Sequence[EntryOperation]
     ) -> Entries | MemoryResult:
         """Return the entries after operations, or an answer if one of them is refused."""
-        cleaned = [_normalize(operation) for operation in operations]
+        cleaned = [
+            replace(
+                operation,
+                content=normalize_entry(repair_surrogates(operation.content)),
+                old_text=normalize_entry(repair_surrogates(operation.old_text)),
+            )
+            for operation in operations
+        ]
         try:
             for operation in cleaned:
                 self._check(operation.content)
@@ -302,14 +309,6 @@ class MemoryStores:
             self._index.save(name, known)
         except OSError as error:
             logger.warning("could not save the entry index of %s: %s", self.path(name), error)
-
-
-def _normalize(operation: EntryOperation) -> EntryOperation:
-    """Return an operation with normalized texts that can be stored in a file."""
-    content, old_text = (
-        normalize_entry(repair_surrogates(t)) for t in (operation.content, operation.old_text)
-    )
-    return replace(operation, content=content, old_text=old_text)
 
 
 def _check_size(contents: MemoryContents, after: Entries) -> None:
