@@ -56,7 +56,7 @@ class MemoryUndoHistory:
         number = max(time.time_ns(), previous[-1].number + 1 if previous else 0)
         path = self._folder / f"{number:020d}-{name}-{fingerprint(after)}.md"
         write_atomically(path, before, mode=_PRIVATE)
-        # Leaves MAX_KEPT - 1 old entries and the new one.
+        # Leaves MAX_ENTRIES - 1 old entries and the new one.
         for entry in previous[: 1 - MAX_ENTRIES]:
             self.delete(entry)
         return UndoEntry(path, number, fingerprint(after))
