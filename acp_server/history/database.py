@@ -147,7 +147,7 @@ class SessionDatabase:
             # SQLite creates files with the umask's permissions; conversations must stay private.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, _PRIVATE))
             # isolation_level=None: the module must not start transactions of its own.
-            connection = sqlite3.connect(self.path, _BUSY_SECONDS, isolation_level=None)
+            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
             self._connection = connection
             status = self.path.stat()
             self._file_identity = (status.st_dev, status.st_ino)

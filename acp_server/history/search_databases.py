@@ -82,7 +82,7 @@ def to_archive_error(path: Path, error: sqlite3.Error) -> ArchiveError:
 def _connect(path: Path) -> sqlite3.Connection:
     # as_uri also escapes `?` and `#`, which would otherwise end the path and drop mode=ro.
     address = f"{path.absolute().as_uri()}?mode=ro"
-    connection = sqlite3.connect(address, BUSY_SECONDS, uri=True)
+    connection = sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)
     # In addition to mode=ro: a bug here must not change another program's database.
     connection.execute("PRAGMA query_only = ON")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")

@@ -35,6 +35,10 @@ from acp_server.turn.ports import TurnSink
 CONVERSATION_FLAG = "--conversation"
 MAX_LISTED = 20
 MAX_NAMED = 20
+ALL_UNDONE = (
+    "Every turn is undone already. Use `/checkpoints` to list the undos, and `/undo NUMBER` to "
+    "reverse one."
+)
 NOTHING_TO_UNDO = (
     "There is nothing to undo: no turn of this session has a checkpoint with changed files."
 )
@@ -46,6 +50,10 @@ USAGE = (
 CANNOT_REWIND = (
     "The conversation cannot be rewound to that turn: it was compacted since, or the turn is no "
     "longer in it. Nothing was changed. Use `/undo {name}` to restore the files only."
+)
+CANNOT_RESTORE = (
+    "That undo removed no messages that are still known, so the conversation cannot be restored. "
+    "Nothing was changed. Use `/undo {name}` to restore the files only."
 )
 ACKNOWLEDGEMENT = "(Noted.)"
 
@@ -114,7 +122,8 @@ class SessionCheckpoints:
             request = _parse_arguments(arguments)
             record = await self._select_record(request)
             if request.should_rewind and not self._can_rewind(record):
-                return CANNOT_REWIND.format(name=request.name or record.id)
+                reason = CANNOT_RESTORE if record.origin.undoes else CANNOT_REWIND
+                return reason.format(name=request.name or record.id)
             return await self._undo(await self.manager.complete(record), request, sink)
         except _UndoError as error:
             return str(error)
@@ -132,7 +141,7 @@ class SessionCheckpoints:
         turns = (each for each in records if not each.is_undone and not each.origin.undoes)
         record = next(turns, None)
         if record is None:
-            raise _UndoError(NOTHING_TO_UNDO)
+            raise _UndoError(ALL_UNDONE if records else NOTHING_TO_UNDO)
         return record
 
     async def _undo(self, record: TurnRecord, request: _UndoRequest, sink: TurnSink) -> str:
