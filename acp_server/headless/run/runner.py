@@ -164,8 +164,10 @@ class HeadlessRun:
                 await self._run_turn(agent)
                 tasks.cancel_scope.cancel()
         finally:
+            # Also of a cancelled run, the feed has received each denial and the last message.
             await self._report_denials()
-        await self.feed.end()
+            with anyio.CancelScope(shield=True):
+                await self.feed.end()
 
     async def _run_turn(self, agent: AgentClient) -> None:
         request = self.request

@@ -22,7 +22,6 @@ from acp_server.protocol.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,
     CompactionUpdate,
-    ContentChunk,
     CurrentModeUpdate,
     Notice,
     Plan,
@@ -41,7 +40,10 @@ class StreamFeed(RunFeed):
     def __init__(self, lines: OutputLines, cleaner: OutputSanitizer) -> None:
         self._lines = lines
         self._cleaner = cleaner
-        self._message = _OutputMessage()
+        self._message: tuple[str, str | None] = ("", None)
+        """Type and id of the message or thought that is being streamed."""
+        self._parts: list[str] = []
+        """Its text so far."""
         self._calls = RunningToolCalls()
         self._started: set[str] = set()
 
@@ -54,16 +56,20 @@ class StreamFeed(RunFeed):
     async def show(self, update: Update) -> None:
         """Write the events of an update, if it has any."""
         if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
-            for event in self._message.add(update):
-                await self._write(event)
+            type_ = "message" if isinstance(update, AgentMessageChunk) else "thought"
+            if (type_, update.message_id) != self._message:
+                await self.end()
+                self._message = type_, update.message_id
+            if isinstance(update.content, TextContent):
+                self._parts.append(update.content.text)
             return
-        await self._end_message()
+        await self.end()
         for event in self._events(update):
             await self._write(event)
 
     async def deny(self, denial: Denial) -> None:
         """Write a `denied` event."""
-        await self._end_message()
+        await self.end()
         await self._write(
             {
                 "type": "denied",
@@ -76,14 +82,15 @@ class StreamFeed(RunFeed):
 
     async def end(self) -> None:
         """Write the pending message."""
-        await self._end_message()
-
-    async def _end_message(self) -> None:
-        for event in self._message.end():
-            await self._write(event)
+        text = "".join(self._parts)
+        self._parts.clear()
+        if text:
+            await self._write({"type": self._message[0], "text": text})
 
     async def _write(self, event: Json) -> None:
-        await self._lines.write(json_line(self._cleaner.json(event)))
+        # Shielded: the event is in no buffer any more, so a cancelled write would lose it.
+        with anyio.CancelScope(shield=True):
+            await self._lines.write(json_line(self._cleaner.json(event)))
 
     def _events(self, update: Update) -> Iterator[Json]:
         match update:
@@ -135,31 +142,6 @@ class StreamFeed(RunFeed):
                 "text": _text(state)[:MAX_TEXT_CHARACTERS],
                 "output": dict(output),
             }
-
-
-class _OutputMessage:
-    """A message or thought that is still being streamed."""
-
-    def __init__(self) -> None:
-        self._type = ""
-        self._id: str | None = None
-        self._parts: list[str] = []
-
-    def add(self, chunk: ContentChunk) -> Iterator[Json]:
-        """Add a chunk; if it starts a new message, yield the previous one."""
-        type_ = "message" if isinstance(chunk, AgentMessageChunk) else "thought"
-        if (type_, chunk.message_id) != (self._type, self._id):
-            yield from self.end()
-        self._type, self._id = type_, chunk.message_id
-        if isinstance(chunk.content, TextContent):
-            self._parts.append(chunk.content.text)
-
-    def end(self) -> Iterator[Json]:
-        """Yield the collected message, if any, and reset."""
-        text = "".join(self._parts)
-        self._parts.clear()
-        if text:
-            yield {"type": self._type, "text": text}
 
 
 def _text(state: ToolCallState) -> str:
