@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from pydantic import JsonValue
 
-from acp_server.cli.check_result import CheckResult
+from acp_server.cli.doctor_checks import CheckResult
 from acp_server.cli.editor_detection import FoundEditor
 from acp_server.cli.setting_rows import SettingRow
 from acp_server.text.redaction import Redactor

@@ -7,9 +7,16 @@ from typing import assert_never
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from acp_server.cli.diff_lines import DiffLine, diff_lines
 from acp_server.cli.screen import Indented, TerminalScreen, count, duration, one_line
-from acp_server.cli.text_lines import End, FoldedLines, fold, output_lines, text_lines
+from acp_server.cli.text_lines import (
+    DiffLine,
+    End,
+    FoldedLines,
+    diff_lines,
+    fold,
+    output_lines,
+    text_lines,
+)
 from acp_server.headless.tool_call_state import ToolCallState
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import (

@@ -111,8 +111,7 @@ def check(file: Path | None, *, is_json: bool) -> int:
     elif file.is_file():
         found = check_settings_file(file)
     else:
-        message = f"{file} does not exist"
-        raise click.BadParameter(message, param_hint="FILE")
+        raise click.BadParameter(f"{file} does not exist", param_hint="FILE")
     if is_json:
         rows = [
             {

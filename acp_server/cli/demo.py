@@ -18,8 +18,8 @@ import click
 from acp_server.cli.async_runner import run_async
 from acp_server.cli.demo_project import DemoProjectError, create_demo_project, expected_changes
 from acp_server.cli.demo_renderer import DemoRenderer
+from acp_server.cli.demo_results import DemoStep, load_demo_script
 from acp_server.cli.demo_runner import DemoRunner
-from acp_server.cli.demo_script import DemoStep, load_demo_script
 from acp_server.cli.screen import TerminalScreen
 from acp_server.config.settings import child_environment
 from acp_server.config.table import names_by_setting

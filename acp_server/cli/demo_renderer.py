@@ -6,8 +6,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from acp_server.cli.call_view import LABEL_COLUMNS
-from acp_server.cli.demo_results import DemoSummary, DemoTurn
-from acp_server.cli.demo_script import DemoStep
+from acp_server.cli.demo_results import DemoStep, DemoSummary, DemoTurn
 from acp_server.cli.screen import TerminalScreen, count, duration, printable
 from acp_server.cli.session_view import SessionView, options_line
 from acp_server.protocol.initialize_request import Implementation

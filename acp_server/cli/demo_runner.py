@@ -9,8 +9,7 @@ import anyio
 
 from acp_server.cli.demo_project import verify_demo
 from acp_server.cli.demo_renderer import DemoRenderer
-from acp_server.cli.demo_results import DemoSummary, DemoTurn
-from acp_server.cli.demo_script import DemoStep
+from acp_server.cli.demo_results import DemoStep, DemoSummary, DemoTurn
 from acp_server.headless.agent import AgentClient
 from acp_server.headless.driver import SpawnedAgent
 from acp_server.headless.updates import Update

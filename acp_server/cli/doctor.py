@@ -13,8 +13,7 @@ from rich.text import Text
 
 from acp_server.cli.async_runner import run_async
 from acp_server.cli.bundle import BundleContents, build_bundle, write_bundle
-from acp_server.cli.check_result import CheckResult, worst_status
-from acp_server.cli.doctor_checks import run_checks
+from acp_server.cli.doctor_checks import CheckResult, run_checks, worst_status
 from acp_server.cli.editor_detection import find_editors
 from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count, printable
@@ -53,8 +52,7 @@ def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:
     directory are removed.
     """
     if file is not None and not is_forced and os.path.lexists(file):
-        message = f"{file} exists; add --force to replace it"
-        raise click.BadParameter(message, param_hint="--bundle")
+        raise click.BadParameter(f"{file} exists; add --force to replace it", param_hint="--bundle")
     configuration = settings.load({})
     findings: list[CheckResult] = []
     exit_code = run_async(partial(_run_checks, configuration, findings, is_json=is_json))

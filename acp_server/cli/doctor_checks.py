@@ -3,44 +3,92 @@
 Secrets are removed from all texts here.
 """
 
+import json
 import os
 import platform
 import shutil
+import sqlite3
+import stat
+import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import CalledProcessError
 from tempfile import TemporaryDirectory
+from typing import Literal, TypeAlias
 
 import anyio
+import httpx2
 from anyio import to_thread
 
-from acp_server.cli.check_result import CheckResult
 from acp_server.cli.config_files import check_all_settings
-from acp_server.cli.editor_detection import check_editors, find_editors
-from acp_server.cli.endpoint_check import check_endpoint
-from acp_server.cli.skills_check import check_skills
-from acp_server.cli.state_checks import check_state
+from acp_server.cli.editor_detection import FoundEditor, find_editors
 from acp_server.config import settings
 from acp_server.config.credentials import CredentialProvider
 from acp_server.config.settings import Configuration
-from acp_server.headless.driver import SpawnedAgent, spawn_agent
+from acp_server.headless.driver import spawn_agent
 from acp_server.headless.errors import AgentClientError
 from acp_server.headless.process import AgentLaunch, serve_command
 from acp_server.models.fixed_catalog import scripted_catalog
 from acp_server.server.endpoints import configured_providers
+from acp_server.skills.service import SkillService
 from acp_server.text.redaction import redact_secrets
 from acp_server.version import __version__
 from skills_store.programs import find_program
 
 PROGRAM = "acp-server"
 ROUND_TRIP_SECONDS = 20.0
+DOCUMENTS = {
+    "trust.json": "you are asked again which workspaces to trust",
+    "context_trust.json": "instruction files that you trusted are blocked again",
+    "permissions.json": "you are asked again about actions that you always allowed",
+    "credentials.json": "its API key is not used; run `acp-server setup` to store it again",
+    "installed.json": "the sources of installed skills are unknown",
+    "memory_index.json": "memory entries that you wrote by hand may be read as one entry",
+    "models.json": "the model list is requested from the endpoint again",
+}
+"""JSON documents, each with the consequence of not being readable."""
+CREDENTIALS = "credentials.json"
+DATABASE = "sessions.db"
+DATABASE_CHECK_SECONDS = 5.0
+_DAMAGED_ADVICE = "make a copy; at its next start the server moves it aside and creates a new one"
+_PROGRESS_STEPS = 10_000
+_BYTES_PER_MEGABYTE = 1_000_000
+ENDPOINT_SECONDS = 5.0
+FIRST_SERVER_ERROR = 500
+MAX_LISTED_PROBLEMS = 5
+
+
+CheckStatus: TypeAlias = Literal["ok", "warning", "problem"]
+STATUSES: tuple[CheckStatus, ...] = ("ok", "warning", "problem")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Result of one check."""
+
+    name: str
+    status: CheckStatus
+    fact: str
+    advice: str = ""
+    milliseconds: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Measured times, by name."""
+
+
+def worst_status(findings: Sequence[CheckResult]) -> CheckStatus:
+    """Return the worst status among the findings; "ok" without any."""
+    return STATUSES[max((STATUSES.index(each.status) for each in findings), default=0)]
 
 
 async def run_checks(configuration: Configuration, report: Callable[[CheckResult], None]) -> None:
     """Run all checks, fast ones first, and pass each result to `report` immediately."""
-    report(check_installation())
+    python = f"Python {platform.python_version()}"
+    system = f"{platform.system()} {platform.machine()}"
+    versions = f"{PROGRAM} {__version__}, {python}, {system}"
+    report(CheckResult("installation", "ok", versions))
     report(check_command())
     report(check_home(configuration.home))
     for finding in check_configuration(configuration):
@@ -54,13 +102,6 @@ async def run_checks(configuration: Configuration, report: Callable[[CheckResult
     report(check_editors(await to_thread.run_sync(find_editors, Path.home())))
     report(await check_git())
     report(await check_round_trip())
-
-
-def check_installation() -> CheckResult:
-    """Return the versions of this program, Python and the system."""
-    python = f"Python {platform.python_version()}"
-    system = f"{platform.system()} {platform.machine()}"
-    return CheckResult("installation", "ok", f"{PROGRAM} {__version__}, {python}, {system}")
 
 
 def check_command() -> CheckResult:
@@ -124,6 +165,128 @@ async def check_model(configuration: Configuration) -> CheckResult:
     return CheckResult("model", "ok", f"{name}, with the key from {credential.source}")
 
 
+def check_state(home: Path) -> Sequence[CheckResult]:
+    """Check the documents and the database. Blocks, at most `DATABASE_CHECK_SECONDS` there."""
+    return [*_check_documents(home / "acp"), check_database(home / "acp" / DATABASE)]
+
+
+def _check_documents(folder: Path) -> Iterator[CheckResult]:
+    readable: list[str] = []
+    for name, consequence in DOCUMENTS.items():
+        file = folder / name
+        try:
+            document: object = json.loads(file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError, RecursionError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not valid JSON"
+            yield _unusable_result(file, reason or "it cannot be read", consequence)
+            continue
+        if not isinstance(document, dict):
+            yield _unusable_result(file, "it is not a JSON object", consequence)
+        elif (
+            name == CREDENTIALS
+            and sys.platform != "win32"
+            and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        ):
+            advice = f"chmod 600 {file}"
+            yield CheckResult("state", "warning", f"other users can read {file}", advice)
+        else:
+            readable.append(name)
+    if readable:
+        yield CheckResult("state", "ok", f"{', '.join(readable)} can be read")
+
+
+def _unusable_result(file: Path, reason: str, consequence: str) -> CheckResult:
+    advice = f"repair it or move it away; until then, {consequence}"
+    return CheckResult("state", "problem", f"{file} cannot be used: {reason}", advice)
+
+
+def check_database(file: Path) -> CheckResult:
+    """Check the sessions database; return its size and whether it is intact."""
+    if not file.is_file():
+        return CheckResult("database", "ok", f"{file}: not created yet")
+    try:
+        size = f"{file.stat().st_size / _BYTES_PER_MEGABYTE:.1f} MB"
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            return _quick_check(database, f"{file}, {size}")
+    except sqlite3.OperationalError as error:
+        advice = "another program may have locked it; try again"
+        return CheckResult("database", "warning", f"{file} could not be checked: {error}", advice)
+    except (sqlite3.DatabaseError, OSError) as error:
+        fact = f"{file} is damaged: {error}"
+        return CheckResult("database", "problem", fact, _DAMAGED_ADVICE)
+
+
+def _quick_check(database: sqlite3.Connection, fact: str) -> CheckResult:
+    """Return the result of SQLite's quick_check, aborted after `DATABASE_CHECK_SECONDS`."""
+    version: int = database.execute("PRAGMA user_version").fetchone()[0]
+    fact = f"{fact}, version {version}"
+    deadline = time.monotonic() + DATABASE_CHECK_SECONDS
+    database.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
+    try:
+        verdict: str = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.OperationalError:
+        if time.monotonic() <= deadline:
+            raise
+        return CheckResult("database", "ok", f"{fact}, too large to check completely")
+    if verdict != "ok":
+        return CheckResult("database", "problem", f"{fact}, is damaged: {verdict}", _DAMAGED_ADVICE)
+    return CheckResult("database", "ok", f"{fact}, intact")
+
+
+async def check_endpoint(configuration: Configuration) -> CheckResult:
+    """Send an unauthenticated request; any answer below 500 counts as reachable, even a 401.
+
+    Uses the proxies and certificate authorities of the environment, as model requests do.
+    """
+    if scripted_catalog(configuration.settings.model or "") is not None:
+        return CheckResult("endpoint", "ok", "not needed: the model is scripted")
+    providers = configured_providers(configuration)
+    if providers is None:
+        return CheckResult("endpoint", "ok", "not checked: the provider is unknown")
+    first = providers[0]
+    address = first.address.rstrip("/")
+    path = "/v1/models" if first.profile.api_format == "messages" else "/models"
+    began = time.perf_counter()
+    try:
+        async with httpx2.AsyncClient(timeout=ENDPOINT_SECONDS) as client:
+            answer = await client.get(f"{address}{path}")
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        fact = redact_secrets(f"{address} does not answer: {str(error) or type(error).__name__}")
+        advice = "check the network, the proxy (HTTPS_PROXY) and the base URL"
+        return CheckResult("endpoint", "warning", fact, advice)
+    milliseconds = {"answer": round((time.perf_counter() - began) * 1000)}
+    fact = f"{redact_secrets(address)} answers in {milliseconds['answer']} ms"
+    if answer.status_code >= FIRST_SERVER_ERROR:
+        fact = f"{fact}, with HTTP status {answer.status_code}"
+        advice = "the provider has a problem; try again later"
+        return CheckResult("endpoint", "warning", fact, advice, milliseconds)
+    return CheckResult("endpoint", "ok", fact, milliseconds=milliseconds)
+
+
+def check_skills(configuration: Configuration) -> Sequence[CheckResult]:
+    """Check the user's own and the bundled skills, without any workspace. Blocks on disk reads."""
+    skill_service = SkillService(configuration.home, Path.home(), configuration.settings.skills)
+    library = skill_service.skill_roots(None).library
+    skipped = [each for each in library.problems() if each.is_skipped]
+    shadowed = len(library.shadowed())
+    summary = f"{len(library.skills())} skills"
+    summary += f", {shadowed} shadowed by others" if shadowed else ""
+    reasons = [str(problem) for problem in skipped[:MAX_LISTED_PROBLEMS]]
+    if len(skipped) > MAX_LISTED_PROBLEMS:
+        reasons.append(f"{len(skipped) - MAX_LISTED_PROBLEMS} more cannot be loaded")
+    advice = f"fix the file; `{PROGRAM} skills list` shows all problems"
+    warnings = [CheckResult("skills", "warning", reason, advice) for reason in reasons]
+    return [CheckResult("skills", "ok", summary), *warnings]
+
+
+def check_editors(found: Sequence[FoundEditor]) -> CheckResult:
+    """Return the check result for the found editors."""
+    names = [f"{each.name}{' (set up)' if each.names_us else ''}" for each in found]
+    return CheckResult("editors", "ok", ", ".join(names) or "no known editor found")
+
+
 async def check_git() -> CheckResult:
     """Check that git is installed and runs."""
     environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
@@ -145,34 +308,32 @@ async def check_round_trip() -> CheckResult:
     advice = f"run `{PROGRAM} serve --log-level debug` and look at its messages"
     try:
         with anyio.fail_after(ROUND_TRIP_SECONDS):
-            return await _run_round_trip(advice)
+            milliseconds, exit_code = await _measure_round_trip()
     except TimeoutError:
         fact = f"no answer within {ROUND_TRIP_SECONDS:.0f} s"
+        return CheckResult("round trip", "problem", fact, advice)
     except (AgentClientError, OSError) as error:
-        fact = redact_secrets(str(error))
-    return CheckResult("round trip", "problem", fact, advice)
-
-
-async def _run_round_trip(advice: str) -> CheckResult:
-    with TemporaryDirectory(prefix="acp-doctor-", ignore_cleanup_errors=True) as folder:
-        async with spawn_agent(AgentLaunch(serve_command(), stderr="capture")) as child:
-            milliseconds = await _measure_session(child, await anyio.Path(folder).resolve())
-            agent_exit = await child.close()
-    milliseconds["exit"] = round(agent_exit.seconds * 1000)
+        return CheckResult("round trip", "problem", redact_secrets(str(error)), advice)
     fact = ", ".join(f"{name} {number} ms" for name, number in milliseconds.items())
-    if agent_exit.code != 0:
-        fact = f"{fact}, exit code {agent_exit.code}"
+    if exit_code != 0:
+        fact = f"{fact}, exit code {exit_code}"
         return CheckResult("round trip", "problem", fact, advice, milliseconds)
     return CheckResult("round trip", "ok", fact, milliseconds=milliseconds)
 
 
-async def _measure_session(child: SpawnedAgent, folder: anyio.Path) -> dict[str, int]:
-    await child.agent.initialize()
-    initialized_at = time.perf_counter()
-    session = await child.agent.new_session(Path(folder))
-    opened_at = time.perf_counter()
-    await child.agent.close_session(session.session_id)
-    return {
-        "start and initialize": round((initialized_at - child.started) * 1000),
-        "session/new": round((opened_at - initialized_at) * 1000),
+async def _measure_round_trip() -> tuple[dict[str, int], int]:
+    """Return the milliseconds of each step, and the exit code of the server."""
+    with TemporaryDirectory(prefix="acp-doctor-", ignore_cleanup_errors=True) as folder:
+        async with spawn_agent(AgentLaunch(serve_command(), stderr="capture")) as child:
+            await child.agent.initialize()
+            initialized_at = time.perf_counter()
+            session = await child.agent.new_session(Path(await anyio.Path(folder).resolve()))
+            opened_at = time.perf_counter()
+            await child.agent.close_session(session.session_id)
+            agent_exit = await child.close()
+    seconds = {
+        "start and initialize": initialized_at - child.started,
+        "session/new": opened_at - initialized_at,
+        "exit": agent_exit.seconds,
     }
+    return {name: round(each * 1000) for name, each in seconds.items()}, agent_exit.code

@@ -4,55 +4,31 @@ Looks only for programs on PATH and for settings directories; starts no editor.
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acp_server.cli.check_result import CheckResult
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 PROGRAM = b"acp-server"
 MAX_FILE_BYTES = 1_000_000
-_LINUX, _MACOS = ".config", "Library/Application Support"
-_WINDOWS = "AppData/Roaming"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownEditor:
+class KnownEditor(BaseModel):
     """Programs and directories by which an editor is found; paths are relative to the home."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     programs: tuple[str, ...]
     folders: tuple[str, ...]
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...]
     """Settings files in those directories that may name this program."""
 
 
-def _config_directories(*names: str) -> tuple[str, ...]:
-    return tuple(f"{place}/{name}" for name in names for place in (_LINUX, _MACOS, _WINDOWS))
-
-
-def _vscode_like(program: str, folder: str) -> KnownEditor:
-    return KnownEditor((program,), _config_directories(folder), ("User/settings.json",))
-
-
-KNOWN_EDITORS: Mapping[str, KnownEditor] = {
-    "Zed": KnownEditor(
-        ("zed", "zeditor", "zed-editor"), _config_directories("zed", "Zed"), ("settings.json",)
-    ),
-    "VS Code": _vscode_like("code", "Code"),
-    "VS Code Insiders": _vscode_like("code-insiders", "Code - Insiders"),
-    "VSCodium": _vscode_like("codium", "VSCodium"),
-    "Cursor": _vscode_like("cursor", "Cursor"),
-    "Windsurf": _vscode_like("windsurf", "Windsurf"),
-    "Neovim": KnownEditor(
-        ("nvim",), (*_config_directories("nvim"), "AppData/Local/nvim"), ("init.lua",)
-    ),
-    "Emacs": KnownEditor(("emacs",), (".config/emacs", ".emacs.d"), ("init.el",)),
-    "JetBrains": KnownEditor(
-        ("idea", "pycharm", "webstorm", "goland", "clion", "rustrover", "phpstorm", "rider"),
-        (*_config_directories("JetBrains"), ".jetbrains"),
-        ("acp.json",),
-    ),
-}
+KNOWN_EDITORS = TypeAdapter(dict[str, KnownEditor]).validate_python(
+    tomllib.loads(Path(__file__).with_name("editors.toml").read_text(encoding="utf-8"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +57,6 @@ def find_editors(
             names_us = any(map(_names_program, files))
             found.append(FoundEditor(name, programs, tuple(map(str, folders)), names_us))
     return tuple(found)
-
-
-def check_editors(found: Sequence[FoundEditor]) -> CheckResult:
-    """Return the check result for the found editors."""
-    names = [f"{each.name}{' (set up)' if each.names_us else ''}" for each in found]
-    return CheckResult("editors", "ok", ", ".join(names) or "no known editor found")
 
 
 def _names_program(file: Path) -> bool:

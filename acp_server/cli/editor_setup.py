@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from acp_server.cli.commented_json import CommentedJsonError
-from acp_server.cli.diff_lines import diff_lines
 from acp_server.cli.editor_detection import find_editors
 from acp_server.cli.editor_files import (
     EditorFileError,
@@ -28,6 +27,7 @@ from acp_server.cli.editor_settings import (
     snippet,
     with_server,
 )
+from acp_server.cli.text_lines import diff_lines
 from acp_server.config import settings
 
 _COLOURS = {"+": "green", "-": "red"}
@@ -47,19 +47,15 @@ class SetupCommand(click.Command):
         only_prints: bool = ctx.params.pop("only_prints")
         if editor is None:
             if is_sure or only_prints:
-                message = "--yes and --print can only be used with --editor"
-                raise click.UsageError(message, ctx)
+                raise click.UsageError("--yes and --print can only be used with --editor", ctx)
             given = {name for name, value in ctx.params.items() if value}
             if "local" in given and len(given) > 1:
-                message = "--local cannot be used with other options"
-                raise click.UsageError(message, ctx)
+                raise click.UsageError("--local cannot be used with other options", ctx)
             if given >= {"is_used", "forget"}:
-                message = "--use cannot be used with --forget"
-                raise click.UsageError(message, ctx)
+                raise click.UsageError("--use cannot be used with --forget", ctx)
             return super().invoke(ctx)
         if any(ctx.params.values()):
-            message = "--editor can only be used with --yes and --print"
-            raise click.UsageError(message, ctx)
+            raise click.UsageError("--editor can only be used with --yes and --print", ctx)
         return set_up_editor(editor, is_sure=is_sure, only_prints=only_prints)
 
 

@@ -97,8 +97,7 @@ async def _show_stored(id_prefix: str, *, is_json: bool) -> int:
         async with sessions.open_archive() as archive:
             system = None if archive is None else (await archive.read(session.id)).facts.system
     if system is None:
-        problem = f"session {session.id} has no stored system prompt"
-        raise SessionIdError(problem)
+        raise SessionIdError(f"session {session.id} has no stored system prompt")
     if is_json:
         written_at = system.written_at.isoformat()
         facts = {"session": session.id, "model": system.model_id, "written_at": written_at}

@@ -41,14 +41,12 @@ def _check_task_options(chosen: TaskListOptions, *, is_dry_run: bool) -> None:
     """
     if chosen.tasks is not None:
         if is_dry_run:
-            reason = "--dry-run shows one task and cannot be used with --tasks"
-            raise RunOptionsError(reason)
+            raise RunOptionsError("--dry-run shows one task and cannot be used with --tasks")
         return
     list_options = {"--shard": chosen.shard, "--output": chosen.output, "--jobs": chosen.jobs > 1}
     for option, value in list_options.items():
         if value:
-            reason = f"{option} applies to many tasks: add --tasks FILE"
-            raise RunOptionsError(reason)
+            raise RunOptionsError(f"{option} applies to many tasks: add --tasks FILE")
 
 
 def dispatch_run(options: dict[str, object], signals: ShutdownSignals) -> int:

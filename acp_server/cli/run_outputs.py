@@ -1,9 +1,10 @@
 """Runs a task and prints exactly one result, as the last output, however the run ends."""
 
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -11,14 +12,13 @@ import click
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from acp_server.cli.async_runner import run_until_signal
-from acp_server.cli.run_files import write_files
-from acp_server.cli.run_github import open_step, write_report
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.headless.run.feeds import ProgressFeed, RunFeed
-from acp_server.headless.run.findings import files_in_diff
-from acp_server.headless.run.github import GithubStep, neutralize_commands
+from acp_server.headless.run.findings import ReviewFinding, files_in_diff
+from acp_server.headless.run.github import GithubStep, format_command, neutralize_commands
+from acp_server.headless.run.junit import JunitCase, junit_report
 from acp_server.headless.run.lines import OutputLines, claim_stdout, json_line
 from acp_server.headless.run.outcome import Outcome, outcome_of_signal
 from acp_server.headless.run.report import RunReport
@@ -32,6 +32,8 @@ from acp_server.headless.wire import ignore_line
 from acp_server.server.config_mapping import configured_credential
 
 OutputFormat = Literal["text", "json", "stream-json", "acp"]
+MAX_OUTPUT_CHARACTERS = 100_000
+"""Longest answer in a step output; GitHub allows one megabyte for all outputs of a job."""
 COLOURS = {"quiet": "bright_black", "ok": "green", "problem": "red", "warning": "yellow"}
 
 
@@ -179,3 +181,117 @@ def print_failed_start(reason: str, format_: str, outcome: Outcome = "usage_erro
 def crash_reason(error: BaseException) -> str:
     """Return the reason that a result gives for an unexpected exception."""
     return f"the run crashed: {type(error).__name__}: {error}"
+
+
+# Output files and GitHub Actions.
+
+
+def write_files(
+    report: RunReport, paths: Mapping[str, Path | None], cleaner: OutputSanitizer
+) -> Iterator[str]:
+    """Write the requested files (`last message`, `patch`, `JUnit`); yield a text per failure."""
+    contents = {
+        "last message": f"{cleaner.plain(report.text)}\n".encode(),
+        "patch": cleaner.patch(report.changes.patch),
+        "JUnit": junit_report(
+            [
+                JunitCase(
+                    "task",
+                    report.duration_seconds,
+                    report.outcome,
+                    cleaner.line(report.reason),
+                    cleaner.plain(report.text),
+                )
+            ],
+            clean_findings(report.findings, cleaner),
+        ),
+    }
+    for name, path in paths.items():
+        if path is not None:
+            problem = write_bytes(path, contents[name])
+            if problem:
+                yield f"the {name} cannot be written: {problem}"
+
+
+def write_bytes(path: Path, data: bytes) -> str:
+    """Write a file and its parent directories; return the error text, or "" on success."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def clean_findings(
+    findings: Iterable[ReviewFinding], cleaner: OutputSanitizer
+) -> tuple[ReviewFinding, ...]:
+    """Return the findings with secrets and terminal control characters removed."""
+    return tuple(
+        finding.model_copy(
+            update={
+                "path": cleaner.line(finding.path),
+                "title": cleaner.line(finding.title),
+                "message": cleaner.plain(finding.message),
+            }
+        )
+        for finding in findings
+    )
+
+
+def write_report(step: GithubStep, report: RunReport, cleaner: OutputSanitizer) -> Iterator[str]:
+    """Write annotations, summary and outputs for the finished run; yield a text per failure."""
+    step.end_group()
+    changed = [*(file.path for file in report.changes.files), *report.reviewed_files]
+    if report.exit_code:
+        title = f"run: {report.outcome}"
+        step.send_command(format_command("error", cleaner.line(report.reason), title=title))
+    hidden = step.annotate(clean_findings(report.findings, cleaner), changed)
+    text, cost = cleaner.plain(report.text), report.usage.cost_usd
+    rows = {
+        "Outcome": f"{report.outcome} ({report.exit_code})",
+        "Reason": cleaner.line(report.reason),
+        "Model calls": str(report.usage.requests),
+        "Cost": "" if cost is None else f"${cost:.4f}",
+        "Files changed": str(len(report.changes.files)),
+        "Denied": str(len(report.denials)),
+        "Findings": str(len(report.findings)) if report.findings else "",
+        "Findings not shown": str(hidden) if hidden else "",
+    }
+    table = "".join(
+        f"| {name} | {value.replace('|', chr(92) + '|')} |\n"
+        for name, value in rows.items()
+        if value
+    )
+    outputs = {
+        "outcome": report.outcome,
+        "exit-code": str(report.exit_code),
+        "session-id": report.session_id,
+        "text": text[:MAX_OUTPUT_CHARACTERS],
+        "cost-usd": "" if cost is None else f"{cost:.6f}",
+        "files-changed": str(len(report.changes.files)),
+    }
+    try:
+        step.append_summary(f"### acp-server run\n\n| | |\n|---|---|\n{table}\n{text}\n")
+        step.set_outputs(outputs)
+    except OSError as error:
+        yield f"the GitHub step summary and outputs cannot be written: {error}"
+
+
+@contextmanager
+def open_step(is_requested: bool | None) -> Generator[GithubStep | None]:  # noqa: FBT001  what an option says
+    """Provide the step if this process runs in GitHub Actions, or if `is_requested`; else None.
+
+    While it lasts, the runner ignores workflow commands in the output, except those of the step.
+    """
+    environment = settings.child_environment({})
+    is_step = environment.get("GITHUB_ACTIONS") == "true" if is_requested is None else is_requested
+    if not is_step:
+        yield None
+        return
+    step = GithubStep(partial(click.echo, err=True), environment)
+    step.start_group("acp-server run")
+    try:
+        yield step
+    finally:
+        step.resume_commands()

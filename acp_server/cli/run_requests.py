@@ -78,14 +78,12 @@ def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:
         RunOptionsError: Options contradict each other or name a missing file or tool.
     """
     if options.session is not None and options.resume is not None:
-        reason = "--session and --resume cannot be used together"
-        raise RunOptionsError(reason)
+        raise RunOptionsError("--session and --resume cannot be used together")
     if options.ephemeral and (options.session or options.resume):
         reason = "--ephemeral cannot be used with --session or --resume: it saves nothing"
         raise RunOptionsError(reason)
     if len(options.skills) > MAX_SKILLS:
-        reason = f"--skill can be given at most {MAX_SKILLS} times"
-        raise RunOptionsError(reason)
+        raise RunOptionsError(f"--skill can be given at most {MAX_SKILLS} times")
     try:
         rules = rules_from(options)
         answer = findings_schema() if options.findings else None
@@ -160,8 +158,7 @@ def _prompt(options: RunOptions, stdin: BinaryIO | None) -> str:
         RunOptionsError: There is no task, or there are two.
     """
     if options.prompt is not None and options.prompt_file is not None:
-        reason = "PROMPT and --prompt-file cannot be used together"
-        raise RunOptionsError(reason)
+        raise RunOptionsError("PROMPT and --prompt-file cannot be used together")
     if options.prompt == ALL_OF_STDIN:
         task, piped = "" if stdin is None else _decode(stdin.read()), ""
     else:
@@ -177,8 +174,7 @@ def _read_prompt_file(file: Path | None) -> str:
     try:
         return "" if file is None else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = f"{file}: {error}"
-        raise RunOptionsError(reason) from None
+        raise RunOptionsError(f"{file}: {error}") from None
 
 
 def _read_piped(stdin: BinaryIO | None) -> str:

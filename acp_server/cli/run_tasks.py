@@ -12,8 +12,7 @@ import anyio
 from pydantic import BaseModel, JsonValue
 
 from acp_server.cli.async_runner import run_until_signal
-from acp_server.cli.run_files import write_bytes
-from acp_server.cli.run_outputs import OutputOptions, RunOutput, open_output
+from acp_server.cli.run_outputs import OutputOptions, RunOutput, open_output, write_bytes
 from acp_server.cli.run_requests import RunOptions, RunOptionsError, rules_from
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
@@ -32,29 +31,12 @@ from acp_server.turn.loop import COST_DECIMALS
 Json = dict[str, JsonValue]
 Value = str | float | Path | None
 _SINGLE_TASK_OPTIONS = ("prompt", "prompt_file", "session", "resume")
-_SHARED_OPTIONS = {
-    "ask": "--ask",
-    "policy": "--policy",
-    "on_denied": "--on-denied",
-    "max_retries": "--max-retries",
-    "connect_timeout": "--connect-timeout",
-    "sandbox": "--sandbox",
-    "json_schema": "--json-schema",
-    "fail_on": "--fail-on",
-}
-_PER_TASK_OPTIONS = {
-    "model": "--model",
-    "mode": "--mode",
-    "max_turns": "--max-turns",
-    "max_cost": "--max-cost",
-    "max_tokens": "--max-tokens",
-    "timeout": "--timeout",
-}
-_FLAGS = {
-    "ephemeral": "--ephemeral",
-    "trust_project": "--trust-project",
-    "findings": "--findings",
-}
+_SHARED_OPTIONS = (
+    *("ask", "policy", "on_denied", "max_retries"),
+    *("connect_timeout", "sandbox", "json_schema", "fail_on"),
+)
+_PER_TASK_OPTIONS = ("model", "mode", "max_turns", "max_cost", "max_tokens", "timeout")
+_FLAGS = ("ephemeral", "trust_project", "findings")
 
 
 class TaskListOptions(BaseModel):
@@ -151,29 +133,32 @@ def _load_tasks(
     try:
         return tuple(select_shard(parse_tasks(file.read_text(encoding="utf-8")), shard))
     except (OSError, UnicodeDecodeError, TaskListError) as error:
-        reason = f"{file}: {error}"
-        raise RunOptionsError(reason) from None
+        raise RunOptionsError(f"{file}: {error}") from None
 
 
 def _task_options(common: RunOptions, task: RunTask) -> Iterator[str]:
     """Yield the options of a task's process; the task's own values override the common ones."""
-    for name, option in _PER_TASK_OPTIONS.items():
+    for name in _PER_TASK_OPTIONS:
         value: Value = getattr(task, name)
-        yield from _option_words(option, getattr(common, name) if value is None else value)
-    for name, option in _SHARED_OPTIONS.items():
-        yield from _option_words(option, getattr(common, name))
-    for name, option in _FLAGS.items():
+        yield from _option_words(name, getattr(common, name) if value is None else value)
+    for name in _SHARED_OPTIONS:
+        yield from _option_words(name, getattr(common, name))
+    for name in _FLAGS:
         if getattr(common, name):
-            yield option
-    yield from _option_words("--skill", (*common.skills, *task.skills))
-    yield from _option_words("--allow", (*common.allow, *task.allow))
-    yield from _option_words("--deny", (*common.deny, *task.deny))
+            yield _option(name)
+    yield from _option_words("skill", (*common.skills, *task.skills))
+    yield from _option_words("allow", (*common.allow, *task.allow))
+    yield from _option_words("deny", (*common.deny, *task.deny))
 
 
-def _option_words(option: str, value: Value | tuple[Value, ...]) -> Iterator[str]:
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _option_words(name: str, value: Value | tuple[Value, ...]) -> Iterator[str]:
     for each in value if isinstance(value, tuple) else (value,):
         if each is not None:
-            yield from (option, str(each.absolute() if isinstance(each, Path) else each))
+            yield from (_option(name), str(each.absolute() if isinstance(each, Path) else each))
 
 
 async def _report_task(

@@ -4,11 +4,14 @@ In a pipe, the same text is printed as plain lines without colours.
 """
 
 import sys
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TextIO
 
+from pydantic import BaseModel, ConfigDict
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
@@ -19,88 +22,40 @@ from acp_server.protocol.tool_calls import ToolKind
 MILLISECONDS_PER_SECOND = 1000
 MAX_COLUMNS = 100
 RIGHT_MARGIN_COLUMNS = 2
-THEME = Theme(
-    {
-        "title": "bold cyan",
-        "accent": "cyan",
-        "quiet": "dim",
-        "thought": "dim italic",
-        "prompt": "bold",
-        "ok": "green",
-        "warning": "yellow",
-        "problem": "red",
-        "added": "green",
-        "removed": "red",
-        "markdown.code": "cyan",
-        "markdown.code_block": "none",
-        "markdown.item.bullet": "cyan",
-        "markdown.h1": "bold",
-        "markdown.h2": "bold",
-        "markdown.block_quote": "dim",
-    }
-)
 
 
-def _default_kind_symbols() -> dict[ToolKind, str]:
-    return {
-        "read": "≡",
-        "edit": "±",
-        "delete": "⊖",
-        "move": "→",
-        "search": "◎",
-        "execute": "$",
-        "think": "◆",
-        "fetch": "↓",
-        "switch_mode": "⇄",
-        "other": "⚙",
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class Symbols:
+class Symbols(BaseModel):
     """Symbols for statuses, prompts and tool kinds."""
 
-    prompt: str = "\u276f"
-    ok: str = "✓"
-    warning: str = "!"
-    problem: str = "✗"
-    stopped: str = "■"
-    open_box: str = "○"
-    chosen: str = "●"
-    question: str = "?"
-    arrow: str = "→"
-    dot: str = "·"
-    bar: str = "│"
-    ellipsis: str = "…"
-    rule: str = "─"
-    kinds: Mapping[ToolKind, str] = field(default_factory=_default_kind_symbols)
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: str
+    ok: str
+    warning: str
+    problem: str
+    stopped: str
+    open_box: str
+    chosen: str
+    question: str
+    arrow: str
+    dot: str
+    bar: str
+    ellipsis: str
+    rule: str
+    kinds: Mapping[ToolKind, str]
     """One symbol per tool kind."""
 
 
-ASCII_SYMBOLS = Symbols(
-    prompt=">",
-    ok="+",
-    problem="x",
-    stopped="#",
-    open_box="o",
-    chosen="*",
-    arrow="->",
-    dot="-",
-    bar="|",
-    ellipsis="...",
-    rule="-",
-    kinds={
-        "read": "=",
-        "edit": "~",
-        "delete": "x",
-        "move": ">",
-        "search": "?",
-        "execute": "$",
-        "think": "@",
-        "fetch": "<",
-        "switch_mode": "%",
-        "other": "*",
-    },
+class ScreenTables(BaseModel):
+    """Contents of `screen.toml`: the styles, and the symbols with and without Unicode."""
+
+    theme: dict[str, str]
+    unicode: Symbols
+    ascii: Symbols
+
+
+TABLES = ScreenTables.model_validate(
+    tomllib.loads(Path(__file__).with_name("screen.toml").read_text(encoding="utf-8"))
 )
 _CONTROLS = (*range(32), *range(127, 160))
 _TEXT_DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -121,10 +76,15 @@ class TerminalScreen(Console):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
         super().__init__(
-            file=file, stderr=stderr, theme=THEME, highlight=False, emoji=False, markup=False
+            file=file,
+            stderr=stderr,
+            theme=Theme(TABLES.theme),
+            highlight=False,
+            emoji=False,
+            markup=False,
         )
         self.width = min(self.width, MAX_COLUMNS)
-        self.symbols = ASCII_SYMBOLS if self.options.ascii_only else Symbols()
+        self.symbols = TABLES.ascii if self.options.ascii_only else TABLES.unicode
 
     def on_broken_pipe(self) -> None:
         """Raise instead of exiting, as rich would, so that the command can clean up.

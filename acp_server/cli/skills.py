@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
@@ -45,12 +44,11 @@ class SkillsGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the subcommands."""
-        names = super().list_commands(ctx)
-        return [*names, "curate"] if find_spec(CURATE_MODULE) is not None else names
+        return [*super().list_commands(ctx), "curate"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a subcommand, or None if there is none of that name."""
-        if cmd_name == "curate" and find_spec(CURATE_MODULE) is not None:
+        if cmd_name == "curate":
             return cast("click.Command", import_module(CURATE_MODULE).curate)
         return super().get_command(ctx, cmd_name)
 

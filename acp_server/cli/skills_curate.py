@@ -44,8 +44,7 @@ def curate(*, dry_run: bool, is_undo: bool, model: str | None, is_json: bool) ->
     HERMES_HOME/acp/curator.
     """
     if dry_run and is_undo:
-        message = "--dry-run and --undo cannot be used together"
-        raise click.UsageError(message)
+        raise click.UsageError("--dry-run and --undo cannot be used together")
     configuration = settings.load({} if model is None else {"--model": model})
     work = _undo if is_undo else partial(_curate, is_dry=dry_run)
     try:

@@ -93,8 +93,7 @@ def restore(name: str | None, *, is_list: bool, is_json: bool) -> int:
     """
     if is_list or name is None:
         if name is not None or not is_list:
-            message = "Give either the NAME of an archived skill or --list."
-            raise click.UsageError(message)
+            raise click.UsageError("Give either the NAME of an archived skill or --list.")
         return _list_restorable(is_json=is_json)
     editor = open_skills().editor
     try:

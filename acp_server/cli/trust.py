@@ -41,8 +41,7 @@ def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
         return 0
     root = folder.resolve()
     if not revoke and not root.is_dir():
-        message = f"{root} does not exist"
-        raise click.BadParameter(message, param_hint="FOLDER")
+        raise click.BadParameter(f"{root} does not exist", param_hint="FOLDER")
     try:
         if not revoke:
             store.save(root, "trusted")

@@ -4,7 +4,7 @@ from pathlib import PurePath
 import pytest
 from pydantic import JsonValue
 
-from acp_server.cli.screen import ASCII_SYMBOLS, Symbols, TerminalScreen
+from acp_server.cli.screen import TABLES, TerminalScreen
 from acp_server.cli.session_view import SessionView
 from acp_server.protocol.tool_calls import ToolKind
 from tests.cli.views import (
@@ -25,17 +25,17 @@ TERMINAL: JsonValue = {"type": "terminal", "terminalId": "t"}
 DONE = tool_call_update(status="completed")
 
 
-@pytest.mark.parametrize("kind", Symbols().kinds)
+@pytest.mark.parametrize("kind", TABLES.unicode.kinds)
 def test_each_tool_kind_has_its_own_symbol(kind: ToolKind) -> None:
-    label = f"  {Symbols().kinds[kind]} {kind.replace('_', ' ').ljust(16)}"
+    label = f"  {TABLES.unicode.kinds[kind]} {kind.replace('_', ' ').ljust(16)}"
     assert render_plain(tool_call(kind=kind), DONE) == f"\n{label}Do it  ✓ completed · 1.0 s\n"
 
 
 def test_tool_symbols_are_distinct_and_one_column_wide() -> None:
-    for signs in (Symbols(), ASCII_SYMBOLS):
+    for signs in (TABLES.unicode, TABLES.ascii):
         assert len(set(signs.kinds.values())) == len(signs.kinds)
         assert all(len(sign) == 1 for sign in signs.kinds.values())
-    assert all(sign.isascii() for sign in ASCII_SYMBOLS.kinds.values())
+    assert all(sign.isascii() for sign in TABLES.ascii.kinds.values())
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,15 @@ import anyio
 import anyio.abc
 import pytest
 
-from acp_server.cli.check_result import CheckResult, CheckStatus, worst_status
-from acp_server.cli.doctor_checks import check_configuration, check_home, check_model
-from acp_server.cli.endpoint_check import check_endpoint
+from acp_server.cli.doctor_checks import (
+    CheckResult,
+    CheckStatus,
+    check_configuration,
+    check_endpoint,
+    check_home,
+    check_model,
+    worst_status,
+)
 from acp_server.cli.setting_rows import displayable, setting_rows
 from acp_server.config import settings
 from acp_server.config.credentials import KeyStore

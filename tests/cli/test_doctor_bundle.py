@@ -18,7 +18,7 @@ from acp_server.cli.bundle import (
     read_log_tail,
     write_bundle,
 )
-from acp_server.cli.check_result import CheckResult
+from acp_server.cli.doctor_checks import CheckResult
 from acp_server.text.redaction import REDACTED, Redactor
 from tests.cli.command_line import run
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.cli.check_result import CheckResult
-from acp_server.cli.editor_detection import FoundEditor, check_editors, find_editors
-from acp_server.cli.state_checks import check_database, check_state
+from acp_server.cli.doctor_checks import CheckResult, check_database, check_editors, check_state
+from acp_server.cli.editor_detection import FoundEditor, find_editors
 
 NONE_YET = "{}/acp/sessions.db: not created yet"
 

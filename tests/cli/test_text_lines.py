@@ -2,10 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.cli.diff_lines import DiffLine, diff_lines
 from acp_server.cli.text_lines import (
+    DiffLine,
     End,
     FoldedLines,
+    diff_lines,
     fold,
     output_lines,
     text_lines,

@@ -5,8 +5,7 @@ import pytest
 
 from acp_server.cli.demo import MODEL_SCRIPT
 from acp_server.cli.demo_project import create_demo_project, expected_changes, verify_demo
-from acp_server.cli.demo_results import DemoCheckResult, DemoSummary, DemoTurn
-from acp_server.cli.demo_script import load_demo_script
+from acp_server.cli.demo_results import DemoCheckResult, DemoSummary, DemoTurn, load_demo_script
 from acp_server.models.scripted import SCRIPTS
 
 TESTS = "tests"

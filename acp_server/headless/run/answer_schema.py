@@ -78,15 +78,12 @@ def load_answer_schema(file: Path) -> AnswerSchema:
     try:
         schema = cast("JsonValue", json.loads(file.read_text(encoding="utf-8")))
         if not isinstance(schema, dict):
-            reason = f"{file}: a JSON schema must be an object"
-            raise AnswerSchemaError(reason)
+            raise AnswerSchemaError(f"{file}: a JSON schema must be an object")
         validator_for(schema).check_schema(schema)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        reason = f"{file}: {error}"
-        raise AnswerSchemaError(reason) from None
+        raise AnswerSchemaError(f"{file}: {error}") from None
     except BadSchemaError as error:
-        reason = f"{file}: {error.json_path}: {error.message}"
-        raise AnswerSchemaError(reason) from None
+        raise AnswerSchemaError(f"{file}: {error.json_path}: {error.message}") from None
     return AnswerSchema(schema)
 
 
@@ -98,5 +95,4 @@ def strip_code_fence(text: str) -> str:
 
 
 def _refuse_constant(name: str) -> float:
-    reason = f"{name} is not JSON"
-    raise ValueError(reason)
+    raise ValueError(f"{name} is not JSON")

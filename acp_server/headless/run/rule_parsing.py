@@ -77,8 +77,7 @@ def _words(command: str) -> tuple[str, ...]:
         reason = f"{command!r} cannot be parsed as the start of a command: {error}"
         raise RuleError(reason) from None
     if not words:
-        reason = f"{command!r} names no command; omit the parentheses to match any command"
-        raise RuleError(reason)
+        raise RuleError(f"{command!r} names no command; omit the parentheses to match any command")
     return tuple(words)
 
 
@@ -129,12 +128,10 @@ def load_rules_file(path: Path) -> RulesFile:
     try:
         file = _RulesDocument.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        reason = f"{path}: {error}"
-        raise RuleError(reason) from None
+        raise RuleError(f"{path}: {error}") from None
     except ValidationError as error:
         found = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        reason = f"{path}: {'; '.join(found)}"
-        raise RuleError(reason) from None
+        raise RuleError(f"{path}: {'; '.join(found)}") from None
     rules = tuple(
         RunRule(
             rule.action,

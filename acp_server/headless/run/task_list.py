@@ -44,11 +44,9 @@ def parse_tasks(text: str) -> tuple[RunTask, ...]:
     ids = [task.id for task in tasks]
     duplicate = next((each for index, each in enumerate(ids) if each in ids[:index]), None)
     if duplicate is not None:
-        reason = f"two tasks have the id {duplicate!r}"
-        raise TaskListError(reason)
+        raise TaskListError(f"two tasks have the id {duplicate!r}")
     if not tasks:
-        reason = "there is no task in it"
-        raise TaskListError(reason)
+        raise TaskListError("there is no task in it")
     return tasks
 
 
@@ -63,8 +61,7 @@ def select_shard(tasks: Sequence[RunTask], shard: str | None) -> Sequence[RunTas
     found = _SHARD.fullmatch(shard)
     number, count = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= number <= count:
-        reason = f"{shard!r} is not a shard; write I/N, such as 1/3, with I from 1 to N"
-        raise TaskListError(reason)
+        raise TaskListError(f"{shard!r} is not a shard; write I/N, such as 1/3, with I from 1 to N")
     return tasks[number - 1 :: count]
 
 
@@ -72,13 +69,10 @@ def _parse_task(line: str, number: int) -> RunTask:
     try:
         value = cast("JsonValue", json.loads(line))
         if not isinstance(value, dict):
-            reason = f"line {number}: a task must be a JSON object"
-            raise TaskListError(reason)
+            raise TaskListError(f"line {number}: a task must be a JSON object")
         return RunTask.model_validate({"id": f"task-{number}"} | value)
     except json.JSONDecodeError as error:
-        reason = f"line {number}: {error}"
-        raise TaskListError(reason) from None
+        raise TaskListError(f"line {number}: {error}") from None
     except ValidationError as error:
         problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        reason = f"line {number}: {'; '.join(problems)}"
-        raise TaskListError(reason) from None
+        raise TaskListError(f"line {number}: {'; '.join(problems)}") from None

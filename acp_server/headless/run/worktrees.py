@@ -90,12 +90,10 @@ def _run_git(folder: Path, arguments: tuple[str, ...]) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        reason = f"git failed to run: {error}"
-        raise WorktreeError(reason) from error
+        raise WorktreeError(f"git failed to run: {error}") from error
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip() or "the repository has no commit yet"
-        reason = f"cannot create a git worktree of {folder}: {message}"
-        raise WorktreeError(reason)
+        raise WorktreeError(f"cannot create a git worktree of {folder}: {message}")
     return done.stdout.decode(errors="replace").strip()
 
 
