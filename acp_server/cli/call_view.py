@@ -19,12 +19,7 @@ from acp_server.cli.text_lines import (
 )
 from acp_server.headless.tool_call_state import ToolCallState
 from acp_server.protocol.content import TextContent
-from acp_server.protocol.tool_calls import (
-    Content,
-    Diff,
-    Terminal,
-    ToolKind,
-)
+from acp_server.protocol.tool_calls import Content, Diff, Terminal, ToolKind
 from acp_server.protocol.updates import PlanEntry
 
 LABEL_COLUMNS = 16

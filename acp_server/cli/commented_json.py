@@ -82,7 +82,8 @@ def set_value(text: str, path: Sequence[str], value: JsonValue) -> str:
         newline = "" if not text or text.endswith("\n") else "\n"
         return f"{text}{newline}{json.dumps(_nested(path, value), indent=2, ensure_ascii=False)}\n"
     node = reader.parse()
-    unit = _indent_unit(text, node)
+    first = next((each for each in node.members if _is_first_on_line(text, each.start)), None)
+    unit = (_indentation(text, first.start) if first else "") or DEFAULT_INDENT
     for depth, name in enumerate(path):
         if not isinstance(node.value, dict):
             location = ".".join(path[:depth]) or "the top-level value"
@@ -94,7 +95,7 @@ def set_value(text: str, path: Sequence[str], value: JsonValue) -> str:
     # The type check: in Python, True == 1 and 1 == 1.0, but the JSON texts differ.
     if node.value == value and type(node.value) is type(value):
         return text
-    serialized = _serialize(value, _indentation(text, node.start), unit, _newline(text))
+    serialized = _serialize(text, value, _indentation(text, node.start), unit)
     return text[: node.start] + serialized + text[node.end :]
 
 
@@ -113,11 +114,12 @@ def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> 
         inner = _indentation(text, node.members[-1].start)
     name, value = added
     quoted_name = json.dumps(name, ensure_ascii=False)
-    member = f"{newline}{inner}{quoted_name}: {_serialize(value, inner, unit, newline)}"
+    member = f"{newline}{inner}{quoted_name}: {_serialize(text, value, inner, unit)}"
     last_end = node.members[-1].end if node.members else node.start + 1
     # A comment on the last member's line belongs to that member: insert after it, and put the
     # comma before it.
-    insert_at = _after_comments(text, last_end, node.end - 1)
+    comments = _REST_OF_LINE.match(text, last_end, node.end - 1)
+    insert_at = comments.end() if comments else last_end
     has_own_line = "\n" in text[insert_at : node.end - 1]
     before = text[last_end:insert_at] if has_own_line else text[last_end:insert_at].rstrip(" \t")
     comma = "," if node.members and not node.trailing_comma else ""
@@ -125,15 +127,9 @@ def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> 
     return text[:last_end] + comma + before + member + end + text[insert_at:]
 
 
-def _after_comments(text: str, position: int, end: int) -> int:
-    """Return the position after the comments on the rest of the line."""
-    found = _REST_OF_LINE.match(text, position, end)
-    return found.end() if found else position
-
-
-def _serialize(value: JsonValue, margin: str, unit: str, newline: str) -> str:
-    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
-    return f"{newline}{margin}".join(lines)
+def _serialize(text: str, value: JsonValue, margin: str, unit: str) -> str:
+    """Return a value as JSON with the line ends of the text."""
+    return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", _newline(text) + margin)
 
 
 def _newline(text: str) -> str:
@@ -152,11 +148,6 @@ def _indentation(text: str, position: int) -> str:
 
 def _is_first_on_line(text: str, position: int) -> bool:
     return not text[_line_start(text, position) : position].strip(" \t\ufeff")
-
-
-def _indent_unit(text: str, root: _Node) -> str:
-    first = next((each for each in root.members if _is_first_on_line(text, each.start)), None)
-    return (_indentation(text, first.start) if first else "") or DEFAULT_INDENT
 
 
 class _JsoncParser:
@@ -248,7 +239,5 @@ class _JsoncParser:
         if not self._accept(":"):
             raise self.error("expected a colon", self._position)
         node = self._value()
-        end = node.end
-        if self._accept(","):
-            end = self._position
+        end = self._position if self._accept(",") else node.end
         return _Member(str(name.value), name.start, node, end)

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from acp_server.config.checking import (
-    ConfigProblem,
-    check_dotenv,
-    check_yaml,
-    find_old_variables,
-)
+from acp_server.config.checking import ConfigProblem, check_dotenv, check_yaml, find_old_variables
 from acp_server.config.schema import config_schema
 from acp_server.config.settings import Configuration, child_environment, read_text
 from acp_server.config.template import SCHEMA_FILE, config_template

@@ -93,7 +93,10 @@ async def _play(folder: Path, prompts: tuple[str, ...], *, is_json: bool, is_qui
     model = MODEL_SCRIPT
     if is_quick:
         model = str(folder / f"{MODEL_SCRIPT}.script")
-        await anyio.Path(model).write_text(_make_faster(model_script), encoding="utf-8")
+        faster_script = _PACE_PATTERN.sub(
+            lambda found: f"pace: {max(1, int(found[1]) // FAST_FACTOR)}ms", model_script
+        )
+        await anyio.Path(model).write_text(faster_script, encoding="utf-8")
     home = folder / "home"
     await anyio.Path(home).mkdir()
     launch = AgentLaunch(
@@ -114,13 +117,6 @@ async def _play(folder: Path, prompts: tuple[str, ...], *, is_json: bool, is_qui
             click.echo(f"acp-server demo: problem: {problem}", err=True)
         click.echo(f"acp-server demo: {', '.join(runner.summary.counts)}", err=True)
     return 1 if runner.summary.problems else 0
-
-
-def _make_faster(model_script: str) -> str:
-    """Return a script with all its paces shortened."""
-    return _PACE_PATTERN.sub(
-        lambda found: f"pace: {max(1, int(found[1]) // FAST_FACTOR)}ms", model_script
-    )
 
 
 def _server_environment(home: Path) -> dict[str, str]:

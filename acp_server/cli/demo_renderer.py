@@ -43,11 +43,13 @@ class DemoRenderer:
         )
         screen.print_parts((INTRODUCTION, "quiet"))
         screen.print()
-        self._print_ok("initialize", f"answered {duration(seconds)} after the process was started")
+        self._print_result(
+            "initialize", f"answered {duration(seconds)} after the process was started"
+        )
 
     def show_session(self, session: NewSessionResponse, seconds: float) -> None:
         """Show the project, the modes and the config options; `session/new` took `seconds`."""
-        self._print_ok("session/new", f"answered after {duration(seconds)}")
+        self._print_result("session/new", f"answered after {duration(seconds)}")
         self.view.print_fact("project", self._project)
         if session.modes is not None:
             names = [mode.name for mode in session.modes.available_modes]
@@ -73,15 +75,15 @@ class DemoRenderer:
         self._screen.print()
         if turn.cancelled_at is not None:
             sent = f"sent after {turn.step.cancel_after_chunks} words"
-            self._print_result(self._screen.symbols.stopped, "warning", "session/cancel", sent)
+            self._print_result("session/cancel", sent, "warning")
             delay = duration(turn.ended_at - turn.cancelled_at)
-            self._print_ok(turn.stop_reason, f"answered {delay} later")
+            self._print_result(turn.stop_reason, f"answered {delay} later")
             return
         calls = f"{count(len(turn.call_ids), 'call')} and " if turn.call_ids else ""
         timing = duration(turn.ended_at - turn.started_at)
         if turn.chunks > 1 and turn.first_chunk_at is not None:
             timing += f", the first after {duration(turn.first_chunk_at - turn.started_at)}"
-        self._print_ok(turn.stop_reason, f"{calls}{count(turn.chunks, 'chunk')} in {timing}")
+        self._print_result(turn.stop_reason, f"{calls}{count(turn.chunks, 'chunk')} in {timing}")
 
     def show_summary(self, summary: DemoSummary) -> None:
         """Show the verification, the summary and the next steps."""
@@ -90,13 +92,13 @@ class DemoRenderer:
         screen.print(Rule(style="quiet", characters=screen.symbols.rule))
         screen.print()
         for finding in summary.findings:
-            print_result = self._print_problem if finding.problems else self._print_ok
-            print_result(finding.name, finding.result)
+            style = "problem" if finding.problems else "ok"
+            self._print_result(finding.name, finding.result, style)
         if summary.exit is not None:
             result = f"the server exited after {duration(summary.exit.seconds)}"
-            self._print_ok("stdin closed", f"{result} with exit code {summary.exit.code}")
+            self._print_result("stdin closed", f"{result} with exit code {summary.exit.code}")
         for problem in summary.problems:
-            self._print_problem("problem", problem)
+            self._print_result("problem", problem, "problem")
         screen.print()
         screen.print_parts((screen.join(*summary.counts), "title"))
         screen.print()
@@ -106,12 +108,8 @@ class DemoRenderer:
             screen.print_parts((reason, "quiet"), first_prefix=label)
         screen.print()
 
-    def _print_ok(self, subject: str, result: str) -> None:
-        self._print_result(self._screen.symbols.ok, "ok", subject, result)
-
-    def _print_problem(self, subject: str, result: str) -> None:
-        self._print_result(self._screen.symbols.problem, "problem", subject, result)
-
-    def _print_result(self, sign: str, style: str, subject: str, result: str) -> None:
+    def _print_result(self, subject: str, result: str, style: str = "ok") -> None:
+        signs = self._screen.symbols
+        sign = {"ok": signs.ok, "warning": signs.stopped, "problem": signs.problem}[style]
         label = Text.assemble((f"  {sign} ", style), subject.ljust(LABEL_COLUMNS))
         self._screen.print_parts((printable(result), "quiet"), first_prefix=label)

@@ -1,4 +1,4 @@
-"""Results of the demo: measurements of its turns, verification of its project, problems."""
+"""Script of the demo, read from `demo.toml`, and its results: measurements, checks, problems."""
 
 import time
 import tomllib

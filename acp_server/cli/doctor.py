@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-from pydantic import JsonValue
 from rich.text import Text
 
 from acp_server.cli.async_runner import run_async
@@ -17,7 +16,7 @@ from acp_server.cli.doctor_checks import CheckResult, run_checks, worst_status
 from acp_server.cli.editor_detection import find_editors
 from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count, printable
-from acp_server.cli.setting_rows import SettingRow, iter_secrets, print_rows, setting_rows
+from acp_server.cli.setting_rows import iter_secrets, print_rows, setting_rows
 from acp_server.config import settings
 from acp_server.config.credentials import KeyStore
 from acp_server.config.settings import Configuration
@@ -92,7 +91,13 @@ async def _run_checks(
     rows = list(setting_rows(configuration))
     if is_json:
         await run_checks(configuration, findings.append)
-        click.echo(json.dumps(report_as_json(findings, rows), indent=2))
+        document = {
+            "version": __version__,
+            "status": worst_status(findings),
+            "findings": [asdict(finding) for finding in findings],
+            "settings": [asdict(row) for row in rows],
+        }
+        click.echo(json.dumps(document, indent=2))
         return int(worst_status(findings) == "problem")
     screen = TerminalScreen()
     screen.print()
@@ -115,16 +120,6 @@ async def _run_checks(
     screen.print_parts((" and ".join(parts) or "No problems found.", worst_status(findings)))
     screen.print()
     return int(worst_status(findings) == "problem")
-
-
-def report_as_json(findings: Sequence[CheckResult], rows: Sequence[SettingRow]) -> JsonValue:
-    """Return the report of all checks."""
-    return {
-        "version": __version__,
-        "status": worst_status(findings),
-        "findings": [asdict(finding) for finding in findings],
-        "settings": [asdict(row) for row in rows],
-    }
 
 
 def print_result(screen: TerminalScreen, finding: CheckResult) -> None:

@@ -37,15 +37,10 @@ NEXT_STEPS: Mapping[EditorName, str] = {
     "emacs": "Add this to your init file, then run M-x acp-server.",
 }
 _VSCODE_COMMAND, _VSCODE_ARGUMENTS = "acpServer.command", "acpServer.arguments"
-_VSCODE_SERVE_ARGUMENTS = (
-    "serve",
-    "--unstable",
-    "true",
-)  # the extension's default, which settings replace
-_TEMPORARY_PREFIXES = (
-    "archive-v",
-    "environments-v",
-)  # in uv's cache, which may be cleared at any time
+# The extension's default, which settings replace.
+_VSCODE_SERVE_ARGUMENTS = ("serve", "--unstable", "true")
+# Directories in uv's cache, which may be cleared at any time.
+_TEMPORARY_PREFIXES = ("archive-v", "environments-v")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Finds model servers on this machine at their default ports, and nowhere else."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import anyio
@@ -30,28 +31,20 @@ async def find_local_servers(
     found: dict[str, LocalServer] = {}
 
     async def probe(profile: ProviderProfile) -> None:
-        models = await _probe_models(profile)
-        if models is not None:
-            found[profile.name] = LocalServer(profile, models)
+        access = EndpointAccess(profile.base_url, read_timeout_seconds=PROBE_TIMEOUT_SECONDS)
+        endpoint = connect(access, "")
+        try:
+            # No server, or something else, may answer there.
+            with suppress(ModelFailedError, httpx2.HTTPError):
+                with anyio.move_on_after(PROBE_TIMEOUT_SECONDS):
+                    listed = await list_models(endpoint)
+                    models = tuple(model for model in listed if is_chat_model(model.id))
+                    found[profile.name] = LocalServer(profile, models)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await endpoint.client.aclose()
 
     async with anyio.create_task_group() as tasks:
         for profile in profiles:
             tasks.start_soon(probe, profile)
     return [found[profile.name] for profile in profiles if profile.name in found]
-
-
-async def _probe_models(profile: ProviderProfile) -> tuple[ListedModel, ...] | None:
-    """Return the chat models of a server; None if none, or something else, answers there."""
-    endpoint = connect(
-        EndpointAccess(profile.base_url, read_timeout_seconds=PROBE_TIMEOUT_SECONDS), ""
-    )
-    try:
-        with anyio.move_on_after(PROBE_TIMEOUT_SECONDS):
-            listed = await list_models(endpoint)
-            return tuple(model for model in listed if is_chat_model(model.id))
-    except (ModelFailedError, httpx2.HTTPError):
-        return None
-    finally:
-        with anyio.CancelScope(shield=True):
-            await endpoint.client.aclose()
-    return None

@@ -4,7 +4,7 @@ Applies the same rules as a session does, but a session may know more models and
 no endpoint and starts no server.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,11 +19,7 @@ from acp_server.permissions.trust import TrustStore
 from acp_server.server.app import open_model_catalog
 from acp_server.server.config_mapping import prompt_config
 from acp_server.session.project.requests import NOT_TRUSTED, SERVERS
-from acp_server.session.project.settings import (
-    ProjectSettings,
-    parse_project_settings,
-    stricter_mode,
-)
+from acp_server.session.project.settings import parse_project_settings, stricter_mode
 from acp_server.tools.factory import offered_tool_names
 from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.threats import scan
@@ -55,8 +51,7 @@ class ProjectRows:
 
 def project_rows(configuration: Configuration, root: Path) -> ProjectRows:
     """Return the settings of sessions in a directory; `root` must be resolved."""
-    project = _ProjectSettingsCheck(configuration, root, anyio.run(_known_model_ids, configuration))
-    accepted, unused = [*project.accepted_rows()], [*project.unused_settings()]
+    accepted, unused = _check_project_settings(configuration, root)
     rows = {row.name: row for row in setting_rows(configuration)}
     store = TrustStore(configuration.home / "acp" / "trust.json")
     is_trusted = store.verdict(root) == "trusted"
@@ -71,62 +66,46 @@ def project_rows(configuration: Configuration, root: Path) -> ProjectRows:
     return ProjectRows(root, [*rows.values()], unused, is_trusted)
 
 
-class _ProjectSettingsCheck:
-    """A project's frontmatter, checked against the configuration."""
-
-    def __init__(self, configuration: Configuration, root: Path, models: Collection[str]) -> None:
-        self._current = configuration.settings
-        self._models = models
-        self._values, self._origins = _frontmatter_values(configuration, root)
-        self._servers, self._server_problems = parse_workspace_servers(
-            self._values.pop(SERVERS, None)
-        )
-        names = server_name_parts([*self._current.mcp_servers, *self._servers]).values()
-        self._prefixes = tuple(name + SEPARATOR for name in names)
-        self._tools = offered_tool_names(self._current.memory)
-        self._requested = self._parse(self._values)
-
-    def accepted_rows(self) -> Iterator[SettingRow]:
-        """Yield the settings that the project may change, as rows."""
-        requested = self._requested
-        values: dict[str, JsonValue] = {
-            "mode": None if self._widens_mode else requested.mode,
-            "model": requested.model,
-            "tools": [*requested.tools],
-            "skills": [*requested.skills],
-        }
-        for name, value in values.items():
-            if value:
-                yield SettingRow(name, value, self._origins[name], "", "", name)
-        for name, server in self._servers.items():
-            if name not in self._current.mcp_servers:
-                key = f"{SERVERS}.{name}"
-                yield SettingRow(key, displayable(server), self._origins[SERVERS], "", "", key)
-
-    def unused_settings(self) -> Iterator[UnusedSetting]:
-        """Yield the settings that would not be used even if the project is trusted."""
-        for name, value in self._values.items():
-            for refused in self._parse({name: value}).refused:
-                yield UnusedSetting(self._origins[name], refused)
-        if self._widens_mode:
-            yield UnusedSetting(
-                self._origins["mode"], f"mode: {self._requested.mode} ({SETTINGS_ARE_STRICTER})"
-            )
-        for problem in self._server_problems:
-            yield UnusedSetting(self._origins[SERVERS], problem)
-        for name in self._servers:
-            if name in self._current.mcp_servers:
-                yield UnusedSetting(
-                    self._origins[SERVERS], f"{SERVERS}.{name} ({SERVER_NAME_TAKEN})"
-                )
-
-    @property
-    def _widens_mode(self) -> bool:
-        mode = self._requested.mode
-        return mode is not None and stricter_mode(self._current.mode, mode) != mode
-
-    def _parse(self, values: Mapping[str, JsonValue]) -> ProjectSettings:
-        return parse_project_settings(values, self._models, self._tools, self._prefixes)
+def _check_project_settings(
+    configuration: Configuration, root: Path
+) -> tuple[Sequence[SettingRow], Sequence[UnusedSetting]]:
+    """Return the settings that a project may change, and those not used even if it is trusted."""
+    current = configuration.settings
+    models = anyio.run(_known_model_ids, configuration)
+    values, origins = _frontmatter_values(configuration, root)
+    servers, server_problems = parse_workspace_servers(values.pop(SERVERS, None))
+    names = server_name_parts([*current.mcp_servers, *servers]).values()
+    prefixes = tuple(name + SEPARATOR for name in names)
+    tools = offered_tool_names(current.memory)
+    requested = parse_project_settings(values, models, tools, prefixes)
+    mode = requested.mode
+    widens_mode = mode is not None and stricter_mode(current.mode, mode) != mode
+    wanted: dict[str, JsonValue] = {
+        "mode": None if widens_mode else mode,
+        "model": requested.model,
+        "tools": [*requested.tools],
+        "skills": [*requested.skills],
+    }
+    accepted = [
+        SettingRow(name, value, origins[name], "", "", name)
+        for name, value in wanted.items()
+        if value
+    ]
+    unused = [
+        UnusedSetting(origins[name], refused)
+        for name, value in values.items()
+        for refused in parse_project_settings({name: value}, models, tools, prefixes).refused
+    ]
+    if widens_mode:
+        unused.append(UnusedSetting(origins["mode"], f"mode: {mode} ({SETTINGS_ARE_STRICTER})"))
+    unused += [UnusedSetting(origins[SERVERS], problem) for problem in server_problems]
+    for name, server in servers.items():
+        key = f"{SERVERS}.{name}"
+        if name in current.mcp_servers:
+            unused.append(UnusedSetting(origins[SERVERS], f"{key} ({SERVER_NAME_TAKEN})"))
+        else:
+            accepted.append(SettingRow(key, displayable(server), origins[SERVERS], "", "", key))
+    return accepted, unused
 
 
 async def _known_model_ids(configuration: Configuration) -> Collection[str]:

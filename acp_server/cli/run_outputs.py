@@ -1,7 +1,10 @@
-"""Runs a task and prints exactly one result, as the last output, however the run ends."""
+"""Runs a task and prints exactly one result, as the last output, however the run ends.
+
+Also writes the output files and, in GitHub Actions, log group, annotations, summary and outputs.
+"""
 
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +24,8 @@ from acp_server.headless.run.github import GithubStep, format_command, neutraliz
 from acp_server.headless.run.junit import JunitCase, junit_report
 from acp_server.headless.run.lines import OutputLines, claim_stdout, json_line
 from acp_server.headless.run.outcome import Outcome, outcome_of_signal
-from acp_server.headless.run.report import RunReport
+from acp_server.headless.run.report import RunReport, result_as_json
 from acp_server.headless.run.request import RunRequest
-from acp_server.headless.run.result import result_as_json
 from acp_server.headless.run.runner import HeadlessRun
 from acp_server.headless.run.sanitizing import OutputSanitizer, collect_secrets
 from acp_server.headless.run.stream import StreamFeed
@@ -136,9 +138,19 @@ def _make_feed(outputs: OutputOptions, output: RunOutput) -> RunFeed:
 
 
 def _write_files(report: RunReport, outputs: OutputOptions, output: RunOutput) -> None:
-    paths = {"last message": outputs.last_message, "patch": outputs.patch, "JUnit": outputs.junit}
-    for problem in write_files(report, paths, output.cleaner):
-        _report_problem(report, problem, output)
+    """Write the requested files and the report to the step; each failure is a problem."""
+    cleaner = output.cleaner
+    reason, text = cleaner.line(report.reason), cleaner.plain(report.text)
+    case = JunitCase("task", report.duration_seconds, report.outcome, reason, text)
+    files = (
+        ("last message", outputs.last_message, f"{text}\n".encode()),
+        ("patch", outputs.patch, cleaner.patch(report.changes.patch)),
+        ("JUnit", outputs.junit, junit_report([case], clean_findings(report.findings, cleaner))),
+    )
+    for name, path, data in files:
+        problem = "" if path is None else write_bytes(path, data)
+        if problem:
+            _report_problem(report, f"the {name} cannot be written: {problem}", output)
     for problem in output.write_step_report(report):
         _report_problem(report, problem, output)
 
@@ -181,36 +193,6 @@ def print_failed_start(reason: str, format_: str, outcome: Outcome = "usage_erro
 def crash_reason(error: BaseException) -> str:
     """Return the reason that a result gives for an unexpected exception."""
     return f"the run crashed: {type(error).__name__}: {error}"
-
-
-# Output files and GitHub Actions.
-
-
-def write_files(
-    report: RunReport, paths: Mapping[str, Path | None], cleaner: OutputSanitizer
-) -> Iterator[str]:
-    """Write the requested files (`last message`, `patch`, `JUnit`); yield a text per failure."""
-    contents = {
-        "last message": f"{cleaner.plain(report.text)}\n".encode(),
-        "patch": cleaner.patch(report.changes.patch),
-        "JUnit": junit_report(
-            [
-                JunitCase(
-                    "task",
-                    report.duration_seconds,
-                    report.outcome,
-                    cleaner.line(report.reason),
-                    cleaner.plain(report.text),
-                )
-            ],
-            clean_findings(report.findings, cleaner),
-        ),
-    }
-    for name, path in paths.items():
-        if path is not None:
-            problem = write_bytes(path, contents[name])
-            if problem:
-                yield f"the {name} cannot be written: {problem}"
 
 
 def write_bytes(path: Path, data: bytes) -> str:

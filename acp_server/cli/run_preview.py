@@ -16,8 +16,8 @@ from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.headless.run.budget import RunBudget
 from acp_server.headless.run.feeds import RunFeed
 from acp_server.headless.run.lines import claim_stdout, json_line
+from acp_server.headless.run.report import RESULT_VERSION
 from acp_server.headless.run.request import RunRequest
-from acp_server.headless.run.result import RESULT_VERSION
 from acp_server.headless.run.runner import HeadlessRun
 from acp_server.server.config_mapping import content_trust
 from acp_server.session.prompting.loaded_files import loaded_context

@@ -11,10 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.headless.run.answer_schema import (
-    AnswerSchemaError,
-    load_answer_schema,
-)
+from acp_server.headless.run.answer_schema import AnswerSchemaError, load_answer_schema
 from acp_server.headless.run.budget import RunBudget
 from acp_server.headless.run.findings import Severity, findings_schema
 from acp_server.headless.run.request import LAST_SESSION, RunPolicy, RunRequest

@@ -19,8 +19,7 @@ from acp_server.config import settings
 from acp_server.headless.run.junit import JunitCase, junit_report
 from acp_server.headless.run.lines import json_line
 from acp_server.headless.run.outcome import EXIT_CODES, Outcome, outcome_of_signal
-from acp_server.headless.run.report import RunReport
-from acp_server.headless.run.result import RESULT_VERSION
+from acp_server.headless.run.report import RESULT_VERSION, RunReport
 from acp_server.headless.run.sanitizing import OutputSanitizer
 from acp_server.headless.run.task_list import RunTask, TaskListError, parse_tasks, select_shard
 from acp_server.headless.run.task_pool import TaskEntry, TaskPool, worst_outcome

@@ -23,23 +23,19 @@ Examples:
 
 def setting_options() -> list[click.Option]:
     """Return a click option for each setting that has one, with the setting's own description."""
-    return [
-        click.Option(
-            [each.source.option, name],
-            type=_choice_type(each.plain_hint),
-            metavar=_placeholder(name, each.plain_hint),
-            help=f"{each.source.description}"
-            f"{f' [{each.source.variable}]' if each.source.variable else ''}.",
-        )
-        for name, each in setting_fields().items()
-        if each.source.option
-    ]
-
-
-def _choice_type(hint: object) -> click.Choice[str] | None:
-    """Return the choices of a setting with a fixed set of values; None for free text."""
-    values = _allowed_values(hint)
-    return click.Choice(values) if values else None
+    options: list[click.Option] = []
+    for name, each in setting_fields().items():
+        if each.source.option:
+            choices = _allowed_values(each.plain_hint)
+            variable = f" [{each.source.variable}]" if each.source.variable else ""
+            option = click.Option(
+                [each.source.option, name],
+                type=click.Choice(choices) if choices else None,
+                metavar="|".join(choices) or _placeholder(name, each.plain_hint),
+                help=f"{each.source.description}{variable}.",
+            )
+            options.append(option)
+    return options
 
 
 def _allowed_values(hint: object) -> list[str]:
@@ -50,9 +46,7 @@ def _allowed_values(hint: object) -> list[str]:
 
 
 def _placeholder(name: str, hint: object) -> str:
-    """Return the placeholder of the value in the help text: the choices, if there are any."""
-    if _allowed_values(hint):
-        return "|".join(_allowed_values(hint))
+    """Return the placeholder of a free text in the help text."""
     parts = get_args(hint) if get_origin(hint) in {UnionType, Union} else ()
     return name.rpartition("_")[2].upper() if parts else "TEXT"
 

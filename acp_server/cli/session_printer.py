@@ -11,11 +11,7 @@ from rich.text import Text
 from acp_server.cli.screen import TerminalScreen, count, one_line, printable
 from acp_server.cli.transcript import Speaker, TranscriptEntry
 from acp_server.session.ports.archive import SessionFacts
-from acp_server.session.ports.session_search import (
-    MARK_BEGIN,
-    MARK_END,
-    SessionSearchResults,
-)
+from acp_server.session.ports.session_search import MARK_BEGIN, MARK_END, SessionSearchResults
 
 SPEAKERS: dict[Speaker, tuple[str, str]] = {
     "user": ("you", "prompt"),

@@ -25,11 +25,7 @@ from acp_server.cli.transcript import (
 )
 from acp_server.config import settings
 from acp_server.session.ports.archive import StoredSession
-from acp_server.session.ports.session_search import (
-    PastSession,
-    SessionQuery,
-    Sort,
-)
+from acp_server.session.ports.session_search import PastSession, SessionQuery, Sort
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CWD = click.option("--cwd", type=FOLDER, help="Only sessions started in this directory.")
@@ -45,22 +41,18 @@ _AGE = re.compile(r"(\d{1,6})([hdwmy])")
 ExportFormat = Literal["jsonl", "md"]
 
 
-class AgeParamType(click.ParamType[timedelta]):
-    """Click type for an age such as 12h, 90d, 8w, 6m or 1y; a month has 30 days."""
+def parse_age(context: click.Context, parameter: click.Parameter, value: str) -> timedelta:
+    """Parse an age such as 12h, 90d, 8w, 6m or 1y; a month has 30 days, and the limit is 100 years.
 
-    name = "age"
-
-    def convert(
-        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """Parse the age; ages over 100 years are shortened to that."""
-        if isinstance(value, timedelta):
-            return value
-        found = _AGE.fullmatch(value.strip().lower())
-        if found is None:
-            self.fail(f"{value!r} is not an age; write it like 12h, 90d, 8w, 6m or 1y", param, ctx)
-        seconds = int(found[1]) * SECONDS_PER_UNIT[found[2]]
-        return timedelta(seconds=min(seconds, 100 * SECONDS_PER_UNIT["y"]))
+    Raises:
+        click.BadParameter: It is not an age.
+    """
+    del context, parameter
+    found = _AGE.fullmatch(value.strip().lower())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not an age; write it like 12h, 90d, 8w, 6m or 1y")
+    seconds = int(found[1]) * SECONDS_PER_UNIT[found[2]]
+    return timedelta(seconds=min(seconds, 100 * SECONDS_PER_UNIT["y"]))
 
 
 @click.group(
@@ -256,7 +248,12 @@ Examples:
 """
 )
 @click.option(
-    "--older-than", "age", type=AgeParamType(), required=True, help="Age: 12h, 90d, 8w, 6m, 1y."
+    "--older-than",
+    "age",
+    metavar="AGE",
+    callback=parse_age,
+    required=True,
+    help="Age: 12h, 90d, 8w, 6m, 1y.",
 )
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="List the sessions; delete nothing.")
 @CWD

@@ -1,6 +1,6 @@
 """Skill library of a directory for the CLI commands, as a session there sees it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from skills_store import SkillLibrary
 from skills_store.editor import SkillEditor
 from skills_store.ownership import read_installed_names
 
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 CWD = click.option(
     "--cwd",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -55,37 +56,30 @@ def report_failure(reason: object) -> int:
     return 1
 
 
-def complete_name(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return completions for the name of a skill."""
-    del context, parameter
-    found = ((each.full_name, each.description) for each in open_skills(Path()).library.skills())
-    return _completion_items(found, incomplete)
+def _completer(find: Callable[[], Iterable[tuple[str, str]]]) -> Completer:
+    """Return a completion function for the names and descriptions that `find` returns."""
+
+    def complete(
+        context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        del context, parameter
+        return [
+            CompletionItem(name, help=description)
+            for name, description in dict(find()).items()
+            if name.startswith(incomplete)
+        ]
+
+    return complete
 
 
-def complete_archived(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return completions for the name of an archived skill."""
-    del context, parameter
-    found = ((each.name, each.reason) for each in open_skills().editor.archive.entries())
-    return _completion_items(found, incomplete)
-
-
-def complete_installed(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Return completions for the name of an installed skill."""
-    del context, parameter
-    names = read_installed_names(open_skills().editor.home).installed
-    return _completion_items([(name, "") for name in sorted(names)], incomplete)
-
-
-def _completion_items(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
-    unique = dict(found)
-    return [
-        CompletionItem(name, help=description)
-        for name, description in unique.items()
-        if name.startswith(incomplete)
-    ]
+complete_name = _completer(
+    lambda: ((each.full_name, each.description) for each in open_skills(Path()).library.skills())
+)
+complete_archived = _completer(
+    lambda: ((each.name, each.reason) for each in open_skills().editor.archive.entries())
+)
+complete_installed = _completer(
+    lambda: (
+        (name, "") for name in sorted(read_installed_names(open_skills().editor.home).installed)
+    )
+)

@@ -10,13 +10,7 @@ import click
 from pydantic import JsonValue
 
 from acp_server.cli.options import JSON
-from acp_server.cli.skill_library import (
-    CWD,
-    CliSkills,
-    complete_name,
-    open_skills,
-    report_failure,
-)
+from acp_server.cli.skill_library import CWD, CliSkills, complete_name, open_skills, report_failure
 from acp_server.cli.skills_install import install, uninstall
 from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
 from acp_server.tools.factory import TOOL_NAMES

@@ -10,11 +10,7 @@ import click
 from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.learning.curator_run import (
-    CuratorResult,
-    CuratorRuns,
-    NothingToUndoError,
-)
+from acp_server.learning.curator_run import CuratorResult, CuratorRuns, NothingToUndoError
 from acp_server.server import app
 from acp_server.skills.service import SkillService
 from skills_store.curation import archive_outcomes, render_report

@@ -7,12 +7,7 @@ import click
 from pydantic import JsonValue
 
 from acp_server.cli.options import JSON
-from acp_server.cli.skill_library import (
-    CliSkills,
-    complete_installed,
-    open_skills,
-    report_failure,
-)
+from acp_server.cli.skill_library import CliSkills, complete_installed, open_skills, report_failure
 from acp_server.config import settings
 from acp_server.skills.screening import scan_strictly
 from skills_store import SkillError

@@ -1,4 +1,4 @@
-"""Shortens texts from the agent to a few printable lines.
+"""Shortens texts from the agent to a few printable lines, and diffs them.
 
 These texts are untrusted: control characters are removed, so that none can move the cursor.
 """

@@ -1,4 +1,4 @@
-"""Report of a run: all facts of its result, independent of the output format."""
+"""Report of a run: all facts of its result, and the result as JSON, the same in all formats."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +10,8 @@ from acp_server.headless.run.denials import Denial, EffectTarget
 from acp_server.headless.run.findings import ReviewFinding
 from acp_server.headless.run.outcome import EXIT_CODES, Outcome
 from acp_server.turn.loop import UsageTotals
+
+RESULT_VERSION = 1
 
 
 @dataclass(slots=True)
@@ -43,3 +45,58 @@ class RunReport:
     def exit_code(self) -> int:
         """The exit code of the process."""
         return EXIT_CODES[self.outcome]
+
+
+def result_as_json(report: RunReport) -> dict[str, JsonValue]:
+    """Return the result. All keys are always present; unknown values are null."""
+    usage = report.usage.usage
+    return {
+        "type": "result",
+        "version": RESULT_VERSION,
+        "outcome": report.outcome,
+        "exit_code": report.exit_code,
+        "reason": report.reason or None,
+        "text": report.text,
+        "answer": report.answer,
+        "answer_problems": list(report.answer_problems),
+        "findings": [each.model_dump(mode="json") for each in report.findings],
+        "session_id": report.session_id or None,
+        "model": report.model or None,
+        "stop_reason": report.stop_reason or None,
+        "duration_seconds": round(report.duration_seconds, 3),
+        "usage": {
+            "model_calls": report.usage.requests,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_read_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
+        "cost_usd": report.usage.cost_usd,
+        "permission_denials": [
+            {
+                "tool": each.tool,
+                "call_id": each.call_id,
+                "targets": [target_as_json(target) for target in each.targets],
+                "reason": each.reason,
+            }
+            for each in report.denials
+        ],
+        "left_undone": [target_as_json(each) for each in report.left_undone],
+        "files_changed": [
+            {
+                "path": each.path,
+                "status": each.status,
+                "lines_added": each.added,
+                "lines_removed": each.removed,
+            }
+            for each in report.changes.files
+        ],
+        "changes_unknown": list(report.changes.unknown),
+        "instructions_loaded": report.loaded.get("instructions", []),
+        "skills_loaded": report.loaded.get("skills", []),
+    }
+
+
+def target_as_json(target: EffectTarget) -> dict[str, JsonValue]:
+    """Return the target of an effect as JSON."""
+    return {"act": target.action, "name": target.name}

@@ -23,7 +23,6 @@ from acp_server.headless.run.changes import ChangeTracker
 from acp_server.headless.run.denials import Denial, DenialLog
 from acp_server.headless.run.feeds import RunFeed
 from acp_server.headless.run.findings import ReviewFindings, is_at_least, resolve_paths
-from acp_server.headless.run.last_message import LastMessage
 from acp_server.headless.run.outcome import STOP_MESSAGES, outcome_of_error, outcome_of_stop
 from acp_server.headless.run.report import RunReport
 from acp_server.headless.run.request import LAST_SESSION, RunRequest
@@ -31,6 +30,7 @@ from acp_server.headless.updates import Update
 from acp_server.headless.wire import RecordLine, ignore_line
 from acp_server.jsonrpc.memory import create_memory_pair
 from acp_server.permissions.gate import AuditRecord
+from acp_server.protocol.content import TextContent
 from acp_server.protocol.initialize_request import (
     ClientCapabilities,
     ClientSessionCapabilities,
@@ -52,7 +52,11 @@ from acp_server.protocol.tool_calls import (
     RequestPermissionRequest,
     SelectedPermissionOutcome,
 )
-from acp_server.protocol.updates import AvailableCommandsUpdate, ConfigOptionUpdate
+from acp_server.protocol.updates import (
+    AgentMessageChunk,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+)
 from acp_server.server import app
 from acp_server.session.project.headless_policy import HeadlessPolicy
 from acp_server.turn.conversation import ToolCall
@@ -61,6 +65,35 @@ from acp_server.turn.ports import ModelRequest
 SKILL_PREFIX = "/skill:"
 CANCEL_SECONDS = 1.0
 """Time for a turn to end after the run's timeout."""
+
+
+class LastMessage:
+    """Text of the last agent message."""
+
+    def __init__(self) -> None:
+        self._id: str | None = None
+        self._parts: list[str] = []
+        self._previous_text = ""
+
+    @property
+    def text(self) -> str:
+        """The text received so far, stripped."""
+        return "".join(self._parts).strip()
+
+    def text_unless(self, reported: str) -> str:
+        """Return the text, or the previous message's if the last one is just `reported`."""
+        return self._previous_text if self.text == reported else self.text
+
+    def add(self, update: Update) -> None:
+        """Add an update; only agent message chunks count."""
+        if not isinstance(update, AgentMessageChunk):
+            return
+        if update.message_id != self._id:
+            self._previous_text = self.text
+            self._id = update.message_id
+            self._parts.clear()
+        if isinstance(update.content, TextContent):
+            self._parts.append(update.content.text)
 
 
 class SessionNotFoundError(AgentClientError):

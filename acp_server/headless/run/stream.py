@@ -11,8 +11,7 @@ from pydantic import JsonValue
 from acp_server.headless.run.denials import Denial
 from acp_server.headless.run.feeds import RunFeed
 from acp_server.headless.run.lines import OutputLines, json_line
-from acp_server.headless.run.report import RunReport
-from acp_server.headless.run.result import RESULT_VERSION, target_as_json
+from acp_server.headless.run.report import RESULT_VERSION, RunReport, target_as_json
 from acp_server.headless.run.sanitizing import OutputSanitizer
 from acp_server.headless.tool_call_state import RunningToolCalls, ToolCallState
 from acp_server.headless.updates import Update

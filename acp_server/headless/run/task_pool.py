@@ -17,8 +17,7 @@ from anyio.abc import Process
 from pydantic import JsonValue
 
 from acp_server.headless.run.outcome import Outcome
-from acp_server.headless.run.report import RunReport
-from acp_server.headless.run.result import result_as_json
+from acp_server.headless.run.report import RunReport, result_as_json
 from acp_server.headless.run.task_list import RunTask
 from acp_server.headless.run.worktrees import WorktreeError, WorktreeFactory
 

@@ -36,11 +36,11 @@ class AcpMessageWriter:
             message = line.line.decode("utf-8", "replace")
         chunk = _chunk_of(message)
         if self._buffered is not None and chunk is not None and _continues(self._buffered, message):
-            self._texts.append(_text_of(chunk))
+            self._texts.append(str(chunk["text"]))
             return
         self.end()
         if chunk is not None and isinstance(message, dict):
-            self._buffered, self._texts = message, [_text_of(chunk)]
+            self._buffered, self._texts = message, [str(chunk["text"])]
         else:
             self._write_message(line.sender, message)
 
@@ -73,15 +73,9 @@ def _chunk_of(message: JsonValue) -> Json | None:
     return cast("Json", content) if is_text else None
 
 
-def _text_of(chunk: Json) -> str:
-    return str(chunk["text"])
-
-
 def _continues(buffered: JsonValue, message: JsonValue) -> bool:
     """Return whether a chunk continues the buffered message."""
     one, other = _update_of(buffered), _update_of(message)
-    return one is not None and other is not None and _message_key(one) == _message_key(other)
-
-
-def _message_key(update: Json) -> tuple[JsonValue, JsonValue]:
-    return update.get("sessionUpdate"), update.get("messageId")
+    if one is None or other is None:
+        return False
+    return all(one.get(key) == other.get(key) for key in ("sessionUpdate", "messageId"))
