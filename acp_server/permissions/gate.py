@@ -45,8 +45,10 @@ UNATTENDED = (
     "the rules of this run do not allow this, and nobody is there to ask; do not try it another "
     "way, do what can be done without it and say in your answer what was left undone"
 )
-NOT_ASKED = "this needs the user's leave, and they could not be asked: {reason}"
-MOVED = "a path in this leads elsewhere by now; nothing was done, make the call again"
+NOT_ASKED = "permission is required, but the user could not be asked: {reason}"
+MOVED = (
+    "a path changed since it was checked (a symbolic link); nothing was done, make the call again"
+)
 CHANGED = "what this touches has changed since it was asked about; make the call again"
 
 

@@ -282,7 +282,8 @@ class EditFlow:
             await self._reporter.show(blocks)
         refusal = await self._services.gate.authorize(question)
         if refusal is not None:
-            shown = blocks if can_preview else None
+            # The reason too: many clients show nothing of a failed call but its content.
+            shown = (*blocks, Text(refusal.reason)) if can_preview else None
             return ToolOutcome(refusal.reason, is_error=True, shown=shown)
         if not can_preview:
             await self._reporter.show(blocks)
