@@ -116,3 +116,11 @@ def test_the_old_text_grows_in_step_by_whole_lines(old: str, new: str) -> None:
     shown = matching_head(old, new)
     assert old.startswith(shown)
     assert shown == old or shown.count("\n") == new.count("\n") + 1
+
+
+def test_the_old_text_counts_towards_the_budget() -> None:
+    old = f"{'漢' * 60}\n{'漢' * 60}\n"
+    shown = [diffs_of(event) for event in grow([(MIN_GROWTH_CHARACTERS, 1.0)] * 12, old, "x")]
+    assert len(shown) > 5
+    assert all(diff.old_text for diffs in shown for diff in diffs)
+    assert sum(map(size_of, shown)) <= BUDGET_CHANGED_FILE * len(shown[-1][0].new_text)
