@@ -51,4 +51,4 @@ async def test_an_undo_restores_every_byte_and_can_itself_be_undone(
         if files_of(before) != files_of(middle):
             said = await run_slash_command(room, "/undo")
             assert files_of(entries(room.root)) == files_of(before), f"{told}\n{said}"
-        assert (await run_slash_command(room, "/undo")).startswith("There is nothing to undo")
+        assert (await run_slash_command(room, "/undo")).startswith("Every turn is undone already")
