@@ -126,7 +126,7 @@ def main() -> None:
     for form in FORMS:
         for count in FILE_COUNTS:
             measure(form, count)  # warms the disk cache
-            runs = [measure(form, count) for _ in range(arguments.target_subcommands)]
+            runs = [measure(form, count) for _ in range(arguments.runs)]
             print(f"\n{form}, a workspace of {count:,} files")
             for name in runs[0]:
                 values = [run[name] for run in runs]

@@ -186,7 +186,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     runs: list[Figures] = []
-    for _ in range(arguments.target_subcommands):
+    for _ in range(arguments.runs):
         with tempfile.TemporaryDirectory() as name:
             runs.append(anyio.run(measure, Path(name)))
     for name in runs[0]:

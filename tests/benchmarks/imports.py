@@ -63,7 +63,7 @@ def main() -> None:
         return
     command = [sys.executable, "-m", "tests.benchmarks.imports", "--once"]
     subprocess.run(command, check=True, capture_output=True)  # warms the disk cache
-    runs = [_run(command) for _ in range(arguments.target_subcommands)]
+    runs = [_run(command) for _ in range(arguments.runs)]
     for name in runs[0]:
         values = [run[name] for run in runs]
         print(f"  {name:30} {statistics.median(values):8.1f}  (worst {max(values):8.1f})")

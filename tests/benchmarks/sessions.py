@@ -146,7 +146,7 @@ def main() -> int:
     unit = statistics.median(measure_bare_python() for _ in range(7))
     print(f"  bare Python {unit:.1f} ms, load {os.getloadavg()[0]:.1f}\n")
     runs: list[Figures] = []
-    for number in range(arguments.target_subcommands):
+    for number in range(arguments.runs):
         with tempfile.TemporaryDirectory() as name:
             runs.append(measure_all(Path(name), is_full=arguments.full and number == 0))
     head = f"{'ms':>9} {'±':>7} {'bound':>7} {'x Python':>9} {'rival':>7} {'x faster':>9}"

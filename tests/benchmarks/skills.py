@@ -83,10 +83,7 @@ def main() -> None:
             folder = Path(name, "skills")
             make_skills(folder, count)
             measure(folder, Path(name, "snapshot.json"))  # warms the disk cache, imports YAML
-            runs = [
-                measure(folder, Path(name, "snapshot.json"))
-                for _ in range(arguments.target_subcommands)
-            ]
+            runs = [measure(folder, Path(name, "snapshot.json")) for _ in range(arguments.runs)]
         print(f"\n{count} skills")
         unit = statistics.median(run["one stat of each"] for run in runs)
         for figure in runs[0]:

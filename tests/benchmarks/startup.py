@@ -61,14 +61,12 @@ def main() -> None:
         script = folder / "bench.script"
         script.write_text(SCRIPT)
         ours = [sys.executable, "-m", "acp_server", "serve", "--model", f"scripted:{script}"]
-        bare = _repeat(
-            arguments.target_subcommands, lambda: {"bare Python, ms": measure_bare_python()}
-        )
+        bare = _repeat(arguments.runs, lambda: {"bare Python, ms": measure_bare_python()})
         _print("yardstick", bare, statistics.median(bare["bare Python, ms"]))
         unit = statistics.median(bare["bare Python, ms"])
         _print(
             "acp-server",
-            _repeat(arguments.target_subcommands, lambda: measure_agent(ours, folder)),
+            _repeat(arguments.runs, lambda: measure_agent(ours, folder)),
             unit,
         )
         _print("acp-server, turns", _repeat(3, lambda: measure_turns(ours, folder)), unit)

@@ -98,7 +98,7 @@ def main() -> None:
     with _endpoint(arguments.form) as api:
         for wait_seconds in (0.0, SETTLED_SECONDS):
             _fresh(api, wait_seconds)  # warms the disk cache
-            runs = [_fresh(api, wait_seconds) for _ in range(arguments.target_subcommands)]
+            runs = [_fresh(api, wait_seconds) for _ in range(arguments.runs)]
             for name in runs[0]:
                 values = [run[name] for run in runs]
                 _print(name, values, unit)
