@@ -137,7 +137,7 @@ class ModelSessionConfig:
     cache_ttl: TimeToLive = "5m"
     busy_mode: BusyMode = "queue"
     searches_web: bool = False
-    quirks: EndpointProfile = field(default_factory=EndpointProfile)
+    profile: EndpointProfile = field(default_factory=EndpointProfile)
     wrap_catalog: Callable[[ModelCatalog], ModelCatalog] | None = None
     """Combines the endpoint's catalog with other providers."""
 
@@ -214,8 +214,8 @@ class ModelSession:
         await pending.response()
         await anyio.wait_all_tasks_blocked()
         messages = self.editor.messages
-        place = messages.index(self.editor.to_responses_part[pending.id])
-        return [each for each in messages[place + 1 :] if _is_turn_update(each)]
+        index = messages.index(self.editor.to_responses_part[pending.id])
+        return [each for each in messages[index + 1 :] if _is_turn_update(each)]
 
 
 def _is_turn_update(message: Object) -> bool:
@@ -260,26 +260,28 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
     auth = AuthHandlers(credentials.sign_in, credentials.sign_out)
     connection = AgentConnection(ClientLink.from_transport(server_end), sessions, auth)
     provider.on_change(connection.send_options)
-    desk = ModelSession(Editor(editor_end, server_end), sessions, tools)
-    kit = partial(TurnContext, resume_wait_seconds=config.resume_wait_seconds)
+    session = ModelSession(Editor(editor_end, server_end), sessions, tools)
+    turn_context = partial(TurnContext, resume_wait_seconds=config.resume_wait_seconds)
     try:
         with (
-            patch("acp_server.session.session_models.TurnContext", kit),
-            patch.object(MessageStream, "translate", _recording_translate(MessageStream, desk)),
-            patch.object(ChatStream, "translate", _recording_translate(ChatStream, desk)),
-            patch.object(ResponsesStream, "translate", _recording_translate(ResponsesStream, desk)),
+            patch("acp_server.session.session_models.TurnContext", turn_context),
+            patch.object(MessageStream, "translate", _recording_translate(MessageStream, session)),
+            patch.object(ChatStream, "translate", _recording_translate(ChatStream, session)),
+            patch.object(
+                ResponsesStream, "translate", _recording_translate(ResponsesStream, session)
+            ),
         ):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(desk.editor.serve, connection)
-                tasks.start_soon(desk.editor.read)
+                tasks.start_soon(session.editor.serve, connection)
+                tasks.start_soon(session.editor.read)
                 capabilities: JsonValue = (
                     {"session": {"notices": {}}} if config.shows_notices else {}
                 )
-                await desk.editor.initialize(clientCapabilities=capabilities)
+                await session.editor.initialize(clientCapabilities=capabilities)
                 for _ in range(config.session_count):
-                    desk.session_id = await desk.editor.new_session(home)
-                yield desk
-                await desk.editor.disconnect()
+                    session.session_id = await session.editor.new_session(home)
+                yield session
+                await session.editor.disconnect()
                 tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:  # a failed assertion reads better by itself
         raise _unwrap_single(group) from None
@@ -293,12 +295,12 @@ def _unwrap_single(error: BaseException) -> BaseException:
     return _unwrap_single(exceptions[0]) if len(exceptions) == 1 else error
 
 
-def make_loader(form: str, rules: ModelSessionConfig) -> Lazy[ProviderEntryPoint]:
+def make_loader(form: str, config: ModelSessionConfig) -> Lazy[ProviderEntryPoint]:
     """Return the loader of the SDK for an API form."""
     if form == "messages":
-        return lazy_anthropic_client(partial(add_cache_breakpoints, ttl=rules.cache_ttl))
-    quirks = replace(rules.quirks, api_format="chat" if form == "chat" else "responses")
-    return lazy_openai_compatible_client(quirks)
+        return lazy_anthropic_client(partial(add_cache_breakpoints, ttl=config.cache_ttl))
+    profile = replace(config.profile, api_format="chat" if form == "chat" else "responses")
+    return lazy_openai_compatible_client(profile)
 
 
 def make_provider_adapter(form: str) -> ProviderAdapter:
@@ -316,12 +318,12 @@ def unknown_window(model_id: str) -> int | None:
 
 
 def _recording_translate(
-    stream: type[MessageStream | ChatStream | ResponsesStream], desk: ModelSession
+    stream: type[MessageStream | ChatStream | ResponsesStream], session: ModelSession
 ) -> Callable[..., object]:
     translate = stream.translate
 
     def counting(self: MessageStream, data: str) -> object:
-        desk.translated.append(data)
+        session.translated.append(data)
         return translate(self, data)  # pyright: ignore[reportArgumentType]  one of the three
 
     return counting
@@ -356,6 +358,6 @@ def _check_calls(message: AssistantMessage, following: Message | None) -> None:
 
 def stored_text(messages: Sequence[Message]) -> str:
     """Return the stored text of the model, without the placeholder for an empty answer."""
-    said = (message for message in messages if isinstance(message, AssistantMessage))
-    texts = (part.text for each in said for part in each.parts if isinstance(part, Text))
+    answers = (message for message in messages if isinstance(message, AssistantMessage))
+    texts = (part.text for each in answers for part in each.parts if isinstance(part, Text))
     return "".join(text for text in texts if not text.startswith(NO_ANSWER.split("{")[0]))

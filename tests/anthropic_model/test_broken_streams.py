@@ -38,26 +38,26 @@ from tests.support.messages_api import (
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-WHOLE = "It begins here, goes on for a while, över and över, and it ends there."
+FULL_TEXT = "It begins here, goes on for a while, över and över, and it ends there."
 THOUGHT = "How does it go on?"
 EVENTS_OF_REPLY = 16
 
 
 def rest_of(ask: ParsedRequest) -> ScriptedReply:
     """Return what was not said yet, as a model that was cut off would go on."""
-    said = [
+    texts = [
         block.text
         for message in ask.request.messages
         if message.role == "assistant"
         for block in message.content
         if block.type == "text"
     ]
-    return reply(think(THOUGHT), say(WHOLE[len("".join(said)) :]))
+    return reply(think(THOUGHT), say(FULL_TEXT[len("".join(texts)) :]))
 
 
 def broken(*faults: StreamFault) -> ScriptedReply:
     """Return the whole answer with faults."""
-    return reply(think(THOUGHT), say(WHOLE), faults=faults)
+    return reply(think(THOUGHT), say(FULL_TEXT), faults=faults)
 
 
 CUTS: dict[str, StreamFault] = {
@@ -90,100 +90,100 @@ HARMLESS: dict[str, StreamFault] = {
 async def test_a_truncated_answer_is_continued_where_it_stopped(tmp_path: Path, name: str) -> None:
     async with (
         messages_api([broken(CUTS[name]), rest_of]) as api,
-        open_model_session(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as session,
     ):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await desk.prompt() == "end_turn"
-        assert desk.agent_text() == WHOLE
-        assert len(desk.message_ids()) == 1
-        assert stored_text(desk.history()) == WHOLE
-        assert len(desk.notices()) == len(api.model_requests) - 1
+            assert await session.prompt() == "end_turn"
+        assert session.agent_text() == FULL_TEXT
+        assert len(session.message_ids()) == 1
+        assert stored_text(session.history()) == FULL_TEXT
+        assert len(session.notices()) == len(api.model_requests) - 1
         assert all(ask.verdict == "answered" for ask in api.model_requests)
-        check_history(desk.history())
+        check_history(session.history())
         api.add("And on.")
-        assert await desk.prompt("more") == "end_turn"
+        assert await session.prompt("more") == "end_turn"
         assert api.model_requests[-1].verdict == "answered"
 
 
 async def test_the_scripted_reply_has_the_declared_number_of_events(tmp_path: Path) -> None:
-    async with messages_api([broken()]) as api, open_model_session(api, tmp_path) as desk:
-        await desk.prompt()
-        assert len([data for data in desk.translated if data]) == EVENTS_OF_REPLY
+    async with messages_api([broken()]) as api, open_model_session(api, tmp_path) as session:
+        await session.prompt()
+        assert len([data for data in session.translated if data]) == EVENTS_OF_REPLY
 
 
 @pytest.mark.parametrize("name", HARMLESS)
 async def test_harmless_stream_anomalies_are_ignored(tmp_path: Path, name: str) -> None:
     async with (
         messages_api([broken(HARMLESS[name])]) as api,
-        open_model_session(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as session,
     ):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await desk.prompt() == "end_turn"
-        assert desk.agent_text() == WHOLE
-        assert desk.notices() == []
+            assert await session.prompt() == "end_turn"
+        assert session.agent_text() == FULL_TEXT
+        assert session.notices() == []
         assert len(api.model_requests) == 1
 
 
 @pytest.mark.parametrize("at_event", [1, 4, 9])
 async def test_a_stalled_answer_is_continued(tmp_path: Path, at_event: int) -> None:
     script = [broken(HoldUntilGate(at_event, ResponseGate())), rest_of]
-    rules = ModelSessionConfig(read_timeout_seconds=0.2)
-    async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
+    config = ModelSessionConfig(read_timeout_seconds=0.2)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, config) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await desk.prompt() == "end_turn"
-        assert desk.agent_text() == WHOLE
-        assert "did not answer in time" in desk.notices()[0]
+            assert await session.prompt() == "end_turn"
+        assert session.agent_text() == FULL_TEXT
+        assert "did not answer in time" in session.notices()[0]
 
 
 async def test_an_answer_ends_at_its_stop_event(tmp_path: Path) -> None:
     """Though the endpoint keeps the connection open."""
     held = broken(HoldUntilGate(EVENTS_OF_REPLY, ResponseGate()))
-    async with messages_api([held, "And on."]) as api, open_model_session(api, tmp_path) as desk:
+    async with messages_api([held, "And on."]) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await desk.prompt() == "end_turn"
-            assert await desk.prompt("more") == "end_turn"
-        assert desk.notices() == []
+            assert await session.prompt() == "end_turn"
+            assert await session.prompt("more") == "end_turn"
+        assert session.notices() == []
 
 
 async def test_an_answer_that_breaks_off_repeatedly_ends_the_turn(tmp_path: Path) -> None:
     async with (
         messages_api(lambda _ask: reply(say("Well, "), faults=[CutAfterEvents(4)])) as api,
-        open_model_session(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as session,
     ):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            data = await desk.prompt_expecting_error()
+            data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
         assert len(api.model_requests) == 6
-        assert desk.agent_text() == "Well, " * 6 + str(data["message"])
-        check_history(desk.history())
+        assert session.agent_text() == "Well, " * 6 + str(data["message"])
+        check_history(session.history())
 
 
 async def test_a_permanent_stream_error_is_not_retried(tmp_path: Path) -> None:
     fault = ErrorEvent(9, "invalid_request_error", "that will not do")
-    async with messages_api([broken(fault)]) as api, open_model_session(api, tmp_path) as desk:
+    async with messages_api([broken(fault)]) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            data = await desk.prompt_expecting_error()
+            data = await session.prompt_expecting_error()
         assert "that will not do" in str(data["message"])
         assert len(api.model_requests) == 1
-        assert stored_text(desk.history())
-        assert WHOLE.startswith(stored_text(desk.history()))
-        check_history(desk.history())
+        assert stored_text(session.history())
+        assert FULL_TEXT.startswith(stored_text(session.history()))
+        check_history(session.history())
 
 
 async def test_complete_tool_calls_run_although_the_rest_of_the_answer_is_missing(
     tmp_path: Path,
 ) -> None:
-    said = reply(
+    cut = reply(
         say("I look."), call("look", text="a"), call("note", text="b"), faults=[CutAfterEvents(12)]
     )
-    async with messages_api([said, "Done."]) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == "end_turn"
-        assert [run.name for run in desk.tools.target_subcommands] == ["look"]
-        assert len(desk.updates("tool_call")) == 2
+    async with messages_api([cut, "Done."]) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == "end_turn"
+        assert [run.name for run in session.tools.target_subcommands] == ["look"]
+        assert len(session.updates("tool_call")) == 2
         assert "not run: the answer ended before this call was complete" in str(
-            desk.updates("tool_call_update")
+            session.updates("tool_call_update")
         )
-        check_history(desk.history())
+        check_history(session.history())
         assert api.model_requests[-1].verdict == "answered"
 
 
@@ -191,20 +191,20 @@ async def test_the_continue_prompt_is_sent_only_after_visible_text(tmp_path: Pat
     in_thought = broken(CutAfterEvents(4))
     async with (
         messages_api([in_thought, rest_of]) as api,
-        open_model_session(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as session,
     ):
-        await desk.prompt()
+        await session.prompt()
         assert api.model_requests[0].body == api.model_requests[1].body
-        asked = [m for m in desk.history() if isinstance(m, UserMessage)]
+        asked = [m for m in session.history() if isinstance(m, UserMessage)]
         assert all(Text(CONTINUE_PROMPT) not in message.parts for message in asked)
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "text/html"])
 async def test_a_wrong_content_type_does_not_matter(tmp_path: Path, content_type: str) -> None:
-    script = [reply(say(WHOLE), content_type=content_type)]
-    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == "end_turn"
-        assert desk.agent_text() == WHOLE
+    script = [reply(say(FULL_TEXT), content_type=content_type)]
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == "end_turn"
+        assert session.agent_text() == FULL_TEXT
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/html; charset=UTF-8"])
@@ -214,8 +214,8 @@ async def test_a_response_that_is_not_a_stream_is_reported_immediately(
     """A gateway that cannot stream, or the page of somebody else."""
     page = GarbageBytes(0, b"<html>\n<p>Welcome to our network!</p></html>\n")
     script = [reply(faults=[EndAfterEvents(0), page], content_type=content_type)]
-    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
-        data = await desk.prompt_expecting_error()
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
+        data = await session.prompt_expecting_error()
         assert content_type.partition(";")[0] in str(data["message"])
         assert "check that the base URL" in str(data["message"])
         assert len(api.model_requests) == 1

@@ -9,7 +9,7 @@ from acp_server.turn.events import Usage
 from tests.support.editor import Object
 
 LONG = {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 30}
-BEGUN: Object = {
+START_USAGE: Object = {
     "input_tokens": 5,
     "output_tokens": 1,
     "cache_read_input_tokens": 100,
@@ -19,12 +19,12 @@ BEGUN: Object = {
 NOTHING: Object = {"input_tokens": 0, "output_tokens": 0}
 CASES: dict[str, tuple[Object, Object, Usage]] = {
     "what was read only at the beginning": (
-        BEGUN,
+        START_USAGE,
         {"output_tokens": 7},
         Usage(5, 7, 100, 10, 30),
     ),
     "the same at the end, without how long it is kept": (
-        BEGUN,
+        START_USAGE,
         {
             "input_tokens": 5,
             "output_tokens": 7,
@@ -34,7 +34,7 @@ CASES: dict[str, tuple[Object, Object, Usage]] = {
         Usage(5, 7, 100, 10, 30),
     ),
     "more at the end: the provider has searched": (
-        BEGUN,
+        START_USAGE,
         {
             "input_tokens": 905,
             "output_tokens": 7,
@@ -54,9 +54,9 @@ CASES: dict[str, tuple[Object, Object, Usage]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_last_reported_usage_of_a_message_counts(case: str) -> None:
-    begun, ended, used = CASES[case]
+    start_usage, end_usage, expected = CASES[case]
     stream = MessageStream()
-    stream.translate(json.dumps({"type": "message_start", "message": {"usage": begun}}))
+    stream.translate(json.dumps({"type": "message_start", "message": {"usage": start_usage}}))
     delta = {"stop_reason": "end_turn"}
-    stream.translate(json.dumps({"type": "message_delta", "delta": delta, "usage": ended}))
-    assert stream.usage == used
+    stream.translate(json.dumps({"type": "message_delta", "delta": delta, "usage": end_usage}))
+    assert stream.usage == expected

@@ -62,148 +62,148 @@ LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
 @pytest.mark.parametrize("name", PASSING)
 async def test_a_transient_error_is_reported_and_retried(tmp_path: Path, name: str) -> None:
     script = [PASSING[name], PASSING[name], "Here I am."]
-    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await desk.prompt() == "end_turn"
-        assert desk.agent_text() == "Here I am."
-        first, second = desk.notices()
+            assert await session.prompt() == "end_turn"
+        assert session.agent_text() == "Here I am."
+        first, second = session.notices()
         assert first.endswith("retrying in a moment (attempt 1 of 3)")
         assert second.endswith("(attempt 2 of 3)")
         assert HOST in first
         assert "<" not in first, "no HTML in front of people"
         assert [ask.body for ask in api.model_requests[1:]] == [api.model_requests[0].body] * 2
-        check_history(desk.history())
+        check_history(session.history())
 
 
 @pytest.mark.parametrize("name", PASSING)
 async def test_a_persistent_transient_error_ends_the_turn(tmp_path: Path, name: str) -> None:
     script: Sequence[ScriptedTurn] = [PASSING[name]] * 4
-    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            data = await desk.prompt_expecting_error()
+            data = await session.prompt_expecting_error()
         assert len(api.model_requests) == 4
         assert HOST in str(data["message"])
         assert "try again" in str(data["message"])
-        assert desk.agent_text() == data["message"], "said in the chat as well"
-        check_history(desk.history())
+        assert session.agent_text() == data["message"], "said in the chat as well"
+        check_history(session.history())
         api.add("Here I am.")
-        assert await desk.prompt("again") == "end_turn"
-        assert desk.agent_text().endswith("Here I am.")
+        assert await session.prompt("again") == "end_turn"
+        assert session.agent_text().endswith("Here I am.")
 
 
 @pytest.mark.parametrize("name", LASTING)
 async def test_a_permanent_error_ends_the_turn_immediately(tmp_path: Path, name: str) -> None:
-    turn, kind, told = LASTING[name]
-    async with messages_api([turn]) as api, open_model_session(api, tmp_path) as desk:
+    turn, kind, message = LASTING[name]
+    async with messages_api([turn]) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            data = await desk.prompt_expecting_error()
+            data = await session.prompt_expecting_error()
         assert len(api.model_requests) == 1
         assert data["kind"] == kind
-        assert told in str(data["message"])
-        assert "test-key" not in str(desk.editor.messages)
-        check_history(desk.history())
+        assert message in str(data["message"])
+        assert "test-key" not in str(session.editor.messages)
+        check_history(session.history())
         api.add("Here I am.")
-        assert await desk.prompt("again") == "end_turn"
+        assert await session.prompt("again") == "end_turn"
 
 
 async def test_a_client_without_notices_gets_them_as_thoughts(tmp_path: Path) -> None:
-    rules = ModelSessionConfig(shows_notices=False)
+    config = ModelSessionConfig(shows_notices=False)
     async with (
         messages_api([overloaded(), "Here I am."]) as api,
-        open_model_session(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, config) as session,
     ):
-        assert await desk.prompt() == "end_turn"
-        assert "is overloaded: Overloaded; retrying in" in desk.thoughts()
-        assert desk.updates("notice") == []
+        assert await session.prompt() == "end_turn"
+        assert "is overloaded: Overloaded; retrying in" in session.thoughts()
+        assert session.updates("notice") == []
 
 
 async def test_a_long_retry_delay_is_reported_in_seconds(tmp_path: Path) -> None:
-    async with messages_api([rate_limited(2)]) as api, open_model_session(api, tmp_path) as desk:
-        pending = desk.start_prompt()
-        await desk.editor.wait_for_response(
-            lambda _message: "in 2 s (attempt 1 of 3)" in str(desk.notices())
+    async with messages_api([rate_limited(2)]) as api, open_model_session(api, tmp_path) as session:
+        pending = session.start_prompt()
+        await session.editor.wait_for_response(
+            lambda _message: "in 2 s (attempt 1 of 3)" in str(session.notices())
         )
-        desk.cancel()
+        session.cancel()
         await pending.response()
 
 
 async def test_a_refused_connection_is_reported_and_retried(tmp_path: Path) -> None:
-    rules = ModelSessionConfig(retry_seconds=0.05, retries=6)
+    config = ModelSessionConfig(retry_seconds=0.05, retries=6)
     async with (
         messages_api(["Here I am."]) as api,
-        open_model_session(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, config) as session,
     ):
         await api.stop_listening()
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            pending = desk.start_prompt()
-            await desk.editor.wait_for_response(lambda _message: len(desk.notices()) == 2)
+            pending = session.start_prompt()
+            await session.editor.wait_for_response(lambda _message: len(session.notices()) == 2)
             await api.start_listening()
             await pending.response()
-        assert desk.agent_text() == "Here I am."
-        assert f"the connection to {HOST} failed" in desk.notices()[0]
+        assert session.agent_text() == "Here I am."
+        assert f"the connection to {HOST} failed" in session.notices()[0]
 
 
 async def test_a_permanently_refused_connection_ends_the_turn(tmp_path: Path) -> None:
-    async with messages_api() as api, open_model_session(api, tmp_path) as desk:
+    async with messages_api() as api, open_model_session(api, tmp_path) as session:
         await api.stop_listening()
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            data = await desk.prompt_expecting_error()
+            data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
         assert "tried 4 times, try again later" in str(data["message"])
         await api.start_listening()
         api.add("Here I am.")
-        assert await desk.prompt("again") == "end_turn"
+        assert await session.prompt("again") == "end_turn"
 
 
 async def test_an_unresponsive_endpoint_is_retried(tmp_path: Path) -> None:
     never = ResponseGate()
     script = [reply("never", head_gate=never), "Here I am."]
-    rules = ModelSessionConfig(read_timeout_seconds=0.2)
-    async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
+    config = ModelSessionConfig(read_timeout_seconds=0.2)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, config) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await desk.prompt() == "end_turn"
-        assert f"{HOST} did not answer in time" in desk.notices()[0]
-        assert desk.agent_text() == "Here I am."
+            assert await session.prompt() == "end_turn"
+        assert f"{HOST} did not answer in time" in session.notices()[0]
+        assert session.agent_text() == "Here I am."
 
 
 async def test_an_endpoint_that_never_responds_ends_the_turn(tmp_path: Path) -> None:
     never = ResponseGate()
-    rules = ModelSessionConfig(read_timeout_seconds=0.1)
+    config = ModelSessionConfig(read_timeout_seconds=0.1)
     async with (
         messages_api(lambda _ask: reply("never", head_gate=never)) as api,
-        open_model_session(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, config) as session,
     ):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            data = await desk.prompt_expecting_error()
+            data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
         assert "did not answer in time" in str(data["message"])
 
 
 async def test_without_a_key_the_client_is_asked_to_sign_in(tmp_path: Path) -> None:
-    rules = ModelSessionConfig(api_key=None)
-    async with messages_api() as api, open_model_session(api, tmp_path, rules) as desk:
-        response = await desk.start_prompt().response()
+    config = ModelSessionConfig(api_key=None)
+    async with messages_api() as api, open_model_session(api, tmp_path, config) as session:
+        response = await session.start_prompt().response()
         assert "ANTHROPIC_API_KEY" in str(response["error"])
         assert "-32000" in str(response["error"])
         assert api.model_requests == ()
 
 
 async def test_an_invalid_key_is_not_reported_as_a_missing_key(tmp_path: Path) -> None:
-    rules = ModelSessionConfig(api_key="wrong-key-0123456789")
-    async with messages_api() as api, open_model_session(api, tmp_path, rules) as desk:
-        response = await desk.start_prompt().response()
+    config = ModelSessionConfig(api_key="wrong-key-0123456789")
+    async with messages_api() as api, open_model_session(api, tmp_path, config) as session:
+        response = await session.start_prompt().response()
         assert "-32603" in str(response["error"])
-        assert "refused the credentials" in desk.agent_text()
-        assert "wrong-key" not in str(desk.editor.messages)
+        assert "refused the credentials" in session.agent_text()
+        assert "wrong-key" not in str(session.editor.messages)
 
 
 async def test_a_long_endpoint_error_is_shown_on_one_short_line(tmp_path: Path) -> None:
     wordy = HttpFailure(500, message="It broke.\n\n" + "And this is how. " * 1000)
     async with (
         messages_api([wordy, "Here I am."]) as api,
-        open_model_session(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as session,
     ):
-        assert await desk.prompt() == "end_turn"
-        assert "It broke. And this" in desk.notices()[0]
-        assert "\n" not in desk.notices()[0]
-        assert len(desk.notices()[0]) < 400
+        assert await session.prompt() == "end_turn"
+        assert "It broke. And this" in session.notices()[0]
+        assert "\n" not in session.notices()[0]
+        assert len(session.notices()[0]) < 400

@@ -33,23 +33,25 @@ def values(picker: JsonValue) -> list[str]:
     return [str(json_at(choice, "value")) for choice in choices]
 
 
-async def options_told(desk: ModelSession) -> JsonValue:
+async def wait_for_options(session: ModelSession) -> JsonValue:
     """Wait for the options to be sent again."""
-    await desk.editor.wait_for_response(lambda _message: bool(desk.updates("config_option_update")))
-    return json_at(desk.updates("config_option_update")[-1], "configOptions")
+    await session.editor.wait_for_response(
+        lambda _message: bool(session.updates("config_option_update"))
+    )
+    return json_at(session.updates("config_option_update")[-1], "configOptions")
 
 
-def options_at_once(desk: ModelSession) -> JsonValue:
+def initial_options(session: ModelSession) -> JsonValue:
     """Return the options in the answer to `session/new`."""
-    answer = next(m for m in desk.editor.messages if "sessionId" in str(m.get("result")))
+    answer = next(m for m in session.editor.messages if "sessionId" in str(m.get("result")))
     return json_at(answer, "result", "configOptions")
 
 
 async def test_the_model_list_arrives_after_session_creation_and_is_cached(tmp_path: Path) -> None:
-    async with messages_api() as api, open_model_session(api, tmp_path, UNDECIDED) as desk:
-        assert values(option(options_at_once(desk), "model")) == ["default"]
-        assert option(options_at_once(desk), "thought_level") is None
-        options = await options_told(desk)
+    async with messages_api() as api, open_model_session(api, tmp_path, UNDECIDED) as session:
+        assert values(option(initial_options(session), "model")) == ["default"]
+        assert option(initial_options(session), "thought_level") is None
+        options = await wait_for_options(session)
         models = option(options, "model")
         assert values(models)[:2] == [DEFAULT, "claude-haiku-5-5"]
         assert json_at(models, "currentValue") == DEFAULT
@@ -61,17 +63,17 @@ async def test_the_model_list_arrives_after_session_creation_and_is_cached(tmp_p
         assert file.stat().st_mode & 0o777 == 0o600
         assert KEY not in file.read_text()
         assert list(json.loads(file.read_text())) == [api.url]
-    async with messages_api() as other, open_model_session(api, tmp_path, UNDECIDED) as desk:
+    async with messages_api() as other, open_model_session(api, tmp_path, UNDECIDED) as session:
         del other
-        assert values(option(options_at_once(desk), "model"))[0] == DEFAULT
+        assert values(option(initial_options(session), "model"))[0] == DEFAULT
 
 
 async def test_the_default_model_is_the_first_known_one(tmp_path: Path) -> None:
     async with (
         messages_api(["Hello."]) as api,
-        open_model_session(api, tmp_path, UNDECIDED) as desk,
+        open_model_session(api, tmp_path, UNDECIDED) as session,
     ):
-        assert await desk.prompt() == "end_turn"
+        assert await session.prompt() == "end_turn"
         assert api.model_requests[0].body["model"] == DEFAULT
         assert [each.path for each in api.requests].count("/v1/models") == 1
 
@@ -79,9 +81,9 @@ async def test_the_default_model_is_the_first_known_one(tmp_path: Path) -> None:
 async def test_an_endpoint_whose_model_list_fails_is_reported_as_failing(
     tmp_path: Path,
 ) -> None:
-    rules = ModelSessionConfig(model=None, url="http://127.0.0.1:9")
-    async with messages_api() as api, open_model_session(api, tmp_path, rules) as desk:
-        response = await desk.start_prompt().response()
+    config = ModelSessionConfig(model=None, url="http://127.0.0.1:9")
+    async with messages_api() as api, open_model_session(api, tmp_path, config) as session:
+        response = await session.start_prompt().response()
         assert json_at(response, "error", "data", "kind") == "connection"
 
 
@@ -89,9 +91,9 @@ async def test_an_endpoint_without_a_model_list_requires_a_configured_model(tmp_
     endpoint = MessagesServerConfig(lists_models=False)
     async with (
         messages_api([], endpoint) as api,
-        open_model_session(api, tmp_path, ModelSessionConfig(model=None)) as desk,
+        open_model_session(api, tmp_path, ModelSessionConfig(model=None)) as session,
     ):
-        response = await desk.start_prompt().response()
+        response = await session.start_prompt().response()
         assert "choose a model" in str(response["error"])
 
 
@@ -99,18 +101,21 @@ async def test_an_endpoint_without_a_model_list_works_with_the_configured_model(
     tmp_path: Path,
 ) -> None:
     endpoint = MessagesServerConfig(lists_models=False)
-    async with messages_api(["Hello."], endpoint) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == "end_turn"
+    async with (
+        messages_api(["Hello."], endpoint) as api,
+        open_model_session(api, tmp_path) as session,
+    ):
+        assert await session.prompt() == "end_turn"
 
 
 async def test_each_model_has_its_own_thought_levels(tmp_path: Path) -> None:
-    async with messages_api(["Hello."]) as api, open_model_session(api, tmp_path) as desk:
-        await options_told(desk)
+    async with messages_api(["Hello."]) as api, open_model_session(api, tmp_path) as session:
+        await wait_for_options(session)
         found: dict[str, list[str]] = {}
         for model in ("claude-sonnet-5-5", "claude-opus-4-6", "claude-haiku-4-5-20251001"):
-            response = await desk.editor.call(
+            response = await session.editor.call(
                 "session/set_config_option",
-                {"sessionId": desk.session_id, "configId": "model", "value": model},
+                {"sessionId": session.session_id, "configId": "model", "value": model},
             )
             options = json_at(response, "result", "configOptions")
             found[model] = values(option(options, "thought_level"))
@@ -119,8 +124,8 @@ async def test_each_model_has_its_own_thought_levels(tmp_path: Path) -> None:
             "claude-opus-4-6": ["off", "low", "medium", "high", "max"],
             "claude-haiku-4-5-20251001": ["off", "low", "medium", "high"],
         }
-        desk.session.context.options.set_option("thought_level", "off")
-        assert await desk.prompt() == "end_turn"
+        session.session.context.options.set_option("thought_level", "off")
+        assert await session.prompt() == "end_turn"
         assert api.model_requests[0].body["thinking"] == {"type": "disabled"}
 
 
@@ -129,7 +134,7 @@ async def test_a_corrupt_cached_list_counts_as_missing(tmp_path: Path) -> None:
     (tmp_path / "acp" / "models.json").write_text('{"x": [{"id"')
     async with (
         messages_api(["Hello."]) as api,
-        open_model_session(api, tmp_path, UNDECIDED) as desk,
+        open_model_session(api, tmp_path, UNDECIDED) as session,
     ):
-        assert values(option(options_at_once(desk), "model")) == ["default"]
-        await options_told(desk)
+        assert values(option(initial_options(session), "model")) == ["default"]
+        await wait_for_options(session)

@@ -42,21 +42,21 @@ STOPS: dict[str, tuple[list[ScriptedTurn], str]] = {
 @pytest.mark.parametrize("name", STOPS)
 async def test_a_turn_has_the_stop_reason_of_its_model(tmp_path: Path, name: str) -> None:
     script, reason = STOPS[name]
-    rules = ModelSessionConfig(max_turn_requests=3)
-    async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
-        assert await desk.prompt() == reason
+    config = ModelSessionConfig(max_turn_requests=3)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, config) as session:
+        assert await session.prompt() == reason
         assert api.remaining_turns == 0
         api.add("And on.")
-        assert await desk.prompt("more") == "end_turn"
+        assert await session.prompt("more") == "end_turn"
         assert [ask.verdict for ask in api.model_requests] == ["answered"] * (len(script) + 1)
 
 
 async def test_a_cancelled_turn_has_the_stop_reason_cancelled(tmp_path: Path) -> None:
-    held = reply("Hello.", faults=[HoldUntilGate(4, ResponseGate())])
-    async with messages_api([held]) as api, open_model_session(api, tmp_path) as desk:
-        pending = desk.start_prompt()
-        await desk.wait_until_translated(4)
-        desk.cancel()
+    paused = reply("Hello.", faults=[HoldUntilGate(4, ResponseGate())])
+    async with messages_api([paused]) as api, open_model_session(api, tmp_path) as session:
+        pending = session.start_prompt()
+        await session.wait_until_translated(4)
+        session.cancel()
         assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
 
 
@@ -64,19 +64,19 @@ async def test_tool_calls_cut_off_by_the_token_limit_are_not_run(tmp_path: Path)
     cut = ScriptedReply(
         (CallTool("note", {"text": "a"}, raw_arguments='{"text": "a'),), stop_reason="max_tokens"
     )
-    async with messages_api([cut]) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == "max_tokens"
-        assert desk.tools.target_subcommands == []
-        assert json_at(desk.updates("tool_call_update")[-1], "status") == "failed"
+    async with messages_api([cut]) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == "max_tokens"
+        assert session.tools.target_subcommands == []
+        assert json_at(session.updates("tool_call_update")[-1], "status") == "failed"
 
 
 async def test_malformed_arguments_are_reported_to_the_model_and_not_run(tmp_path: Path) -> None:
     wrong = ScriptedReply(
         (CallTool("note", {}, raw_arguments='{"text": "a'),), stop_reason="tool_use"
     )
-    async with messages_api([wrong, "Sorry."]) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == "end_turn"
-        assert desk.tools.target_subcommands == []
+    async with messages_api([wrong, "Sorry."]) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == "end_turn"
+        assert session.tools.target_subcommands == []
         assert "not valid JSON" in str(api.model_requests[1].body["messages"])
 
 
@@ -87,20 +87,20 @@ async def test_the_usage_of_a_turn_is_the_usage_the_endpoint_reported(tmp_path: 
         "Done.",
         "You are welcome.",
     ]
-    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
         for asks in (3, 1):
-            response = await desk.start_prompt("thanks").response()
+            response = await session.start_prompt("thanks").response()
             used = json_at(response["result"], "_meta", "hermes", "usage")
             assert isinstance(used, dict)
             assert used.pop("costUsd") == pytest.approx(cost_of(api, asks))
-            assert used == counted(api, asks)
+            assert used == expected_usage(api, asks)
             assert int(str(used["cacheReadTokens"])) > 0
-        shown = desk.updates("usage_update")
+        shown = session.updates("usage_update")
         assert len(shown) == 4
         last = api.model_requests[-1].usage
         assert last is not None
-        whole = last.input.uncached + last.input.read + last.input.written + last.output
-        assert json_at(shown[-1], "used") == whole
+        total = last.input.uncached + last.input.read + last.input.written + last.output
+        assert json_at(shown[-1], "used") == total
         assert json_at(shown[-1], "size") == 1_000_000
         assert json_at(shown[-1], "cost", "currency") == "USD"
         amount = json_at(shown[-1], "cost", "amount")
@@ -110,13 +110,13 @@ async def test_the_usage_of_a_turn_is_the_usage_the_endpoint_reported(tmp_path: 
 async def test_a_one_hour_cache_is_read_after_ten_minutes_and_costs_more(
     tmp_path: Path,
 ) -> None:
-    rules = ModelSessionConfig(cache_ttl="1h")
+    config = ModelSessionConfig(cache_ttl="1h")
     async with (
         messages_api(["Done.", "And done."]) as api,
-        open_model_session(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, config) as session,
     ):
         for _ in range(2):
-            response = await desk.start_prompt().response()
+            response = await session.start_prompt().response()
             used = json_at(response["result"], "_meta", "hermes", "usage")
             assert json_at(used, "costUsd") == pytest.approx(cost_of(api, 1))
             api.advance_time(600)
@@ -127,7 +127,7 @@ async def test_a_one_hour_cache_is_read_after_ten_minutes_and_costs_more(
         assert first.input.written_1h == second.input.read > 0
 
 
-def counted(api: FakeApiServer, count: int) -> JsonValue:
+def expected_usage(api: FakeApiServer, count: int) -> JsonValue:
     """Return what the last calls used, as the server under test tells it."""
     usages = [ask.usage for ask in api.model_requests[-count:] if ask.usage is not None]
     return {
@@ -161,18 +161,18 @@ async def test_the_model_can_be_switched_mid_session(tmp_path: Path) -> None:
         reply(think("Hm?"), say("Two.")),
         "Three.",
     ]
-    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == "end_turn"
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == "end_turn"
         for model in ("claude-fable-5-2", "claude-haiku-4-5-20251001"):
-            await desk.editor.wait_for_response(
-                lambda _message: bool(desk.updates("config_option_update"))
+            await session.editor.wait_for_response(
+                lambda _message: bool(session.updates("config_option_update"))
             )
-            response = await desk.editor.call(
+            response = await session.editor.call(
                 "session/set_config_option",
-                {"sessionId": desk.session_id, "configId": "model", "value": model},
+                {"sessionId": session.session_id, "configId": "model", "value": model},
             )
             assert "result" in response, response
-            assert await desk.prompt() == "end_turn"
+            assert await session.prompt() == "end_turn"
         assert [ask.body["model"] for ask in api.model_requests] == [
             MODEL,
             MODEL,
@@ -186,10 +186,10 @@ async def test_fifty_turns_read_nearly_all_input_from_the_cache(tmp_path: Path) 
     def respond(_ask: object) -> ScriptedReply:
         return reply(think("Hm."), say("I say something of a certain length. " * 5))
 
-    async with messages_api(respond) as api, open_model_session(api, tmp_path) as desk:
+    async with messages_api(respond) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             for _ in range(50):
-                await desk.prompt("And then? " * 5)
+                await session.prompt("And then? " * 5)
         inputs = [ask.usage.input for ask in api.model_requests if ask.usage]
         read = sum(each.read for each in inputs)
         total = sum(each.read + each.written + each.uncached for each in inputs)

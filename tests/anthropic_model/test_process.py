@@ -29,7 +29,7 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS, finishes_within
 
 SECRET = "sk-ant-api03-a-key-that-nobody-must-ever-see"  # noqa: S105  not a real one
 SOON_SECONDS = 3.0
-HELD_SDK = """
+SLOW_IMPORT_SCRIPT = """
 import sys, time
 from pathlib import Path
 
@@ -77,9 +77,9 @@ def test_a_prompt_in_a_new_home_is_built_for_the_model_that_answers(tmp_path: Pa
         server.initialize()
         session_id = server.new_session()
         first, second = server.prompt(session_id), server.prompt(session_id)
-        said = [each.body["system"] for each in api.requests if "system" in each.body]
-        assert said[0] == said[1]
-        assert f"The model is {api.requests[-1].body['model']}." in str(said[0])
+        system_prompts = [each.body["system"] for each in api.requests if "system" in each.body]
+        assert system_prompts[0] == system_prompts[1]
+        assert f"The model is {api.requests[-1].body['model']}." in str(system_prompts[0])
         usages = [json_at(each, "result", "_meta", "hermes", "usage") for each in (first, second)]
         assert json_at(usages[1], "cacheReadTokens") == json_at(usages[0], "cacheWriteTokens")
         assert json_at(usages[0], "costUsd")
@@ -98,12 +98,12 @@ def test_a_project_can_choose_a_listed_model_before_the_list_is_loaded(tmp_path:
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class SlowImport:
     """The import of the SDK in a server's process."""
 
     folder: Path
 
-    def wait_until_begun(self) -> None:
+    def wait_for_start(self) -> None:
         deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
         while not (self.folder / "has-begun").exists():
             assert time.monotonic() < deadline, "nobody imports the SDK"
@@ -114,23 +114,23 @@ class Import:
 
 
 @contextmanager
-def serve_with_held_import(
+def serve_with_slow_import(
     home: Path, api: FakeApiServerInThread
-) -> Generator[tuple[ServerProcess, Import]]:
+) -> Generator[tuple[ServerProcess, SlowImport]]:
     """Start a server that imports the SDK for as long as the test wants."""
-    (home / "sitecustomize.py").write_text(HELD_SDK)
+    (home / "sitecustomize.py").write_text(SLOW_IMPORT_SCRIPT)
     with serve(home, api, PYTHONPATH=f"{home}{os.pathsep}{Path.cwd()}") as server:
-        yield server, Import(home)
+        yield server, SlowImport(home)
 
 
 def test_a_slow_import_delays_neither_initialize_nor_session_new(tmp_path: Path) -> None:
     with (
         messages_api_in_thread(["Hello."]) as api,
-        serve_with_held_import(tmp_path, api) as (server, sdk),
+        serve_with_slow_import(tmp_path, api) as (server, sdk),
     ):
         server.initialize()
         server.new_session()
-        sdk.wait_until_begun()
+        sdk.wait_for_start()
         session_id = server.new_session()
         server.new_session()
         prompt = server.start_prompt(session_id)
@@ -144,12 +144,12 @@ def test_a_slow_import_delays_neither_initialize_nor_session_new(tmp_path: Path)
 def test_a_prompt_can_be_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> None:
     with (
         messages_api_in_thread(["Hello."]) as api,
-        serve_with_held_import(tmp_path, api) as (server, sdk),
+        serve_with_slow_import(tmp_path, api) as (server, sdk),
     ):
         server.initialize()
         session_id = server.new_session()
         prompt = server.start_prompt(session_id)
-        sdk.wait_until_begun()
+        sdk.wait_for_start()
         server.send(
             {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}}
         )
@@ -163,10 +163,10 @@ def test_a_prompt_can_be_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> 
 def test_an_api_key_is_never_shown(tmp_path: Path, variable: str) -> None:
     script = [overloaded(), reply(think("Hm."), say("Hello."), call("look")), unauthorized()]
     log = tmp_path / "server.log"
-    given = {"ANTHROPIC_API_KEY": "", variable: SECRET}
+    variables = {"ANTHROPIC_API_KEY": "", variable: SECRET}
     with (
         messages_api_in_thread(script) as api,
-        serve(tmp_path, api, **given, ACP_SERVER_LOG_FILE=str(log)) as server,
+        serve(tmp_path, api, **variables, ACP_SERVER_LOG_FILE=str(log)) as server,
     ):
         server.initialize()
         session_id = server.new_session()

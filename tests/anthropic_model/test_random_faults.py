@@ -53,7 +53,7 @@ WORDS = ("one ", "two, ", "three. ", "vier ", "fünf ", "六 ", "🙂 ", "\n\n",
 
 
 @dataclass(slots=True)
-class Mind:
+class RandomModel:
     """A model that says what chance lets it say, over an endpoint that fails as chance wants."""
 
     chance: random.Random
@@ -73,10 +73,10 @@ class Mind:
                 ]
             )
         if CONTINUE_PROMPT in ask.last_text:
-            return self._broken(reply(think("Where was I?"), say(self._text())))
-        return self._broken(self._whole())
+            return self._add_faults(reply(think("Where was I?"), say(self._text())))
+        return self._add_faults(self._make_reply())
 
-    def _whole(self) -> ScriptedReply:
+    def _make_reply(self) -> ScriptedReply:
         thoughts = 1 if self.thinks_first else self.chance.randint(0, 2)
         blocks: list[ReplyBlock] = [think(self._text()) for _ in range(thoughts)]
         for _ in range(self.chance.randint(1, 4)):
@@ -87,7 +87,7 @@ class Mind:
         size = self.chance.choice([3, 7, 16, 1000])
         return reply(*_in_order(blocks), chunk_characters=size)
 
-    def _broken(self, whole: ScriptedReply) -> ScriptedReply:
+    def _add_faults(self, full_reply: ScriptedReply) -> ScriptedReply:
         faults: list[StreamFault] = []
         if self.chance.random() < 0.35:
             at_event = self.chance.randint(0, 24)
@@ -108,9 +108,9 @@ class Mind:
                 )
             )
         return reply(
-            *whole.blocks,
-            stop=whole.stop_reason,
-            chunk_characters=whole.chunk_characters,
+            *full_reply.blocks,
+            stop=full_reply.stop_reason,
+            chunk_characters=full_reply.chunk_characters,
             faults=faults,
         )
 
@@ -124,35 +124,35 @@ def _in_order(blocks: Sequence[ReplyBlock]) -> list[ReplyBlock]:
     return sorted(blocks, key=lambda block: isinstance(block, CallTool))
 
 
-async def one_life(seed: int, home: Path) -> None:
+async def run_session(seed: int, home: Path) -> None:
     """Prompt a few times, then see that all is well."""
     chance = random.Random(seed)  # noqa: S311  chance that can be had again
     model = chance.choice(MODELS)
-    mind = Mind(chance, thinks_first=model == "claude-haiku-4-5")
-    rules = ModelSessionConfig(
+    mind = RandomModel(chance, thinks_first=model == "claude-haiku-4-5")
+    config = ModelSessionConfig(
         model=model, retries=2, retry_seconds=0.001, resume_wait_seconds=0.001
     )
-    rules.max_turn_requests = 6
-    async with messages_api(mind.answer) as api, open_model_session(api, home, rules) as desk:
+    config.max_turn_requests = 6
+    async with messages_api(mind.answer) as api, open_model_session(api, home, config) as session:
         for number in range(PROMPTS):
-            await _prompt(desk, chance, number)
-        _check(desk, api)
+            await _prompt(session, chance, number)
+        _check(session, api)
         api.add("All good.")
-        assert await desk.prompt("and now?") == "end_turn"
-        assert desk.agent_text().endswith("All good.")
+        assert await session.prompt("and now?") == "end_turn"
+        assert session.agent_text().endswith("All good.")
         assert api.model_requests[-1].verdict == "answered"
-        _check(desk, api)
+        _check(session, api)
 
 
-async def _prompt(desk: ModelSession, chance: random.Random, number: int) -> None:
-    pending = desk.start_prompt(f"prompt {number}")
+async def _prompt(session: ModelSession, chance: random.Random, number: int) -> None:
+    pending = session.start_prompt(f"prompt {number}")
     if chance.random() < 0.4:
-        seen = len(desk.translated)
+        seen = len(session.translated)
         with anyio.move_on_after(0.3):
-            await desk.wait_until_translated(seen + chance.randint(0, 60))
-        desk.cancel()
+            await session.wait_until_translated(seen + chance.randint(0, 60))
+        session.cancel()
     response = await pending.response()
-    assert await desk.turn_updates_after(pending) == []
+    assert await session.turn_updates_after(pending) == []
     if "error" not in response:
         assert json_at(response, "result", "stopReason") in {
             "end_turn",
@@ -161,16 +161,16 @@ async def _prompt(desk: ModelSession, chance: random.Random, number: int) -> Non
         }
 
 
-def _check(desk: ModelSession, api: FakeApiServer) -> None:
-    check_history(desk.history())
+def _check(session: ModelSession, api: FakeApiServer) -> None:
+    check_history(session.history())
     refused = [ask.message for ask in api.model_requests if ask.verdict == "refused"]
     assert refused == []
-    shown = desk.agent_text()
-    for message in desk.editor.messages:  # a failed turn says so in the chat, not in the history
+    shown = session.agent_text()
+    for message in session.editor.messages:  # a failed turn says so in the chat, not in the history
         if "error" in message:
             shown = shown.replace(str(json_at(message, "error", "data", "message")), "", 1)
-    assert shown == stored_text(desk.history())
-    _check_sent_once(desk.editor.messages)
+    assert shown == stored_text(session.history())
+    _check_sent_once(session.editor.messages)
 
 
 def _check_sent_once(messages: Sequence[Object]) -> None:
@@ -183,7 +183,7 @@ def _check_sent_once(messages: Sequence[Object]) -> None:
 )
 async def test_a_session_survives_random_faults(seed: int, tmp_path: Path) -> None:
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-        await one_life(seed, tmp_path)
+        await run_session(seed, tmp_path)
 
 
 @pytest.mark.full
@@ -191,6 +191,6 @@ async def test_five_hundred_sessions_survive_random_faults() -> None:
     for seed in range(1000, 1500):
         with tempfile.TemporaryDirectory() as home, anyio.fail_after(HANG_TIMEOUT_SECONDS):
             try:
-                await one_life(seed, Path(home))
+                await run_session(seed, Path(home))
             except Exception as error:
                 raise AssertionError(f"seed {seed}") from error

@@ -94,23 +94,23 @@ def body_of(
 
 def content_of(*messages: Message) -> list[JsonValue]:
     """Return the content of each message, without marks."""
-    sent = unmarked(body_of(*messages)["messages"])
+    sent = unmark(body_of(*messages)["messages"])
     assert isinstance(sent, list)
     return [json_at(message, "content") for message in sent]
 
 
-def unmarked(value: JsonValue) -> JsonValue:
+def unmark(value: JsonValue) -> JsonValue:
     """Return JSON without `cache_control`."""
     if isinstance(value, list):
-        return [unmarked(item) for item in value]
+        return [unmark(item) for item in value]
     if isinstance(value, dict):
-        return {name: unmarked(item) for name, item in value.items() if name != "cache_control"}
+        return {name: unmark(item) for name, item in value.items() if name != "cache_control"}
     return value
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_request_body_of_each_family_matches_exactly(name: str) -> None:
-    model, level, own = FAMILIES[name]
+    model, level, family_fields = FAMILIES[name]
     schema: JsonValue = {"type": "object", "properties": {"text": {"type": "string"}}}
     assert body_of(UserMessage((Text("Hi"),)), model=model, level=level) == {
         "system": [{"type": "text", "text": "Be kind.", "cache_control": MARK}],
@@ -129,7 +129,7 @@ def test_the_request_body_of_each_family_matches_exactly(name: str) -> None:
             },
             {"name": "look", "description": "Looks something up.", "input_schema": schema},
         ],
-        **own,
+        **family_fields,
     }
 
 
@@ -142,13 +142,13 @@ async def test_the_endpoint_accepts_the_request_body_of_each_family(
         pytest.skip("the test server has no such model")
     async with (
         messages_api(["Hello."]) as api,
-        open_model_session(api, tmp_path, ModelSessionConfig(model=model)) as desk,
+        open_model_session(api, tmp_path, ModelSessionConfig(model=model)) as session,
     ):
         if level is not None:
-            desk.session.context.options.set_option(
+            session.session.context.options.set_option(
                 "thought_level", level if level != "xhigh" else "high"
             )
-        assert await desk.prompt() == "end_turn"
+        assert await session.prompt() == "end_turn"
         assert not SAMPLING & set(api.model_requests[0].body)
 
 
@@ -177,34 +177,34 @@ def test_max_tokens_exceeds_the_thinking_budget_even_in_a_full_context_window() 
 
 
 def test_the_same_request_serializes_to_the_same_bytes() -> None:
-    said = AssistantMessage(
+    answer = AssistantMessage(
         (Thinking("Hm.", "seal"), Text("I look."), ToolCall("c1", "look", '{"b": 1, "a": "ü"}'))
     )
-    messages = (UserMessage((Text("Hi"),)), said, UserMessage((ToolResult("c1", "found"),)))
+    messages = (UserMessage((Text("Hi"),)), answer, UserMessage((ToolResult("c1", "found"),)))
     assert json.dumps(body_of(*messages)) == json.dumps(body_of(*messages))
     assert '{"b": 1, "a": ' in json.dumps(body_of(*messages)), "keys stay in their order"
 
 
 def test_parts_that_cannot_be_sent_back_are_omitted() -> None:
-    said = AssistantMessage(
+    answer = AssistantMessage(
         (Thinking("unsigned"), RedactedThinking("opaque"), Thinking("", "seal"), Text(" \n"))
     )
-    assert content_of(UserMessage((Text("Hi"),)), said)[1] == [
+    assert content_of(UserMessage((Text("Hi"),)), answer)[1] == [
         {"type": "redacted_thinking", "data": "opaque"},
         {"type": "thinking", "thinking": "", "signature": "seal"},
     ]
 
 
 def test_a_message_without_sendable_parts_is_not_empty() -> None:
-    said = AssistantMessage((Thinking("unsigned"), Text(" ")))
+    answer = AssistantMessage((Thinking("unsigned"), Text(" ")))
     nothing: JsonValue = [{"type": "text", "text": EMPTY_TEXT}]
-    assert content_of(UserMessage((Text("\n"),)), said) == [nothing, nothing]
+    assert content_of(UserMessage((Text("\n"),)), answer) == [nothing, nothing]
 
 
 @pytest.mark.parametrize("arguments", ['{"text": "a', "[1]", "null", "nonsense", "{} {}"])
 def test_malformed_arguments_are_sent_as_an_empty_object(arguments: str) -> None:
-    said = AssistantMessage((ToolCall("c1", "look", arguments),))
-    sent = content_of(UserMessage((Text("Hi"),)), said)[1]
+    answer = AssistantMessage((ToolCall("c1", "look", arguments),))
+    sent = content_of(UserMessage((Text("Hi"),)), answer)[1]
     assert sent == [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}]
 
 
@@ -225,18 +225,18 @@ async def test_a_session_only_appends_to_what_it_has_sent(tmp_path: Path) -> Non
         reply(say("Well."), call("none")),
         "That failed.",
     ]
-    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
         for text in ("one", "two", "three"):
-            assert await desk.prompt(text) == "end_turn"
+            assert await session.prompt(text) == "end_turn"
         bodies = [ask.body for ask in api.model_requests]
     assert len(bodies) == 6
-    for former, latter in pairwise(bodies):
-        before, after = unmarked(former["messages"]), unmarked(latter["messages"])
+    for earlier, later in pairwise(bodies):
+        before, after = unmark(earlier["messages"]), unmark(later["messages"])
         assert isinstance(before, list)
         assert isinstance(after, list)
         assert json.dumps(after[: len(before)]) == json.dumps(before)
-        for name in former.keys() - {"messages", "max_tokens"}:
-            assert json.dumps(former[name]) == json.dumps(latter[name])
+        for name in earlier.keys() - {"messages", "max_tokens"}:
+            assert json.dumps(earlier[name]) == json.dumps(later[name])
     assert json.dumps(bodies[-1]).count("cache_control") == 4
 
 
@@ -252,22 +252,22 @@ async def test_a_field_rejected_by_a_gateway_is_omitted_from_then_on(
 ) -> None:
     async with (
         messages_api(["One.", "Two."], endpoint) as api,
-        open_model_session(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as session,
     ):
-        assert await desk.prompt("one") == "end_turn"
-        assert await desk.prompt("two") == "end_turn"
+        assert await session.prompt("one") == "end_turn"
+        assert await session.prompt("two") == "end_turn"
         assert [field in json.dumps(ask.body) for ask in api.model_requests] == [True, False, False]
         assert [ask.verdict for ask in api.model_requests] == ["refused", "answered", "answered"]
-        assert desk.agent_text() == "One.Two."
-        assert desk.notices() == []
+        assert session.agent_text() == "One.Two."
+        assert session.notices() == []
 
 
 @pytest.mark.parametrize("field", ["display", "output_config", "thinking"])
 async def test_a_field_named_in_an_error_message_is_omitted(tmp_path: Path, field: str) -> None:
     script = [bad_request(f"{field}: Extra inputs are not permitted"), "One.", "Two."]
-    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt("one") == "end_turn"
-        assert await desk.prompt("two") == "end_turn"
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt("one") == "end_turn"
+        assert await session.prompt("two") == "end_turn"
         assert [f'"{field}"' in json.dumps(ask.body) for ask in api.model_requests] == [
             True,
             False,
@@ -279,7 +279,10 @@ async def test_a_gateway_that_still_rejects_the_request_is_retried_once_without_
     tmp_path: Path,
 ) -> None:
     refusal = bad_request("thinking: we do not like it")
-    async with messages_api([refusal, refusal]) as api, open_model_session(api, tmp_path) as desk:
-        data = await desk.prompt_expecting_error()
+    async with (
+        messages_api([refusal, refusal]) as api,
+        open_model_session(api, tmp_path) as session,
+    ):
+        data = await session.prompt_expecting_error()
         assert "we do not like it" in str(data["message"])
         assert len(api.model_requests) == 2

@@ -103,13 +103,13 @@ def _chosen(groups: Sequence[RowGroup], names: Sequence[str]) -> list[RowGroup]:
     """Return the groups reduced to the named rows; all of them if no names are given."""
     if not names:
         return [*groups]
-    kept = [
+    selected = [
         group
         if group.name in names
         else replace(group, rows=[row for row in group.rows if row.key in names])
         for group in groups
     ]
-    return [group for group in kept if group.rows]
+    return [group for group in selected if group.rows]
 
 
 def _compare(runs: Sequence[BenchmarkResults], groups: Sequence[RowGroup]) -> int:

@@ -85,9 +85,9 @@ def replay(bodies: Sequence[Body], placement: MarkerPlacement | None = None) -> 
     return compute_bill(usages)
 
 
-def _apply_placement(body: Body, place: MarkerPlacement) -> dict[str, JsonValue]:
+def _apply_placement(body: Body, set_markers: MarkerPlacement) -> dict[str, JsonValue]:
     bare = strip_markers(body)
-    system, messages = place(object_list(bare, "system"), object_list(bare, "messages"))
+    system, messages = set_markers(object_list(bare, "system"), object_list(bare, "messages"))
     return {**bare, "system": [*system], "messages": [*messages]}
 
 
@@ -116,7 +116,7 @@ def _strip_block_markers(blocks: Sequence[Block]) -> list[JsonValue]:
 # Marker placements to compare.
 
 
-def place_no_markers(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
+def mark_nothing(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
     """Set no cache markers."""
     return system, messages
 

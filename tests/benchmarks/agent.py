@@ -89,8 +89,8 @@ class MeasuredAgent:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         if environment is None:
-            kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-            environment = {**kept, "HERMES_HOME": str(home), "HOME": str(home)}
+            inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+            environment = {**inherited, "HERMES_HOME": str(home), "HOME": str(home)}
         self._stderr = (home / "stderr.txt").open("wb")
         self.started_at = time.perf_counter()
         self._process = subprocess.Popen(
@@ -310,10 +310,10 @@ class MeasuredAgent:
             return
         turn.updates += 1
         if b"agent_message_chunk" in line:
-            said = sum(line.count(text) for text in MODEL_TEXTS)
-            if said:
+            text_count = sum(line.count(text) for text in MODEL_TEXTS)
+            if text_count:
                 turn.chunks += 1
-                turn.text_pieces += said
+                turn.text_pieces += text_count
                 turn.first_text_at = turn.first_text_at or time.perf_counter()
         elif b'"tool_call' in line:
             dense = line.replace(b": ", b":")

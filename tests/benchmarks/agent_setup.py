@@ -105,8 +105,8 @@ class AgentSetup:
 
     def with_new_home(self, name: str) -> "AgentSetup":
         """Return the same agent with a new home and a new project."""
-        place = create_location(self.location.home.parent / name, self.endpoint.url)
-        return replace(self, location=place)
+        location = create_location(self.location.home.parent / name, self.endpoint.url)
+        return replace(self, location=location)
 
 
 def create_setup(peer: PeerAgent, folder: Path, endpoint: EndpointProcess) -> AgentSetup:

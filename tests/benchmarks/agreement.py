@@ -34,9 +34,9 @@ class Agreement:
     def agrees(self) -> bool:
         """Whether each median agrees with the middle one."""
         ordered = sorted(zip(self.medians, self.spreads, strict=True))
-        middle, around = ordered[len(ordered) // 2]
+        middle, middle_spread = ordered[len(ordered) // 2]
         return all(
-            abs(median - middle) <= max(self.tolerance, spread + around) + _ROUNDING
+            abs(median - middle) <= max(self.tolerance, spread + middle_spread) + _ROUNDING
             for median, spread in zip(self.medians, self.spreads, strict=True)
         )
 
@@ -63,7 +63,7 @@ def format_lines(found: Sequence[Agreement]) -> Iterator[str]:
     for each in found:
         if not each.agrees:
             stated = zip(each.medians, each.spreads, strict=True)
-            told = ", ".join(f"{median:,.2f} ±{spread:,.2f}" for median, spread in stated)
-            yield f"DISAGREE  {each.agent}: {each.title}: {told} {each.unit}".rstrip()
+            values = ", ".join(f"{median:,.2f} ±{spread:,.2f}" for median, spread in stated)
+            yield f"DISAGREE  {each.agent}: {each.title}: {values} {each.unit}".rstrip()
     count = sum(each.agrees for each in found)
     yield f"{count} of {len(found)} rows agree within their spread"

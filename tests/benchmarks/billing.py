@@ -30,16 +30,16 @@ def compute_lenient_bill(bodies: Sequence[Body]) -> Bill:
 
 def drop_unknown_fields(body: Body) -> Body:
     """Return a request with only the fields that `accounting` knows."""
-    kept = {name: body[name] for name in KNOWN_FIELDS if name in body}
+    fields = {name: body[name] for name in KNOWN_FIELDS if name in body}
     system = body.get("system")
     if isinstance(system, list):
-        kept["system"] = [*_clean_blocks(object_list(body, "system"))]
+        fields["system"] = [*_clean_blocks(object_list(body, "system"))]
     messages: list[JsonValue] = [
         {"role": message["role"], "content": _clean_content(message["content"])}
         for message in object_list(body, "messages")
     ]
     tools: list[JsonValue] = [_clean_tool(tool) for tool in object_list(body, "tools")]
-    return {"max_tokens": 1, **kept, "model": MODEL, "messages": messages, "tools": tools}
+    return {"max_tokens": 1, **fields, "model": MODEL, "messages": messages, "tools": tools}
 
 
 def _clean_content(content: JsonValue) -> JsonValue:
@@ -54,16 +54,16 @@ def _clean_blocks(blocks: Sequence[Mapping[str, JsonValue]]) -> list[JsonValue]:
 
 def _clean_block(block: Mapping[str, JsonValue]) -> JsonValue:
     fields = BLOCK_FIELDS[str(block["type"])]
-    kept = {name: block[name] for name in fields if name in block}
+    known = {name: block[name] for name in fields if name in block}
     if block["type"] == "tool_result":
-        kept["content"] = _clean_content(block.get("content", ""))
-    return {"type": block["type"], **kept, **_clean_marker(block)}
+        known["content"] = _clean_content(block.get("content", ""))
+    return {"type": block["type"], **known, **_clean_marker(block)}
 
 
 def _clean_tool(tool: Mapping[str, JsonValue]) -> JsonValue:
-    kept = {name: value for name, value in tool.items() if name in TOOL_FIELDS}
-    kept.pop("type", None)
-    return {"input_schema": {}, **kept, **_clean_marker(tool)}
+    fields = {name: value for name, value in tool.items() if name in TOOL_FIELDS}
+    fields.pop("type", None)
+    return {"input_schema": {}, **fields, **_clean_marker(tool)}
 
 
 def _clean_marker(part: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -32,11 +32,11 @@ from tests.benchmarks.accounting import (
     Body,
     add_line_numbers,
     compute_bill,
+    mark_nothing,
     mark_system_and_last,
     mark_system_and_last_three,
     mark_system_only,
     object_list,
-    place_no_markers,
     replay,
     resize_prefix,
 )
@@ -64,7 +64,7 @@ PREFIXES = {
     "52,000, as of another": 52_000,
 }
 PLACEMENTS = {
-    "no caching": place_no_markers,
+    "no caching": mark_nothing,
     "a mark behind the system prompt alone": mark_system_only,
     "marks behind system prompt and end": mark_system_and_last,
     "system_and_3, plain": mark_system_and_last_three,
@@ -115,7 +115,7 @@ async def record_session(
         return _make_recorded_session(api.model_requests)
 
 
-def _given(loader: Lazy[ProviderEntryPoint], mark: CacheMarker) -> Lazy[ProviderEntryPoint]:
+def _constant(loader: Lazy[ProviderEntryPoint], mark: CacheMarker) -> Lazy[ProviderEntryPoint]:
     del mark
     return loader
 
@@ -126,7 +126,7 @@ async def _play(url: str, home: Path, project: Path, prompts: Sequence[str]) -> 
     served = make_configuration(home, options=options, environment=environment)
     loader = lazy_anthropic_client(add_cache_breakpoints)  # a real server never closes them either
     try:
-        with patch("acp_server.server.endpoints.lazy_anthropic_client", partial(_given, loader)):
+        with patch("acp_server.server.endpoints.lazy_anthropic_client", partial(_constant, loader)):
             async with open_editor(served) as editor:
                 await editor.initialize()
                 session_id = await editor.new_session(project)
@@ -189,8 +189,8 @@ Rows = Iterator[tuple[str, Bill]]
 
 
 def _by_placement(recording: RecordedSession) -> Rows:
-    for name, place in PLACEMENTS.items():
-        yield name, replay(recording.bodies, place)
+    for name, set_markers in PLACEMENTS.items():
+        yield name, replay(recording.bodies, set_markers)
 
 
 def _by_prefix(usual: RecordedSession) -> Rows:

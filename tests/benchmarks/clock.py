@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 def time_ms(work: Callable[[], object]) -> float:
     """Return the duration of a function call in milliseconds."""
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     work()
-    return milliseconds_since(begun)
+    return milliseconds_since(started_at)
 
 
 def milliseconds_since(start: float) -> float:

@@ -146,10 +146,10 @@ def measure_files(folder: Path, count: int) -> Figures:
     """Work in a directory of this many files."""
     project = folder / "project"
     for number in range(count):
-        place = project / f"folder-{number // FILES_PER_FOLDER:04}"
+        parent = project / f"folder-{number // FILES_PER_FOLDER:04}"
         if number % FILES_PER_FOLDER == 0:
-            place.mkdir(parents=True)
-        (place / f"file-{number}.txt").write_text(f"line {number}\n" * 20)
+            parent.mkdir(parents=True)
+        (parent / f"file-{number}.txt").write_text(f"line {number}\n" * 20)
     with serve(folder) as agent:
         agent.initialize()
         session = agent.new_session(project)

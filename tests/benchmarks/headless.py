@@ -36,7 +36,7 @@ FORMS = ("messages", "chat")
 FILE_COUNTS = (1, 2_000)
 HOME = 'model: {{provider: custom, default: gpt-4.1, base_url: "{url}", api_key: {key}}}\n'
 RUN = ("-m", "acp_server", "run", "Look around", "--format", "json")
-_OWN_TIME = re.compile(r"^import time:\s+(\d+) \|", re.MULTILINE)
+_SELF_TIME = re.compile(r"^import time:\s+(\d+) \|", re.MULTILINE)
 
 
 def endpoint(
@@ -73,17 +73,17 @@ def measure(form: str, count: int) -> dict[str, float]:
         create_workspace(folder / "workspace", count)
         plain = _first_request(form, folder, ())
         timed = _first_request(form, folder, ("-X", "importtime"))
-    own = sum(int(each) for each in _OWN_TIME.findall(timed.stderr))
+    self_us = sum(int(each) for each in _SELF_TIME.findall(timed.stderr))
     return {
         "first request, ms": plain.milliseconds,
         "of the processor, ms": plain.processor_milliseconds,
-        "imports, ms": own / 1000,
+        "imports, ms": self_us / 1000,
     }
 
 
 def _first_request(form: str, folder: Path, options: tuple[str, ...]) -> FirstRequest:
     """Run a task; return the measurements at its first model request."""
-    asked: list[FirstRequest] = []
+    measured: list[FirstRequest] = []
     processes: list[subprocess.Popen[bytes]] = []
     errors, home = folder / "stderr", folder / f"home{len(options)}"
 
@@ -91,8 +91,8 @@ def _first_request(form: str, folder: Path, options: tuple[str, ...]) -> FirstRe
         del ask
         ended = time.perf_counter()
         times = psutil.Process(processes[0].pid).cpu_times()
-        spent = (times.user + times.system) * 1000
-        asked.append(FirstRequest((ended - begun) * 1000, spent, errors.read_text()))
+        cpu_ms = (times.user + times.system) * 1000
+        measured.append(FirstRequest((ended - started_at) * 1000, cpu_ms, errors.read_text()))
         return reply("Done.")
 
     home.mkdir()
@@ -101,7 +101,7 @@ def _first_request(form: str, folder: Path, options: tuple[str, ...]) -> FirstRe
         if form != "messages":
             (home / "config.yaml").write_text(HOME.format(url=api.url, key=KEY))
             variables = {}
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         command = [sys.executable, *options, *RUN, "--cwd", str(folder / "workspace")]
         process = subprocess.Popen(
             command,
@@ -113,7 +113,7 @@ def _first_request(form: str, folder: Path, options: tuple[str, ...]) -> FirstRe
         processes.append(process)
         if process.wait():
             raise RuntimeError(errors.read_text())
-    return asked[0]
+    return measured[0]
 
 
 def main() -> None:

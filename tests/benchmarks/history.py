@@ -99,24 +99,24 @@ async def _measure_recording(journal: SessionJournal, figures: Figures) -> None:
     process = psutil.Process()
     message = UserMessage((Text("hello"),))
     journal.begin_turn()
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     for _ in range(COMMITS):
         journal.append(message)
-    figures["append a message, µs of the loop"] = (time.perf_counter() - begun) / COMMITS * 1e6
+    figures["append a message, µs of the loop"] = (time.perf_counter() - started_at) / COMMITS * 1e6
     await journal.commit()
     figures["append and commit, ms"] = await _median_ms(lambda: _append(journal, message))
     figures["commit of nothing, ms"] = await _median_ms(journal.commit)
     before = process.memory_info().rss
     busy = time.process_time()
-    spent_seconds = 0.0
+    loop_seconds = 0.0
     for start in range(0, CHUNKS, 1000):
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         for number in range(start, start + 1000):
             journal.show(MessageChunk(f"m{number // 5000}", "five words of text here. "))
-        spent_seconds += time.perf_counter() - begun
+        loop_seconds += time.perf_counter() - started_at
         await anyio.sleep(0.005)
     await journal.commit()
-    figures["a chunk, µs of the loop"] = spent_seconds / CHUNKS * 1e6
+    figures["a chunk, µs of the loop"] = loop_seconds / CHUNKS * 1e6
     figures["a chunk, µs of CPU in all"] = (time.process_time() - busy) / CHUNKS * 1e6
     figures[f"memory after {CHUNKS:,} chunks, MiB"] = (process.memory_info().rss - before) / 2**20
     journal.end_turn()
@@ -171,9 +171,9 @@ def _days(number: int) -> timedelta:
 
 
 async def _time_ms(action: Callable[[], Awaitable[object]]) -> float:
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     await action()
-    return (time.perf_counter() - begun) * 1000
+    return (time.perf_counter() - started_at) * 1000
 
 
 async def _median_ms(action: Callable[[], Awaitable[object]]) -> float:

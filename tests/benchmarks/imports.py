@@ -39,9 +39,9 @@ async def measure() -> dict[str, float]:
         await anyio.sleep(0.1)
         idle = max(waits)
         waits.clear()
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         await lazy_anthropic_client(add_cache_breakpoints).get()
-        took = (time.perf_counter() - begun) * 1000
+        took = (time.perf_counter() - started_at) * 1000
         is_done.set()
     waits.sort()
     return {

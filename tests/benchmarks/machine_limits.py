@@ -47,7 +47,7 @@ def measure_limits(endpoint: EndpointProcess) -> Figures:
 
 
 def _measure_pipe() -> Figures:
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).encode()
     with subprocess.Popen(
         [sys.executable, "-c", ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -62,7 +62,7 @@ def _measure_pipe() -> Figures:
             stdout.readline()
 
         ask()
-        yield "echo", (time.perf_counter() - begun) * 1000
+        yield "echo", (time.perf_counter() - started_at) * 1000
         yield "pipe", _median(ask)
 
 
@@ -70,7 +70,7 @@ def _measure_chunks() -> float:
     """Return the CPU microseconds to encode and parse a chunk as JSON."""
     event = json.dumps({"type": "content_block_delta", "delta": {"text": make_chunk(0)}})
     read, write = os.pipe()
-    begun = time.process_time()
+    started_at = time.process_time()
     for _ in range(CHUNKS):
         text = json.loads(event)["delta"]["text"]
         update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
@@ -78,10 +78,10 @@ def _measure_chunks() -> float:
         message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
         os.write(write, json.dumps(message).encode() + b"\n")
         os.read(read, 4096)
-    spent = time.process_time() - begun
+    cpu_seconds = time.process_time() - started_at
     os.close(read)
     os.close(write)
-    return spent / CHUNKS * 1e6
+    return cpu_seconds / CHUNKS * 1e6
 
 
 def _measure_request(endpoint: EndpointProcess) -> float:

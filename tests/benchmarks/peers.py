@@ -53,8 +53,8 @@ class PeerAgent:
     @property
     def program(self) -> Path:
         """Executable to start."""
-        place = {"pypi": "venv/bin", "npm": "node_modules/.bin", "here": ""}[self.source]
-        return self.folder / place / self.command[0]
+        folder = {"pypi": "venv/bin", "npm": "node_modules/.bin", "here": ""}[self.source]
+        return self.folder / folder / self.command[0]
 
     @property
     def is_installed(self) -> bool:
@@ -68,17 +68,17 @@ class PeerAgent:
             return [*self.command]
         return [str(self.program), *self.command[1:]]
 
-    def environment(self, place: AgentLocation) -> dict[str, str]:
+    def environment(self, location: AgentLocation) -> dict[str, str]:
         """Write the agent's configuration; return its complete environment."""
         nowhere = "http://127.0.0.1:9"  # refuses connections: telemetry and updates fail at once
         return {
             "PATH": f"{node_directory()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-            "HOME": str(place.home),
+            "HOME": str(location.home),
             "LANG": "C.UTF-8",
             "HTTP_PROXY": nowhere,
             "HTTPS_PROXY": nowhere,
             "NO_PROXY": "127.0.0.1,localhost",
-            **self.prepare(place),
+            **self.prepare(location),
         }
 
 
@@ -94,33 +94,33 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _messages_variables(place: AgentLocation) -> dict[str, str]:
-    return {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": KEY}
+def _messages_variables(location: AgentLocation) -> dict[str, str]:
+    return {"ANTHROPIC_BASE_URL": location.url, "ANTHROPIC_API_KEY": KEY}
 
 
-def _prepare_own(place: AgentLocation) -> Environment:
+def _prepare_acp(location: AgentLocation) -> Environment:
     null = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
-    return {**_messages_variables(place), **null, "HERMES_HOME": str(place.home)}
+    return {**_messages_variables(location), **null, "HERMES_HOME": str(location.home)}
 
 
-def _prepare_hermes(place: AgentLocation) -> Environment:
-    model = {"default": MODEL, "provider": "anthropic", "base_url": place.url, "api_key": KEY}
-    _write(place.home / ".hermes" / "config.yaml", json.dumps({"model": model}))
-    return {**_messages_variables(place), "HERMES_HOME": str(place.home / ".hermes")}
+def _prepare_hermes(location: AgentLocation) -> Environment:
+    model = {"default": MODEL, "provider": "anthropic", "base_url": location.url, "api_key": KEY}
+    _write(location.home / ".hermes" / "config.yaml", json.dumps({"model": model}))
+    return {**_messages_variables(location), "HERMES_HOME": str(location.home / ".hermes")}
 
 
-def _prepare_claude(place: AgentLocation) -> Environment:
+def _prepare_claude(location: AgentLocation) -> Environment:
     return {
-        **_messages_variables(place),
+        **_messages_variables(location),
         "ANTHROPIC_MODEL": MODEL,
-        "CLAUDE_CONFIG_DIR": str(place.home / ".claude"),
+        "CLAUDE_CONFIG_DIR": str(location.home / ".claude"),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_TELEMETRY": "1",
     }
 
 
-def _prepare_codex(place: AgentLocation) -> Environment:
+def _prepare_codex(location: AgentLocation) -> Environment:
     text = f"""\
 model = "gpt-5"
 model_provider = "bench"
@@ -129,30 +129,34 @@ sandbox_mode = "danger-full-access"
 
 [model_providers.bench]
 name = "bench"
-base_url = "{place.url}/v1"
+base_url = "{location.url}/v1"
 wire_api = "responses"
 env_key = "BENCH_API_KEY"
 """
-    _write(place.home / ".codex" / "config.toml", text)
-    return {"CODEX_HOME": str(place.home / ".codex"), "BENCH_API_KEY": KEY, "OPENAI_API_KEY": KEY}
+    _write(location.home / ".codex" / "config.toml", text)
+    return {
+        "CODEX_HOME": str(location.home / ".codex"),
+        "BENCH_API_KEY": KEY,
+        "OPENAI_API_KEY": KEY,
+    }
 
 
-def _prepare_opencode(place: AgentLocation) -> Environment:
-    options = {"baseURL": f"{place.url}/v1", "apiKey": KEY}
-    told = {
+def _prepare_opencode(location: AgentLocation) -> Environment:
+    options = {"baseURL": f"{location.url}/v1", "apiKey": KEY}
+    config = {
         "model": f"anthropic/{MODEL}",
         "autoupdate": False,
         "share": "disabled",
         "provider": {"anthropic": {"options": options, "models": {MODEL: {"name": MODEL}}}},
     }
-    _write(place.home / ".config" / "opencode" / "opencode.json", json.dumps(told))
+    _write(location.home / ".config" / "opencode" / "opencode.json", json.dumps(config))
     return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 
 
-def _prepare_gemini(place: AgentLocation) -> Environment:
+def _prepare_gemini(location: AgentLocation) -> Environment:
     settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
-    _write(place.home / ".gemini" / "settings.json", json.dumps(settings))
-    return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": place.url}
+    _write(location.home / ".gemini" / "settings.json", json.dumps(settings))
+    return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": location.url}
 
 
 def make_custom_agent(command: Sequence[str]) -> PeerAgent:
@@ -160,16 +164,16 @@ def make_custom_agent(command: Sequence[str]) -> PeerAgent:
     return PeerAgent(Path(command[0]).name, command, _prepare_custom)
 
 
-def _prepare_custom(place: AgentLocation) -> Environment:
-    openai = {"OPENAI_BASE_URL": f"{place.url}/v1", "OPENAI_API_KEY": KEY}
-    return {**_messages_variables(place), **openai}
+def _prepare_custom(location: AgentLocation) -> Environment:
+    openai = {"OPENAI_BASE_URL": f"{location.url}/v1", "OPENAI_API_KEY": KEY}
+    return {**_messages_variables(location), **openai}
 
 
 PEERS: Mapping[str, PeerAgent] = {
     peer.name: peer
     for peer in (
         PeerAgent(
-            OWN_AGENT, [sys.executable, "-m", "acp_server", "serve", "--model", MODEL], _prepare_own
+            OWN_AGENT, [sys.executable, "-m", "acp_server", "serve", "--model", MODEL], _prepare_acp
         ),
         PeerAgent(
             "hermes",

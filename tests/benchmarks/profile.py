@@ -86,8 +86,8 @@ def measure_imports(home: Path) -> list[ImportTime]:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "HERMES_HOME": str(home), "HOME": str(home), "ANTHROPIC_API_KEY": "none"}
+    inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "HERMES_HOME": str(home), "HOME": str(home), "ANTHROPIC_API_KEY": "none"}
 
 
 def show_startup(home: Path) -> None:
@@ -100,8 +100,8 @@ def show_startup(home: Path) -> None:
     for one in imports:
         sums[_package(one.name)] += one.self_us
         counts[_package(one.name)] += 1
-    for name, own in sums.most_common(MAX_ROWS):
-        print(f"  {own / 1000:8.1f} ms {100 * own / total:5.1f} % {counts[name]:5} {name}")
+    for name, self_us in sums.most_common(MAX_ROWS):
+        print(f"  {self_us / 1000:8.1f} ms {100 * self_us / total:5.1f} % {counts[name]:5} {name}")
     print("\nby module: alone, with what it needs")
     for one in sorted(imports, key=lambda one: -one.self_us)[:MAX_ROWS]:
         print(f"  {one.self_us / 1000:8.2f} {one.cumulative_us / 1000:8.2f} ms  {one.name}")
@@ -133,10 +133,10 @@ def sample_stacks(work: str) -> list[str]:
             )
             time.sleep(SETTLED_SECONDS if crowd else 0)
             with _profiled(agent.pid, home / "stacks"):
-                spent = agent.cpu_seconds
+                cpu_before = agent.cpu_seconds
                 count = _run_workload(work, agent, [session, *crowd], home)
-                spent = agent.cpu_seconds - spent
-        print(f"{count} {work}, {spent / count * 1e6:.1f} µs of processor time for each")
+                cpu_before = agent.cpu_seconds - cpu_before
+        print(f"{count} {work}, {cpu_before / count * 1e6:.1f} µs of processor time for each")
         return (home / "stacks").read_text(encoding="utf-8").splitlines()
 
 
@@ -167,17 +167,17 @@ def _profiled(number: int, stacks: Path) -> Generator[None]:
 
 def show_samples(stacks: Iterable[str]) -> None:
     """Print by thread, by function alone, and by function including its callees."""
-    threads, own, whole = Counter[str](), Counter[str](), Counter[str]()
+    threads, alone, totals = Counter[str](), Counter[str](), Counter[str]()
     for stack in stacks:
         frames, _, seen = stack.rpartition(" ")
         thread, *calls = [LINE_NUMBER.sub(")", frame) for frame in frames.split(";")]
         if not calls or WAITING.match(calls[-1]):
             continue
         threads[re.sub(r"\d+", "", thread)] += int(seen)
-        own[calls[-1]] += int(seen)
-        whole.update(dict.fromkeys(calls, int(seen)))
+        alone[calls[-1]] += int(seen)
+        totals.update(dict.fromkeys(calls, int(seen)))
     total = max(1, threads.total())
-    for title, counter in (("by thread", threads), ("alone", own), ("with all it calls", whole)):
+    for title, counter in (("by thread", threads), ("alone", alone), ("with all it calls", totals)):
         print(f"\n{title}")
         for name, seen in counter.most_common(MAX_ROWS):
             print(f"  {100 * seen / total:5.1f} %  {name}")

@@ -84,7 +84,7 @@ def _short(ratio: float) -> str:
 
 def _lines(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield a table that is valid Markdown too."""
-    widths = [max(len(line[place]) for line in [head, *rows]) for place in range(len(head))]
+    widths = [max(len(line[column]) for line in [head, *rows]) for column in range(len(head))]
     yield f"\n### {title}\n"
     yield _line(head, widths)
     yield _line(["-" * width for width in widths], widths)
@@ -102,13 +102,13 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 def save(results: BenchmarkResults, path: Path) -> None:
     """Write all results as JSON."""
     sheets = {name: _sheet_to_json(sheet) for name, sheet in results.sheets.items()}
-    whole = {
+    document = {
         "machine": results.machine,
         "load": results.load,
         "limits": _sheet_to_json(results.limits),
         "agents": sheets,
     }
-    path.write_text(json.dumps(whole, indent=1), encoding="utf-8")
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
 
 def _sheet_to_json(sheet: AgentFigures) -> Mapping[str, object]:
@@ -117,13 +117,13 @@ def _sheet_to_json(sheet: AgentFigures) -> Mapping[str, object]:
 
 def read(path: Path) -> BenchmarkResults:
     """Load saved results."""
-    whole = json.loads(path.read_text(encoding="utf-8"))
-    agents = cast("Mapping[str, Mapping[str, object]]", whole["agents"])
+    document = json.loads(path.read_text(encoding="utf-8"))
+    agents = cast("Mapping[str, Mapping[str, object]]", document["agents"])
     return BenchmarkResults(
         {name: _sheet_from_json(plain) for name, plain in agents.items()},
-        _sheet_from_json(whole["limits"]),
-        str(whole["machine"]),
-        float(whole["load"]),
+        _sheet_from_json(document["limits"]),
+        str(document["machine"]),
+        float(document["load"]),
     )
 
 

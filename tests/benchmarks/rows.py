@@ -29,11 +29,11 @@ class RowGroup:
     """Maximum number of runs: one for figures that do not vary, few for slow ones."""
 
 
-def _memory(stage: str, title: str) -> list[MetricRow]:
+def _memory(prefix: str, title: str) -> list[MetricRow]:
     return [
-        MetricRow(f"{stage}-pss", f"memory {title}, PSS", "MiB"),
-        MetricRow(f"{stage}-rss", f"memory {title}, RSS", "MiB"),
-        MetricRow(f"{stage}-cpu", f"CPU spent {title}", "s"),
+        MetricRow(f"{prefix}-pss", f"memory {title}, PSS", "MiB"),
+        MetricRow(f"{prefix}-rss", f"memory {title}, RSS", "MiB"),
+        MetricRow(f"{prefix}-cpu", f"CPU spent {title}", "s"),
     ]
 
 

@@ -51,16 +51,16 @@ def run(
     if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
         print_progress(f"WARNING: the machine is busy (load {load:.1f}); times will be too long")
     with _folder() as name, endpoint_process() as endpoint:
-        labs = [create_setup(peer, Path(name), endpoint) for peer in peers]
-        _warm(labs)
+        setups = [create_setup(peer, Path(name), endpoint) for peer in peers]
+        _warm(setups)
         for group in groups:
             for number in range(min(runs, group.max_runs)):
                 for results in _rotate(repeated, number):
                     if group is groups[0]:
                         _record(results.limits, measure_limits(endpoint))
-                    for lab in _rotate(labs, number):
-                        print_progress(f"{group.name}, run {number + 1}: {lab.peer.name}")
-                        _measure(group, lab, results.sheets[lab.peer.name])
+                    for setup in _rotate(setups, number):
+                        print_progress(f"{group.name}, run {number + 1}: {setup.peer.name}")
+                        _measure(group, setup, results.sheets[setup.peer.name])
     return repeated
 
 
@@ -89,15 +89,15 @@ def describe_machine() -> str:
     )
 
 
-def _warm(labs: Sequence[AgentSetup]) -> None:
+def _warm(setups: Sequence[AgentSetup]) -> None:
     """Start each agent once, so that first-start work is not measured."""
-    for lab in labs:
+    for setup in setups:
         try:
-            with lab.start() as agent:
+            with setup.start() as agent:
                 agent.initialize()
-                agent.run_turn(agent.new_session(lab.project), "hi")
+                agent.run_turn(agent.new_session(setup.project), "hi")
         except MEASUREMENT_ERRORS as error:
-            print_progress(f"{lab.peer.name}: {error}")
+            print_progress(f"{setup.peer.name}: {error}")
 
 
 def _rotate(all_of_them: Sequence[Some], number: int) -> list[Some]:
@@ -110,12 +110,12 @@ def _record(sheet: AgentFigures, figures: Figures) -> None:
         sheet.add(key, figure)
 
 
-def _measure(group: RowGroup, lab: AgentSetup, sheet: AgentFigures) -> None:
+def _measure(group: RowGroup, setup: AgentSetup, sheet: AgentFigures) -> None:
     try:
-        _record(sheet, group.measure(lab))
+        _record(sheet, group.measure(setup))
     except MEASUREMENT_ERRORS as error:
         reason = str(error) or type(error).__name__
-        print_progress(f"{lab.peer.name}: {reason}")
+        print_progress(f"{setup.peer.name}: {reason}")
         for row in group.rows:
             if row.key not in sheet.values:
                 sheet.notes.setdefault(row.key, reason)

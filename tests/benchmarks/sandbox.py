@@ -42,27 +42,27 @@ class SandboxTimings:
     cpu_ms: list[float] = field(default_factory=list[float])
 
 
-async def measure(ground: SandboxDirectories) -> dict[str, SandboxTimings]:
+async def measure(directories: SandboxDirectories) -> dict[str, SandboxTimings]:
     """Return the figures by how the command was run."""
     async with (
-        open_command_session(ground.root) as plain,
-        open_confined(ground) as bounded,
-        open_confined(ground, with_network(ground)) as online,
+        open_command_session(directories.root) as plain,
+        open_confined(directories) as confined,
+        open_confined(directories, with_network(directories)) as online,
     ):
-        places = {"not confined": plain, "confined": bounded, "with the network": online}
-        figures = {name: SandboxTimings() for name in places}
+        sessions = {"not confined": plain, "confined": confined, "with the network": online}
+        figures = {name: SandboxTimings() for name in sessions}
         for _ in range(RUNS):
-            for name, place in places.items():
-                await _run(place, figures[name])
+            for name, session in sessions.items():
+                await _run(session, figures[name])
     return figures
 
 
-async def _run(place: CommandSession, figures: SandboxTimings) -> None:
-    begin, taken = time.perf_counter(), _processor_seconds()
-    outcome = await place.run(COMMAND)
+async def _run(session: CommandSession, figures: SandboxTimings) -> None:
+    started_at, cpu_before = time.perf_counter(), _processor_seconds()
+    outcome = await session.run(COMMAND)
     assert outcome.ended.exit.code == 0, outcome.output
-    figures.wall_ms.append((time.perf_counter() - begin) * 1000)
-    figures.cpu_ms.append((_processor_seconds() - taken) * 1000)
+    figures.wall_ms.append((time.perf_counter() - started_at) * 1000)
+    figures.cpu_ms.append((_processor_seconds() - cpu_before) * 1000)
 
 
 def _processor_seconds() -> float:
@@ -73,17 +73,17 @@ def _processor_seconds() -> float:
 def measure_in_home(names: int = 0) -> dict[str, SandboxTimings]:
     """Return the figures in a new home directory with this many additional entries."""
     with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
-        ground = create_directories(Path(folder))
+        directories = create_directories(Path(folder))
         for number in range(names):
-            (ground.home / f"name-{number}").touch()
-        return anyio.run(measure, ground)
+            (directories.home / f"name-{number}").touch()
+        return anyio.run(measure, directories)
 
 
 def measure_with_memory(mebibytes: int) -> dict[str, SandboxTimings]:
     """Return the figures of a process with this much touched memory."""
-    held = bytearray(b"x") * (mebibytes << 20)
+    memory = bytearray(b"x") * (mebibytes << 20)
     figures = measure_in_home()
-    del held
+    del memory
     return figures
 
 

@@ -125,9 +125,9 @@ def _replies(hits: int | None) -> Iterator[ScriptedReply]:
     for turn, words in enumerate(PLAN):
         thought = [think("Where is it decided?")] if turn % 3 == 0 else []
         for word in words.split():
-            said = [say(f"Let me look at the {_noun(turn)}.")] if len(word) > 1 else []
+            texts = [say(f"Let me look at the {_noun(turn)}.")] if len(word) > 1 else []
             calls = [_call(letter, turn, next(numbers), len(word), hits) for letter in word]
-            yield reply(*thought, *said, *calls)
+            yield reply(*thought, *texts, *calls)
             thought = []
         yield reply(*thought, ANSWERS[turn % len(ANSWERS)])
 

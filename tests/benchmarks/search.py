@@ -146,34 +146,34 @@ class SearchTiming:
 
 
 def measure(
-    places: DatabasePaths, inquiry: SessionQuery, runs: int
+    paths: DatabasePaths, query: SessionQuery, runs: int
 ) -> tuple[SessionSearchResults, list[SearchTiming]]:
     """Return the hits of a search and the times of each run."""
-    taken: list[SearchTiming] = []
-    findings = SessionSearchResults(())
+    timings: list[SearchTiming] = []
+    results = SessionSearchResults(())
     for _ in range(runs + 1):
-        begun, begun_processor = time.perf_counter(), time.process_time()
-        with open_databases(places) as shelves:
-            findings = discover(shelves, inquiry)
-        wall, processor = time.perf_counter() - begun, time.process_time() - begun_processor
-        taken.append(SearchTiming(wall * 1000, processor * 1000))
-    return findings, taken
+        started_at, cpu_started_at = time.perf_counter(), time.process_time()
+        with open_databases(paths) as databases:
+            results = discover(databases, query)
+        wall, processor = time.perf_counter() - started_at, time.process_time() - cpu_started_at
+        timings.append(SearchTiming(wall * 1000, processor * 1000))
+    return results, timings
 
 
 def report(path: Path, runs: int) -> bool:
     """Print the figures of a database; return whether all are within bounds."""
     print(f"{path.stat().st_size / 2**20:,.0f} MiB, {runs} runs, milliseconds\n")
     print(f"{'looked for':36} {'sessions':>8} {'first':>8} {'median':>8} {'worst':>8} {'CPU':>8}")
-    is_well = True
-    for name, inquiry in QUERIES.items():
-        findings, (first, *others) = measure(DatabasePaths(path), inquiry, runs)
+    is_within_bounds = True
+    for name, query in QUERIES.items():
+        results, (first, *others) = measure(DatabasePaths(path), query, runs)
         median = statistics.median(each.wall_ms for each in others)
         worst = max(each.wall_ms for each in others)
         processor = statistics.median(each.cpu_ms for each in others)
-        is_well &= processor <= MAX_MILLISECONDS
+        is_within_bounds &= processor <= MAX_MILLISECONDS
         figures = "".join(f" {each:8.1f}" for each in (first.wall_ms, median, worst, processor))
-        print(f"{name:36} {len(findings.hits):8}{figures}", *findings.notes, sep="  ")
-    return is_well
+        print(f"{name:36} {len(results.hits):8}{figures}", *results.notes, sep="  ")
+    return is_within_bounds
 
 
 def main() -> int:
@@ -186,12 +186,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = options.keep or Path(folder) / "sessions.db"
         if not path.exists():
-            begun = time.perf_counter()
+            started_at = time.perf_counter()
             build(path, 10_000 if options.full else 1_000)
-            print(f"built in {time.perf_counter() - begun:.0f} s")
-        is_well = report(path, options.runs)
-    print(f"\nall within {MAX_MILLISECONDS:.0f} ms" if is_well else "\nTOO SLOW")
-    return 0 if is_well else 1
+            print(f"built in {time.perf_counter() - started_at:.0f} s")
+        is_within_bounds = report(path, options.runs)
+    print(f"\nall within {MAX_MILLISECONDS:.0f} ms" if is_within_bounds else "\nTOO SLOW")
+    return 0 if is_within_bounds else 1
 
 
 if __name__ == "__main__":

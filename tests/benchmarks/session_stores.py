@@ -85,8 +85,8 @@ class SqliteSessionStore:
             title = head.get("title")
             for copy in range(count):
                 name = str(uuid.UUID(int=copy + 1))
-                told = {"title": f"{title} {copy}"} if title else {}
-                _insert(connection, "sessions", [{**head, "id": name, **told}])
+                title_fields = {"title": f"{title} {copy}"} if title else {}
+                _insert(connection, "sessions", [{**head, "id": name, **title_fields}])
                 for table in self._tables:
                     rows = _rows(connection, table, "session_id", session)
                     copied = [self._replace_row_ids(row, copy) for row in rows]

@@ -117,10 +117,10 @@ def _all_pages(agent: MeasuredAgent) -> None:
 
 def _measure_turns(folder: Path) -> Figures:
     figures: Figures = {}
-    for name, keeps in (("warm turn, kept", True), ("warm turn, not kept", False)):
+    for name, has_history in (("warm turn, kept", True), ("warm turn, not kept", False)):
         home = folder / name.replace(" ", "-")
         home.mkdir()
-        with serve(home, has_history=keeps) as agent:
+        with serve(home, has_history=has_history) as agent:
             agent.initialize()
             prompt = partial(agent.prompt, agent.new_session(home), "hi")
             prompt()
@@ -132,8 +132,8 @@ def _measure_turns(folder: Path) -> Figures:
 
 def _measure_search(path: Path, *, is_full: bool) -> Figures:
     build(path, 10_000 if is_full else 1_000)
-    taken = [measure(DatabasePaths(path), inquiry, 5)[1][1:] for inquiry in QUERIES.values()]
-    slowest = max(statistics.median(each.cpu_ms for each in runs) for runs in taken)
+    timings = [measure(DatabasePaths(path), query, 5)[1][1:] for query in QUERIES.values()]
+    slowest = max(statistics.median(each.cpu_ms for each in runs) for runs in timings)
     return {"the slowest search, CPU": slowest}
 
 

@@ -42,9 +42,9 @@ def make_skills(folder: Path, count: int) -> None:
     folder.mkdir(parents=True)
     for number in range(count):
         name = f"skill-{number:04}"
-        place = folder / f"category-{number % CATEGORIES:02}" / name
-        (place / "references").mkdir(parents=True)
-        (place / "SKILL.md").write_text(SKILL.format(name=name, number=number))
+        directory = folder / f"category-{number % CATEGORIES:02}" / name
+        (directory / "references").mkdir(parents=True)
+        (directory / "SKILL.md").write_text(SKILL.format(name=name, number=number))
     for path in (folder, *folder.rglob("*")):
         os.utime(path, (LONG_AGO_SECONDS, LONG_AGO_SECONDS))
 
@@ -67,8 +67,8 @@ def measure(folder: Path, snapshot_file: Path) -> dict[str, float]:
     library.set_watched(is_watched=True)
     library.index(request)
     figures["warm, watched"] = time_ms(lambda: library.index(request))
-    whole = library.index(IndexRequest(max_characters=10**9))
-    figures["characters, whole"] = len(whole)
+    full_index = library.index(IndexRequest(max_characters=10**9))
+    figures["characters, whole"] = len(full_index)
     figures["characters, in the prompt"] = len(library.index(request))
     return figures
 

@@ -43,9 +43,9 @@ def measure_turns(command: list[str], folder: Path) -> dict[str, float]:
         warm = [time_ms(lambda: agent.prompt(session, "hi")) for _ in range(20)]
         figures["warm prompt, ms"] = statistics.median(warm)
         agent.prompt(session, "chunks")
-        spent = agent.cpu_seconds
+        cpu_before = agent.cpu_seconds
         agent.prompt(session, "chunks")
-        figures["CPU per chunk, µs"] = (agent.cpu_seconds - spent) / CHUNKS * 1e6
+        figures["CPU per chunk, µs"] = (agent.cpu_seconds - cpu_before) / CHUNKS * 1e6
         figures["memory at the end, MiB"] = agent.resident_mebibytes
     return figures
 

@@ -181,17 +181,17 @@ def _evaluate_ratio(ratio: RatioTarget, results: BenchmarkResults) -> Iterator[T
         if ours is None or theirs is None:
             yield TargetResult(what, asked, "not measured", "", None)
         else:
-            told = f"{ours:,.2f} of {theirs:,.2f}: {ours / theirs:.2f}"
-            yield TargetResult(what, asked, told, "", ours / theirs <= ratio.maximum)
+            measured = f"{ours:,.2f} of {theirs:,.2f}: {ours / theirs:.2f}"
+            yield TargetResult(what, asked, measured, "", ours / theirs <= ratio.maximum)
 
 
-def format_lines(claims: Sequence[TargetResult]) -> Iterator[str]:
+def format_lines(results: Sequence[TargetResult]) -> Iterator[str]:
     """Yield the targets as a table, then how many are met."""
     words = {True: "met", False: "NOT MET", None: "-"}
     yield f"\n{'':9} {'the bar':50} {'asked':>12}  {'ours':32} published"
-    for claim in claims:
-        head = f"{words[claim.is_met]:9} {claim.title:50} {claim.bound:>12}"
-        yield f"{head}  {claim.measured:32} {claim.published}".rstrip()
-    met = sum(claim.is_met is True for claim in claims)
-    failed = sum(claim.is_met is False for claim in claims)
-    yield f"{met} met, {failed} not met, {len(claims) - met - failed} not judged here"
+    for result in results:
+        head = f"{words[result.is_met]:9} {result.title:50} {result.bound:>12}"
+        yield f"{head}  {result.measured:32} {result.published}".rstrip()
+    met = sum(result.is_met is True for result in results)
+    failed = sum(result.is_met is False for result in results)
+    yield f"{met} met, {failed} not met, {len(results) - met - failed} not judged here"

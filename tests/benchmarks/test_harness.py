@@ -41,8 +41,8 @@ ROWS = [
 ]
 
 
-def _figures(lab: AgentSetup) -> Figures:
-    with lab.start() as agent:
+def _figures(setup: AgentSetup) -> Figures:
+    with setup.start() as agent:
         agent.initialize()
         yield "speed", 2.0
         yield "size", float(agent.resident_mebibytes > 0)
@@ -60,21 +60,21 @@ def _results(**medians: float) -> BenchmarkResults:
 
 def test_the_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None:
     with endpoint_process() as endpoint:
-        lab = create_setup(PEERS[OWN_AGENT], tmp_path, endpoint)
+        setup = create_setup(PEERS[OWN_AGENT], tmp_path, endpoint)
         endpoint.set_recording(is_keeping=True)
-        with lab.start() as agent:
+        with setup.start() as agent:
             agent.initialize()
-            session = agent.new_session(lab.project)
+            session = agent.new_session(setup.project)
             orders = ["chunks 30", "read", "grow", "edits 3"]
             chunks, read, grown, edits = (
-                agent.run_turn(session, lab.format_command(each)) for each in orders
+                agent.run_turn(session, setup.format_command(each)) for each in orders
             )
             assert agent.cpu_seconds > 0
         taken = endpoint.take_requests()
     assert chunks.chunks == 30
     assert (read.completed_calls, read.chunks) == (1, 1)
     assert grown.diffs[0][1] < len(GROWN)
-    assert (lab.project / "grown.txt").read_text() == GROWN
+    assert (setup.project / "grown.txt").read_text() == GROWN
     assert edits.completed_calls == 3
     assert [each.path for each in taken[:3]] == ["/v1/messages"] * 3
     assert "[bench chunks 30 in " in str(taken[0].body["messages"])
@@ -93,11 +93,11 @@ def test_unmeasurable_values_are_noted_and_the_others_recorded() -> None:
 
 def test_repetitions_are_interleaved_run_by_run() -> None:
     agent = make_custom_agent([sys.executable, "-c", PLAIN_AGENT])
-    begun = itertools.count()
+    counter = itertools.count()
 
-    def measure(lab: AgentSetup) -> Figures:
-        del lab
-        yield "speed", float(next(begun))
+    def measure(setup: AgentSetup) -> Figures:
+        del setup
+        yield "speed", float(next(counter))
 
     repeated = run([agent], [replace(GROUP, measure=measure)], runs=2, repeats=2)
 
@@ -181,11 +181,11 @@ def test_the_command_compares_saved_results(
 
 
 def _body(form: ApiFormat, words: str, tool: str) -> dict[str, JsonValue]:
-    said: JsonValue = {
+    message: JsonValue = {
         "role": "user",
         "content": [{"type": "text", "text": format_command(words, "/here")}],
     }
-    return {CONVERSATION_KEYS[form]: [said], "tools": [{"name": tool}]}
+    return {CONVERSATION_KEYS[form]: [message], "tools": [{"name": tool}]}
 
 
 @pytest.mark.parametrize(
@@ -232,6 +232,6 @@ def test_each_agent_receives_tool_calls_in_its_own_format(
 
 
 def test_a_copy_has_its_own_ids_and_the_same_keys() -> None:
-    kept = '{"call_id":"toolu_01Ab","message_id":"msg_9","tool_call_id":"call_7"}'
+    unchanged = '{"call_id":"toolu_01Ab","message_id":"msg_9","tool_call_id":"call_7"}'
     copy = '{"call_id":"toolu_01Abc3","message_id":"msg_9c3","tool_call_id":"call_7c3"}'
-    assert replace_ids(kept, 3) == copy
+    assert replace_ids(unchanged, 3) == copy

@@ -71,9 +71,9 @@ def measure(folder: Path, wait_seconds: float) -> dict[str, float]:
 
 
 def _prompt(agent: MeasuredAgent, session: str) -> float:
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     agent.prompt(session, "hi")
-    return (time.perf_counter() - begun) * 1000
+    return (time.perf_counter() - started_at) * 1000
 
 
 def _fresh(api: FakeApiServerInThread, wait_seconds: float) -> dict[str, float]:

@@ -32,37 +32,37 @@ async def run_scenario(
     folder: Path, fill: Callable[[], object], free: Callable[[], object]
 ) -> None:
     """Run turns that change files before, during and after the full disk; undo them."""
-    async with open_tool_editor(folder, answers={PERMISSION_METHOD: allow()}) as room:
-        path = room.write_file("a.txt", "one\n")
-        await room.run(call("write_file", path="a.txt", content="two\n"))
+    async with open_tool_editor(folder, answers={PERMISSION_METHOD: allow()}) as session:
+        path = session.write_file("a.txt", "one\n")
+        await session.run(call("write_file", path="a.txt", content="two\n"))
         fill()
-        await change_without_checkpoint(room)
-        said = await run_slash_command(room, "/undo")
-        assert "could not be saved" in said, said
+        await change_without_checkpoint(session)
+        output = await run_slash_command(session, "/undo")
+        assert "could not be saved" in output, output
         assert path.read_text() == "three\n"
         free()
-        await run_slash_command(room, "/undo")
-        assert (path.read_text(), (room.root / "b.txt").read_text()) == ("one\n", "x\n")
-        await room.run(call("terminal", command="echo four > a.txt; rm b.txt"))
-        assert len(checkpoint_notices(room)) == 1, checkpoint_notices(room)
-        await run_slash_command(room, "/undo")
-        assert (path.read_text(), (room.root / "b.txt").read_text()) == ("one\n", "x\n")
+        await run_slash_command(session, "/undo")
+        assert (path.read_text(), (session.root / "b.txt").read_text()) == ("one\n", "x\n")
+        await session.run(call("terminal", command="echo four > a.txt; rm b.txt"))
+        assert len(checkpoint_notices(session)) == 1, checkpoint_notices(session)
+        await run_slash_command(session, "/undo")
+        assert (path.read_text(), (session.root / "b.txt").read_text()) == ("one\n", "x\n")
 
 
-async def change_without_checkpoint(room: ToolEditorSession) -> None:
+async def change_without_checkpoint(session: ToolEditorSession) -> None:
     """Run a turn that changes files; it must not fail."""
-    told = await room.run(
+    updates = await session.run(
         call("write_file", path="a.txt", content="three\n"),
         call("terminal", command="echo x > b.txt"),
     )
-    assert [each.status for each in told] == ["completed"] * 2
-    assert (room.root / "a.txt").read_text() == "three\n"
-    assert (room.root / "b.txt").read_text() == "x\n"
+    assert [each.status for each in updates] == ["completed"] * 2
+    assert (session.root / "a.txt").read_text() == "three\n"
+    assert (session.root / "b.txt").read_text() == "x\n"
 
 
-def checkpoint_notices(room: ToolEditorSession) -> list[str]:
+def checkpoint_notices(session: ToolEditorSession) -> list[str]:
     """Return the notices that the user received about missing checkpoints."""
-    updates = cast("list[Object]", room.editor.updates_of(room.session_id))
+    updates = cast("list[Object]", session.editor.updates_of(session.session_id))
     chunks = [each for each in updates if each["sessionUpdate"] == "agent_message_chunk"]
     return [
         text for each in chunks if NOTICE_TEXT in (text := str(json_at(each, "content", "text")))
@@ -89,9 +89,9 @@ def set_limit(limit_bytes: int) -> None:
 
 def main(folder: Path, how: str) -> None:
     """Run the scenario on a full disk or with a file size limit."""
-    own = folder / "own"
+    store = folder / "own"
     if how == "disk":
-        anyio.run(run_scenario, folder, lambda: fill_disk(own), (own / "filler").unlink)
+        anyio.run(run_scenario, folder, lambda: fill_disk(store), (store / "filler").unlink)
     else:
         limits = partial(set_limit, MAX_FILE_BYTES), partial(set_limit, resource.RLIM_INFINITY)
         anyio.run(run_scenario, folder, *limits)

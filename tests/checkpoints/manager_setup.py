@@ -57,17 +57,17 @@ class CheckpointSetup:
 
 def create_setup(
     folder: Path,
-    rules: CheckpointConfig | None = None,
+    config: CheckpointConfig | None = None,
     path: str = PATH,
     session: str = "s",
     spawn: Callable[[BackgroundTask], None] | None = None,
 ) -> CheckpointSetup:
     """Create a setup in a directory; setups in the same one share all but the session."""
-    root, own = folder / "workspace", folder / "own"
-    for made in (root, own):
+    root, data = folder / "workspace", folder / "own"
+    for made in (root, data):
         made.mkdir(exist_ok=True)
-    told: list[str] = []
-    ground = SnapshotScope(session, (root,), own, {"PATH": path})
+    sent: list[str] = []
+    scope = SnapshotScope(session, (root,), data, {"PATH": path})
     return CheckpointSetup(
-        root, own, CheckpointManager(ground, rules or CheckpointConfig(), told.append, spawn), told
+        root, data, CheckpointManager(scope, config or CheckpointConfig(), sent.append, spawn), sent
     )

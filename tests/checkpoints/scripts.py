@@ -69,8 +69,8 @@ def files_of(found: dict[str, Entry]) -> dict[str, Entry]:
 
 def random_calls(random: Random) -> list[ToolCall]:
     """Return the random calls of a turn."""
-    makers: tuple[Callable[[Random], ToolCall], ...] = (_written, _moved, _deleted, _shell, _shell)
-    return [random.choice(makers)(random) for _ in range(random.randint(1, 5))]
+    choices: tuple[Callable[[Random], ToolCall], ...] = (_written, _moved, _deleted, _shell, _shell)
+    return [random.choice(choices)(random) for _ in range(random.randint(1, 5))]
 
 
 def _written(random: Random) -> ToolCall:
@@ -133,12 +133,12 @@ def faithful_answers() -> dict[str, Answer]:
     return {"fs/read_text_file": read, "fs/write_text_file": write}
 
 
-async def run_slash_command(room: ToolEditorSession, text: str) -> str:
+async def run_slash_command(session: ToolEditorSession, text: str) -> str:
     """Send a prompt that is a slash command, and return its output."""
-    before = len(room.editor.updates_of(room.session_id))
-    assert await room.editor.prompt(room.session_id, text) == {"stopReason": "end_turn"}
-    told = cast("list[Object]", room.editor.updates_of(room.session_id)[before:])
-    chunks = [each for each in told if each["sessionUpdate"] == "agent_message_chunk"]
+    before = len(session.editor.updates_of(session.session_id))
+    assert await session.editor.prompt(session.session_id, text) == {"stopReason": "end_turn"}
+    updates = cast("list[Object]", session.editor.updates_of(session.session_id)[before:])
+    chunks = [each for each in updates if each["sessionUpdate"] == "agent_message_chunk"]
     return "".join(str(json_at(each, "content", "text")) for each in chunks)
 
 

@@ -15,14 +15,14 @@ from tests.tools.typing_model import call
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
-async def with_second_root(room: ToolEditorSession, *, second: Path) -> ToolEditorSession:
+async def with_second_root(base: ToolEditorSession, *, second: Path) -> ToolEditorSession:
     """Open another session, which has a second folder."""
-    session = await room.editor.new_session(room.root, additionalDirectories=[str(second)])
-    return replace(room, session_id=session)
+    session = await base.editor.new_session(base.root, additionalDirectories=[str(second)])
+    return replace(base, session_id=session)
 
 
-def furnish(room: ToolEditorSession) -> None:
-    for root in (room.root, room.outside):
+def create_files(session: ToolEditorSession) -> None:
+    for root in (session.root, session.outside):
         for name, data in (("a.txt", b"one\n"), ("sub/b.bin", bytes(range(256))), ("c", b"c\r\n")):
             path = root / name
             path.parent.mkdir(exist_ok=True)
@@ -57,26 +57,26 @@ EDITS: dict[str, Edits] = {
 @pytest.mark.parametrize("made", EDITS.values(), ids=EDITS.keys())
 async def test_changes_in_a_second_root_are_undone_too(tmp_path: Path, made: Edits) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as first:
-        room = await with_second_root(first, second=first.outside)
-        furnish(room)
-        before = [files_of(entries(root)) for root in (room.root, room.outside)]
-        await room.run(*made(room.outside))
-        after = [files_of(entries(root)) for root in (room.root, room.outside)]
+        session = await with_second_root(first, second=first.outside)
+        create_files(session)
+        before = [files_of(entries(root)) for root in (session.root, session.outside)]
+        await session.run(*made(session.outside))
+        after = [files_of(entries(root)) for root in (session.root, session.outside)]
         assert after[1] != before[1]
-        said = await run_slash_command(room, "/undo")
-        assert [files_of(entries(root)) for root in (room.root, room.outside)] == before, said
-        await run_slash_command(room, "/undo 1")
-        assert [files_of(entries(root)) for root in (room.root, room.outside)] == after
+        text = await run_slash_command(session, "/undo")
+        assert [files_of(entries(root)) for root in (session.root, session.outside)] == before, text
+        await run_slash_command(session, "/undo 1")
+        assert [files_of(entries(root)) for root in (session.root, session.outside)] == after
 
 
 async def test_a_manual_change_in_a_second_root_requires_confirmation(tmp_path: Path) -> None:
     async with open_tool_editor(
         tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
     ) as first:
-        room = await with_second_root(first, second=first.outside)
-        furnish(room)
-        await room.run(call("terminal", command=f"echo turn > {room.outside}/a.txt"))
-        (room.outside / "a.txt").write_text("by hand\n")
-        await run_slash_command(room, "/undo")
-        assert len(room.editor.asked(PERMISSION_METHOD)) == 1
-        assert (room.outside / "a.txt").read_text() == "by hand\n"
+        session = await with_second_root(first, second=first.outside)
+        create_files(session)
+        await session.run(call("terminal", command=f"echo turn > {session.outside}/a.txt"))
+        (session.outside / "a.txt").write_text("by hand\n")
+        await run_slash_command(session, "/undo")
+        assert len(session.editor.asked(PERMISSION_METHOD)) == 1
+        assert (session.outside / "a.txt").read_text() == "by hand\n"

@@ -24,12 +24,12 @@ async def test_an_unsaved_buffer_is_restored_through_the_editor(tmp_path: Path) 
         return {}
 
     answers = {PERMISSION_METHOD: allow(), "fs/read_text_file": read, "fs/write_text_file": write}
-    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as room:
-        path = room.write_file("a.txt", "saved\n")
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as session:
+        path = session.write_file("a.txt", "saved\n")
         buffers[str(path)] = "typed and not saved\n"
-        await room.run(call("write_file", path="a.txt", content="by the tool\n"))
+        await session.run(call("write_file", path="a.txt", content="by the tool\n"))
         assert path.read_text() == "by the tool\n"
-        await run_slash_command(room, "/undo")
+        await run_slash_command(session, "/undo")
         assert (buffers[str(path)], path.read_text()) == ("typed and not saved\n",) * 2
 
 
@@ -48,10 +48,10 @@ async def test_unsaved_edits_made_since_require_confirmation(tmp_path: Path) -> 
 
     rejected = allow("reject_once")
     answers = {PERMISSION_METHOD: rejected, "fs/read_text_file": read, "fs/write_text_file": write}
-    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as room:
-        path = room.write_file("a.txt", "old\n")
-        await room.run(call("write_file", path="a.txt", content="by the tool\n"))
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as session:
+        path = session.write_file("a.txt", "old\n")
+        await session.run(call("write_file", path="a.txt", content="by the tool\n"))
         buffers[str(path)] = "typed since\n"
-        await run_slash_command(room, "/undo")
-        assert len(room.editor.asked(PERMISSION_METHOD)) == 1
+        await run_slash_command(session, "/undo")
+        assert len(session.editor.asked(PERMISSION_METHOD)) == 1
         assert (buffers[str(path)], path.read_text()) == ("typed since\n", "by the tool\n")

@@ -20,7 +20,7 @@ PATH=/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin exec git "$@"
 """What a snapshot asks of git takes a second and more."""
 
 
-def bench_with(tasks: TaskGroup, folder: Path) -> CheckpointSetup:
+def create_slow_git_setup(tasks: TaskGroup, folder: Path) -> CheckpointSetup:
     """Return a bench whose git is slow once there is a file that says so."""
     program = folder / "bin" / "git"
     program.parent.mkdir()
@@ -37,12 +37,12 @@ async def test_a_cancelled_turn_with_commands_ends_before_its_files_are_scanned(
     tmp_path: Path,
 ) -> None:
     async with anyio.create_task_group() as tasks:
-        bench = bench_with(tasks, tmp_path)
-        path = bench.write_file("a.txt", "old\n")
+        setup = create_slow_git_setup(tasks, tmp_path)
+        path = setup.write_file("a.txt", "old\n")
         began_at = 0.0
         with anyio.CancelScope() as turn:
-            async with bench.manager.turn("go", 0, str):
-                await bench.manager.before_command()
+            async with setup.manager.turn("go", 0, str):
+                await setup.manager.before_command()
                 path.write_text("new\n")
                 (tmp_path / "slow").touch()
                 turn.cancel()
@@ -50,10 +50,10 @@ async def test_a_cancelled_turn_with_commands_ends_before_its_files_are_scanned(
                 await anyio.sleep_forever()
         assert anyio.current_time() - began_at < MOST_SECONDS
         old, new = FileImage("file", b"old\n", 0o644), FileImage("file", b"new\n", 0o644)
-        editing = bench.manager.editing([TouchedFile(path, new)])
-        async with bench.manager.turn("on", 1, str), editing:
+        editing = setup.manager.editing([TouchedFile(path, new)])
+        async with setup.manager.turn("on", 1, str), editing:
             path.write_text("newer\n")
-        (_, cancelled) = await bench.manager.records()
+        (_, cancelled) = await setup.manager.records()
         assert cancelled.is_closed
         (change,) = cancelled.changes
         assert (change.path, change.before, change.after) == (str(path), old.version, new.version)
@@ -63,31 +63,31 @@ async def test_a_turn_cancelled_during_the_initial_scan_leaves_no_record(
     tmp_path: Path,
 ) -> None:
     async with anyio.create_task_group() as tasks:
-        bench = bench_with(tasks, tmp_path)
-        path = bench.write_file("a.txt", "old\n")
+        setup = create_slow_git_setup(tasks, tmp_path)
+        path = setup.write_file("a.txt", "old\n")
         (tmp_path / "slow").touch()
         with anyio.move_on_after(0.1):
-            async with bench.manager.turn("go", 0, str):
-                await bench.manager.before_command()
+            async with setup.manager.turn("go", 0, str):
+                await setup.manager.before_command()
         (tmp_path / "slow").unlink()
-        async with bench.manager.turn("on", 1, str):
-            await bench.manager.before_command()
+        async with setup.manager.turn("on", 1, str):
+            await setup.manager.before_command()
             path.write_text("new\n")
-        assert [record.origin.title for record in await bench.manager.records()] == ["on"]
+        assert [record.origin.title for record in await setup.manager.records()] == ["on"]
 
 
 async def test_a_cancel_during_the_final_scan_ends_only_the_wait(
     tmp_path: Path,
 ) -> None:
     async with anyio.create_task_group() as tasks:
-        bench = bench_with(tasks, tmp_path)
-        path = bench.write_file("a.txt", "old\n")
+        setup = create_slow_git_setup(tasks, tmp_path)
+        path = setup.write_file("a.txt", "old\n")
         with anyio.CancelScope() as turn:
-            async with bench.manager.turn("go", 0, str):
-                await bench.manager.before_command()
+            async with setup.manager.turn("go", 0, str):
+                await setup.manager.before_command()
                 path.write_text("new\n")
                 (tmp_path / "slow").touch()
                 turn.deadline = anyio.current_time() + 0.1
         assert turn.cancelled_caught
-        (record,) = await bench.manager.records()
-        assert (record.is_closed, bench.changed_names(record)) == (True, {"a.txt"})
+        (record,) = await setup.manager.records()
+        assert (record.is_closed, setup.changed_names(record)) == (True, {"a.txt"})

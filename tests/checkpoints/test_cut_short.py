@@ -16,11 +16,11 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 async def test_changes_of_a_killed_turn_are_found_by_comparison_and_marked_uncertain(
     tmp_path: Path,
 ) -> None:
-    bench = create_setup(tmp_path)
-    path = bench.write_file("a.txt", "old\n")
-    turn = bench.manager.turn("go", 0, str)
+    setup = create_setup(tmp_path)
+    path = setup.write_file("a.txt", "old\n")
+    turn = setup.manager.turn("go", 0, str)
     await turn.__aenter__()  # and never left, as by a process that is killed
-    await bench.manager.before_command()
+    await setup.manager.before_command()
     path.write_text("new\n")
     other = create_setup(tmp_path).manager
     (record,) = await other.records()
@@ -30,30 +30,30 @@ async def test_changes_of_a_killed_turn_are_found_by_comparison_and_marked_uncer
 
 
 async def test_edits_are_recorded_without_git(tmp_path: Path) -> None:
-    bench = create_setup(tmp_path, path=str(tmp_path))
-    path = bench.write_file("a.txt", "old\n")
+    setup = create_setup(tmp_path, path=str(tmp_path))
+    path = setup.write_file("a.txt", "old\n")
     before, after = FileImage("file", b"old\n", 0o644), FileImage("file", b"new\n", 0o644)
-    async with bench.manager.turn("go", 0, str):
-        async with bench.manager.editing([TouchedFile(path, before)]):
+    async with setup.manager.turn("go", 0, str):
+        async with setup.manager.editing([TouchedFile(path, before)]):
             path.write_text("new\n")
-        await bench.manager.after_edit([TouchedFile(path, after)])
-    (record,) = await bench.manager.records()
+        await setup.manager.after_edit([TouchedFile(path, after)])
+    (record,) = await setup.manager.records()
     assert record.changes == (RecordedChange(str(path), before.version, after.version),)
-    assert await bench.manager.read(before.version.blob) == b"old\n"
-    assert bench.notices == []
+    assert await setup.manager.read(before.version.blob) == b"old\n"
+    assert setup.notices == []
 
 
 async def test_an_unwritable_store_is_reported_once_and_blocks_nothing(
     tmp_path: Path,
 ) -> None:
-    bench = create_setup(tmp_path)
-    path = bench.write_file("a.txt", "old\n")
-    (bench.config_home / "acp").write_text("a file where a folder is wanted")
+    setup = create_setup(tmp_path)
+    path = setup.write_file("a.txt", "old\n")
+    (setup.config_home / "acp").write_text("a file where a folder is wanted")
     for _ in range(2):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            async with bench.manager.turn("go", 0, str):
-                async with bench.manager.editing([TouchedFile(path, None)]):
+            async with setup.manager.turn("go", 0, str):
+                async with setup.manager.editing([TouchedFile(path, None)]):
                     path.write_text("new\n")
-                await bench.manager.before_command()
-    assert len(bench.notices) == 1
-    assert bench.notices[0].startswith("Not all changes from now on can be undone")
+                await setup.manager.before_command()
+    assert len(setup.notices) == 1
+    assert setup.notices[0].startswith("Not all changes from now on can be undone")

@@ -22,21 +22,21 @@ def may_mount() -> bool:
         return False
 
 
-def played(folder: Path, how: str) -> tuple[int, str]:
+def run_in_process(folder: Path, how: str) -> tuple[int, str]:
     """Play in a process of its own; return its exit code and what it told."""
-    own = folder / "own"
-    own.mkdir()
+    store = folder / "own"
+    store.mkdir()
     command = [sys.executable, "-m", "tests.checkpoints.full_disk", str(folder), how]
     if how == "disk":
-        command = ["unshare", "-m", "sh", "-c", f'{MOUNT} "$0" && exec "$@"', str(own), *command]
+        command = ["unshare", "-m", "sh", "-c", f'{MOUNT} "$0" && exec "$@"', str(store), *command]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 
 def test_on_a_full_disk_turns_continue_and_saved_checkpoints_survive(tmp_path: Path) -> None:
-    assert played(tmp_path, "limit") == (0, "")
+    assert run_in_process(tmp_path, "limit") == (0, "")
 
 
 @pytest.mark.skipif(not may_mount(), reason="only a user who may mount can have a disk of its own")
 def test_on_a_real_full_disk_turns_continue_and_saved_checkpoints_survive(tmp_path: Path) -> None:
-    assert played(tmp_path, "disk") == (0, "")
+    assert run_in_process(tmp_path, "disk") == (0, "")

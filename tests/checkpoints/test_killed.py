@@ -70,13 +70,13 @@ def test_checkpoints_of_a_killed_server_are_valid_and_restore_everything(
         server.initialize()
         params: JsonValue = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
         if "result" in server.call("session/load", params):
-            said = undone(server, session)
-            assert without_leftovers(folder) == before, said
+            output = run_undo(server, session)
+            assert without_leftovers(folder) == before, output
         fresh = server.new_session(str(folder))
         now = without_leftovers(folder)
         server.prompt(fresh, "later")
         assert without_leftovers(folder) != now
-        assert undone(server, fresh).startswith("Restored to before “later”")
+        assert run_undo(server, fresh).startswith("Restored to before “later”")
         assert without_leftovers(folder) == now
 
 
@@ -151,7 +151,7 @@ def assert_store_is_sound(home: Path) -> None:
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-def undone(server: ServerProcess, session: str) -> str:
+def run_undo(server: ServerProcess, session: str) -> str:
     """Have the last turn undone, with a yes to all that is asked; return what was said."""
     start = len(server.messages)
     number = server.start_request("session/prompt", prompt_params(session, "/undo"))
@@ -161,10 +161,10 @@ def undone(server: ServerProcess, session: str) -> str:
             server.send({"jsonrpc": "2.0", "id": message["id"], "result": ALLOWED})
         elif "method" not in message and message["id"] == number:
             break
-    return said_in(server.messages[start:])
+    return message_text(server.messages[start:])
 
 
-def said_in(messages: list[Object]) -> str:
+def message_text(messages: list[Object]) -> str:
     updates = [json_at(each, "params", "update") for each in messages if is_update(each)]
     chunks = [u for u in updates if json_at(u, "sessionUpdate") == "agent_message_chunk"]
     return "".join(str(json_at(each, "content", "text")) for each in chunks)

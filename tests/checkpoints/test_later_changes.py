@@ -20,12 +20,15 @@ async def test_a_file_changed_since_requires_confirmation_even_if_nothing_else_d
 ) -> None:
     async with open_tool_editor(
         tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
-    ) as room:
-        mine, theirs = room.write_file("mine.txt", "old\n"), room.write_file("theirs.txt", "old\n")
-        await room.run(call("terminal", command="echo turn > mine.txt; echo turn > theirs.txt"))
+    ) as session:
+        mine, theirs = (
+            session.write_file("mine.txt", "old\n"),
+            session.write_file("theirs.txt", "old\n"),
+        )
+        await session.run(call("terminal", command="echo turn > mine.txt; echo turn > theirs.txt"))
         mine.write_text("changed by hand\n")
-        said = await run_slash_command(room, "/undo")
-        (asked,) = room.editor.asked(PERMISSION_METHOD)
+        output = await run_slash_command(session, "/undo")
+        (asked,) = session.editor.asked(PERMISSION_METHOD)
         reason = (
             "Asked because: files changed after the turn, and these changes would be lost: mine.txt"
         )
@@ -39,45 +42,47 @@ async def test_a_file_changed_since_requires_confirmation_even_if_nothing_else_d
             {"type": "content", "content": {"type": "text", "text": reason}},
         ]
         assert (mine.read_text(), theirs.read_text()) == ("changed by hand\n", "old\n")
-        assert "`mine.txt` was not restored: the user rejected this" in said
+        assert "`mine.txt` was not restored: the user rejected this" in output
 
 
 async def test_later_changes_are_restored_when_the_undo_is_undone(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
-        path = room.write_file("a.txt", "old\n")
-        await room.run(call("write_file", path="a.txt", content="turn\n"))
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as session:
+        path = session.write_file("a.txt", "old\n")
+        await session.run(call("write_file", path="a.txt", content="turn\n"))
         path.write_text("changed by hand\n")
-        await run_slash_command(room, "/undo")
+        await run_slash_command(session, "/undo")
         assert path.read_text() == "old\n"
-        await run_slash_command(room, "/undo 1")
+        await run_slash_command(session, "/undo 1")
         assert path.read_text() == "changed by hand\n"
 
 
 async def test_a_later_turn_counts_as_a_later_change(tmp_path: Path) -> None:
     async with open_tool_editor(
         tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
-    ) as room:
-        path = room.write_file("a.txt", "old\n")
-        await room.run(call("write_file", path="a.txt", content="one\n"))
-        await room.run(call("write_file", path="a.txt", content="two\n"))
-        await run_slash_command(room, "/undo 2")
-        assert (path.read_text(), len(room.editor.asked(PERMISSION_METHOD))) == ("two\n", 1)
+    ) as session:
+        path = session.write_file("a.txt", "old\n")
+        await session.run(call("write_file", path="a.txt", content="one\n"))
+        await session.run(call("write_file", path="a.txt", content="two\n"))
+        await run_slash_command(session, "/undo 2")
+        assert (path.read_text(), len(session.editor.asked(PERMISSION_METHOD))) == ("two\n", 1)
 
 
 async def test_the_permission_request_shows_the_diff_and_nothing_happens_without_permission(
     tmp_path: Path,
 ) -> None:
-    async with open_tool_editor(tmp_path, mode="ask", answers={PERMISSION_METHOD: allow()}) as room:
-        path = room.write_file("a.txt", "old\n")
-        await room.run(call("write_file", path="a.txt", content="new\n"))
-        await run_slash_command(room, "/undo")
-        _, asked = room.editor.asked(PERMISSION_METHOD)
+    async with open_tool_editor(
+        tmp_path, mode="ask", answers={PERMISSION_METHOD: allow()}
+    ) as session:
+        path = session.write_file("a.txt", "old\n")
+        await session.run(call("write_file", path="a.txt", content="new\n"))
+        await run_slash_command(session, "/undo")
+        _, asked = session.editor.asked(PERMISSION_METHOD)
         tool_call = cast("Object", asked["toolCall"])
         diff: Object = {"type": "diff", "path": str(path), "oldText": "new\n", "newText": "old\n"}
         assert (tool_call["title"], tool_call["kind"]) == ("Restore a.txt", "edit")
         assert tool_call["content"] == [diff]
-        told = room.updates_of(str(tool_call["toolCallId"]))
-        assert (told.statuses, path.read_text()) == (
+        updates = session.updates_of(str(tool_call["toolCallId"]))
+        assert (updates.statuses, path.read_text()) == (
             ["pending", "in_progress", "completed"],
             "old\n",
         )
@@ -87,20 +92,23 @@ async def test_the_permission_request_shows_the_diff_and_nothing_happens_without
 async def test_an_undo_requires_permission_like_any_write(
     tmp_path: Path, mode: Mode, is_asked: int
 ) -> None:
-    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
-        path = room.write_file("a.txt", "old\n")
-        await room.run(call("write_file", path="a.txt", content="new\n"))
-        await run_slash_command(room, f"/mode {mode}")
-        await run_slash_command(room, "/undo")
-        assert (path.read_text(), len(room.editor.asked(PERMISSION_METHOD))) == ("old\n", is_asked)
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as session:
+        path = session.write_file("a.txt", "old\n")
+        await session.run(call("write_file", path="a.txt", content="new\n"))
+        await run_slash_command(session, f"/mode {mode}")
+        await run_slash_command(session, "/undo")
+        assert (path.read_text(), len(session.editor.asked(PERMISSION_METHOD))) == (
+            "old\n",
+            is_asked,
+        )
 
 
 async def test_plan_mode_refuses_an_undo(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        path = room.write_file("a.txt", "old\n")
-        await room.run(call("write_file", path="a.txt", content="new\n"))
-        await run_slash_command(room, "/mode plan")
-        said = await run_slash_command(room, "/undo --conversation")
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.txt", "old\n")
+        await session.run(call("write_file", path="a.txt", content="new\n"))
+        await run_slash_command(session, "/mode plan")
+        output = await run_slash_command(session, "/undo --conversation")
         assert path.read_text() == "new\n"
-        assert "plan mode is on" in said
-        assert "The conversation was restored" not in said
+        assert "plan mode is on" in output
+        assert "The conversation was restored" not in output

@@ -33,22 +33,24 @@ async def test_an_undo_restores_every_byte_and_can_itself_be_undone(
     has_buffers = bool(seed % 2)
     answers = {PERMISSION_METHOD: allow(), **(faithful_answers() if has_buffers else {})}
     capabilities = FILES if has_buffers else None
-    async with open_tool_editor(tmp_path, answers=answers, capabilities=capabilities) as room:
-        fill_workspace(room.root, random)
-        before = entries(room.root)
+    async with open_tool_editor(tmp_path, answers=answers, capabilities=capabilities) as session:
+        fill_workspace(session.root, random)
+        before = entries(session.root)
         first, second = random_calls(random), random_calls(random)
-        await room.run(*first)
-        middle = entries(room.root)
-        await room.run(*second)
-        after = entries(room.root)
-        told = f"{describe(first)}\n--\n{describe(second)}"
+        await session.run(*first)
+        middle = entries(session.root)
+        await session.run(*second)
+        after = entries(session.root)
+        calls_text = f"{describe(first)}\n--\n{describe(second)}"
         if files_of(after) != files_of(middle):
-            said = await run_slash_command(room, "/undo")
-            assert files_of(entries(room.root)) == files_of(middle), f"{told}\n{said}"
-            said = await run_slash_command(room, "/undo 1")
-            assert files_of(entries(room.root)) == files_of(after), f"{told}\n{said}"
-            await run_slash_command(room, "/undo 1")
+            output = await run_slash_command(session, "/undo")
+            assert files_of(entries(session.root)) == files_of(middle), f"{calls_text}\n{output}"
+            output = await run_slash_command(session, "/undo 1")
+            assert files_of(entries(session.root)) == files_of(after), f"{calls_text}\n{output}"
+            await run_slash_command(session, "/undo 1")
         if files_of(before) != files_of(middle):
-            said = await run_slash_command(room, "/undo")
-            assert files_of(entries(room.root)) == files_of(before), f"{told}\n{said}"
-        assert (await run_slash_command(room, "/undo")).startswith("Every turn is undone already")
+            output = await run_slash_command(session, "/undo")
+            assert files_of(entries(session.root)) == files_of(before), f"{calls_text}\n{output}"
+        assert (await run_slash_command(session, "/undo")).startswith(
+            "Every turn is undone already"
+        )

@@ -28,9 +28,9 @@ def command_line(*arguments: str) -> list[str]:
 
 def environment(home: Path, **variables: str) -> Mapping[str, str]:
     """Return an environment whose configuration and temporary files are in a test directory."""
-    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "LANG"}}  # noqa: TID251
+    base = {name: value for name, value in os.environ.items() if name in {"PATH", "LANG"}}  # noqa: TID251
     return {
-        **kept,
+        **base,
         **NO_KEYRING,
         "HERMES_HOME": str(home),
         "TMPDIR": str(home),

@@ -61,8 +61,8 @@ def test_an_unannounced_tool_call_is_still_shown() -> None:
 
 
 def test_locations_follow_the_status_unless_the_title_contains_them() -> None:
-    places: JsonValue = [{"path": f"/w/{name}.py", "line": 3} for name in "abcdef"]
-    output = render_plain(tool_call(title="Find", locations=places), DONE, width=100)
+    locations: JsonValue = [{"path": f"/w/{name}.py", "line": 3} for name in "abcdef"]
+    output = render_plain(tool_call(title="Find", locations=locations), DONE, width=100)
     assert output == (
         "\n  ⚙ other           Find  ✓ completed · 1.0 s · a.py:3 · b.py:3 · c.py:3 · …"
         " 3 more places\n"
@@ -262,10 +262,10 @@ HOSTILE = "a\x1b[2Jb\u202ec\u2028d\x07\ne"
 
 @pytest.mark.parametrize("width", [20, 60, 100])
 def test_wire_text_cannot_move_the_cursor_or_exceed_the_width(width: int) -> None:
-    places: JsonValue = [{"path": f"/{HOSTILE * 9}", "line": 1}]
+    locations: JsonValue = [{"path": f"/{HOSTILE * 9}", "line": 1}]
     content: JsonValue = [diff(HOSTILE, HOSTILE * 2, HOSTILE), text_content(HOSTILE * 40), TERMINAL]
     output = render_plain(
-        tool_call(title=HOSTILE * 90, kind="edit", locations=places, content=content),
+        tool_call(title=HOSTILE * 90, kind="edit", locations=locations, content=content),
         terminal_output(HOSTILE),
         {**plan("pending"), "entries": [{"content": HOSTILE, "priority": "low", "status": "x"}]},
         DONE,

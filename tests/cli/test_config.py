@@ -15,7 +15,7 @@ from tests.cli.command_line import CliResult, command_line, environment, run
 WELL = "No problems found.\n"
 
 
-def own_file(home: Path, text: str) -> Path:
+def configure(home: Path, text: str) -> Path:
     file = home / "acp" / "config.yaml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(text)
@@ -37,7 +37,7 @@ def editor(folder: Path, *texts: str) -> str:
 
 
 def test_values_are_shown_with_their_origin(tmp_path: Path) -> None:
-    file = own_file(tmp_path, "default_mode: plan\nmcp_servers: {a: {command: x, env: {K: v1}}}\n")
+    file = configure(tmp_path, "default_mode: plan\nmcp_servers: {a: {command: x, env: {K: v1}}}\n")
     outcome = run(tmp_path, "config", "show", "--json", ANTHROPIC_API_KEY="v2")
     report = json.loads(outcome.stdout)
     rows = {row["name"]: row for row in report["settings"]}
@@ -56,7 +56,7 @@ def test_values_are_shown_with_their_origin(tmp_path: Path) -> None:
 
 
 def test_text_output_shows_keys_values_origins_and_ignored_values(tmp_path: Path) -> None:
-    file = own_file(tmp_path, "default_mode: plain\n")
+    file = configure(tmp_path, "default_mode: plain\n")
     outcome = run(tmp_path, "config", "show", ACP_SERVER_MAX_RETRIES="7")
     lines = [line.split() for line in outcome.stdout.splitlines()]
     assert outcome.exit_code == 0
@@ -80,7 +80,7 @@ def test_valid_or_missing_files_pass_the_check(tmp_path: Path) -> None:
 def test_all_mistakes_are_reported_with_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("display: 1\ndefault_mode: 1\n")
     (tmp_path / ".env").write_text("ACP_SERVER_MAX_RETRIES=many\n")
-    file = own_file(tmp_path, "log:\n  levle: info\n")
+    file = configure(tmp_path, "log:\n  levle: info\n")
     outcome = run(tmp_path, "config", "check", ACP_SERVER_LOG_LEVEL="loud")
     assert (outcome.exit_code, outcome.stderr) == (1, "")
     assert [line.rpartition(": ")[0] for line in outcome.stdout.splitlines()] == [
@@ -92,7 +92,7 @@ def test_all_mistakes_are_reported_with_file_and_line(tmp_path: Path) -> None:
 
 
 def test_a_single_file_can_be_checked(tmp_path: Path) -> None:
-    own_file(tmp_path, "broken: [")
+    configure(tmp_path, "broken: [")
     draft = tmp_path / "draft.yaml"
     draft.write_text("\nmodle: x\n")
     outcome = run(tmp_path, "config", "check", str(draft), "--json")
@@ -124,7 +124,7 @@ def test_the_first_edit_creates_a_file_with_every_setting_commented_out(tmp_path
 
 
 def test_the_edited_file_is_saved_and_checked(tmp_path: Path) -> None:
-    file = own_file(tmp_path, "# mine\n")
+    file = configure(tmp_path, "# mine\n")
     outcome = run(tmp_path, "config", "edit", EDITOR=editor(tmp_path, "modle: x\n"))
     problem = f"{file}:1: modle: is not known; did you mean model?\n"
     assert outcome == CliResult(1, problem, "")

@@ -33,7 +33,7 @@ def project(folder: Path) -> tuple[Path, Path]:
     return home, root
 
 
-def shown(home: Path, root: Path) -> tuple[dict[str, JsonValue], list[str]]:
+def show_config(home: Path, root: Path) -> tuple[dict[str, JsonValue], list[str]]:
     """Return what comes from the project, by name, and what of it is not used."""
     outcome = run(home, "config", "show", "--cwd", str(root), "--json")
     report = json.loads(outcome.stdout)
@@ -56,7 +56,7 @@ IN_VAIN = [
 def test_values_of_a_trusted_project_name_their_file(tmp_path: Path) -> None:
     home, root = project(tmp_path)
     run(home, "trust", str(root))
-    values, unused = shown(home, root)
+    values, unused = show_config(home, root)
     server = cast("dict[str, JsonValue]", values.pop("mcp_servers.own"))
     assert (server["command"], server["env"]) == ("serve", {"KEY": "(hidden)"})
     assert values == {"default_mode": "plan", "tools": ["read_file", "own__echo"]}
@@ -65,14 +65,14 @@ def test_values_of_a_trusted_project_name_their_file(tmp_path: Path) -> None:
 
 def test_settings_of_an_untrusted_project_are_listed_but_not_used(tmp_path: Path) -> None:
     home, root = project(tmp_path)
-    values, unused = shown(home, root)
+    values, unused = show_config(home, root)
     assert values == {}
     assert [each.partition(":")[0] for each in unused[:3]] == ["mode", "tools", "mcp_servers.own"]
     assert all(each.endswith(f"({NOT_TRUSTED})") for each in unused[:3])
     assert unused[3:] == IN_VAIN
-    told = run(home, "config", "show", "--cwd", str(root))
-    assert f"note: {root / '.hermes.md'}: mode: plan ({NOT_TRUSTED}): not used" in told.stderr
-    assert "abc-secret" not in told.stdout + told.stderr
+    result = run(home, "config", "show", "--cwd", str(root))
+    assert f"note: {root / '.hermes.md'}: mode: plan ({NOT_TRUSTED}): not used" in result.stderr
+    assert "abc-secret" not in result.stdout + result.stderr
 
 
 def test_a_project_mode_that_widens_permissions_is_not_used(tmp_path: Path) -> None:
@@ -80,4 +80,4 @@ def test_a_project_mode_that_widens_permissions_is_not_used(tmp_path: Path) -> N
     (root / ".hermes.md").write_text("---\nmode: ask\n---\n")
     (home / "config.yaml").write_text("default_mode: plan\n")
     run(home, "trust", str(root))
-    assert shown(home, root) == ({}, ["mode: ask (your settings allow less)"])
+    assert show_config(home, root) == ({}, ["mode: ask (your settings allow less)"])

@@ -151,9 +151,9 @@ async def test_an_unusable_model_is_a_warning(
 
 
 async def test_a_stored_key_is_found_and_its_location_is_shown(tmp_path: Path) -> None:
-    place = KeyStore(tmp_path, use_keyring=False).save("secret")
+    location = KeyStore(tmp_path, use_keyring=False).save("secret")
     assert await check_model(configured(tmp_path)) == CheckResult(
-        "model", "ok", f"the endpoint's first known model, with the key from {place}"
+        "model", "ok", f"the endpoint's first known model, with the key from {location}"
     )
 
 

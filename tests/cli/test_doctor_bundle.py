@@ -122,10 +122,10 @@ def test_texts_are_redacted_but_names_are_not() -> None:
 
 def test_only_the_names_of_variables_are_included() -> None:
     variables = {"ACP_SERVER_MODEL": "hidden-value", "HTTPS_PROXY": "hidden-value", "MY_OWN": "x"}
-    told = describe_machine(variables)
-    assert isinstance(told, dict)
-    assert told["variables"] == ["ACP_SERVER_MODEL", "HTTPS_PROXY"]
-    assert "hidden-value" not in json.dumps(told)
+    machine = describe_machine(variables)
+    assert isinstance(machine, dict)
+    assert machine["variables"] == ["ACP_SERVER_MODEL", "HTTPS_PROXY"]
+    assert "hidden-value" not in json.dumps(machine)
 
 
 def test_only_the_end_of_a_long_log_is_included(tmp_path: Path) -> None:

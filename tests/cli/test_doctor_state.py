@@ -12,7 +12,7 @@ from acp_server.cli.editor_detection import FoundEditor, find_editors
 NONE_YET = "{}/acp/sessions.db: not created yet"
 
 
-def documents(home: Path, **contents: str) -> None:
+def write_documents(home: Path, **contents: str) -> None:
     (home / "acp").mkdir()
     for name, content in contents.items():
         file = home / "acp" / f"{name}.json"
@@ -31,7 +31,7 @@ def test_an_empty_home_passes(tmp_path: Path) -> None:
 
 
 def test_readable_documents_are_listed_together(tmp_path: Path) -> None:
-    documents(tmp_path, trust="{}", permissions='{"/a": []}', credentials="{}")
+    write_documents(tmp_path, trust="{}", permissions='{"/a": []}', credentials="{}")
     fact = "trust.json, permissions.json, credentials.json can be read"
     assert list(check_state(tmp_path))[:1] == [CheckResult("state", "ok", fact)]
 
@@ -48,7 +48,7 @@ def test_readable_documents_are_listed_together(tmp_path: Path) -> None:
 def test_a_corrupt_document_is_a_problem_with_its_consequence(
     tmp_path: Path, content: str, reason: str
 ) -> None:
-    documents(tmp_path, trust=content, models="{}")
+    write_documents(tmp_path, trust=content, models="{}")
     file = tmp_path / "acp" / "trust.json"
     assert list(check_state(tmp_path))[:2] == [
         CheckResult(
@@ -67,7 +67,7 @@ def test_a_directory_in_place_of_a_document_is_a_problem(tmp_path: Path) -> None
 
 
 def test_a_key_file_readable_by_others_is_a_warning(tmp_path: Path) -> None:
-    documents(tmp_path, credentials="{}")
+    write_documents(tmp_path, credentials="{}")
     file = tmp_path / "acp" / "credentials.json"
     file.chmod(0o644)
     expected = CheckResult("state", "warning", f"other users can read {file}", f"chmod 600 {file}")

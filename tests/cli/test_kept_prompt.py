@@ -21,11 +21,11 @@ PROMPT = SavedSystem("You are kept.", "claude-opus-5", USED, {"report": {"charac
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A home with three sessions, one of them without a prompt."""
-    anyio.run(partial(_keep, tmp_path / "acp" / "sessions.db"))
+    anyio.run(partial(_store_sessions, tmp_path / "acp" / "sessions.db"))
     return tmp_path
 
 
-async def _keep(path: Path) -> None:
+async def _store_sessions(path: Path) -> None:
     archive = LazyArchive(path)
     for session_id, system in (("aa11", PROMPT), ("aa22", replace(PROMPT, text="B")), ("b", None)):
         facts = SessionFacts(session_id, Path("/code"), USED, USED, system=system)

@@ -117,9 +117,9 @@ def test_the_choices_of_the_short_form_match_the_settings() -> None:
 
 
 def test_both_forms_of_serve_accept_the_options_of_the_settings() -> None:
-    given = {source.option for source in setting_sources().values() if source.option}
-    assert {option.opts[0] for option in setting_options()} == given
-    assert set(SERVE_OPTIONS) == given
+    expected = {source.option for source in setting_sources().values() if source.option}
+    assert {option.opts[0] for option in setting_options()} == expected
+    assert set(SERVE_OPTIONS) == expected
 
 
 def test_serve_passes_its_options_on_like_the_short_form() -> None:

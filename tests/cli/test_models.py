@@ -24,7 +24,7 @@ MODELS = (
     ServedModel("silent"),
     ServedModel("text-embedding-3-small"),
 )
-TOLD = """\
+MODEL_LIST = """\
 * house  (32,768 tokens)
   silent  (size unknown, 200,000 tokens assumed; set model.context_length)
 """
@@ -37,7 +37,7 @@ def test_the_models_of_the_configured_provider_are_listed(tmp_path: Path) -> Non
         plain = run(tmp_path, "models")
         outcome = run(tmp_path, "models", "--json")
         url = api.url
-    assert (plain.exit_code, plain.stdout) == (0, f"custom ({url})\n{TOLD}")
+    assert (plain.exit_code, plain.stdout) == (0, f"custom ({url})\n{MODEL_LIST}")
     assert json.loads(outcome.stdout) == {
         "providers": [
             {

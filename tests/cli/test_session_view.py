@@ -31,7 +31,7 @@ def text(words: str) -> JsonValue:
     return {"type": "text", "text": words}
 
 
-def shown(capsys: pytest.CaptureFixture[str], *updates: dict[str, JsonValue]) -> str:
+def render(capsys: pytest.CaptureFixture[str], *updates: dict[str, JsonValue]) -> str:
     view = SessionView(TerminalScreen())
     for update in updates:
         params = {"sessionId": "one", "update": update}
@@ -49,28 +49,28 @@ def message(words: str, message_id: str = "m") -> dict[str, JsonValue]:
 
 
 def test_message_chunks_form_one_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(capsys, message("one "), message("two")) == "\n  one two\n"
+    assert render(capsys, message("one "), message("two")) == "\n  one two\n"
 
 
 def test_messages_with_different_ids_are_separated(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shown(capsys, message("one", "a"), message("two", "b")) == "\n  one\n\n  two\n"
+    assert render(capsys, message("one", "a"), message("two", "b")) == "\n  one\n\n  two\n"
 
 
 def test_an_event_in_between_ends_a_text(capsys: pytest.CaptureFixture[str]) -> None:
     mode: dict[str, JsonValue] = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
-    output = shown(capsys, message("one"), mode, message("two"))
+    output = render(capsys, message("one"), mode, message("two"))
     assert output == "\n  one\n    mode            plan\n\n  two\n"
 
 
 def test_markdown_is_rendered_and_its_blank_lines_are_empty(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert shown(capsys, message("a **b**\n\n- c\n")) == "\n  a b\n\n   • c\n"
+    assert render(capsys, message("a **b**\n\n- c\n")) == "\n  a b\n\n   • c\n"
 
 
 def test_a_long_thought_is_folded(capsys: pytest.CaptureFixture[str]) -> None:
     words = " ".join(["thinking"] * 60)
-    output = shown(capsys, {"sessionUpdate": "agent_thought_chunk", "content": text(words)})
+    output = render(capsys, {"sessionUpdate": "agent_thought_chunk", "content": text(words)})
     lines = output.splitlines()
     assert lines[1].startswith("  thought · ")
     assert len(lines) == 6
@@ -100,7 +100,7 @@ def test_a_long_thought_is_folded(capsys: pytest.CaptureFixture[str]) -> None:
 def test_all_other_updates_are_shown_on_one_dim_line(
     kind: str, fields: dict[str, JsonValue], line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    output = shown(capsys, {"sessionUpdate": kind, **fields})
+    output = render(capsys, {"sessionUpdate": kind, **fields})
     assert line in output
     assert output.count("\n") == 1
 
@@ -127,7 +127,7 @@ KINDS: dict[str, tuple[dict[str, JsonValue], str]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_update_is_shown(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     fields, words = KINDS[kind]
-    assert words in shown(capsys, {"sessionUpdate": kind, **fields})
+    assert words in render(capsys, {"sessionUpdate": kind, **fields})
 
 
 def test_the_test_table_covers_every_kind_of_update() -> None:
@@ -141,7 +141,7 @@ def test_unknown_updates_are_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_agent_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
-    output = shown(capsys, message("a\x1b[2Jb\x9bc\rd"))
+    output = render(capsys, message("a\x1b[2Jb\x9bc\rd"))
     assert output == "\n  a\ufffd[2Jb\ufffdc\ufffdd\n"
 
 

@@ -49,11 +49,11 @@ class Home:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
-    anyio.run(partial(_keep, tmp_path / "acp" / "sessions.db"))
+    anyio.run(partial(_store_sessions, tmp_path / "acp" / "sessions.db"))
     return Home(tmp_path)
 
 
-async def _keep(path: Path) -> None:
+async def _store_sessions(path: Path) -> None:
     archive = LazyArchive(path)
     for session_id, cwd, at in (
         (OLD, "/old", datetime(2020, 1, 1, tzinfo=UTC)),
@@ -87,8 +87,8 @@ def test_sessions_are_listed_newest_first(home: Home) -> None:
 
 
 def test_the_list_can_be_filtered_by_directory_and_printed_as_json(home: Home) -> None:
-    (told,) = json.loads(home.sessions("list", "--cwd", "/old", "--json").stdout)
-    assert told == {
+    (session,) = json.loads(home.sessions("list", "--cwd", "/old", "--json").stdout)
+    assert session == {
         "id": OLD,
         "title": "kumquats in /old",
         "cwd": "/old",
@@ -109,8 +109,8 @@ def test_a_session_is_shown_by_id_prefix(home: Home) -> None:
         assert line in shown.stdout
     assert "agent: There are \ufffd[31mnone." in shown.stdout
     assert "a thought" not in shown.stdout
-    said = json.loads(home.sessions("show", NEW, "--json").stdout)["said"]
-    assert said[0] == {"speaker": "user", "text": "kumquats in /new"}
+    messages = json.loads(home.sessions("show", NEW, "--json").stdout)["said"]
+    assert messages[0] == {"speaker": "user", "text": "kumquats in /new"}
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_a_search_shows_the_context_of_each_hit(home: Home) -> None:
     first, second = found.stdout.splitlines()
     assert first.endswith(f"{NEW}  kumquats in /new  1 hit")
     assert second == "    you: kumquats in /new"
-    told = json.loads(home.sessions("search", "kumquats", "--cwd", "/old", "--json").stdout)
-    assert [each["id"] for each in told["hits"]] == [OLD]
+    results = json.loads(home.sessions("search", "kumquats", "--cwd", "/old", "--json").stdout)
+    assert [each["id"] for each in results["hits"]] == [OLD]
     assert home.sessions("search", "melons") == CliResult(0, "No matches found.\n", "")
 
 

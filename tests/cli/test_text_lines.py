@@ -98,5 +98,5 @@ def test_a_diff_omits_no_changed_line(old: str, new: str) -> None:
     assert signs.count("+") - signs.count("-") == difference
     assert (old == new) == (lines == [])
     if "gap" not in signs and lines:
-        kept = [line for line in lines if line.sign != "+"]
-        assert "".join(f"{line.text}\n" for line in kept) == old
+        old_lines = [line for line in lines if line.sign != "+"]
+        assert "".join(f"{line.text}\n" for line in old_lines) == old

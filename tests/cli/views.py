@@ -20,8 +20,8 @@ OPTIONS: JsonValue = [
 
 def tool_call(call_id: str = "c", **fields: JsonValue) -> Update:
     """Return the first update of a call."""
-    given: Update = {"title": "Do it", "kind": "other", "status": "pending", **fields}
-    return {"sessionUpdate": "tool_call", "toolCallId": call_id, **given}
+    content: Update = {"title": "Do it", "kind": "other", "status": "pending", **fields}
+    return {"sessionUpdate": "tool_call", "toolCallId": call_id, **content}
 
 
 def tool_call_update(call_id: str = "c", **fields: JsonValue) -> Update:

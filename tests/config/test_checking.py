@@ -5,7 +5,7 @@ import pytest
 from acp_server.config.checking import check_dotenv, check_yaml
 
 
-def told(text: str) -> list[str]:
+def format_problems(text: str) -> list[str]:
     return [f"{problem.line} {problem}" for problem in check_yaml(text)]
 
 
@@ -54,7 +54,7 @@ def told(text: str) -> list[str]:
     ],
 )
 def test_each_mistake_is_reported_with_its_line(text: str, expected: list[str] | None) -> None:
-    found = told(text)
+    found = format_problems(text)
     if expected is None:
         assert [line.split()[0] for line in found] == ["1", "2", "3"]
     else:
@@ -74,7 +74,7 @@ def test_each_mistake_is_reported_with_its_line(text: str, expected: list[str] |
     ],
 )
 def test_valid_settings_are_not_reported(text: str) -> None:
-    assert [each for each in told(text) if "base" not in each] == []
+    assert [each for each in format_problems(text) if "base" not in each] == []
 
 
 def test_unknown_keys_in_a_shared_file_are_ignored() -> None:

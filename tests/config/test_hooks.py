@@ -9,7 +9,7 @@ from acp_server.config.settings import Configuration, load
 from acp_server.config.values import ToolHook, TurnHook
 
 
-def loaded(home: Path, text: str) -> Configuration:
+def load_text(home: Path, text: str) -> Configuration:
     (home / "acp").mkdir()
     (home / "acp/config.yaml").write_text(text)
     return load({}, {"HERMES_HOME": str(home)})
@@ -24,7 +24,7 @@ hooks:
   after_turn:
     - command: third
 """
-    current = loaded(tmp_path, text).settings
+    current = load_text(tmp_path, text).settings
     assert current.hooks.before_tool == (
         ToolHook(command="first"),
         ToolHook(command="second", match="patch|write_file", timeout_seconds=2),
@@ -48,4 +48,4 @@ def test_an_invalid_hook_is_reported_and_not_dropped(tmp_path: Path, hook: str, 
     text = f"hooks:\n  before_tool:\n    - {hook}\n"
     (problem,) = [str(each) for each in check_yaml(text)]
     assert problem.startswith(told)
-    assert loaded(tmp_path, text).invalid_settings == {"hooks_before_tool"}
+    assert load_text(tmp_path, text).invalid_settings == {"hooks_before_tool"}

@@ -52,6 +52,6 @@ def test_submodules_are_found_and_missing_names_raise_attribute_error(package: s
 
 
 def test_already_imported_and_missing_packages_are_skipped(package: str) -> None:
-    whole = import_module(package)
+    module = import_module(package)
     make_lazy([package, f"{package}.absent", "absent_package", "absent_package.part"])
-    assert import_module(package) is whole
+    assert import_module(package) is module

@@ -13,12 +13,12 @@ from acp_server.server.log_setup import configure_logging
 def handlers() -> Iterator[None]:
     """Put the handlers of the test's own process back."""
     root = logging.getLogger()
-    kept, level = root.handlers[:], root.level
+    saved, level = root.handlers[:], root.level
     root.handlers = []  # else `force` would close those of pytest
     yield
     for handler in root.handlers:
         handler.close()
-    root.handlers = kept
+    root.handlers = saved
     root.setLevel(level)
 
 

@@ -53,7 +53,7 @@ def text_of(key: str, value: JsonValue) -> str:
     return yaml_with(**{key.replace(".", "__"): value})
 
 
-def loaded(home: Path, text: str) -> Configuration:
+def load_text(home: Path, text: str) -> Configuration:
     (home / "acp").mkdir(exist_ok=True)
     (home / "acp" / "config.yaml").write_text(text)
     return load({}, {"HERMES_HOME": str(home)})
@@ -66,7 +66,7 @@ def value_of(configuration: Configuration, name: str) -> JsonValue:
 
 @each_old_key
 def test_an_old_key_still_works(tmp_path: Path, name: str, old: str) -> None:
-    configuration = loaded(tmp_path, text_of(old, VALUES[name]))
+    configuration = load_text(tmp_path, text_of(old, VALUES[name]))
     assert (value_of(configuration, name), configuration.problems) == (VALUES[name], ())
 
 
@@ -82,14 +82,14 @@ def test_an_old_variable_still_works(tmp_path: Path, name: str, old: str) -> Non
 def test_a_new_key_has_precedence_in_the_same_file(tmp_path: Path, name: str, old: str) -> None:
     new = setting_sources()[name].key
     both = {new.replace(".", "__"): VALUES[name], old.replace(".", "__"): "not valid: [5]"}
-    configuration = loaded(tmp_path, yaml_with(**both))
+    configuration = load_text(tmp_path, yaml_with(**both))
     assert (value_of(configuration, name), configuration.problems) == (VALUES[name], ())
     assert f"{old}: is ignored: {new} is also set" in map(str, check_yaml(yaml_with(**both)))
 
 
 def test_an_old_key_overrides_a_new_key_of_a_lower_source(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("busy_input_mode: interrupt")
-    assert loaded(tmp_path, "busy_prompt: queue").settings.busy_input_mode == "queue"
+    assert load_text(tmp_path, "busy_prompt: queue").settings.busy_input_mode == "queue"
 
 
 @each_old_key
@@ -117,7 +117,7 @@ def test_the_check_names_the_new_variable_and_the_line(name: str, old: str) -> N
 
 
 def test_an_invalid_value_is_reported_under_the_name_that_was_written(tmp_path: Path) -> None:
-    (problem,) = loaded(tmp_path, "anthropic: {retries: -1}").problems
+    (problem,) = load_text(tmp_path, "anthropic: {retries: -1}").problems
     assert problem == (
         f"{tmp_path / 'acp' / 'config.yaml'}: anthropic.retries: "
         "Input should be greater than or equal to 0; ignored"

@@ -17,7 +17,7 @@ from acp_server.config.template import config_template
 PUBLISHED = Path(__file__).parents[2] / "editors" / "config.schema.json"
 
 
-def uncommented(text: str) -> str:
+def uncomment(text: str) -> str:
     return "\n".join(line.removeprefix("# ") for line in text.splitlines()[6:])
 
 
@@ -76,7 +76,7 @@ def test_the_template_sets_no_value_and_names_its_schema() -> None:
 
 
 def test_the_uncommented_template_is_valid_and_contains_every_key() -> None:
-    text = uncommented(config_template())
+    text = uncomment(config_template())
     assert check_yaml(text) == []
     document = cast("dict[str, JsonValue]", yaml.safe_load(text))
     for source in setting_sources().values():

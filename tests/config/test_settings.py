@@ -227,11 +227,11 @@ def test_a_malformed_file_is_ignored_and_reported_without_its_content(
 
 
 def test_a_directory_in_place_of_a_file_is_reported(tmp_path: Path) -> None:
-    places = (tmp_path / "config.yaml", tmp_path / "acp" / "config.yaml", tmp_path / ".env")
-    for place in places:
-        place.mkdir(parents=True)
+    paths = (tmp_path / "config.yaml", tmp_path / "acp" / "config.yaml", tmp_path / ".env")
+    for path in paths:
+        path.mkdir(parents=True)
     assert load(tmp_path).problems == tuple(
-        f"{place}: is not a regular file of at most 1 MB; ignored" for place in places
+        f"{path}: is not a regular file of at most 1 MB; ignored" for path in paths
     )
 
 

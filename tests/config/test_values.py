@@ -17,7 +17,7 @@ from skills_store.index import NON_CODING_CATEGORIES as STORE_CATEGORIES
 NO_SERVER = "Input should be a valid dictionary or instance of StdioServer"
 
 
-def loaded(home: Path, text: str) -> tuple[Settings, tuple[str, ...]]:
+def load_text(home: Path, text: str) -> tuple[Settings, tuple[str, ...]]:
     (home / "acp").mkdir()
     (home / "acp" / "config.yaml").write_text(text)
     configuration = load({}, {"HERMES_HOME": str(home)})
@@ -33,10 +33,10 @@ def test_every_setting_has_a_description_a_source_and_a_default() -> None:
 
 @pytest.mark.parametrize("place", ["key", "variable", "option"])
 def test_no_two_settings_share_a_source(place: str) -> None:
-    given = [
+    values = [
         getattr(source, place) for source in setting_sources().values() if getattr(source, place)
     ]
-    assert len(given) == len(set(given))
+    assert len(values) == len(set(values))
 
 
 def test_the_skill_defaults_match_those_of_the_store() -> None:
@@ -56,7 +56,7 @@ skills:
   curator: off
 memory: {nudge_interval: 5}
 """
-    assert loaded(tmp_path, text) == (
+    assert load_text(tmp_path, text) == (
         build_settings(
             {
                 "skills_external_dirs": (Path.home() / "shared",),
@@ -107,7 +107,7 @@ mcp_servers:
   odd: {url: "ftp://x"}
   worse: 5
 """
-    current, problems = loaded(tmp_path, text)
+    current, problems = load_text(tmp_path, text)
     assert current.mcp_servers == {"good": StdioServer(command="x")}
     assert problems == (
         "mcp_servers.empty.command: Field required; ignored",
@@ -118,7 +118,7 @@ mcp_servers:
 
 def test_if_all_servers_are_invalid_those_of_the_lower_source_apply(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("mcp_servers: {below: {command: x}}")
-    current, problems = loaded(tmp_path, "mcp_servers: {broken: {}}")
+    current, problems = load_text(tmp_path, "mcp_servers: {broken: {}}")
     assert current.mcp_servers == {"below": StdioServer(command="x")}
     assert problems == ("mcp_servers.broken.command: Field required; ignored",)
 
@@ -126,7 +126,7 @@ def test_if_all_servers_are_invalid_those_of_the_lower_source_apply(tmp_path: Pa
 @pytest.mark.parametrize("secret", ["a-secret", "[a-secret]", "{a: a-secret}"])
 def test_possible_secrets_are_not_repeated_in_error_messages(tmp_path: Path, secret: str) -> None:
     text = f"mcp_servers: {{a: {{command: 5, env: {{KEY: {secret}}}, args: {secret}}}}}"
-    current, problems = loaded(tmp_path, text)
+    current, problems = load_text(tmp_path, text)
     assert problems
     assert "a-secret" not in f"{problems} {current}"
 

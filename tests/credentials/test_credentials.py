@@ -27,8 +27,8 @@ async def test_a_key_that_another_process_stores_is_found_without_a_restart(
     credentials = CredentialProvider(None, store)
     assert await credentials.current() is None
     assert not await credentials.sign_in()
-    place = KeyStore(tmp_path, use_keyring=False).save("sk-stored")
-    assert await credentials.current() == Credential(place, api_key="sk-stored")
+    source = KeyStore(tmp_path, use_keyring=False).save("sk-stored")
+    assert await credentials.current() == Credential(source, api_key="sk-stored")
     assert await credentials.sign_in()
 
 
@@ -56,10 +56,10 @@ async def test_a_key_stored_after_a_logout_is_used_after_the_next_login(
 ) -> None:
     credentials = CredentialProvider(None, store)
     await credentials.sign_out()
-    place = store.save("sk-new")
+    source = store.save("sk-new")
     assert await credentials.current() is None
     assert await credentials.sign_in()
-    assert await credentials.current() == Credential(place, api_key="sk-new")
+    assert await credentials.current() == Credential(source, api_key="sk-new")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def _newest_prompt(ask: ParsedRequest) -> tuple[str, int]:
 
 def _reply(block: ScriptBlock, steps_played: int) -> ScriptedReply:
     lines = block.lines_of_step(steps_played)
-    spoken = [each for line in lines for each in _to_spoken(line)]
+    spoken = [each for line in lines for each in _to_blocks(line)]
     made = messages_api.reply(*spoken or ["."])
     paces = [line.seconds for line in lines if isinstance(line, PaceLine)]
     copied = [line for line in lines if isinstance(line, SayLine) and line.copies]
@@ -58,13 +58,13 @@ def _reply(block: ScriptBlock, steps_played: int) -> ScriptedReply:
     return replace(made, pause_seconds=max(paces, default=0), chunk_characters=size)
 
 
-def _to_spoken(line: ScriptLine) -> Sequence[ReplyBlock]:
+def _to_blocks(line: ScriptLine) -> Sequence[ReplyBlock]:
     match line:
         case SayLine():
             text = line.text * max(line.copies, 1)
             return [messages_api.think(text) if line.is_thinking else messages_api.say(text)]
         case CallLine():
-            given = cast("dict[str, JsonValue]", json.loads(line.arguments))
-            return [messages_api.CallTool(line.name, given)]
+            arguments = cast("dict[str, JsonValue]", json.loads(line.arguments))
+            return [messages_api.CallTool(line.name, arguments)]
         case _:
             return []

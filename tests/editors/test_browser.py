@@ -47,30 +47,30 @@ def variables(
 
 
 def test_the_view_is_readable_in_a_light_theme(browser: Mapping[str, str]) -> None:
-    travel({**browser, "LOOKS": "^light 400"}, "contrast")
+    run_journey({**browser, "LOOKS": "^light 400"}, "contrast")
 
 
 @pytest.mark.full
 def test_the_view_is_readable_in_every_theme_at_every_width(browser: Mapping[str, str]) -> None:
-    travel(browser, "contrast")
+    run_journey(browser, "contrast")
 
 
 def test_a_prompt_is_answered_a_keystroke_allows_an_edit_and_escape_stops_the_turn(
     variables: Mapping[str, str],
 ) -> None:
-    travel({**variables, "STATIONS": SHORT})
+    run_journey({**variables, "STATIONS": SHORT})
 
 
 @pytest.mark.full
 def test_nothing_starts_before_the_user_trusts_the_folder_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:
-    travel(variables, "trust")
+    run_journey(variables, "trust")
 
 
 @pytest.mark.full
 def test_the_full_user_journey_works_with_the_scripted_model(variables: Mapping[str, str]) -> None:
-    travel(variables)
+    run_journey(variables)
 
 
 @pytest.mark.full
@@ -87,12 +87,12 @@ def test_the_full_user_journey_works_with_the_strict_messages_api(
     play = make_script_responder(SCRIPT.read_text(encoding="utf-8"))
     with messages_api_in_thread(play) as api:
         endpoint = {"MESSAGES_API": api.url, "MESSAGES_API_KEY": KEY, "MODEL": model}
-        travel({**variables, **endpoint})
+        run_journey({**variables, **endpoint})
         refused = [each.message for each in api.model_requests if each.verdict != "answered"]
     assert refused == []
 
 
-def travel(variables: Mapping[str, str], journey: str = "journey") -> None:
-    given = [f"{name}={value}" for name, value in variables.items()]
-    ran = run(["env", *given, variables["NODE"], "--test", f"e2e/{journey}.test.mjs"])
+def run_journey(variables: Mapping[str, str], journey: str = "journey") -> None:
+    assignments = [f"{name}={value}" for name, value in variables.items()]
+    ran = run(["env", *assignments, variables["NODE"], "--test", f"e2e/{journey}.test.mjs"])
     assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]

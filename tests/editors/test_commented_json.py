@@ -133,5 +133,5 @@ def test_any_settings_keep_their_values_and_gain_the_new_one(
     assert get_value(changed, []) == {**value, name: ["put"]}
     assert set_value(changed, [name], ["put"]) == changed
     if name == "new":
-        kept = iter(changed)
-        assert all(character in kept for character in "".join(text.split())), "nothing went"
+        remaining = iter(changed)
+        assert all(character in remaining for character in "".join(text.split())), "nothing went"

@@ -30,14 +30,14 @@ ZED_SETTINGS = """\
 
 def set_up(home: Path, *arguments: str) -> CliResult:
     """Run the command for Zed, in a home of its own."""
-    return in_here(home, "--editor", "zed", *arguments)
+    return run_in_process(home, "--editor", "zed", *arguments)
 
 
-def in_here(home: Path, *arguments: str) -> CliResult:
+def run_in_process(home: Path, *arguments: str) -> CliResult:
     """Run the command in this process, its input a pipe."""
-    own = {"HOME": str(home), "HERMES_HOME": str(home)}
+    homes = {"HOME": str(home), "HERMES_HOME": str(home)}
     others = {"XDG_CONFIG_HOME": None, "FLATPAK_XDG_CONFIG_HOME": None}
-    runner = CliRunner(env={**own, **others})
+    runner = CliRunner(env={**homes, **others})
     done = runner.invoke(group, ["setup", *arguments], standalone_mode=False)
     failed = done.exception
     exit_code = failed.exit_code if isinstance(failed, ClickException) else done.return_value
@@ -120,7 +120,7 @@ def test_a_missing_file_is_created(tmp_path: Path) -> None:
 @pytest.mark.parametrize("editor", ["zed", "vscode", "jetbrains"])
 def test_an_already_configured_editor_is_detected(tmp_path: Path, editor: FileEditor) -> None:
     name = TITLES[editor]
-    before = in_here(tmp_path, "--editor", editor, "--yes")
+    before = run_in_process(tmp_path, "--editor", editor, "--yes")
     assert before.stderr.startswith(f"{name} does not seem to be installed on this machine.\n")
     found = {each.name: each.names_us for each in find_editors(tmp_path, dict[str, str]().get)}
     assert found == {name: True}
@@ -138,7 +138,7 @@ def test_the_printed_output_contains_only_settings(tmp_path: Path) -> None:
 def test_editors_configured_in_code_get_lines_to_paste(
     tmp_path: Path, editor: str, first: str
 ) -> None:
-    outcome = in_here(tmp_path, "--editor", editor, "--yes")
+    outcome = run_in_process(tmp_path, "--editor", editor, "--yes")
     assert outcome.exit_code == 0
     assert outcome.stdout.startswith(first)
     assert list(tmp_path.iterdir()) == []
@@ -149,8 +149,8 @@ def test_the_printed_command_starts_a_server(tmp_path: Path) -> None:
     arguments = found["args"]
     assert isinstance(arguments, list)
     command = [str(found["command"]), *map(str, arguments), "--version"]
-    said = subprocess.run(command, capture_output=True, check=True, encoding="utf-8")
-    assert said.stdout.startswith("acp-server ")
+    result = subprocess.run(command, capture_output=True, check=True, encoding="utf-8")
+    assert result.stdout.startswith("acp-server ")
 
 
 def test_a_symlink_to_a_file_below_the_home_directory_is_followed(tmp_path: Path) -> None:
@@ -234,4 +234,4 @@ def test_on_a_terminal_confirmation_is_required(
     "arguments", [("--editor", "zed", "--forget"), ("--yes",), ("--editor", "ed")], ids=" ".join
 )
 def test_incompatible_options_are_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    assert in_here(tmp_path, *arguments).exit_code == 2
+    assert run_in_process(tmp_path, *arguments).exit_code == 2

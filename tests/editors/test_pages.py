@@ -58,8 +58,8 @@ def test_vs_code_settings_match_those_declared_by_the_extension() -> None:
     manifest = json.loads((EDITORS_FOLDER / "vscode" / "package.json").read_text(encoding="utf-8"))
     declared = manifest["contributes"]["configuration"]["properties"]
     types = {"string": str, "array": list}
-    told = json.loads(snippet("vscode", ["uvx", "acp-server"]))
-    assert set(told) == {"acpServer.command", "acpServer.arguments"}
+    settings = json.loads(snippet("vscode", ["uvx", "acp-server"]))
+    assert set(settings) == {"acpServer.command", "acpServer.arguments"}
     serves = declared["acpServer.arguments"]["default"]
-    assert told["acpServer.arguments"] == ["acp-server", *serves]
-    assert all(isinstance(value, types[declared[name]["type"]]) for name, value in told.items())
+    assert settings["acpServer.arguments"] == ["acp-server", *serves]
+    assert all(isinstance(value, types[declared[name]["type"]]) for name, value in settings.items())

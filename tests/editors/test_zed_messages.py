@@ -98,7 +98,7 @@ def session_params(zed: Zed, session_id: str) -> JsonValue:
     return {"sessionId": session_id, "cwd": str(zed.project), "mcpServers": []}
 
 
-def mentions(file: Path) -> JsonValue:
+def mention_parts(file: Path) -> JsonValue:
     """Return a prompt with a symbol, a selection and a folder mentioned, as Zed writes them."""
     return [
         {"type": "text", "text": "Look at "},
@@ -125,7 +125,7 @@ def test_a_zed_thread_works_from_initialize_until_it_is_reopened(tmp_path: Path)
         session_id = open_thread(zed)
         set_defaults(zed, session_id)
         zed.kinds()
-        prompt: JsonValue = {"sessionId": session_id, "prompt": mentions(file)}
+        prompt: JsonValue = {"sessionId": session_id, "prompt": mention_parts(file)}
         assert zed.call("session/prompt", prompt) == {"stopReason": "end_turn"}
         check_turn(zed, file)
         stop_a_turn(zed, session_id)

@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=4)
     parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    plan = SoakPlan(given.rounds, given.lanes, given.turns, given.seed)
+    options = parser.parse_args()
+    plan = SoakPlan(options.rounds, options.lanes, options.turns, options.seed)
     with tempfile.TemporaryDirectory() as folder:
         print(summarize(anyio.run(run_soak, plan, Path(folder) / "soak", show)))
 

@@ -30,7 +30,7 @@ from tests.support.messages_api.script import ScriptPlayer
 
 CHUNK_CHARACTERS = 12
 NOT_FOUND = HttpFailure(404, type="not_found_error", message="Not Found")
-_TALK = ACTIONS["talk"]
+_TALK_ACTION = ACTIONS["talk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +146,9 @@ def parse_action(messages: JsonValue) -> ActionRequest:
         return (
             ActionRequest(int(found[1]), ACTIONS[found[2]], step)
             if found
-            else ActionRequest(0, _TALK, 0)
+            else ActionRequest(0, _TALK_ACTION, 0)
         )
-    return ActionRequest(0, _TALK, 0)
+    return ActionRequest(0, _TALK_ACTION, 0)
 
 
 def _listed(content: JsonValue) -> list[JsonValue]:

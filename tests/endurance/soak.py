@@ -90,8 +90,8 @@ async def run_soak(
             process = psutil.Process(client.process_id)
             times = process.cpu_times()
             descendants = process.children(recursive=True)
-        kept = [each for lane in lanes for each in lane.expected_sessions]
-        _check_leftovers(home, temporary, descendants, kept)
+        expected = [each for lane in lanes for each in lane.expected_sessions]
+        _check_leftovers(home, temporary, descendants, expected)
     return SoakFigures(
         samples,
         sum(lane.turns for lane in lanes),
@@ -104,7 +104,7 @@ async def run_soak(
 
 
 async def _rounds(
-    plan: SoakPlan, client: SoakClient, folder: Path, tell: Callable[[Sample], None]
+    plan: SoakPlan, client: SoakClient, folder: Path, on_sample: Callable[[Sample], None]
 ) -> tuple[list[Sample], list[SoakUser]]:
     samples: list[Sample] = []
     lanes: list[SoakUser] = []
@@ -119,7 +119,7 @@ async def _rounds(
                 for number, lane in enumerate(lanes):
                     living.start_soon(lane.run_session, plan.turns, done + 1 + number * plan.turns)
             sample = await _sample_at_rest(client, done + plan.lanes * plan.turns)
-            tell(sample)
+            on_sample(sample)
             samples.append(sample)
     return samples, lanes
 
@@ -138,7 +138,7 @@ def _check_leftovers(
     home: Path,
     temporary: Path,
     descendants: Sequence[psutil.Process],
-    kept: Sequence[ExpectedSession],
+    expected: Sequence[ExpectedSession],
 ) -> None:
     # descendants may need a moment to exit after the server
     _, alive = psutil.wait_procs(list(descendants), timeout=SETTLE_SECONDS)
@@ -148,9 +148,9 @@ def _check_leftovers(
     with closing(sqlite3.connect(home / "acp" / "sessions.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("SELECT count(*) FROM leases").fetchone() == (0,)
-        for session in kept:
+        for session in expected:
             rows = connection.execute(
                 "SELECT body FROM messages WHERE session_id = ?", (session.session_id,)
             ).fetchall()
-            said = "\n".join(str(row[0]) for row in rows)
-            assert [text for text in session.prompts if f'{text}"' not in said] == []
+            stored = "\n".join(str(row[0]) for row in rows)
+            assert [text for text in session.prompts if f'{text}"' not in stored] == []

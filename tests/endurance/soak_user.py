@@ -50,9 +50,9 @@ class SoakUser:
     async def run_session(self, turns: int, first_number: int) -> None:
         """Run a whole session with this many turns."""
         await self._open()
-        kept = ExpectedSession(self._session)
+        expected = ExpectedSession(self._session)
         for number in range(first_number, first_number + turns):
-            await self._turn(number, kept)
+            await self._turn(number, expected)
             if self.chance.random() < EDITOR_ACTION_SHARE:
                 await self._do_editor_action()
         self.client.remove_listener(self._session)
@@ -60,7 +60,7 @@ class SoakUser:
             await self.client.request_result("session/delete", {"sessionId": self._session})
         else:
             await self.client.request_result("session/close", {"sessionId": self._session})
-            self.expected_sessions.append(kept)
+            self.expected_sessions.append(expected)
 
     async def _open(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class SoakUser:
 
     # One turn.
 
-    async def _turn(self, number: int, kept: ExpectedSession) -> None:
+    async def _turn(self, number: int, expected: ExpectedSession) -> None:
         act = choose_action(self.chance)
         text = f"soak {number} {act}"
         is_cut_off = act == "endless" or self.chance.random() < CANCELLED_SHARE
@@ -102,7 +102,7 @@ class SoakUser:
         for answer in answers:
             self._check_answer(answer, act, is_cut_off=is_cut_off)
         if not is_cut_off and not ACTIONS[act].is_fatal:
-            kept.prompts.append(text)
+            expected.prompts.append(text)
 
     async def _cancel_until_ended(self, answers: Sequence[Object]) -> None:
         """Cancel until the turn ends; the number of updates before a command starts varies."""

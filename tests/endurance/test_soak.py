@@ -24,7 +24,7 @@ MOST_THREADS_APART = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SoakCase:
     """How long it goes on, and what is still called flat."""
 
     id: str
@@ -33,10 +33,10 @@ class Form:
     most_bytes_per_turn: float
 
 
-SHORT = Form("75 turns", SoakPlan(rounds=5, lanes=3, turns=5), 2, 150_000)
+SHORT = SoakCase("75 turns", SoakPlan(rounds=5, lanes=3, turns=5), 2, 150_000)
 LONG = (
-    Form("1,000 turns", SoakPlan(rounds=20, lanes=5, turns=10), 8, 8_000),
-    Form("10,000 turns over 100 sessions", SoakPlan(rounds=25, lanes=4, turns=100), 5, 2_000),
+    SoakCase("1,000 turns", SoakPlan(rounds=20, lanes=5, turns=10), 8, 8_000),
+    SoakCase("10,000 turns over 100 sessions", SoakPlan(rounds=25, lanes=4, turns=100), 5, 2_000),
 )
 
 
@@ -46,7 +46,7 @@ LONG = (
     ids=lambda form: form.id,
 )
 async def test_a_server_retains_no_more_after_many_turns_than_after_a_few(
-    tmp_path: Path, form: Form
+    tmp_path: Path, form: SoakCase
 ) -> None:
     figures = await run_soak(form.plan, tmp_path)
 

@@ -242,11 +242,11 @@ def _opening_kind(flags: int) -> Kind:
 
 def _wrap_open(disk: FaultyDisk, real: Callable[..., int]) -> Callable[..., int]:
     def act(path: object, flags: int, *arguments: object, **named: object) -> int:
-        place = disk.resolve(path, named.get("dir_fd"))
-        if place.startswith(disk.root):
+        resolved = disk.resolve(path, named.get("dir_fd"))
+        if resolved.startswith(disk.root):
             disk.count_operation(_opening_kind(flags), "open")
         descriptor = real(path, flags, *arguments, **named)
-        disk.descriptor_paths[descriptor] = place
+        disk.descriptor_paths[descriptor] = resolved
         return descriptor
 
     return act
@@ -319,9 +319,9 @@ def _wrap_builtin_open(
         )
         if "b" in mode:
             return buffered
-        given = dict(zip(("encoding", "errors", "newline"), texts, strict=False)) or named
+        text_options = dict(zip(("encoding", "errors", "newline"), texts, strict=False)) or named
         encoding, errors, newline = (
-            cast("str | None", given.get(key)) for key in ("encoding", "errors", "newline")
+            cast("str | None", text_options.get(key)) for key in ("encoding", "errors", "newline")
         )
         return io.TextIOWrapper(buffered, encoding or "utf-8", errors, newline)
 

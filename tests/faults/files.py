@@ -39,8 +39,8 @@ def create_symlink(folder: Path) -> None:
 def edit_file(folder: Path) -> None:
     """Write a user's file as the tools do."""
     path = folder / "file"
-    place = ResolvedPath("file", path, path, is_in_workspace=True)
-    user_files.replace(place, NEW, user_files.disk_digest(place))
+    resolved = ResolvedPath("file", path, path, is_in_workspace=True)
+    user_files.replace(resolved, NEW, user_files.disk_digest(resolved))
 
 
 def restore_file(folder: Path) -> None:

@@ -63,15 +63,15 @@ def create_partial_run(folder: Path) -> None:
 
 def continue_run(folder: Path) -> None:
     """Make the second change of a review run."""
-    keeper = SkillHome(folder).editor
+    editor = SkillHome(folder).editor
     call = ManageCall("patch", "brew", old_string="that", new_string="this", origin="curator")
-    keeper.commit(keeper.plan(call), "a-pass")
+    editor.commit(editor.plan(call), "a-pass")
 
 
 def read_undo_result(folder: Path) -> object:
     """Return the skills that an undo of the run would restore: always all of them."""
-    keeper = SkillHome(folder).editor
-    first = keeper.undo_records()[-1].steps[0]
+    editor = SkillHome(folder).editor
+    first = editor.undo_records()[-1].steps[0]
     return (first.copies / "SKILL.md").read_bytes(), read_skills(folder)
 
 

@@ -112,8 +112,8 @@ def test_turns_continue_on_a_full_disk_and_nothing_is_lost_once_space_returns(
     disk = Filler(server, home)
     disk.fill()
 
-    told = [prompted(server, session, f"meanwhile {'x' * 20_000} {n}") for n in range(4)]
-    assert ["no longer saved" in each for each in told].count(True) == 1
+    responses = [prompted(server, session, f"meanwhile {'x' * 20_000} {n}") for n in range(4)]
+    assert ["no longer saved" in each for each in responses].count(True) == 1
     assert "nothing was changed" in prompted(server, session, "remember")
     assert "Written." in prompted(server, session, "write")
     assert (workspace / "story.txt").read_text() == "once upon a time"

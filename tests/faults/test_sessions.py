@@ -10,7 +10,7 @@ from typing import cast
 from acp_server.history.database import SessionDatabase
 from acp_server.session.ports.archive import SessionArchive
 from tests.history.samples import assistant_message, make_facts, user_message
-from tests.history.test_problems import Home, SmallDisk, on
+from tests.history.test_problems import Home, SmallDisk, writer_on
 
 WORDS = [
     user_message("first"),
@@ -57,7 +57,7 @@ class FailingDisk(SmallDisk):
             raise sqlite3.OperationalError(message)
 
 
-async def talk(archive: SessionArchive) -> None:
+async def write_messages(archive: SessionArchive) -> None:
     """Have a conversation of several turns, each word of it committed."""
     journal = archive.create(make_facts())
     for number, word in enumerate(WORDS):
@@ -77,15 +77,15 @@ async def test_any_statement_may_fail_once_without_losing_messages(
         home = Home(folder)
         disk = FailingDisk(home.path)
         disk.fails_at = 0 if number == 1 else number - 1
-        async with home.process(on(disk)) as archive:
-            await talk(archive)
+        async with home.process(writer_on(disk)) as archive:
+            await write_messages(archive)
         if number == 1:
             statements = disk.done
         has_failed = 0 < disk.fails_at <= disk.done
         assert ["disk I/O error" in each for each in home.problems] == [True] * has_failed
         async with home.process() as archive:
-            kept = await archive.read("one")
-        assert kept.messages == tuple(WORDS), f"statement {disk.fails_at}"
+            stored = await archive.read("one")
+        assert stored.messages == tuple(WORDS), f"statement {disk.fails_at}"
         if number > statements:
             break
     assert statements > len(WORDS)

@@ -29,7 +29,7 @@ def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", sync)
 
 
-def fresh(folder: Path, store: StoreCase) -> Path:
+def create_home(folder: Path, store: StoreCase) -> Path:
     """Return a new folder in which the store was begun, always of the same name."""
     home = folder / "home"
     shutil.rmtree(home, ignore_errors=True)
@@ -50,28 +50,28 @@ def attempt(home: Path, store: StoreCase, plan: FaultPlan) -> Exception | None:
 
 def check(folder: Path, store: StoreCase, most_plans: int) -> int:
     """Try a store with that many plans, evenly chosen; return how many there are."""
-    home = fresh(folder, store)
+    home = create_home(folder, store)
     before, names_before = store.read(home), names_under(home)
     trace = trace_operations(lambda: store.change(home), home)
     after, names = store.read(home), names_before | names_under(home)
     plans = list(plans_for(trace))
     for plan in plans[:: -(-len(plans) // most_plans)]:
-        home = fresh(folder, store)
+        home = create_home(folder, store)
         error = attempt(home, store, plan)
         operation = trace[plan.number - 1]
-        told = f"{plan} of {operation}: {error!r}"
-        assert error is None or isinstance(error, store.failures), told
+        description = f"{plan} of {operation}: {error!r}"
+        assert error is None or isinstance(error, store.failures), description
         found = store.read(home)
-        assert found in (before, after), told
-        assert error is not None or found == after or not store.failures, told
+        assert found in (before, after), description
+        assert error is not None or found == after or not store.failures, description
         if operation.kind != "remove":  # what cannot be removed stays
             left = {name for name in names_under(home) if name not in names}
             assert [
                 name for name in left if store.scratch_directory not in name.split("/")
-            ] == [], told
+            ] == [], description
         if found != after:
             store.change(home)
-        assert store.read(home) == after, told
+        assert store.read(home) == after, description
     return len(plans)
 
 

@@ -25,7 +25,7 @@ def fuzz(name: str, seconds: float, seed: int) -> Counter[str]:
     count, slowest, deadline = 0, 0.0, time.monotonic() + seconds
     while time.monotonic() < deadline:
         data = mutate(inputs, chance)
-        begun = time.process_time()
+        started_at = time.process_time()
         try:
             target(data)
         except Exception as error:  # noqa: BLE001  any exception is a finding
@@ -33,10 +33,10 @@ def fuzz(name: str, seconds: float, seed: int) -> Counter[str]:
             failures[kind] += 1
             if failures[kind] == 1:
                 print(f"{name}: {save(name, data)}\n{traceback.format_exc()}")
-        slowest = max(slowest, time.process_time() - begun)
+        slowest = max(slowest, time.process_time() - started_at)
         count += 1
-    told = f"{count} inputs, the slowest took {slowest * 1000:.0f} ms"
-    print(f"{name}: {told}, {failures.total()} failed", flush=True)
+    summary = f"{count} inputs, the slowest took {slowest * 1000:.0f} ms"
+    print(f"{name}: {summary}, {failures.total()} failed", flush=True)
     return failures
 
 
@@ -46,11 +46,11 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=None)
-    given = parser.parse_args()
-    names = given.targets or list(TARGETS)
-    seed = random.randrange(2**32) if given.seed is None else given.seed  # noqa: S311
+    options = parser.parse_args()
+    names = options.targets or list(TARGETS)
+    seed = random.randrange(2**32) if options.seed is None else options.seed  # noqa: S311
     print(f"seed {seed}")
-    failed = sum(fuzz(name, given.seconds, seed).total() for name in names)
+    failed = sum(fuzz(name, options.seconds, seed).total() for name in names)
     return min(failed, 1)
 
 

@@ -33,16 +33,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("target")
     parser.add_argument("--seconds", type=int, default=60)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     atheris = cast("AtherisModule", importlib.import_module("atheris"))
     with atheris.instrument_imports(include=INSTRUMENTED_PACKAGES):
         module = importlib.import_module("tests.fuzz.targets")
     targets = cast("Mapping[str, Callable[[bytes], None]]", module.TARGETS)
-    kept, reached = CORPUS / given.target, CORPUS.with_name(".reached") / given.target
-    reached.mkdir(parents=True, exist_ok=True)
-    options = [f"-max_total_time={given.seconds}", f"-max_len={MAX_BYTES}", "-timeout=10"]
-    places = [f"-artifact_prefix={kept}/found-", str(reached), str(kept)]
-    atheris.Setup(["fuzz", *options, *places], targets[given.target])
+    corpus, reached_dir = CORPUS / arguments.target, CORPUS.with_name(".reached") / arguments.target
+    reached_dir.mkdir(parents=True, exist_ok=True)
+    options = [f"-max_total_time={arguments.seconds}", f"-max_len={MAX_BYTES}", "-timeout=10"]
+    directories = [f"-artifact_prefix={corpus}/found-", str(reached_dir), str(corpus)]
+    atheris.Setup(["fuzz", *options, *directories], targets[arguments.target])
     atheris.Fuzz()
 
 

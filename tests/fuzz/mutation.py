@@ -48,8 +48,8 @@ def _random_span(data: bytearray, chance: random.Random) -> slice:
 
 
 def _insert_piece(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
-    place = _random_position(data, chance)
-    data[place:place] = chance.choice(PIECES)
+    position = _random_position(data, chance)
+    data[position:position] = chance.choice(PIECES)
 
 
 def _overwrite(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
@@ -67,16 +67,16 @@ def _delete(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
 
 def _repeat(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
     span = data[_random_span(data, chance)]
-    place = _random_position(data, chance)
-    data[place:place] = span * chance.choice((1, 2, 3, 40))
+    position = _random_position(data, chance)
+    data[position:position] = span * chance.choice((1, 2, 3, 40))
 
 
 def _move(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
     cut = _random_span(data, chance)
     span = data[cut]
     del data[cut]
-    place = _random_position(data, chance)
-    data[place:place] = span
+    position = _random_position(data, chance)
+    data[position:position] = span
 
 
 def _splice(data: bytearray, chance: random.Random, inputs: Sequence[bytes]) -> None:

@@ -14,16 +14,16 @@ from tests.fuzz.targets import TARGETS
 
 MOST_SECONDS = 2.0
 """How much of the processor an input of a few kilobytes may take: far more than any needs."""
-KEPT = [(target, path) for target in TARGETS for path in files_of(target)]
+INPUTS = [(target, path) for target in TARGETS for path in files_of(target)]
 
 
 @pytest.mark.parametrize(
-    ("target", "path"), KEPT, ids=[f"{target}-{path.name}" for target, path in KEPT]
+    ("target", "path"), INPUTS, ids=[f"{target}-{path.name}" for target, path in INPUTS]
 )
 def test_corpus_inputs_are_handled(target: str, path: Path) -> None:
-    begun = time.process_time()
+    started_at = time.process_time()
     TARGETS[target](path.read_bytes())
-    assert time.process_time() - begun < MOST_SECONDS
+    assert time.process_time() - started_at < MOST_SECONDS
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -27,19 +27,19 @@ class TwoPartModel:
 
     def __init__(self) -> None:
         self.begun: dict[str, anyio.Event] = {}
-        self.end_gates: dict[str, anyio.Event] = {}
+        self.end_events: dict[str, anyio.Event] = {}
 
     async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Answer in two chunks."""
         prompt = newest_prompt(request)
         await receive(TextDelta(f"{prompt} begins"))
-        await self.end_gates.setdefault(prompt, anyio.Event()).wait()
+        await self.end_events.setdefault(prompt, anyio.Event()).wait()
         await receive(TextDelta(f"{prompt} ends"))
         return "end_turn"
 
     def allow_end(self, prompt: str) -> None:
         """Let the answer to this prompt end."""
-        self.end_gates.setdefault(prompt, anyio.Event()).set()
+        self.end_events.setdefault(prompt, anyio.Event()).set()
 
 
 class UncancellableModel:
@@ -107,9 +107,9 @@ class RaiseOnCancelModel:
 class FailingModel:
     """Model that streams a text and raises an exception."""
 
-    def __init__(self, error: Exception, said: str = "So far") -> None:
+    def __init__(self, error: Exception, text: str = "So far") -> None:
         self._error = error
-        self._text = said
+        self._text = text
 
     async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Stream the text, then raise."""

@@ -123,8 +123,8 @@ async def test_after_a_logout_a_configured_key_is_not_used_until_the_next_login(
     tmp_path: Path,
 ) -> None:
     """ACP-AUTH."""
-    given = make_configuration(tmp_path, environment={"ANTHROPIC_API_KEY": "sk-configured"})
-    async with open_editor(given) as editor:
+    configuration = make_configuration(tmp_path, environment={"ANTHROPIC_API_KEY": "sk-configured"})
+    async with open_editor(configuration) as editor:
         await editor.initialize()
         await editor.call("logout")
         session = await editor.new_session()
@@ -140,8 +140,8 @@ async def test_a_server_for_a_foreign_provider_reports_it_and_never_requires_sig
     tmp_path: Path,
 ) -> None:
     """Trap 19."""
-    given = make_configuration(tmp_path, environment={"ACP_SERVER_PROVIDER": "nous"})
-    async with open_editor(given) as editor:
+    configuration = make_configuration(tmp_path, environment={"ACP_SERVER_PROVIDER": "nous"})
+    async with open_editor(configuration) as editor:
         await editor.initialize()
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()

@@ -24,7 +24,7 @@ ANSWER_SECONDS = 0.3
 ATTEMPTS = 3
 
 
-async def until_said(editor: CheckedEditor, session: str, words: str) -> None:
+async def wait_for_text(editor: CheckedEditor, session: str, words: str) -> None:
     await editor.wait_until(
         lambda: words in editor.agent_text(session) or None, f"word of {words!r}"
     )
@@ -41,7 +41,7 @@ async def test_a_cancelled_turn_is_answered_cancelled_and_the_next_prompt_works(
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
         pending = editor.start_prompt(session, "wait")
-        await until_said(editor, session, "Working")
+        await wait_for_text(editor, session, "Working")
         editor.cancel(session)
         assert await pending.response() == expected.result_response(3, expected.CANCELLED)
         assert await editor.prompt(session, "hi") == expected.END_TURN
@@ -59,7 +59,7 @@ async def test_output_of_a_cancelled_turn_stays_in_the_conversation(tmp_path: Pa
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(tmp_path)
         pending = editor.start_prompt(session, "wait")
-        await until_said(editor, session, "Working")
+        await wait_for_text(editor, session, "Working")
         editor.cancel(session)
         await pending.response()
         assert list(registry.find(session).context.conversation) == [
@@ -100,7 +100,7 @@ async def test_a_cancel_stops_the_running_prompt_and_every_queued_one(tmp_path: 
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(tmp_path)
         pending = [editor.start_prompt(session, words) for words in ("wait", "two", "three")]
-        await until_said(editor, session, "Working")
+        await wait_for_text(editor, session, "Working")
         editor.cancel(session)
         answers = [await each.response() for each in pending]
         assert answers == [expected.result_response(n, expected.CANCELLED) for n in (3, 4, 5)]
@@ -119,8 +119,8 @@ async def test_a_cancel_affects_only_its_own_session(tmp_path: Path) -> None:
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         stopped, going = await editor.new_session(tmp_path), await editor.new_session(tmp_path)
         first, second = editor.start_prompt(stopped, "wait"), editor.start_prompt(going, "wait")
-        await until_said(editor, stopped, "Working")
-        await until_said(editor, going, "Working")
+        await wait_for_text(editor, stopped, "Working")
+        await wait_for_text(editor, going, "Working")
         editor.cancel(stopped)
         assert await first.response() == expected.result_response(4, expected.CANCELLED)
         assert await editor.prompt(stopped, "hi") == expected.END_TURN
@@ -190,7 +190,7 @@ async def test_a_request_cancelled_by_id_ends_and_those_queued_behind_it_run(
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
         running, waiting = editor.start_prompt(session, "wait"), editor.start_prompt(session, "hi")
-        await until_said(editor, session, "Working")
+        await wait_for_text(editor, session, "Working")
         editor.notify("$/cancel_request", {"requestId": running.id})
         assert await running.response() == expected.result_response(3, expected.CANCELLED)
         assert await waiting.response() == expected.result_response(4, expected.END_TURN)
@@ -201,7 +201,7 @@ async def test_cancelling_a_queued_request_by_id_affects_only_it(tmp_path: Path)
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
         pending = [editor.start_prompt(session, words) for words in ("wait", "think", "hi")]
-        await until_said(editor, session, "Working")
+        await wait_for_text(editor, session, "Working")
         editor.notify("$/cancel_request", {"requestId": pending[1].id})
         assert await pending[1].response() == expected.result_response(4, expected.CANCELLED)
         assert not pending[0].is_answered
@@ -218,7 +218,7 @@ async def test_requests_are_cancelled_only_by_an_id_of_the_same_type(tmp_path: P
         params = prompt_params(session, "wait")
         editor.send_line(line(id=77, method="session/prompt", params=params))
         editor.send_line(line(id="77", method="session/prompt", params=params))
-        await until_said(editor, session, "Working")
+        await wait_for_text(editor, session, "Working")
         wrong: list[JsonValue] = [
             {"requestId": True},
             {"requestId": 77.0},

@@ -25,11 +25,11 @@ async def answered(editor: Editor, session: str, prompt: str) -> str:
     return editor.agent_text(session).removeprefix(before)
 
 
-def told(editor: Editor, session: str, kind: str) -> list[JsonValue]:
+def sent(editor: Editor, session: str, kind: str) -> list[JsonValue]:
     return [u for u in editor.updates_of(session) if json_at(u, "sessionUpdate") == kind]
 
 
-def shelf() -> FakeModelCatalog:
+def two_models() -> FakeModelCatalog:
     """Two models."""
     names = ("claude-opus-5", "claude-haiku-5")
     return FakeModelCatalog({name: ScriptedModel(ECHO) for name in names})
@@ -56,11 +56,11 @@ def shelf() -> FakeModelCatalog:
 async def test_the_model_command_shows_or_switches_the_model(
     prompt: str, answer: str, model: str | None
 ) -> None:
-    async with open_checked_editor(SessionRegistry(make_services(shelf()))) as editor:
+    async with open_checked_editor(SessionRegistry(make_services(two_models()))) as editor:
         await editor.initialize()
         session = await editor.new_session()
         assert await answered(editor, session, prompt) == answer
-        pickers = told(editor, session, "config_option_update")
+        pickers = sent(editor, session, "config_option_update")
         current = [json_at(each, "configOptions", 1, "currentValue") for each in pickers]
         assert current == ([model] if model else [])
 
@@ -90,10 +90,10 @@ async def test_the_mode_command_switches_the_mode_and_updates_both_pickers(
         await editor.initialize()
         session = await editor.new_session(tmp_path)
         assert await answered(editor, session, prompt) == answer
-        modes = [json_at(u, "currentModeId") for u in told(editor, session, "current_mode_update")]
+        modes = [json_at(u, "currentModeId") for u in sent(editor, session, "current_mode_update")]
         options = [
             json_at(u, "configOptions", 0, "currentValue")
-            for u in told(editor, session, "config_option_update")
+            for u in sent(editor, session, "config_option_update")
         ]
         assert (modes, options) == (([mode], [mode]) if mode else ([], []))
 

@@ -29,7 +29,7 @@ def changed(status: str, **more: JsonValue) -> JsonValue:
     }
 
 
-def more(text: str) -> JsonValue:
+def summary_chunk(text: str) -> JsonValue:
     return {
         "sessionUpdate": "compaction_summary_chunk",
         "compactionId": "msg_1",
@@ -59,8 +59,8 @@ async def shown(capabilities: JsonValue, last: ModelRound) -> list[JsonValue]:
 async def test_a_client_that_supports_compactions_sees_the_summary_stream() -> None:
     assert await shown(SHOWN, SUMMARY) == [
         changed("in_progress"),
-        more("So far "),
-        more("so good."),
+        summary_chunk("So far "),
+        summary_chunk("so good."),
         changed("completed"),
         expected.message_chunk("msg_2", "The conversation now has 24 messages."),
     ]
@@ -69,7 +69,7 @@ async def test_a_client_that_supports_compactions_sees_the_summary_stream() -> N
 async def test_a_client_that_supports_compactions_sees_the_failure_reason() -> None:
     assert await shown(SHOWN, FAILING) == [
         changed("in_progress"),
-        more("So"),
+        summary_chunk("So"),
         changed("failed", error="overloaded"),
         expected.message_chunk("msg_2", "overloaded"),
     ]

@@ -83,7 +83,7 @@ async def test_tool_calls_of_a_cancelled_turn_are_closed_before_the_response() -
 
 
 RETRYING = RoundModel(ModelRound([Retrying("overloaded", 2.0, 1, 5), TextDelta("Hello.")]))
-SAID = "overloaded; retrying in 2 s (attempt 1 of 5)"
+RETRY_TEXT = "overloaded; retrying in 2 s (attempt 1 of 5)"
 
 
 async def test_a_notice_is_sent_to_a_client_that_supports_notices() -> None:
@@ -92,7 +92,7 @@ async def test_a_notice_is_sent_to_a_client_that_supports_notices() -> None:
     async with open_checked_editor(RETRYING, capabilities=can) as editor:
         session = await editor.new_session()
         await editor.prompt(session, "go")
-        notice: JsonValue = {"sessionUpdate": "notice", "severity": "warning", "title": SAID}
+        notice: JsonValue = {"sessionUpdate": "notice", "severity": "warning", "title": RETRY_TEXT}
         assert editor.messages[3] == expected.session_update(session, notice)
 
 
@@ -103,7 +103,7 @@ async def test_a_notice_is_sent_as_a_thought_to_any_other_client(can: JsonValue)
         session = await editor.new_session()
         await editor.prompt(session, "go")
         assert expected.shorten_ids(list(editor.messages[3:5])) == [
-            expected.session_update("sess_1", expected.thought_chunk("msg_1", f"{SAID}\n")),
+            expected.session_update("sess_1", expected.thought_chunk("msg_1", f"{RETRY_TEXT}\n")),
             expected.session_update("sess_1", expected.message_chunk("msg_2", "Hello.")),
         ]
 

@@ -84,7 +84,7 @@ async def test_a_server_without_a_key_opens_sessions_and_reports_it_on_a_prompt(
     """Trap 19: initialize and session/new never check credentials; -32000 means: sign in."""
     reason = "there is nothing to sign in with"
     async with open_checked_editor(
-        FailingModel(CredentialsMissingError(reason), said="")
+        FailingModel(CredentialsMissingError(reason), text="")
     ) as editor:
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()

@@ -23,28 +23,28 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 LONG_SECONDS = 3_600.0
 
 
-class _Asked:
+class _OpenRequest:
     """A request that is answered when the test says so."""
 
-    def __init__(self, lull: IdleDetector) -> None:
+    def __init__(self, detector: IdleDetector) -> None:
         self.may_end = anyio.Event()
-        self._lull = lull
+        self._detector = detector
 
     async def ask(self) -> None:
-        with self._lull.answering():
+        with self._detector.answering():
             await self.may_end.wait()
 
 
-class _Waiting:
+class _IdleWaiter:
     """Somebody who waits for quiet."""
 
-    def __init__(self, lull: IdleDetector) -> None:
-        self._lull = lull
-        self.is_over = False
+    def __init__(self, detector: IdleDetector) -> None:
+        self._detector = detector
+        self.has_ended = False
 
     async def run(self) -> None:
-        await self._lull.wait()
-        self.is_over = True
+        await self._detector.wait()
+        self.has_ended = True
 
 
 async def test_the_detector_is_idle_before_any_request() -> None:
@@ -54,19 +54,19 @@ async def test_the_detector_is_idle_before_any_request() -> None:
 
 
 async def test_waiting_returns_immediately_once_the_detector_is_disabled() -> None:
-    lull = IdleDetector(LONG_SECONDS, LONG_SECONDS)
-    request = _Asked(lull)
+    detector = IdleDetector(LONG_SECONDS, LONG_SECONDS)
+    request = _OpenRequest(detector)
     request.may_end.set()
     await request.ask()
-    lull.disable()
+    detector.disable()
     with anyio.move_on_after(0) as scope:
-        await lull.wait()
+        await detector.wait()
     assert not scope.cancelled_caught
 
 
 async def test_the_detector_is_not_idle_until_the_last_request_is_answered() -> None:
-    lull = IdleDetector(0, LONG_SECONDS)
-    first, last, waiting = _Asked(lull), _Asked(lull), _Waiting(lull)
+    detector = IdleDetector(0, LONG_SECONDS)
+    first, last, waiting = _OpenRequest(detector), _OpenRequest(detector), _IdleWaiter(detector)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(first.ask)
         tasks.start_soon(last.ask)
@@ -74,37 +74,37 @@ async def test_the_detector_is_not_idle_until_the_last_request_is_answered() -> 
         tasks.start_soon(waiting.run)
         first.may_end.set()
         await wait_all_tasks_blocked()
-        assert not waiting.is_over
+        assert not waiting.has_ended
         last.may_end.set()
-    assert waiting.is_over
+    assert waiting.has_ended
 
 
 async def test_idleness_begins_some_time_after_the_last_response() -> None:
-    lull = IdleDetector(LONG_SECONDS, LONG_SECONDS)
-    asked = _Asked(lull)
+    detector = IdleDetector(LONG_SECONDS, LONG_SECONDS)
+    asked = _OpenRequest(detector)
     asked.may_end.set()
     await asked.ask()
     with anyio.move_on_after(0) as scope:
-        await lull.wait()
+        await detector.wait()
     assert scope.cancelled_caught
 
 
 async def test_a_failed_request_also_counts_as_finished() -> None:
-    lull = IdleDetector(0, LONG_SECONDS)
-    with pytest.raises(LookupError), lull.answering():
+    detector = IdleDetector(0, LONG_SECONDS)
+    with pytest.raises(LookupError), detector.answering():
         raise LookupError
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-        await lull.wait()
+        await detector.wait()
 
 
 async def test_the_wait_for_a_permanently_busy_client_is_bounded() -> None:
-    lull = IdleDetector(LONG_SECONDS, 0)
-    asked = _Asked(lull)
+    detector = IdleDetector(LONG_SECONDS, 0)
+    asked = _OpenRequest(detector)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(asked.ask)
         await wait_all_tasks_blocked()
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            await lull.wait()
+            await detector.wait()
         asked.may_end.set()
 
 

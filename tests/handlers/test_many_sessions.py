@@ -42,16 +42,16 @@ async def open_sessions(editor: CheckedEditor, folder: Path) -> list[str]:
     return sessions
 
 
-def most_apart(updates: list[str]) -> int:
+def largest_gap(updates: list[str]) -> int:
     """How far the most and the least advanced of the unfinished turns were ever apart.
 
     `updates` holds the session of each chunk, in the order of the wire.
     """
-    said = Counter(dict.fromkeys(updates, 0))
+    counts = Counter(dict.fromkeys(updates, 0))
     furthest = 0
     for session in updates:
-        said[session] += 1
-        going = [count for count in said.values() if count < CHUNKS]
+        counts[session] += 1
+        going = [count for count in counts.values() if count < CHUNKS]
         if going:
             furthest = max(furthest, max(going) - min(going))
     return furthest
@@ -72,7 +72,7 @@ async def test_fifty_concurrent_turns_progress_evenly_and_never_mix(
 
         words = [message for message in editor.messages[before:] if "method" in message]
         assert (
-            most_apart([str(json_at(word, "params", "sessionId")) for word in words]) <= MOST_APART
+            largest_gap([str(json_at(word, "params", "sessionId")) for word in words]) <= MOST_APART
         )
         assert [editor.agent_text(session) for session in sessions] == [
             "." + "word" * CHUNKS

@@ -29,10 +29,10 @@ TWO = expected.model_option("two", ("one", "ONE"), ("two", "TWO"))
 
 async def test_the_config_options_are_mode_model_and_thought_level_in_this_order() -> None:
     """ACP-CONFIG: in the order of their importance."""
-    shelf = FakeModelCatalog(
+    catalog = FakeModelCatalog(
         {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
     )
-    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
+    async with open_checked_editor(SessionRegistry(make_services(catalog))) as editor:
         answer = await editor.call("session/new", {"cwd": "/", "mcpServers": []})
         assert json_at(answer, "result", "configOptions") == options(
             ONE, expected.thought_option("high", *LEVELS)
@@ -41,10 +41,10 @@ async def test_the_config_options_are_mode_model_and_thought_level_in_this_order
 
 async def test_choosing_a_model_changes_the_thought_levels_in_the_same_response() -> None:
     """Trap 15, ACP-CONFIG: all options, always; nothing else is sent."""
-    shelf = FakeModelCatalog(
+    catalog = FakeModelCatalog(
         {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
     )
-    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
+    async with open_checked_editor(SessionRegistry(make_services(catalog))) as editor:
         session = await editor.new_session()
         answers = [
             await editor.call("session/set_config_option", option(session, *choice))
@@ -62,8 +62,8 @@ async def test_choosing_a_model_changes_the_thought_levels_in_the_same_response(
 async def test_the_chosen_model_is_used_from_the_next_prompt_on() -> None:
     """Trap 15, ACP-CONFIG: a running turn goes on with what it has."""
     first, second = RoundModel(ModelRound((), None), ModelRound()), RoundModel(ModelRound())
-    shelf = FakeModelCatalog({"one": first, "two": second}, levels={"two": ("low", "high")})
-    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
+    catalog = FakeModelCatalog({"one": first, "two": second}, levels={"two": ("low", "high")})
+    async with open_checked_editor(SessionRegistry(make_services(catalog))) as editor:
         session = await editor.new_session()
         running = editor.start_prompt(session, "hi")
         await first.is_blocked.wait()
@@ -78,10 +78,10 @@ async def test_the_chosen_model_is_used_from_the_next_prompt_on() -> None:
 
 async def test_an_unknown_model_or_level_is_refused_with_the_available_ones() -> None:
     """ACP-CONFIG."""
-    shelf = FakeModelCatalog(
+    catalog = FakeModelCatalog(
         {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
     )
-    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
+    async with open_checked_editor(SessionRegistry(make_services(catalog))) as editor:
         session = await editor.new_session()
         answers = [
             await editor.call("session/set_config_option", option(session, *choice))
@@ -97,15 +97,15 @@ async def test_an_unknown_model_or_level_is_refused_with_the_available_ones() ->
 
 async def test_a_model_can_be_chosen_before_its_list_has_loaded() -> None:
     """ACP-CONFIG: an editor that remembers a model asks for it at once."""
-    shelf = FakeModelCatalog(
+    catalog = FakeModelCatalog(
         {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
     )
-    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
+    async with open_checked_editor(SessionRegistry(make_services(catalog))) as editor:
         session = await editor.new_session()
         choice = editor.start_request("session/set_config_option", option(session, "model", "two"))
         await anyio.wait_all_tasks_blocked()
         assert not choice.is_answered
-        shelf.allow_refresh()
+        catalog.allow_refresh()
         assert await choice.response() == expected.result_response(
             3, {"configOptions": options(TWO)}
         )
@@ -113,15 +113,15 @@ async def test_a_model_can_be_chosen_before_its_list_has_loaded() -> None:
 
 async def test_an_unknown_model_is_refused_once_the_list_has_loaded() -> None:
     """ACP-CONFIG."""
-    shelf = FakeModelCatalog(
+    catalog = FakeModelCatalog(
         {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
     )
-    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
+    async with open_checked_editor(SessionRegistry(make_services(catalog))) as editor:
         session = await editor.new_session()
         choice = editor.start_request(
             "session/set_config_option", option(session, "model", "three")
         )
-        shelf.allow_refresh()
+        catalog.allow_refresh()
         assert await choice.response() == expected.invalid_params(
             3, "'three' is not a value of 'model'; choose one of one, two"
         )
@@ -129,17 +129,17 @@ async def test_an_unknown_model_is_refused_once_the_list_has_loaded() -> None:
 
 async def test_the_last_requested_model_wins_even_if_an_earlier_one_loads_later() -> None:
     """Trap 15, ACP-CONFIG: choices hold in the order in which they were made."""
-    shelf = FakeModelCatalog(
+    catalog = FakeModelCatalog(
         {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
     )
-    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
+    async with open_checked_editor(SessionRegistry(make_services(catalog))) as editor:
         session = await editor.new_session()
         choices = [
             editor.start_request("session/set_config_option", option(session, "model", model))
             for model in ("two", "one")
         ]
         await choices[1].response()
-        shelf.allow_refresh()
+        catalog.allow_refresh()
         assert [await choice.response() for choice in choices] == [
             expected.result_response(3, {"configOptions": options(ONE)}),
             expected.result_response(
@@ -150,9 +150,9 @@ async def test_the_last_requested_model_wins_even_if_an_earlier_one_loads_later(
 
 async def test_every_session_is_notified_when_more_models_become_known() -> None:
     """Trap 2, ACP-CONFIG: after the answer to session/new, which does not wait for them."""
-    shelf = FakeModelCatalog({"one": EchoModel()}, models_after_refresh={"two": EchoModel()})
-    registry = SessionRegistry(make_services(shelf))
-    async with open_checked_editor(registry, catalog=shelf) as editor:
+    catalog = FakeModelCatalog({"one": EchoModel()}, models_after_refresh={"two": EchoModel()})
+    registry = SessionRegistry(make_services(catalog))
+    async with open_checked_editor(registry, catalog=catalog) as editor:
         session = await editor.new_session()
         await editor.wait_until(lambda: len(editor.updates) == 2 or None, "options")
         only_one = expected.model_option("one", ("one", "ONE"))

@@ -295,7 +295,7 @@ ALL = "Commands:\n\n" + "\n".join(f"- {line}" for line in expected.command_lines
 )
 async def test_a_command_is_answered_without_the_model(prompt: str, answer: str) -> None:
     """ACP-PROMPT: commands arrive as ordinary prompts; no model is configured here."""
-    registry = make_registry(Unused)
+    registry = make_registry(UnusedModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, prompt) == expected.END_TURN
@@ -324,6 +324,6 @@ async def test_text_that_only_looks_like_a_command_goes_to_the_model(prompt: str
         assert editor.agent_text(session) == prompt
 
 
-class Unused:
+class UnusedModel:
     async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         raise AssertionError((request, receive))

@@ -77,12 +77,12 @@ async def test_a_turn_of_one_session_does_not_delay_others() -> None:
     model = TwoPartModel()
     async with open_checked_editor(model) as editor:
         slow, quick = await editor.new_session(), await editor.new_session()
-        held = editor.start_prompt(slow, "one")
+        pending = editor.start_prompt(slow, "one")
         model.allow_end("two")
         assert await editor.prompt(quick, "two") == expected.END_TURN
-        assert not held.is_answered
+        assert not pending.is_answered
         model.allow_end("one")
-        assert await held.response() == expected.result_response(4, expected.END_TURN)
+        assert await pending.response() == expected.result_response(4, expected.END_TURN)
 
 
 async def test_a_failed_turn_reports_its_error_before_the_next_turn_starts(tmp_path: Path) -> None:

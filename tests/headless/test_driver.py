@@ -234,8 +234,8 @@ async def test_the_wire_log_contains_every_line_and_its_sender(tmp_path: Path) -
         await agent.initialize()
         session = await agent.new_session(tmp_path)
         await agent.prompt(session.session_id, "go")
-    spoken = [line for line in record if not any(word in line.line for word in MEANWHILE)]
-    assert "".join(line.sender[0] for line in spoken) == "ca" + "ca" + "c" + "aaaa"
+    messages = [line for line in record if not any(word in line.line for word in MEANWHILE)]
+    assert "".join(line.sender[0] for line in messages) == "ca" + "ca" + "c" + "aaaa"
     assert b"stopReason" in record[-1].line
     assert not any(line.line.endswith(b"\n") for line in record)
 

@@ -115,11 +115,11 @@ async def test_a_non_text_file_is_refused(folder: Path) -> None:
 
 
 def test_an_editor_declares_its_capabilities(tmp_path: Path) -> None:
-    given = ClientCapabilities(terminal=True, meta={"mine": 1})
+    declared = ClientCapabilities(terminal=True, meta={"mine": 1})
     both = FileSystemCapabilities(read_text_file=True, write_text_file=True)
-    assert ClientProfile(capabilities=given).advertised_capabilities == given
+    assert ClientProfile(capabilities=declared).advertised_capabilities == declared
     assert ClientProfile(
-        capabilities=given, files=DirectoryFiles(tmp_path), shows_terminal_output=True
+        capabilities=declared, files=DirectoryFiles(tmp_path), shows_terminal_output=True
     ).advertised_capabilities == ClientCapabilities(
         terminal=True, fs=both, meta={"mine": 1, "terminal_output": True}
     )

@@ -107,7 +107,7 @@ time.sleep(60)
 
 
 async def test_children_of_a_killed_agent_are_killed_too() -> None:
-    told = anyio.Event()
+    notified = anyio.Event()
     grandchildren: list[psutil.Process] = []
 
     async def show(session_id: str, update: Update) -> None:
@@ -115,10 +115,10 @@ async def test_children_of_a_killed_agent_are_killed_too() -> None:
         assert isinstance(update, UnknownUpdate)
         assert isinstance(update.params, dict)
         grandchildren.append(psutil.Process(int(str(update.params["pid"]))))
-        told.set()
+        notified.set()
 
     async with spawn_agent(make_python_launch(PARENT, IMPATIENT), ClientProfile(show)) as child:
-        await told.wait()
+        await notified.wait()
         await child.close()
     await anyio.to_thread.run_sync(_wait_for_its_end, grandchildren[0])
 

@@ -38,8 +38,8 @@ def assistant(text: str, *calls: ToolCall) -> Message:
     return AssistantMessage(parts)
 
 
-def results(*said: str) -> Message:
-    return UserMessage(tuple(ToolResult(f"call-{n}", each) for n, each in enumerate(said)))
+def results(*texts: str) -> Message:
+    return UserMessage(tuple(ToolResult(f"call-{n}", each) for n, each in enumerate(texts)))
 
 
 class SearchOptions(TypedDict, total=False):
@@ -174,7 +174,7 @@ CREATE TRIGGER inserted AFTER INSERT ON messages BEGIN
 
 def write_hermes_database(
     path: Path,
-    said: Sequence[tuple[str, str]],
+    messages: Sequence[tuple[str, str]],
     schema: str = HERMES_NEW_SCHEMA,
     session_id: str = "hermes-1",
     source: str = "cli",
@@ -190,10 +190,10 @@ def write_hermes_database(
         )
         connection.executemany(
             "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?, ?, ?, ?)",
-            [(session_id, *each, began + number) for number, each in enumerate(said)],
+            [(session_id, *each, began + number) for number, each in enumerate(messages)],
         )
 
 
-def encode_parts(*said: str) -> str:
+def encode_parts(*texts: str) -> str:
     """Encode a multi-part content as Hermes does."""
-    return "\0json:" + json.dumps([{"type": "text", "text": each} for each in said])
+    return "\0json:" + json.dumps([{"type": "text", "text": each} for each in texts])

@@ -43,5 +43,5 @@ async def record(path: Path, session_id: str, rounds: int | None) -> None:
 
 
 if __name__ == "__main__":
-    given = sys.argv[3:]
-    anyio.run(record, Path(sys.argv[1]), sys.argv[2], int(given[0]) if given else None)
+    options = sys.argv[3:]
+    anyio.run(record, Path(sys.argv[1]), sys.argv[2], int(options[0]) if options else None)

@@ -40,7 +40,7 @@ from tests.history.samples import assistant_message, make_facts, user_message
 
 
 async def test_a_session_is_restored_as_it_was_recorded(process: OpenArchive) -> None:
-    whole = replace(
+    facts = replace(
         make_facts(),
         additional_directories=(Path("/other"), Path("/third folder")),
         title="A title",
@@ -51,11 +51,11 @@ async def test_a_session_is_restored_as_it_was_recorded(process: OpenArchive) ->
         system=SavedSystem("You are", "model", datetime.now(UTC), {"files": [["a", None]]}),
     )
     async with process() as archive:
-        journal = archive.create(whole)
+        journal = archive.create(facts)
         journal.append(user_message("hello"))
         journal.append(assistant_message("hi"))
     assert await read_in_new_process(process) == StoredSession(
-        whole, (user_message("hello"), assistant_message("hi")), ()
+        facts, (user_message("hello"), assistant_message("hi")), ()
     )
 
 
@@ -266,8 +266,8 @@ async def test_facts_are_updated_and_their_timestamp_never_decreases(process: Op
         journal = archive.create(make_facts(minute=5))
         journal.append(user_message("hello"))
         journal.update(replace(make_facts(minute=3), title="New", mode="bypass"))
-    kept = (await read_in_new_process(process)).facts
-    assert kept == replace(make_facts(minute=5), title="New", mode="bypass")
+    facts = (await read_in_new_process(process)).facts
+    assert facts == replace(make_facts(minute=5), title="New", mode="bypass")
 
 
 async def test_a_system_prompt_can_be_withdrawn(process: OpenArchive) -> None:
@@ -281,11 +281,11 @@ async def test_a_system_prompt_can_be_withdrawn(process: OpenArchive) -> None:
 
 
 async def test_usage_is_stored_as_it_was_reported(process: OpenArchive) -> None:
-    spent = UsageTotals()
+    totals = UsageTotals()
     async with process() as archive:
-        journal = archive.create(replace(make_facts(), usage=spent))
+        journal = archive.create(replace(make_facts(), usage=totals))
         journal.append(user_message("hello"))
-        spent.add(Usage(1), 1.0)
+        totals.add(Usage(1), 1.0)
     assert (await read_in_new_process(process)).facts.usage == UsageTotals()
 
 
@@ -295,8 +295,8 @@ async def test_timestamps_of_any_time_zone_mean_the_same_instant(process: OpenAr
         archive.create(replace(make_facts(), created_at=moment, updated_at=moment)).append(
             user_message("x")
         )
-    kept = (await read_in_new_process(process)).facts
-    assert (kept.created_at, kept.updated_at) == (moment, moment)
+    facts = (await read_in_new_process(process)).facts
+    assert (facts.created_at, facts.updated_at) == (moment, moment)
 
 
 async def test_unfinished_output_of_an_interrupted_turn_is_reported(process: OpenArchive) -> None:

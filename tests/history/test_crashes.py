@@ -46,10 +46,10 @@ def kill_after_a_while(path: Path, session_id: str, chance: random.Random) -> in
     assert process.stdout.readline() == "0\n"
     time.sleep(chance.uniform(0.0, 0.15))  # not to synchronise: the moment is to be any
     process.kill()
-    told = process.stdout.read().split("\n")
+    lines = process.stdout.read().split("\n")
     process.stdout.close()
     process.wait()
-    return 1 + sum(line.isdigit() for line in told[:-1])
+    return 1 + sum(line.isdigit() for line in lines[:-1])
 
 
 async def check_after_kills(path: Path, kills: int) -> None:

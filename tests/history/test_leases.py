@@ -29,7 +29,7 @@ SUCCESSOR = replace(ALIVE, start_token="0")  # noqa: S106  not a secret
 """A process that began at another moment than the one which now has its number."""
 
 
-def dead() -> LeaseHolder:
+def dead_holder() -> LeaseHolder:
     """Return a holder that has ended."""
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     process.wait()
@@ -41,9 +41,9 @@ AGES = [("now", 0), ("long ago", -3600), ("in the future", 3600)]
 
 @pytest.mark.parametrize("age_seconds", [age[1] for age in AGES], ids=[age[0] for age in AGES])
 def test_a_lease_of_this_machine_expires_when_its_process_is_dead(age_seconds: int) -> None:
-    beat = NOW + age_seconds * SECOND
-    assert not Lease(ALIVE, beat).has_expired(HERE, NOW)
-    assert Lease(dead(), beat).has_expired(HERE, NOW)
+    heartbeat = NOW + age_seconds * SECOND
+    assert not Lease(ALIVE, heartbeat).has_expired(HERE, NOW)
+    assert Lease(dead_holder(), heartbeat).has_expired(HERE, NOW)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def set_beat(path: Path, machine: str, age_seconds: float) -> None:
     database = SessionDatabase(path)
     database.open()
     with database.transaction() as connection:
-        beat = leases.now_us() - int(age_seconds * SECOND)
-        connection.execute("UPDATE leases SET machine = ?, beat_us = ?", (machine, beat))
+        beat_us = leases.now_us() - int(age_seconds * SECOND)
+        connection.execute("UPDATE leases SET machine = ?, beat_us = ?", (machine, beat_us))
     database.close()
 
 
@@ -132,8 +132,8 @@ async def test_abandoned_empty_sessions_are_removed_at_the_next_start(
 async def test_an_idle_process_still_sends_heartbeats(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
 
-    def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
-        ArchiveWriter(SessionDatabase(path), inbox, tell, heartbeat_seconds=0.01).run()
+    def write(path: Path, inbox: WriterQueue, on_problem: Callable[[str], None]) -> None:
+        ArchiveWriter(SessionDatabase(path), inbox, on_problem, heartbeat_seconds=0.01).run()
 
     archive = LazyArchive(path, write)
     archive.create(make_facts())

@@ -26,7 +26,7 @@ def test_recording_a_chunk_takes_microseconds(tmp_path: Path) -> None:
     journal = SessionJournal("one", LazyArchive(tmp_path / "sessions.db"), WriterQueue())
     chunk = MessageChunk("m", "text")
     count = 20_000
-    begun = time.process_time()
+    started = time.process_time()
     for _ in range(count):
         journal.show(chunk)
-    assert (time.process_time() - begun) / count < 10e-6
+    assert (time.process_time() - started) / count < 10e-6

@@ -98,7 +98,7 @@ class FailingSync(SessionDatabase):
         self.syncs += is_durable
 
 
-def on(disk: SessionDatabase) -> Write:
+def writer_on(disk: SessionDatabase) -> Write:
     """Return what writes to a disk."""
     return lambda _path, inbox, tell: ArchiveWriter(disk, inbox, tell).run()
 
@@ -133,7 +133,7 @@ async def test_a_database_with_damaged_pages_is_moved_aside(home: Home) -> None:
 
 async def test_a_failed_sync_is_repeated(home: Home) -> None:
     disk = FailingSync(home.path)
-    async with home.process(on(disk)) as archive:
+    async with home.process(writer_on(disk)) as archive:
         journal = archive.create(make_facts("one"))
         journal.append(user_message("hello"))
         journal.sync()
@@ -228,7 +228,7 @@ async def test_on_a_full_disk_work_continues_and_saving_resumes_with_a_later_tur
     home: Home,
 ) -> None:
     disk = SmallDisk(home.path)
-    async with home.process(on(disk)) as archive:
+    async with home.process(writer_on(disk)) as archive:
         journal = archive.create(make_facts())
         journal.append(user_message("before"))
         journal.show(CallAppeared("c", "t"))
@@ -245,24 +245,24 @@ async def test_on_a_full_disk_work_continues_and_saving_resumes_with_a_later_tur
         journal.show(MessageChunk("n", "kept"))
         journal.update(make_facts(minute=9))
         await journal.commit()
-        kept = await archive.read("one")
-    assert kept.messages == (
+        stored = await archive.read("one")
+    assert stored.messages == (
         user_message("before"),
         assistant_message("while full" * 10_000),
         user_message("after"),
     )
-    call, notice, chunk = kept.entries
+    call, notice, chunk = stored.entries
     assert isinstance(notice, NoticeRaised)
     assert (notice.title, chunk) == (GAP_NOTICE, MessageChunk("n", "kept"))
     assert "'failed'" in repr(call)
-    assert (kept.facts, kept.is_turn_open) == (make_facts(minute=9), True)
+    assert (stored.facts, stored.is_turn_open) == (make_facts(minute=9), True)
     assert len(home.problems) == 1
 
 
 async def test_a_session_rebuilt_while_the_disk_was_full_is_complete(home: Home) -> None:
     disk = SmallDisk(home.path)
     await home.keep("one", 2)
-    async with home.process(on(disk)) as archive:
+    async with home.process(writer_on(disk)) as archive:
         journal = await archive.resume("one")
         disk.is_full = True
         journal.append(user_message("x" * 100_000))
@@ -280,7 +280,7 @@ async def test_a_session_rebuilt_while_the_disk_was_full_is_complete(home: Home)
 async def test_a_session_started_on_a_full_disk_is_saved_later(home: Home) -> None:
     disk = SmallDisk(home.path)
     disk.is_full = True
-    async with home.process(on(disk)) as archive:
+    async with home.process(writer_on(disk)) as archive:
         journal = archive.create(make_facts())
         journal.append(user_message("first"))
         await journal.commit()
@@ -294,9 +294,9 @@ async def test_records_do_not_accumulate_while_saving_fails(home: Home) -> None:
     home.path.mkdir()
     inboxes: list[WriterQueue] = []
 
-    def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
+    def write(path: Path, inbox: WriterQueue, on_problem: Callable[[str], None]) -> None:
         inboxes.append(inbox)
-        ArchiveWriter(SessionDatabase(path), inbox, tell).run()
+        ArchiveWriter(SessionDatabase(path), inbox, on_problem).run()
 
     async with home.process(write) as archive:
         journal = archive.create(make_facts())
@@ -334,8 +334,8 @@ async def test_an_open_session_survives_the_loss_of_its_file(
 
 
 async def test_on_a_network_file_system_wal_is_disabled_and_this_is_reported(home: Home) -> None:
-    def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
-        ArchiveWriter(SessionDatabase(path, is_network=lambda _folder: True), inbox, tell).run()
+    def write(path: Path, inbox: WriterQueue, report: Callable[[str], None]) -> None:
+        ArchiveWriter(SessionDatabase(path, is_network=lambda _folder: True), inbox, report).run()
 
     for session_id in ("one", "two"):
         async with home.process(write) as archive:
@@ -367,12 +367,12 @@ async def test_a_failed_migration_leaves_everything_unchanged(home: Home) -> Non
     assert await home.listed() == ["one"]
 
 
-def fall_silent(_path: Path, _inbox: WriterQueue, _tell: Callable[[str], None]) -> None:
+def exit_immediately(_path: Path, _queue: WriterQueue, _on_problem: Callable[[str], None]) -> None:
     """End at once, as a thread does that fails."""
 
 
 async def test_callers_do_not_wait_forever_when_the_writer_dies(home: Home) -> None:
-    async with home.process(fall_silent) as archive:
+    async with home.process(exit_immediately) as archive:
         journal = archive.create(make_facts())
         await journal.commit()
         journal.append(user_message("into the void"))

@@ -26,7 +26,7 @@ from tests.history.past_sessions import (
 )
 
 
-def said(number: int, text: str, day: int = 0, minute: int = 0) -> PastText:
+def past_text(number: int, text: str, day: int = 0, minute: int = 0) -> PastText:
     at = FIRST_DAY + timedelta(days=day, minutes=minute)
     return PastText(number, "user" if minute % 2 == 0 else "assistant", at, text)
 
@@ -41,7 +41,7 @@ async def test_a_hit_contains_its_session_and_the_surrounding_messages(tmp_path:
         "s", "acp-server", "title of s", "/code", FIRST_DAY, FIRST_DAY + timedelta(minutes=5)
     )
     texts = ["one", "two", "three kumquats", "four", "five"]
-    assert hit.around == tuple(said(n + 1, text, minute=n) for n, text in enumerate(texts))
+    assert hit.around == tuple(past_text(n + 1, text, minute=n) for n, text in enumerate(texts))
     assert (hit.text, hit.matches) == (hit.around[2], 1)
     assert hit.snippet == "three >>>kumquats<<<"
 
@@ -159,9 +159,9 @@ async def test_scrolling_shows_a_window_and_the_counts_outside_it(tmp_path: Path
     home = SessionHome(tmp_path)
     home.save_session("other", user("x"))
     home.save_session("s", *(user(f"m{n}") for n in range(4)), results("r"), assistant("end"))
-    passage = await home.past_sessions.scroll("s", 4, 1)
-    assert [each.text for each in passage.texts] == ["m1", "m2", "m3"]
-    assert (passage.before, passage.after, passage.session.id) == (1, 2, "s")
+    page = await home.past_sessions.scroll("s", 4, 1)
+    assert [each.text for each in page.texts] == ["m1", "m2", "m3"]
+    assert (page.before, page.after, page.session.id) == (1, 2, "s")
     last = await home.past_sessions.scroll("s", 7, 3)
     assert [each.text for each in last.texts] == ["m2", "m3", "r", "end"]
     assert (await home.past_sessions.scroll("s", 1, 3)).texts == ()
@@ -170,11 +170,11 @@ async def test_scrolling_shows_a_window_and_the_counts_outside_it(tmp_path: Path
 async def test_reading_shows_the_beginning_and_end_of_a_long_session(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     home.save_session("s", *(user(f"m{n}") for n in range(9)))
-    passage = await home.past_sessions.read("s", 6)
-    assert [each.text for each in passage.texts] == ["m0", "m1", "m2", "m3", "m7", "m8"]
-    assert passage.omitted == 3
-    whole = await home.past_sessions.read("s", 9)
-    assert (len(whole.texts), whole.omitted) == (9, 0)
+    page = await home.past_sessions.read("s", 6)
+    assert [each.text for each in page.texts] == ["m0", "m1", "m2", "m3", "m7", "m8"]
+    assert page.omitted == 3
+    complete = await home.past_sessions.read("s", 9)
+    assert (len(complete.texts), complete.omitted) == (9, 0)
 
 
 async def test_recent_sessions_come_newest_first(tmp_path: Path) -> None:

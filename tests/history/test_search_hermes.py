@@ -16,7 +16,7 @@ from tests.history.past_sessions import (
     write_hermes_database,
 )
 
-SAID = (
+MESSAGES = (
     ("user", "where is the kumquat"),
     ("assistant", "数据库 in the fridge"),
     ("tool", "tool says fridge"),
@@ -41,7 +41,7 @@ async def test_the_hermes_database_is_searched(
     tmp_path: Path, schema: str, query: str, text: str
 ) -> None:
     home = SessionHome(tmp_path)
-    write_hermes_database(tmp_path / "state.db", SAID, schema)
+    write_hermes_database(tmp_path / "state.db", MESSAGES, schema)
     (hit,) = (await home.find(query)).hits
     assert (hit.session.id, hit.session.source, hit.text.text) == ("hermes-1", "hermes", text)
 
@@ -49,15 +49,15 @@ async def test_the_hermes_database_is_searched(
 async def test_hits_of_both_databases_are_found_and_labelled(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     home.save_session("ours", user("a kumquat"), day=1)
-    write_hermes_database(tmp_path / "state.db", SAID)
+    write_hermes_database(tmp_path / "state.db", MESSAGES)
     found = await home.find("kumquat", sort="newest")
     assert [(h.session.id, h.session.source) for h in found.hits] == [
         ("ours", "acp-server"),
         ("hermes-1", "hermes"),
     ]
     assert [each.id for each in await home.past_sessions.browse(5)] == ["ours", "hermes-1"]
-    passage = await home.past_sessions.scroll("hermes-1", 2, 1)
-    assert [each.id for each in passage.texts] == [1, 2, 3]
+    page = await home.past_sessions.scroll("hermes-1", 2, 1)
+    assert [each.id for each in page.texts] == [1, 2, 3]
     assert (await home.past_sessions.read("hermes-1", 10)).texts[3].text == "a picture\nof a melon"
 
 
@@ -79,7 +79,7 @@ async def test_inactive_messages_and_sub_agent_sessions_are_excluded(tmp_path: P
 
 async def test_without_an_index_the_newest_messages_are_scanned_with_a_note(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
-    write_hermes_database(tmp_path / "state.db", SAID, HERMES_OLD_SCHEMA)
+    write_hermes_database(tmp_path / "state.db", MESSAGES, HERMES_OLD_SCHEMA)
     with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
         connection.execute("DROP TABLE messages_fts")
     findings = await home.find("kumquat")
@@ -107,7 +107,7 @@ async def test_an_invalid_hermes_database_does_not_break_the_search(
 
 async def test_the_hermes_database_is_not_modified(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
-    write_hermes_database(tmp_path / "state.db", SAID)
+    write_hermes_database(tmp_path / "state.db", MESSAGES)
     before = (tmp_path / "state.db").read_bytes()
     await home.find("kumquat")
     assert (tmp_path / "state.db").read_bytes() == before

@@ -75,9 +75,9 @@ def test_tool_results_are_indexed_as_tool_texts(tmp_path: Path) -> None:
 
 
 def test_long_texts_are_truncated(tmp_path: Path) -> None:
-    said = kept(tmp_path, UserMessage((Text("x" * 100_000), ToolResult("c", "a" * 5_000 + "end"))))
-    assert [len(text) for _, text in said] == [MAX_MESSAGE_CHARACTERS, MAX_TOOL_CHARACTERS + 3]
-    assert said[1][1].endswith("aend")
+    texts = kept(tmp_path, UserMessage((Text("x" * 100_000), ToolResult("c", "a" * 5_000 + "end"))))
+    assert [len(text) for _, text in texts] == [MAX_MESSAGE_CHARACTERS, MAX_TOOL_CHARACTERS + 3]
+    assert texts[1][1].endswith("aend")
 
 
 def test_a_long_attachment_is_truncated(tmp_path: Path) -> None:

@@ -57,9 +57,9 @@ def test_a_refusal_is_parsed_from_the_hook_result(ran: HookResult, reason: str |
 
 
 def test_hook_input_is_one_line_of_json() -> None:
-    told = as_json("before_tool", {"tool": "patch", "arguments": {"text": "a\nb\ud800"}})
-    assert told.count(b"\n") == 1
-    assert json.loads(told) == {
+    line = as_json("before_tool", {"tool": "patch", "arguments": {"text": "a\nb\ud800"}})
+    assert line.count(b"\n") == 1
+    assert json.loads(line) == {
         "event": "before_tool",
         "tool": "patch",
         "arguments": {"text": "a\nb\ufffd"},

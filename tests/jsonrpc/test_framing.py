@@ -21,8 +21,8 @@ def split(chunks: list[bytes], limit_bytes: int = MIB) -> list[Line]:
 
 
 def pieces(stream: bytes, cuts: list[int]) -> list[bytes]:
-    places = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
-    return [stream[start:end] for start, end in pairwise(places)]
+    positions = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
+    return [stream[start:end] for start, end in pairwise(positions)]
 
 
 @given(streams, st.lists(st.integers(0, 1000)))

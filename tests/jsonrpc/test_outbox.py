@@ -229,8 +229,8 @@ def test_one_thread_takes_lines_of_many_producers_each_in_order() -> None:
     outbox.close()
     taker.join(30)
     for name in "abc":
-        mine = [line for line in taken if line.startswith(name.encode())]
-        assert mine == [f"{name} {number}".encode() for number in range(2000)]
+        own_lines = [line for line in taken if line.startswith(name.encode())]
+        assert own_lines == [f"{name} {number}".encode() for number in range(2000)]
     assert outbox.is_empty
 
 

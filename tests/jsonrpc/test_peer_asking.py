@@ -139,24 +139,24 @@ async def test_pending_and_later_requests_fail_when_the_stream_ends() -> None:
 
 
 async def test_inbound_requests_are_cancelled_when_the_stream_ends() -> None:
-    held = BlockedRequest()
-    async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(Handlers({"hold": make_handler(blocked.answer)})) as client:
         client.request(1, "hold")
-        await held.started.wait()
+        await blocked.started.wait()
         assert await client.receive_until_end() == []
-    assert held.was_cancelled
+    assert blocked.was_cancelled
 
 
 async def test_inbound_requests_are_finished_when_the_stream_was_a_file() -> None:
-    held = BlockedRequest()
-    handlers = Handlers({"hold": make_handler(held.answer), **ECHO})
+    blocked = BlockedRequest()
+    handlers = Handlers({"hold": make_handler(blocked.answer), **ECHO})
     async with open_raw_client(handlers, is_file=True) as client:
         client.request(1, "hold", {"a": 1})
         client.request(2, "echo", {"b": 2})
-        await held.started.wait()
+        await blocked.started.wait()
         client.end()
         await run_ready_tasks()
-        held.allowed_to_end.set()
+        blocked.allowed_to_end.set()
         assert await client.receive_until_end() == [result(2, {"b": 2}), result(1, {"a": 1})]
 
 
@@ -167,27 +167,27 @@ async def test_the_last_line_of_a_file_needs_no_newline() -> None:
 
 
 async def test_a_streaming_sender_waits_for_capacity_but_responses_do_not() -> None:
-    told: list[int] = []
+    sent: list[int] = []
     async with open_raw_client(Handlers(ECHO), capacity_bytes=2000) as client:
 
         async def tell() -> None:
             for number in range(100):
                 await client.peer.notify("told", {"n": number, "text": "x" * 100})
-                told.append(number)
+                sent.append(number)
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(tell)
             await run_ready_tasks()
-            assert 10 < len(told) < 30
-            unsent = len(told)
+            assert 10 < len(sent) < 30
+            unsent = len(sent)
             client.request(1, "echo", {})
             await run_ready_tasks()
-            assert len(told) == unsent
+            assert len(sent) == unsent
             received = [await client.receive() for _ in range(unsent + 1)]
             assert received[-1] == result(1, {})
             for _ in range(100 - unsent):
                 await client.receive()
-    assert told == list(range(100))
+    assert sent == list(range(100))
 
 
 async def test_only_the_latest_unsent_notification_with_a_key_is_sent() -> None:
@@ -234,9 +234,9 @@ async def test_malformed_lines_with_an_id_are_answered_even_while_the_client_doe
 
 
 async def test_a_closed_peer_sends_no_more_requests() -> None:
-    async with open_two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
-        assert await ours.request("echo", {}) == {}
-    for peer in (ours, theirs):
+    async with open_two_peers(Handlers(ECHO), Handlers(ECHO)) as (local, remote):
+        assert await local.request("echo", {}) == {}
+    for peer in (local, remote):
         with pytest.raises(ConnectionClosedError):
             await peer.request("echo", {})
         await peer.notify("into the void", {})

@@ -22,24 +22,24 @@ def cancelled(request_id: JsonValue) -> JsonValue:
     return {"jsonrpc": "2.0", "id": request_id, "error": body}
 
 
-def holding(held: BlockedRequest) -> Handlers:
-    return Handlers({"hold": make_handler(held.answer), **ECHO})
+def block_in(blocked: BlockedRequest) -> Handlers:
+    return Handlers({"hold": make_handler(blocked.answer), **ECHO})
 
 
 @pytest.mark.parametrize("identifier", [1, "1", "", None, -(2**63)])
 async def test_a_cancelled_request_is_answered_as_cancelled(identifier: int | str | None) -> None:
-    held = BlockedRequest()
-    async with open_raw_client(holding(held)) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(block_in(blocked)) as client:
         client.request(identifier, "hold")
-        await held.started.wait()
+        await blocked.started.wait()
         client.cancel(identifier)
         assert await client.receive() == cancelled(identifier)
-    assert held.was_cancelled
+    assert blocked.was_cancelled
 
 
 async def test_a_cancel_immediately_after_its_request_is_not_lost() -> None:
-    held = BlockedRequest()
-    async with open_raw_client(holding(held)) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(block_in(blocked)) as client:
         client.request(1, "hold")
         client.cancel(1)
         assert await client.receive() == cancelled(1)
@@ -47,27 +47,27 @@ async def test_a_cancel_immediately_after_its_request_is_not_lost() -> None:
 
 @pytest.mark.parametrize("other", ["1", True, 1.0, 2, None, [1], {}, "hold"])
 async def test_only_the_request_with_the_identical_id_is_cancelled(other: JsonValue) -> None:
-    held = BlockedRequest()
-    async with open_raw_client(holding(held)) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(block_in(blocked)) as client:
         client.request(1, "hold", {"a": 1})
-        await held.started.wait()
+        await blocked.started.wait()
         client.cancel(other)
         client.request(2, "echo", {})
         assert await client.receive() == result(2, {})
-        held.allowed_to_end.set()
+        blocked.allowed_to_end.set()
         assert await client.receive() == result(1, {"a": 1})
 
 
 @pytest.mark.parametrize("params", [None, {}, [], [1], "1", 1, {"id": 1}, {"requestId": None}])
 async def test_a_cancel_that_names_no_request_does_nothing(params: JsonValue) -> None:
-    held = BlockedRequest()
-    async with open_raw_client(holding(held)) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(block_in(blocked)) as client:
         client.request(1, "hold", {"a": 1})
-        await held.started.wait()
+        await blocked.started.wait()
         client.notify("$/cancel_request", params)
         client.request(2, "echo", {})
         assert await client.receive() == result(2, {})
-        held.allowed_to_end.set()
+        blocked.allowed_to_end.set()
         assert await client.receive() == result(1, {"a": 1})
 
 
@@ -98,8 +98,8 @@ async def test_a_cancel_before_its_request_or_after_its_response_does_nothing() 
 
 
 async def test_a_second_cancel_changes_nothing() -> None:
-    held = BlockedRequest()
-    async with open_raw_client(holding(held)) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(block_in(blocked)) as client:
         client.request(1, "hold")
         client.cancel(1)
         client.cancel(1)
@@ -189,15 +189,15 @@ async def test_a_response_given_before_the_cancel_is_kept() -> None:
 
 
 async def test_abandoning_a_request_cancels_it_on_the_other_side() -> None:
-    held = BlockedRequest()
-    async with open_two_peers(Handlers(), holding(held)) as (ours, _):
+    blocked = BlockedRequest()
+    async with open_two_peers(Handlers(), block_in(blocked)) as (local, _):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ours.request, "hold", None)
-            await held.started.wait()
+            tasks.start_soon(local.request, "hold", None)
+            await blocked.started.wait()
             tasks.cancel_scope.cancel()
         await run_ready_tasks()
-        assert held.was_cancelled
-        assert await ours.request("echo", {"still": "here"}) == {"still": "here"}
+        assert blocked.was_cancelled
+        assert await local.request("echo", {"still": "here"}) == {"still": "here"}
 
 
 async def test_a_late_response_is_ignored() -> None:

@@ -29,20 +29,20 @@ async def fail(params: JsonValue) -> JsonValue:
 
 
 async def test_a_request_gets_its_result() -> None:
-    async with open_two_peers(Handlers(), Handlers(ECHO)) as (ours, _):
-        assert await ours.request("echo", {"a": [1, None, "é"]}) == {"a": [1, None, "é"]}
+    async with open_two_peers(Handlers(), Handlers(ECHO)) as (local, _):
+        assert await local.request("echo", {"a": [1, None, "é"]}) == {"a": [1, None, "é"]}
 
 
 async def test_both_sides_can_use_the_same_request_ids_concurrently() -> None:
-    async with open_two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
+    async with open_two_peers(Handlers(ECHO), Handlers(ECHO)) as (local, remote):
         answers: dict[str, JsonValue] = {}
 
         async def ask(peer: Peer, name: str) -> None:
             answers[name] = await peer.request("echo", {"from": name})
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(ask, ours, "ours")
-            tasks.start_soon(ask, theirs, "theirs")
+            tasks.start_soon(ask, local, "ours")
+            tasks.start_soon(ask, remote, "theirs")
         assert answers == {"ours": {"from": "ours"}, "theirs": {"from": "theirs"}}
 
 
@@ -53,18 +53,18 @@ async def test_a_request_inside_a_request_is_answered() -> None:
         return [await peers[0].request("echo", params)]
 
     handlers = Handlers({"ask back": make_handler(ask_back)})
-    async with open_two_peers(Handlers(ECHO), handlers) as (ours, theirs):
-        peers.append(theirs)
-        assert await ours.request("ask back", {"deep": 1}) == [{"deep": 1}]
+    async with open_two_peers(Handlers(ECHO), handlers) as (local, remote):
+        peers.append(remote)
+        assert await local.request("ask back", {"deep": 1}) == [{"deep": 1}]
 
 
 async def test_a_slow_request_does_not_block_others() -> None:
-    held = BlockedRequest()
-    async with open_raw_client(Handlers({"hold": make_handler(held.answer), **ECHO})) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(Handlers({"hold": make_handler(blocked.answer), **ECHO})) as client:
         client.request(1, "hold", {"first": 1})
         client.request(2, "echo", {"second": 2})
         assert await client.receive() == result(2, {"second": 2})
-        held.allowed_to_end.set()
+        blocked.allowed_to_end.set()
         assert await client.receive() == result(1, {"first": 1})
 
 
@@ -272,24 +272,24 @@ async def test_a_job_that_raises_a_stray_cancellation_is_still_answered() -> Non
 
 
 async def test_an_id_in_use_is_refused_and_the_request_using_it_continues() -> None:
-    held = BlockedRequest()
-    async with open_raw_client(Handlers({"hold": make_handler(held.answer), **ECHO})) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(Handlers({"hold": make_handler(blocked.answer), **ECHO})) as client:
         client.request(1, "hold", {"the": "first"})
         client.request(1, "echo", {"the": "second"})
         assert await client.receive() == error(1, -32600, "Invalid Request", f"id 1 {IN_USE}")
-        held.allowed_to_end.set()
+        blocked.allowed_to_end.set()
         assert await client.receive() == result(1, {"the": "first"})
         client.request(1, "echo", {"the": "third"})
         assert await client.receive() == result(1, {"the": "third"})
 
 
 async def test_ids_of_different_types_and_null_ids_may_be_in_use_concurrently() -> None:
-    held = BlockedRequest()
-    async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
+    blocked = BlockedRequest()
+    async with open_raw_client(Handlers({"hold": make_handler(blocked.answer)})) as client:
         for number, identifier in enumerate([1, "1", None, None, ""]):
             client.request(identifier, "hold", [number])
         await run_ready_tasks()
-        held.allowed_to_end.set()
+        blocked.allowed_to_end.set()
         received = [await client.receive() for _ in range(5)]
     assert received == [
         result(1, [0]), result("1", [1]), result(None, [2]), result(None, [3]), result("", [4])
@@ -297,10 +297,10 @@ async def test_ids_of_different_types_and_null_ids_may_be_in_use_concurrently() 
 
 
 async def test_waiting_until_answered_covers_only_requests_already_read() -> None:
-    held, answered = BlockedRequest(), anyio.Event()
-    async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
+    blocked, answered = BlockedRequest(), anyio.Event()
+    async with open_raw_client(Handlers({"hold": make_handler(blocked.answer)})) as client:
         client.request(1, "hold")
-        await held.started.wait()
+        await blocked.started.wait()
 
         async def wait() -> None:
             await client.peer.wait_until_answered()
@@ -310,7 +310,7 @@ async def test_waiting_until_answered_covers_only_requests_already_read() -> Non
             tasks.start_soon(wait)
             await run_ready_tasks()
             assert not answered.is_set()
-            held.allowed_to_end.set()
+            blocked.allowed_to_end.set()
             await answered.wait()
 
 

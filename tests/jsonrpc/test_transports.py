@@ -84,58 +84,58 @@ async def test_only_the_end_of_a_file_lets_requests_finish(kind: str) -> None:
 
 @duplex_kinds
 async def test_lines_travel_in_both_directions_concurrently(kind: str) -> None:
-    async with open_duplex_pair(kind) as link, link.local as ours, link.remote as theirs:
-        ours.send(b"ping\n")
-        theirs.send(b"pong\n")
+    async with open_duplex_pair(kind) as link, link.local as local, link.remote as remote:
+        local.send(b"ping\n")
+        remote.send(b"pong\n")
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert [*await theirs.receive()] == [b"ping"]
-            assert [*await ours.receive()] == [b"pong"]
+            assert [*await remote.receive()] == [b"ping"]
+            assert [*await local.receive()] == [b"pong"]
 
 
 @duplex_kinds
 async def test_a_line_wakes_the_waiting_receiver(kind: str) -> None:
-    async with open_duplex_pair(kind) as link, link.local as ours, link.remote as theirs:
+    async with open_duplex_pair(kind) as link, link.local as local, link.remote as remote:
         received: list[object] = []
 
         async def receive() -> None:
-            received.extend(await theirs.receive())
+            received.extend(await remote.receive())
 
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(receive)
                 await settle()
-                ours.send(b"wake up\n")
+                local.send(b"wake up\n")
         assert received == [b"wake up"]
 
 
 @duplex_kinds
 async def test_the_end_of_the_stream_is_final(kind: str) -> None:
-    async with open_duplex_pair(kind) as link, link.local, link.remote as theirs:
+    async with open_duplex_pair(kind) as link, link.local, link.remote as remote:
         link.end()
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert [[*await theirs.receive()] for _ in range(3)] == [[], [], []]
+            assert [[*await remote.receive()] for _ in range(3)] == [[], [], []]
 
 
 @duplex_kinds
 async def test_the_end_of_the_stream_wakes_the_waiting_receiver(kind: str) -> None:
-    async with open_duplex_pair(kind) as link, link.local, link.remote as theirs:
+    async with open_duplex_pair(kind) as link, link.local, link.remote as remote:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(receive_all, theirs)
+                tasks.start_soon(receive_all, remote)
                 await settle()
                 link.end()
 
 
 @duplex_kinds
 async def test_a_writer_waits_for_capacity_and_continues(kind: str) -> None:
-    async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
-        overfill(ours)
+    async with open_duplex_pair(kind, SMALL) as link, link.local as local, link.remote as remote:
+        overfill(local)
         went_on = anyio.Event()
 
         async def write() -> None:
-            await ours.wait_for_capacity()
+            await local.wait_for_capacity()
             went_on.set()
-            await ours.flush()
+            await local.flush()
             link.end()
 
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -143,21 +143,21 @@ async def test_a_writer_waits_for_capacity_and_continues(kind: str) -> None:
                 tasks.start_soon(write)
                 await settle()
                 assert not went_on.is_set()
-                assert await receive_all(theirs) == stripped(TOO_MUCH)
+                assert await receive_all(remote) == stripped(TOO_MUCH)
         assert went_on.is_set()
 
 
 @duplex_kinds
 async def test_writers_waiting_for_capacity_continue_in_order_of_arrival(kind: str) -> None:
-    async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
-        overfill(ours)
+    async with open_duplex_pair(kind, SMALL) as link, link.local as local, link.remote as remote:
+        overfill(local)
         order: list[int] = []
 
         async def write(number: int) -> None:
-            await ours.wait_for_capacity()
+            await local.wait_for_capacity()
             order.append(number)
             if len(order) == 10:
-                await ours.flush()
+                await local.flush()
                 link.end()
 
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -166,21 +166,21 @@ async def test_writers_waiting_for_capacity_continue_in_order_of_arrival(kind: s
                     tasks.start_soon(write, number)
                 await settle()
                 assert order == []
-                await receive_all(theirs)
+                await receive_all(remote)
         assert order == list(range(10))
 
 
 @duplex_kinds
 async def test_a_cancelled_wait_for_capacity_does_not_block_others(kind: str) -> None:
-    async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
-        overfill(ours)
+    async with open_duplex_pair(kind, SMALL) as link, link.local as local, link.remote as remote:
+        overfill(local)
         with anyio.move_on_after(0):
-            await ours.wait_for_capacity()
+            await local.wait_for_capacity()
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(receive_all, theirs)
-                await ours.wait_for_capacity()
-                await ours.flush()
+                tasks.start_soon(receive_all, remote)
+                await local.wait_for_capacity()
+                await local.flush()
                 link.end()
 
 
@@ -193,61 +193,61 @@ async def test_a_full_queue_still_accepts_a_response(kind: str) -> None:
 
 @duplex_kinds
 async def test_only_the_latest_unsent_line_with_a_key_is_sent(kind: str) -> None:
-    async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
+    async with open_duplex_pair(kind, SMALL) as link, link.local as local, link.remote as remote:
         received: list[object] = []
 
         async def receive() -> None:
-            received.extend(await receive_all(theirs))
+            received.extend(await receive_all(remote))
 
-        overfill(ours)
+        overfill(local)
         for number in range(100):
-            ours.send(b"diff %d\n" % number, "diff")
+            local.send(b"diff %d\n" % number, "diff")
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(receive)
-                await ours.flush()
+                await local.flush()
                 link.end()
         assert received == [*stripped(TOO_MUCH), b"diff 99"]
 
 
 @all_kinds
 async def test_flushing_an_empty_queue_returns_immediately(kind: str) -> None:
-    async with open_pair(kind) as link, link.local as ours:
+    async with open_pair(kind) as link, link.local as local:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            await ours.flush()
+            await local.flush()
 
 
 @duplex_kinds
 async def test_closing_drops_unread_lines_without_waiting(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            async with link.local as ours:
-                overfill(ours)
+            async with link.local as local:
+                overfill(local)
 
 
 async def waits_of(link: DuplexTransportPair) -> None:
     """Everything that could wait for a reader."""
-    ours = link.local
+    local = link.local
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-        await ours.wait_for_capacity()
-        await ours.flush()
-        assert ours.has_capacity
-        ours.send(b"into the void\n")
-        await ours.flush()
+        await local.wait_for_capacity()
+        await local.flush()
+        assert local.has_capacity
+        local.send(b"into the void\n")
+        await local.flush()
 
 
 @duplex_kinds
 async def test_after_the_reader_stops_writers_do_not_wait(kind: str) -> None:
-    async with open_duplex_pair(kind, SMALL) as link, link.local as ours:
-        overfill(ours)
+    async with open_duplex_pair(kind, SMALL) as link, link.local as local:
+        overfill(local)
         await link.stop_reading()
         await waits_of(link)
 
 
 @duplex_kinds
 async def test_when_the_reader_stops_waiting_writers_continue(kind: str) -> None:
-    async with open_duplex_pair(kind, SMALL) as link, link.local as ours:
-        overfill(ours)
+    async with open_duplex_pair(kind, SMALL) as link, link.local as local:
+        overfill(local)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(waits_of, link)
             await settle()
@@ -256,8 +256,8 @@ async def test_when_the_reader_stops_waiting_writers_continue(kind: str) -> None
 
 @duplex_kinds
 async def test_when_the_reader_stops_its_stream_ends(kind: str) -> None:
-    async with open_duplex_pair(kind) as link, link.local as ours:
+    async with open_duplex_pair(kind) as link, link.local as local:
         await link.stop_reading()
-        ours.send(b"hello?\n")
+        local.send(b"hello?\n")
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await receive_all(ours) == []
+            assert await receive_all(local) == []

@@ -45,9 +45,9 @@ class TransportPair(ABC):
         async def receive() -> None:
             received.extend(await receive_all(self.remote))
 
-        async with self.local as ours, self.remote, anyio.create_task_group() as tasks:
+        async with self.local as local, self.remote, anyio.create_task_group() as tasks:
             tasks.start_soon(receive)
-            await send_all(ours, sent)
+            await send_all(local, sent)
             self.end()
         return received
 
@@ -78,9 +78,9 @@ async def receive_all(transport: Transport) -> list[Line]:
 class MemoryTransportPair(DuplexTransportPair):
     """Transport pair in memory."""
 
-    def __init__(self, bounds: TransportLimits) -> None:
+    def __init__(self, limits: TransportLimits) -> None:
         self.local, self.remote = self._first, self._second = create_memory_pair(
-            capacity_bytes=bounds.capacity_bytes, limit_bytes=bounds.limit_bytes
+            capacity_bytes=limits.capacity_bytes, limit_bytes=limits.limit_bytes
         )
 
     def end(self) -> None:
@@ -94,11 +94,11 @@ class MemoryTransportPair(DuplexTransportPair):
 class PipeTransportPair(DuplexTransportPair):
     """Transport pair over two pipes."""
 
-    def __init__(self, bounds: TransportLimits) -> None:
+    def __init__(self, limits: TransportLimits) -> None:
         our_read, their_write = os.pipe()
         their_read, our_write = os.pipe()
-        self.local = _stdio(bounds, our_read, our_write)
-        self.remote = _stdio(bounds, their_read, their_write)
+        self.local = _stdio(limits, our_read, our_write)
+        self.remote = _stdio(limits, their_read, their_write)
         self._our_write = our_write
         self._their_read = their_read
         self._open = [our_write, their_write, their_read, our_read]
@@ -122,10 +122,10 @@ class PipeTransportPair(DuplexTransportPair):
 class SocketTransportPair(DuplexTransportPair):
     """Transport pair over a socket pair."""
 
-    def __init__(self, bounds: TransportLimits) -> None:
+    def __init__(self, limits: TransportLimits) -> None:
         self._our_socket, self._their_socket = socket.socketpair()
-        self.local = _stdio(bounds, self._our_socket.fileno(), self._our_socket.fileno())
-        self.remote = _stdio(bounds, self._their_socket.fileno(), self._their_socket.fileno())
+        self.local = _stdio(limits, self._our_socket.fileno(), self._our_socket.fileno())
+        self.remote = _stdio(limits, self._their_socket.fileno(), self._their_socket.fileno())
 
     def end(self) -> None:
         self._our_socket.shutdown(socket.SHUT_WR)
@@ -144,7 +144,7 @@ class SocketTransportPair(DuplexTransportPair):
 class FileTransportPair(TransportPair):
     """Transport pair over a regular file, which is written completely before it is read."""
 
-    def __init__(self, bounds: TransportLimits, folder: Path) -> None:
+    def __init__(self, limits: TransportLimits, folder: Path) -> None:
         path = folder / "lines"
         self._descriptors = [
             os.open(path, os.O_WRONLY | os.O_CREAT),
@@ -152,27 +152,27 @@ class FileTransportPair(TransportPair):
             os.open(os.devnull, os.O_RDWR),
         ]
         write, read, nothing = self._descriptors
-        self.local = _stdio(bounds, nothing, write)
-        self.remote = _stdio(bounds, read, nothing)
+        self.local = _stdio(limits, nothing, write)
+        self.remote = _stdio(limits, read, nothing)
 
     def end(self) -> None: ...
 
     async def transfer(self, *sent: bytes) -> list[Line]:
-        async with self.local as ours:
-            await send_all(ours, sent)
-        async with self.remote as theirs:
-            return await receive_all(theirs)
+        async with self.local as local:
+            await send_all(local, sent)
+        async with self.remote as remote:
+            return await receive_all(remote)
 
     def close(self) -> None:
         for descriptor in self._descriptors:
             os.close(descriptor)
 
 
-def _stdio(bounds: TransportLimits, read: int, write: int) -> StdioTransport:
+def _stdio(limits: TransportLimits, read: int, write: int) -> StdioTransport:
     return StdioTransport(
         Descriptors(read, write),
-        capacity_bytes=bounds.capacity_bytes,
-        limit_bytes=bounds.limit_bytes,
+        capacity_bytes=limits.capacity_bytes,
+        limit_bytes=limits.limit_bytes,
     )
 
 
@@ -197,28 +197,28 @@ async def check_no_threads_left(close: Callable[[], None]) -> AsyncGenerator[Non
 
 @asynccontextmanager
 async def open_duplex_pair(
-    kind: str, bounds: TransportLimits | None = None
+    kind: str, limits: TransportLimits | None = None
 ) -> AsyncGenerator[DuplexTransportPair]:
     """Open a bidirectional pair: `memory`, `pipes` or `sockets`."""
-    bounds = bounds or TransportLimits()
+    limits = limits or TransportLimits()
     if kind == "memory":
-        yield MemoryTransportPair(bounds)
+        yield MemoryTransportPair(limits)
         return
-    link = PipeTransportPair(bounds) if kind == "pipes" else SocketTransportPair(bounds)
+    link = PipeTransportPair(limits) if kind == "pipes" else SocketTransportPair(limits)
     async with check_no_threads_left(link.close):
         yield link
 
 
 @asynccontextmanager
 async def open_pair(
-    kind: str, bounds: TransportLimits | None = None
+    kind: str, limits: TransportLimits | None = None
 ) -> AsyncGenerator[TransportPair]:
     """Open a pair of any kind, `files` included."""
     if kind != "files":
-        async with open_duplex_pair(kind, bounds) as link:
+        async with open_duplex_pair(kind, limits) as link:
             yield link
         return
     with TemporaryDirectory() as folder:
-        files = FileTransportPair(bounds or TransportLimits(), Path(folder))
+        files = FileTransportPair(limits or TransportLimits(), Path(folder))
         async with check_no_threads_left(files.close):
             yield files

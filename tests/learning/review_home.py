@@ -59,18 +59,18 @@ def make_review_configuration(
     """Return a configuration with one skill, whose reviews are due after two steps."""
     home = folder / "home"
     write_skill(home, "release", RELEASE)
-    own = home / "acp" / "config.yaml"
-    own.parent.mkdir(parents=True, exist_ok=True)
-    soon = "skills:\n  review_wait_seconds: 0\n  creation_nudge_interval: 2\n"
-    own.write_text(f"{soon}{settings}", encoding="utf-8")
+    config_file = home / "acp" / "config.yaml"
+    config_file.parent.mkdir(parents=True, exist_ok=True)
+    review_settings = "skills:\n  review_wait_seconds: 0\n  creation_nudge_interval: 2\n"
+    config_file.write_text(f"{review_settings}{settings}", encoding="utf-8")
     return make_configuration(home, make_script(review))
 
 
 def write_skill(
-    home: Path, place: str, text: str | None = None, *, is_created_by_agent: bool = True
+    home: Path, name: str, text: str | None = None, *, is_created_by_agent: bool = True
 ) -> Path:
     """Write a skill into a home and return the path of its SKILL.md."""
-    folder = home / "skills" / place
+    folder = home / "skills" / name
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "SKILL.md"
     file.write_text(text or RELEASE.replace("release", folder.name), encoding="utf-8")

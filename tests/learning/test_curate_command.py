@@ -32,9 +32,9 @@ def test_a_curation_can_be_planned_run_and_undone(library: CuratorLibrary) -> No
     assert (plan.exit_code, json.loads(plan.stdout)["is_plan"]) == (0, True)
     assert library.files() == before
     made = curate(library, "--json")
-    told = json.loads(made.stdout)
-    assert told["consolidations"] == [{"from": name, "into": "pdf"} for name in SIBLINGS]
-    assert Path(told["report"], "report.md").is_file()
+    report = json.loads(made.stdout)
+    assert report["consolidations"] == [{"from": name, "into": "pdf"} for name in SIBLINGS]
+    assert Path(report["report"], "report.md").is_file()
     undone = curate(library, "--undo")
     assert (undone.exit_code, library.files()) == (0, before)
     again = curate(library, "--undo")

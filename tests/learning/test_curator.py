@@ -31,35 +31,35 @@ def library(tmp_path: Path) -> CuratorLibrary:
 
 
 async def test_three_narrow_skills_are_merged_into_one(library: CuratorLibrary) -> None:
-    curated = await library.make_curator_runs().run()
+    run = await library.make_curator_runs().run()
     assert library.absorbed_into() == dict.fromkeys(SIBLINGS, "pdf")
     assert (library.skills / "pdf" / "assets" / "page.png").read_bytes() == PICTURE
-    assert curated.report.issues == ()
-    assert curated.report.summary == "3 skills merged into 1; changed: pdf"
+    assert run.report.issues == ()
+    assert run.report.summary == "3 skills merged into 1; changed: pdf"
 
 
 async def test_the_report_matches_the_actual_changes(library: CuratorLibrary) -> None:
-    curated = await library.make_curator_runs().run()
-    assert curated.directory is not None
-    told = yaml.safe_load((curated.directory / "report.yaml").read_text())
-    assert {key: told[key] for key in ("consolidations", "prunings")} == {
+    run = await library.make_curator_runs().run()
+    assert run.directory is not None
+    report = yaml.safe_load((run.directory / "report.yaml").read_text())
+    assert {key: report[key] for key in ("consolidations", "prunings")} == {
         "consolidations": [
             {"from": name, "into": "pdf", "reason": "One tool."} for name in SIBLINGS
         ],
         "prunings": [],
     }
-    assert "## Merged into `pdf`" in (curated.directory / "report.md").read_text()
+    assert "## Merged into `pdf`" in (run.directory / "report.md").read_text()
 
 
 async def test_undo_restores_every_byte(library: CuratorLibrary) -> None:
     before = library.files()
-    curation = library.make_curator_runs()
-    await curation.run()
+    runs = library.make_curator_runs()
+    await runs.run()
     assert library.files() != before
-    await curation.undo()
+    await runs.undo()
     assert library.files() == before
     with pytest.raises(NothingToUndoError):
-        await curation.undo()
+        await runs.undo()
 
 
 async def test_a_run_without_changes_keeps_the_previous_one_undoable(
@@ -76,10 +76,10 @@ async def test_a_dry_run_writes_nothing_and_reports_the_planned_changes(
     library: CuratorLibrary,
 ) -> None:
     before = files_in(library.home)
-    curated = await library.make_curator_runs().dry_run()
+    run = await library.make_curator_runs().dry_run()
     assert files_in(library.home) == before
-    assert curated.directory is None
-    assert curated.report.summary == "3 skills merged into 1; changed: pdf"
+    assert run.directory is None
+    assert run.report.summary == "3 skills merged into 1; changed: pdf"
 
 
 async def test_an_incorrect_summary_is_requested_again(library: CuratorLibrary) -> None:
@@ -87,9 +87,9 @@ async def test_an_incorrect_summary_is_requested_again(library: CuratorLibrary) 
     script = (
         f"{FIRST_PROMPT}{CREATE}{absorb_steps(*SIBLINGS)}{wrong}{CORRECTION_PROMPT}{ALL_MERGED}"
     )
-    curated = await library.make_curator_runs(script).run()
-    assert curated.report.issues == ()
-    assert [each.source for each in curated.report.curator_summary.consolidations] == [*SIBLINGS]
+    run = await library.make_curator_runs(script).run()
+    assert run.report.issues == ()
+    assert [each.source for each in run.report.curator_summary.consolidations] == [*SIBLINGS]
 
 
 async def test_a_persistently_incorrect_summary_is_noted_in_the_report(
@@ -99,14 +99,14 @@ async def test_a_persistently_incorrect_summary_is_noted_in_the_report(
         f"{FIRST_PROMPT}{CREATE}{absorb_steps('pdf-read')}say: Done.\n"
         f"{CORRECTION_PROMPT}say: Done, I said.\n"
     )
-    curated = await library.make_curator_runs(script).run()
-    assert curated.directory is not None
-    assert len(curated.report.issues) == 1
-    told = yaml.safe_load((curated.directory / "report.yaml").read_text())
-    assert told["consolidations"] == [
+    run = await library.make_curator_runs(script).run()
+    assert run.directory is not None
+    assert len(run.report.issues) == 1
+    report = yaml.safe_load((run.directory / "report.yaml").read_text())
+    assert report["consolidations"] == [
         {"from": "pdf-read", "into": "pdf", "reason": "No reason was given."}
     ]
-    assert "## To be looked at" in (curated.directory / "report.md").read_text()
+    assert "## To be looked at" in (run.directory / "report.md").read_text()
 
 
 async def test_the_model_is_asked_again_while_mergeable_skills_remain(
@@ -114,22 +114,22 @@ async def test_the_model_is_asked_again_while_mergeable_skills_remain(
 ) -> None:
     first = f"{FIRST_PROMPT}{CREATE}{absorb_steps('pdf-read')}{summary_step({'pdf-read': 'pdf'})}"
     script = f"{first}{REPEAT_PROMPT}{absorb_steps('pdf-split', 'pdf-write')}{ALL_MERGED}"
-    curated = await library.make_curator_runs(script).run()
+    run = await library.make_curator_runs(script).run()
     assert library.absorbed_into() == dict.fromkeys(SIBLINGS, "pdf")
-    assert curated.report.issues == ()
+    assert run.report.issues == ()
 
 
 async def test_changes_made_before_a_model_failure_are_kept_and_undoable(
     library: CuratorLibrary,
 ) -> None:
     before = library.files()
-    curation = library.make_curator_runs(
+    runs = library.make_curator_runs(
         f"{FIRST_PROMPT}{CREATE}{absorb_steps('pdf-read')}fail: The line is dead.\n"
     )
-    curated = await curation.run()
-    assert curated.report.issues == ("The model failed: The line is dead.",)
+    run = await runs.run()
+    assert run.report.issues == ("The model failed: The line is dead.",)
     assert library.absorbed_into() == {"pdf-read": "pdf"}
-    await curation.undo()
+    await runs.undo()
     assert library.files() == before
 
 

@@ -54,16 +54,16 @@ async def review_of(folder: Path, review: str, settings: str = "") -> tuple[Path
         await editor.initialize(clientCapabilities=NOTICES)
         session_id = await editor.new_session(folder)
         await make_review_due(editor, session_id)
-        told = notice_title(await editor.wait_for_response(notice_contains("Reviewed")))
-    return engine.home, told
+        title = notice_title(await editor.wait_for_response(notice_contains("Reviewed")))
+    return engine.home, title
 
 
 async def test_a_correction_becomes_a_patch_of_the_loaded_skill(tmp_path: Path) -> None:
-    home, told = await review_of(tmp_path, PATCH_STEPS)
+    home, title = await review_of(tmp_path, PATCH_STEPS)
     file = home / "skills" / "release" / "SKILL.md"
     (undo_id,) = undo_ids(home)
     assert file.read_text() == PATCHED
-    assert told == (
+    assert title == (
         "Reviewed the conversation: changed release; "
         f"to undo: `acp-server skills restore {undo_id}`."
     )
@@ -110,24 +110,24 @@ async def test_closing_cancels_a_review_immediately(tmp_path: Path) -> None:
 
 
 async def test_proposed_changes_are_saved_for_the_user_and_not_applied(tmp_path: Path) -> None:
-    home, told = await review_of(tmp_path, PATCH_STEPS, "  review_writes: propose\n")
+    home, title = await review_of(tmp_path, PATCH_STEPS, "  review_writes: propose\n")
     (proposal,) = (home / "acp" / "proposals").iterdir()
-    assert told == f"Reviewed the conversation: 1 proposed, see {proposal}."
+    assert title == f"Reviewed the conversation: 1 proposed, see {proposal}."
     assert "- new_string: 2. Tag the commit, signed: `git tag -s`." in proposal.read_text()
     assert (home / "skills" / "release" / "SKILL.md").read_text() == RELEASE
     assert undo_ids(home) == []
 
 
 async def test_a_change_doubted_by_the_guard_is_left_to_the_user(tmp_path: Path) -> None:
-    home, told = await review_of(tmp_path, DANGEROUS)
-    assert "1 proposed" in told
+    home, title = await review_of(tmp_path, DANGEROUS)
+    assert "1 proposed" in title
     assert (home / "skills" / "release" / "SKILL.md").read_text() == RELEASE
 
 
 async def test_a_review_may_change_the_memory_too(tmp_path: Path) -> None:
-    home, told = await review_of(tmp_path, REMEMBER)
+    home, title = await review_of(tmp_path, REMEMBER)
     assert "Wants tags signed." in (home / "memories" / "USER.md").read_text()
-    assert told == (
+    assert title == (
         "Reviewed the conversation: changed the memory (1); to undo: `acp-server memory undo`."
     )
 
@@ -135,8 +135,8 @@ async def test_a_review_may_change_the_memory_too(tmp_path: Path) -> None:
 async def test_with_memory_confirmation_enabled_a_review_only_proposes_changes(
     tmp_path: Path,
 ) -> None:
-    home, told = await review_of(tmp_path, REMEMBER, "memory:\n  write_approval: true\n")
-    assert "1 proposed" in told
+    home, title = await review_of(tmp_path, REMEMBER, "memory:\n  write_approval: true\n")
+    assert "1 proposed" in title
     assert not (home / "memories" / "USER.md").exists()
 
 
@@ -191,18 +191,18 @@ async def test_the_model_cannot_change_skills_of_others(
     name = put(home, work)
     extra = (home / "acp" / "config.yaml").read_text().split("interval: 2\n")[1]
     engine = make_review_configuration(tmp_path, f"{ATTEMPTS.format(name=name)}{DONE_STEPS}", extra)
-    before = kept(tmp_path, name)
+    before = skill_files(tmp_path, name)
     async with open_editor(engine) as editor:
         await editor.initialize(clientCapabilities=NOTICES)
         session_id = await editor.new_session(work)
         await make_review_due(editor, session_id)
-        told = notice_title(await editor.wait_for_response(notice_contains("Reviewed")))
-    assert kept(tmp_path, name) == before
-    assert "created seen" in told
-    assert name not in told
+        title = notice_title(await editor.wait_for_response(notice_contains("Reviewed")))
+    assert skill_files(tmp_path, name) == before
+    assert "created seen" in title
+    assert name not in title
 
 
-def kept(folder: Path, name: str) -> dict[str, bytes]:
+def skill_files(folder: Path, name: str) -> dict[str, bytes]:
     """Return all files of a skill, wherever it may be or have come to."""
     found = files_in(folder, is_hidden=lambda path: path.startswith("home/acp/"))
     return {path: data for path, data in found.items() if f"/{name}/" in path}

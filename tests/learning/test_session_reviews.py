@@ -69,10 +69,10 @@ class FakeReviewTools:
         return [f"{len(self.noted)} calls"] if self.noted else []
 
 
-class Room:
+class ReviewSetup:
     """One session and its reviews; what they spawn is run when the test says so."""
 
-    def __init__(self, model: RoundModel, rules: ReviewConfig | None = None) -> None:
+    def __init__(self, model: RoundModel, config: ReviewConfig | None = None) -> None:
         self.build_tools = FakeReviewTools()
         self.gates: list[BackgroundGate] = []
         self.tasks: list[TaskFunction] = []
@@ -81,8 +81,8 @@ class Room:
         self.is_quiet.set()
         self.mode: Mode = "ask"
         self.conversation = Conversation()
-        self.spent = UsageTotals(Usage(input_tokens=1), 1, 1.0, context_tokens=7)
-        self.bulletin = UserNotices()
+        self.totals = UsageTotals(Usage(input_tokens=1), 1, 1.0, context_tokens=7)
+        self.user_notices = UserNotices()
         self.expected_sessions = 0
         tools = FunctionTools(
             terminal=echo_arguments,
@@ -94,30 +94,30 @@ class Room:
         self.context = TurnContext(
             model, CharacterMeter(), tools, SequentialIds(), "You are.", "high"
         )
-        rules = rules or self.rules()
-        self.reviews = ReviewScheduler(rules, self.reviewed_files())
+        config = config or self.make_config()
+        self.reviews = ReviewScheduler(config, self.make_context())
 
-    def rules(self) -> ReviewConfig:
+    def make_config(self) -> ReviewConfig:
         return ReviewConfig(
             skills_directory=Path("/home/skills"),
             proposals_directory=Path("/home/acp/proposals"),
             spawn=self.tasks.append,
-            build_tools=self.open_bench,
+            build_tools=self.open_tools,
             review=run_review,
             intervals=BY_SKILLS,
             sleep=self.wait,
         )
 
-    def reviewed_files(self) -> ReviewContext:
+    def make_context(self) -> ReviewContext:
         return ReviewContext(
             "sess_1",
             Path("/code"),
             self.conversation,
-            self.spent,
-            self.bulletin,
+            self.totals,
+            self.user_notices,
             lambda: self.mode,
-            self.give_kit,
-            self.keep,
+            self.get_turn_context,
+            self.expect_session,
         )
 
     async def wait(self, seconds: float) -> None:
@@ -126,15 +126,15 @@ class Room:
         await lowlevel.checkpoint()
         await self.is_quiet.wait()
 
-    async def open_bench(self, workspace: Path, gate: BackgroundGate) -> FakeReviewTools:
+    async def open_tools(self, workspace: Path, gate: BackgroundGate) -> FakeReviewTools:
         assert workspace == Path("/code")
         self.gates.append(gate)
         return self.build_tools
 
-    async def give_kit(self) -> TurnContext:
+    async def get_turn_context(self) -> TurnContext:
         return self.context
 
-    def keep(self) -> None:
+    def expect_session(self) -> None:
         self.expected_sessions += 1
 
     def end_turn(self, *messages: Message, reason: StopReason = "end_turn") -> None:
@@ -148,14 +148,14 @@ class Room:
                 await self.tasks.pop(0)()
 
 
-async def cut_short(room: Room, until: Callable[[], Awaitable[object]]) -> None:
+async def cancel_review(setup: ReviewSetup, until: Callable[[], Awaitable[object]]) -> None:
     """Cancel a review as the next prompt does, when it has come so far."""
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(room.run)
+            tasks.start_soon(setup.run)
             await until()
-            room.reviews.cancel()
-            await room.reviews.wait_until_closed()
+            setup.reviews.cancel()
+            await setup.reviews.wait_until_closed()
 
 
 def work(*names: str) -> tuple[Message, ...]:
@@ -167,32 +167,32 @@ def work(*names: str) -> tuple[Message, ...]:
     return (*messages, AssistantMessage((Text("done"),)))
 
 
-def changed(room: Room, **changes: object) -> Room:
+def modified(setup: ReviewSetup, **changes: object) -> ReviewSetup:
     """Give a room's reviews other rules."""
-    room.reviews = ReviewScheduler(replace(room.rules(), **changes), room.reviewed_files())
-    return room
+    setup.reviews = ReviewScheduler(replace(setup.make_config(), **changes), setup.make_context())
+    return setup
 
 
 async def test_the_request_is_the_conversation_plus_one_message() -> None:
     model = RoundModel(SAVED)
-    room = Room(model)
-    room.end_turn(*work("terminal", "terminal"))
-    before = tuple(room.conversation)
-    await room.run()
+    setup = ReviewSetup(model)
+    setup.end_turn(*work("terminal", "terminal"))
+    before = tuple(setup.conversation)
+    await setup.run()
     (request,) = model.requests
     assert tuple(request.messages)[:-1] == before
     assert (request.system, request.thought_level) == ("You are.", "high")
-    assert tuple(request.tools) == room.context.toolbox.specs
-    assert tuple(room.conversation) == before
+    assert tuple(request.tools) == setup.context.toolbox.specs
+    assert tuple(setup.conversation) == before
 
 
 async def test_a_review_counts_toward_session_usage_but_not_context_window_use() -> None:
-    room = Room(RoundModel(SAVED))
-    room.end_turn(*work("terminal", "terminal"))
-    await room.run()
-    assert room.spent == UsageTotals(Usage(input_tokens=6, output_tokens=2), 2, 3.0)
-    assert room.spent.context_tokens == 7
-    assert room.expected_sessions == 1
+    setup = ReviewSetup(RoundModel(SAVED))
+    setup.end_turn(*work("terminal", "terminal"))
+    await setup.run()
+    assert setup.totals == UsageTotals(Usage(input_tokens=6, output_tokens=2), 2, 3.0)
+    assert setup.totals.context_tokens == 7
+    assert setup.expected_sessions == 1
 
 
 def skill_call(number: int, name: str = "skill_view") -> ModelRound:
@@ -201,112 +201,112 @@ def skill_call(number: int, name: str = "skill_view") -> ModelRound:
 
 async def test_only_the_tools_for_memory_and_skills_work() -> None:
     model = RoundModel(skill_call(1, "terminal"), skill_call(2, "memory"), SAVED)
-    room = Room(model)
-    room.end_turn(*work("terminal", "terminal"))
-    await room.run()
-    assert [call.name for call in room.build_tools.noted] == ["memory"]
+    setup = ReviewSetup(model)
+    setup.end_turn(*work("terminal", "terminal"))
+    await setup.run()
+    assert [call.name for call in setup.build_tools.noted] == ["memory"]
     refused = model.requests[1].messages[-1].parts[0]
     assert isinstance(refused, ToolResult)
     assert refused.is_error
-    assert room.bulletin.take() == ["Reviewed the conversation: 1 calls."]
+    assert setup.user_notices.take() == ["Reviewed the conversation: 1 calls."]
 
 
 async def test_the_number_of_tool_calls_is_limited() -> None:
     many = [ToolCall(f"r{number}", "skill_view", "{}") for number in range(MAX_CALLS + 5)]
-    room = Room(RoundModel(ModelRound(tool_call_events(*many), "tool_use"), SAVED))
-    room.end_turn(*work("terminal", "terminal"))
-    await room.run()
-    assert len(room.build_tools.noted) == MAX_CALLS
+    setup = ReviewSetup(RoundModel(ModelRound(tool_call_events(*many), "tool_use"), SAVED))
+    setup.end_turn(*work("terminal", "terminal"))
+    await setup.run()
+    assert len(setup.build_tools.noted) == MAX_CALLS
 
 
 async def test_the_number_of_model_requests_is_limited() -> None:
     model = RoundModel(skill_call(1))
-    room = Room(model)
-    room.end_turn(*work("terminal", "terminal"))
-    await room.run()
+    setup = ReviewSetup(model)
+    setup.end_turn(*work("terminal", "terminal"))
+    await setup.run()
     assert len(model.requests) == MAX_CALLS
 
 
 async def test_a_cancelled_review_makes_no_more_changes_and_reports_those_made() -> None:
     model = RoundModel(skill_call(1), ModelRound(end=None))
-    room = Room(model)
-    room.end_turn(*work("terminal", "terminal"))
-    await cut_short(room, model.is_blocked.wait)
-    (gate,) = room.gates
+    setup = ReviewSetup(model)
+    setup.end_turn(*work("terminal", "terminal"))
+    await cancel_review(setup, model.is_blocked.wait)
+    (gate,) = setup.gates
     assert gate.has_ended()
-    assert room.bulletin.take() == ["Reviewed the conversation: 1 calls."]
+    assert setup.user_notices.take() == ["Reviewed the conversation: 1 calls."]
 
 
 async def test_a_cancelled_review_is_repeated_after_the_next_turn() -> None:
-    room = Room(RoundModel(SAVED))
-    room.end_turn(*work("terminal", "terminal"))
-    room.reviews.cancel()
-    await room.run()
-    room.end_turn(*work())
-    assert len(room.tasks) == 1
-    await room.run()
-    room.end_turn(*work())
-    assert room.tasks == []
+    setup = ReviewSetup(RoundModel(SAVED))
+    setup.end_turn(*work("terminal", "terminal"))
+    setup.reviews.cancel()
+    await setup.run()
+    setup.end_turn(*work())
+    assert len(setup.tasks) == 1
+    await setup.run()
+    setup.end_turn(*work())
+    assert setup.tasks == []
 
 
 async def test_a_prompt_before_the_idle_delay_costs_no_request() -> None:
     model = RoundModel(SAVED)
-    room = Room(model)
-    room.is_quiet = anyio.Event()
+    setup = ReviewSetup(model)
+    setup.is_quiet = anyio.Event()
     for _ in range(3):
-        room.waits = anyio.Event()
-        room.end_turn(*work("terminal", "terminal"))
-        await cut_short(room, room.waits.wait)
-    assert (model.requests, room.spent.requests) == ([], 1)
-    room.is_quiet.set()
-    room.end_turn(*work())
-    await room.run()
+        setup.waits = anyio.Event()
+        setup.end_turn(*work("terminal", "terminal"))
+        await cancel_review(setup, setup.waits.wait)
+    assert (model.requests, setup.totals.requests) == ([], 1)
+    setup.is_quiet.set()
+    setup.end_turn(*work())
+    await setup.run()
     assert [tuple(request.messages)[:-1] for request in model.requests] == [
-        tuple(room.conversation)
+        tuple(setup.conversation)
     ]
-    assert room.waited == [5.0] * 4
+    assert setup.waited == [5.0] * 4
 
 
 async def test_the_delay_doubles_when_a_review_is_cancelled_during_a_model_request() -> None:
     model = RoundModel(*(ModelRound(end=None) for _ in range(6)), SAVED)
-    room = Room(model)
+    setup = ReviewSetup(model)
     for _ in range(6):
         model.is_blocked = anyio.Event()
-        room.end_turn(*work("terminal", "terminal"))
-        await cut_short(room, model.is_blocked.wait)
-    room.end_turn(*work())
-    await room.run()
-    room.end_turn(*work("terminal", "terminal"))
-    await room.run()
-    assert room.waited == [5.0, 10.0, 20.0, 40.0, 80.0, 80.0, 80.0, 5.0]
+        setup.end_turn(*work("terminal", "terminal"))
+        await cancel_review(setup, model.is_blocked.wait)
+    setup.end_turn(*work())
+    await setup.run()
+    setup.end_turn(*work("terminal", "terminal"))
+    await setup.run()
+    assert setup.waited == [5.0, 10.0, 20.0, 40.0, 80.0, 80.0, 80.0, 5.0]
 
 
 async def test_a_session_switched_to_plan_mode_meanwhile_is_not_reviewed() -> None:
     model = RoundModel(SAVED)
-    room = Room(model)
-    room.end_turn(*work("terminal", "terminal"))
-    room.mode = "plan"
-    await room.run()
+    setup = ReviewSetup(model)
+    setup.end_turn(*work("terminal", "terminal"))
+    setup.mode = "plan"
+    await setup.run()
     assert model.requests == []
-    room.mode = "ask"
-    room.end_turn(*work())
-    await room.run()
+    setup.mode = "ask"
+    setup.end_turn(*work())
+    await setup.run()
     assert len(model.requests) == 1
 
 
 async def test_overlaps_are_recorded_for_the_curator() -> None:
-    said = "Nothing to save.\n\nOverlap: `pdf-read`, `docs/pdf-write`\nOverlap: only-one\n"
-    room = Room(RoundModel(ModelRound([TextDelta(said)])))
-    room.end_turn(*work("terminal", "terminal"))
-    await room.run()
-    assert room.build_tools.overlaps == ["pdf-read, docs/pdf-write"]
+    text = "Nothing to save.\n\nOverlap: `pdf-read`, `docs/pdf-write`\nOverlap: only-one\n"
+    setup = ReviewSetup(RoundModel(ModelRound([TextDelta(text)])))
+    setup.end_turn(*work("terminal", "terminal"))
+    await setup.run()
+    assert setup.build_tools.overlaps == ["pdf-read, docs/pdf-write"]
 
 
 async def test_a_model_failure_does_not_fail_the_session() -> None:
-    room = Room(RoundModel(ModelRound(end=ModelFailedError("no"))))
-    room.end_turn(*work("terminal", "terminal"))
-    await room.run()
-    assert room.bulletin.take() == []
+    setup = ReviewSetup(RoundModel(ModelRound(end=ModelFailedError("no"))))
+    setup.end_turn(*work("terminal", "terminal"))
+    await setup.run()
+    assert setup.user_notices.take() == []
 
 
 NOT_DUE: dict[str, dict[str, object]] = {
@@ -320,41 +320,41 @@ NOT_DUE: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("changes", NOT_DUE.values(), ids=NOT_DUE.keys())
 async def test_when_no_review_is_due(changes: dict[str, object]) -> None:
-    room = changed(Room(RoundModel(SAVED)), **changes)
-    room.end_turn(*work("terminal", "terminal"))
-    assert room.tasks == []
+    setup = modified(ReviewSetup(RoundModel(SAVED)), **changes)
+    setup.end_turn(*work("terminal", "terminal"))
+    assert setup.tasks == []
 
 
 @pytest.mark.parametrize("reason", ["cancelled", "max_tokens", "refusal", "max_turn_requests"])
 async def test_an_incomplete_turn_is_not_reviewed(reason: StopReason) -> None:
-    room = Room(RoundModel(SAVED))
-    room.end_turn(*work("terminal", "terminal"), reason=reason)
-    assert room.tasks == []
+    setup = ReviewSetup(RoundModel(SAVED))
+    setup.end_turn(*work("terminal", "terminal"), reason=reason)
+    assert setup.tasks == []
 
 
 async def test_plan_mode_disables_reviews() -> None:
-    room = Room(RoundModel(SAVED))
-    room.mode = "plan"
-    room.end_turn(*work("terminal", "terminal"))
-    assert room.tasks == []
+    setup = ReviewSetup(RoundModel(SAVED))
+    setup.mode = "plan"
+    setup.end_turn(*work("terminal", "terminal"))
+    assert setup.tasks == []
 
 
 async def test_a_changed_skill_postpones_the_review() -> None:
-    room = Room(RoundModel(SAVED))
-    room.end_turn(*work("terminal", "skill_manage", "terminal"))
-    assert room.tasks == []
-    room.end_turn(*work("terminal"))
-    assert len(room.tasks) == 1
+    setup = ReviewSetup(RoundModel(SAVED))
+    setup.end_turn(*work("terminal", "skill_manage", "terminal"))
+    assert setup.tasks == []
+    setup.end_turn(*work("terminal"))
+    assert len(setup.tasks) == 1
 
 
 async def test_prompts_alone_make_a_review_due_and_memory_use_postpones_it() -> None:
-    room = changed(Room(RoundModel(SAVED)), intervals=ReviewIntervals(steps=0, prompts=2))
-    room.end_turn(*work())
-    room.end_turn(*work("memory"))
-    room.end_turn(*work())
-    assert room.tasks == []
-    room.end_turn(*work())
-    assert len(room.tasks) == 1
+    setup = modified(ReviewSetup(RoundModel(SAVED)), intervals=ReviewIntervals(steps=0, prompts=2))
+    setup.end_turn(*work())
+    setup.end_turn(*work("memory"))
+    setup.end_turn(*work())
+    assert setup.tasks == []
+    setup.end_turn(*work())
+    assert len(setup.tasks) == 1
 
 
 @pytest.mark.parametrize(
@@ -370,26 +370,26 @@ async def test_one_review_covers_every_due_subject(
     intervals: ReviewIntervals, *, memory: bool, skills: bool
 ) -> None:
     model = RoundModel(SAVED)
-    room = changed(Room(model), intervals=intervals)
-    room.end_turn(*work("terminal", "terminal"))
-    await room.run()
+    setup = modified(ReviewSetup(model), intervals=intervals)
+    setup.end_turn(*work("terminal", "terminal"))
+    await setup.run()
     assert len(model.requests) == 1
     question = str(model.requests[0].messages[-1])
     assert ("## Memory" in question, "## Skills" in question) == (memory, skills)
 
 
 async def test_counting_continues_after_compaction() -> None:
-    room = Room(RoundModel(SAVED))
-    room.end_turn(*work("terminal"))
-    room.conversation.rebuild([UserMessage((Text("a summary"),)), *work("terminal")])
-    room.end_turn()
-    assert len(room.tasks) == 1
+    setup = ReviewSetup(RoundModel(SAVED))
+    setup.end_turn(*work("terminal"))
+    setup.conversation.rebuild([UserMessage((Text("a summary"),)), *work("terminal")])
+    setup.end_turn()
+    assert len(setup.tasks) == 1
 
 
 async def test_messages_of_an_earlier_process_do_not_count() -> None:
-    room = Room(RoundModel(SAVED))
+    setup = ReviewSetup(RoundModel(SAVED))
     for message in work("terminal", "terminal"):
-        room.conversation.append(message)
-    changed(room)
-    room.end_turn()
-    assert room.tasks == []
+        setup.conversation.append(message)
+    modified(setup)
+    setup.end_turn()
+    assert setup.tasks == []

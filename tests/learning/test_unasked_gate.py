@@ -25,9 +25,9 @@ from acp_server.permissions.policy import PLANNING
 from acp_server.permissions.questions import PermissionQuestion
 
 
-def skill_at(folder: Path, *doubts: str) -> ChangeSkill:
+def skill_at(folder: Path, *warnings: str) -> ChangeSkill:
     path = folder / "release" / "SKILL.md"
-    return ChangeSkill((FileTarget(path, path, is_inside=False),), doubts)
+    return ChangeSkill((FileTarget(path, path, is_inside=False),), warnings)
 
 
 def question(effect: Effect) -> PermissionQuestion:

@@ -142,10 +142,10 @@ async def wait_for_text(read_text: Callable[[], str], expected: str) -> str:
 
 
 def server_program(
-    name: str, *traits: str, environment: Mapping[str, str] | None = None
+    name: str, *behaviors: str, environment: Mapping[str, str] | None = None
 ) -> StdioServerConfig:
     """Return the config of `programs/server.py` with some traits; see there."""
-    args = (str(PROGRAMS / "server.py"), *traits)
+    args = (str(PROGRAMS / "server.py"), *behaviors)
     return StdioServerConfig(name, sys.executable, args, environment or {})
 
 
@@ -167,7 +167,7 @@ class LiveServersFactory:
     ) -> LiveServers:
         """Create the servers of a session without starting them."""
         gate = RecordingGate()
-        around = McpContext(
+        context = McpContext(
             gate=gate,
             roots=(root or self.root,),
             tasks=self.tasks,
@@ -177,19 +177,19 @@ class LiveServersFactory:
             limits=self.limits,
             reserved_names=("read_file",),
         )
-        return LiveServers(SessionServers(configs, around), gate)
+        return LiveServers(SessionServers(configs, context), gate)
 
     @asynccontextmanager
     async def open_servers(self, *configs: ServerConfig) -> AsyncGenerator[LiveServers]:
         """Start the servers of a session and wait until they are ready."""
-        office = self.create(*configs)
-        office.servers.start(lambda: None)
+        live = self.create(*configs)
+        live.servers.start(lambda: None)
         try:
             with anyio.fail_after(TIMEOUT_SECONDS):
-                await office.servers.wait_ready()
-                yield office
+                await live.servers.wait_ready()
+                yield live
         finally:
-            await office.servers.close()
+            await live.servers.close()
 
 
 @asynccontextmanager
@@ -197,9 +197,9 @@ async def open_factory(
     root: Path, environment: Mapping[str, str] | None = None
 ) -> AsyncGenerator[LiveServersFactory]:
     """Open a factory; exiting the context ends its servers."""
-    own = environment or {"PATH": os.defpath, "HOME": str(root)}
+    variables = environment or {"PATH": os.defpath, "HOME": str(root)}
     async with anyio.create_task_group() as tasks:
-        connector = Lazy(partial(create_connector, tasks, McpConfig(own, ("OUR_KEY",))))
+        connector = Lazy(partial(create_connector, tasks, McpConfig(variables, ("OUR_KEY",))))
         try:
             yield LiveServersFactory(tasks, root, connector)
         finally:

@@ -78,8 +78,8 @@ class McpEditor:
         """Repeat a command until its output contains a text, and return the output."""
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while True:
-                if words in (said := await self.run_command(session, command)):
-                    return said
+                if words in (output := await self.run_command(session, command)):
+                    return output
                 await anyio.sleep(COMMAND_POLL_SECONDS)  # other processes signal no event
 
     def tool_names(self, request: int = -1) -> list[str]:
@@ -140,8 +140,8 @@ async def open_mcp_editor(
     _import_all()
     async with messages_api(script) as api:
         variables = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test-key"}
-        given = {"--model": MODEL, **(options or {})}
-        engine = make_configuration(home, options=given, environment=variables)
+        all_options = {"--model": MODEL, **(options or {})}
+        engine = make_configuration(home, options=all_options, environment=variables)
         async with open_editor(engine) as editor:
             await editor.initialize(clientCapabilities=capabilities)
             line = McpEditor(editor, api, root)

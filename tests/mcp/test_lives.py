@@ -15,13 +15,13 @@ from tests.mcp.live_servers import FAST_LIMITS, open_factory, server_program, wa
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
-def processes(told: Path) -> list[int]:
+def running_processes(log: Path) -> list[int]:
     """The processes that a server has told of, and that live."""
-    numbers = [int(line.split()[1]) for line in told.read_text().splitlines() if "process" in line]
-    return [number for number in numbers if _lives(number)]
+    numbers = [int(line.split()[1]) for line in log.read_text().splitlines() if "process" in line]
+    return [number for number in numbers if _is_running(number)]
 
 
-def _lives(number: int) -> bool:
+def _is_running(number: int) -> bool:
     try:
         return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -31,47 +31,47 @@ def _lives(number: int) -> bool:
 async def test_a_hanging_server_delays_neither_the_first_call_nor_other_servers(
     tmp_path: Path,
 ) -> None:
-    async with open_factory(tmp_path) as house:
-        house.limits = replace(FAST_LIMITS, first_call_seconds=0.1)
+    async with open_factory(tmp_path) as factory:
+        factory.limits = replace(FAST_LIMITS, first_call_seconds=0.1)
         stuck = replace(
             server_program("stuck", "hangs"), timeouts=ServerTimeouts(connect_seconds=0.4)
         )
-        office = house.create(stuck, server_program("well"))
-        office.servers.start(lambda: None)
-        assert office.servers.tools() == ()
-        await office.wait_for_description("): connected")
+        live = factory.create(stuck, server_program("well"))
+        live.servers.start(lambda: None)
+        assert live.servers.tools() == ()
+        await live.wait_for_description("): connected")
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            await office.servers.wait_ready()
-        assert {name.split("__")[0] for name in office.tool_names()} == {"well"}
-        page = await office.wait_for_description("did not introduce itself within 0.4 s")
+            await live.servers.wait_ready()
+        assert {name.split("__")[0] for name in live.tool_names()} == {"well"}
+        page = await live.wait_for_description("did not introduce itself within 0.4 s")
         assert "**stuck** (process `python" in page
-        await office.servers.close()
+        await live.servers.close()
 
 
 async def test_garbage_between_messages_is_harmless_and_shown(tmp_path: Path) -> None:
     server = server_program("s", "prints-garbage")
-    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
-        assert (await office.call("s__echo", {"text": "hello"})).text == "hello"
-        assert "starting up, please wait…" in office.servers.describe()
+    async with open_factory(tmp_path) as factory, factory.open_servers(server) as live:
+        assert (await live.call("s__echo", {"text": "hello"})).text == "hello"
+        assert "starting up, please wait…" in live.servers.describe()
 
 
 async def test_two_hundred_tools_are_all_offered(tmp_path: Path) -> None:
     async with (
-        open_factory(tmp_path) as house,
-        house.open_servers(server_program("s", "many")) as office,
+        open_factory(tmp_path) as factory,
+        factory.open_servers(server_program("s", "many")) as live,
     ):
-        assert office.tool_names() == [f"s__tool_{number}" for number in range(200)]
+        assert live.tool_names() == [f"s__tool_{number}" for number in range(200)]
 
 
 async def test_conflicting_names_are_disambiguated_deterministically(tmp_path: Path) -> None:
     names: list[list[str]] = []
     for _ in range(2):
         async with (
-            open_factory(tmp_path) as house,
-            house.open_servers(server_program("s", "clashes")) as office,
+            open_factory(tmp_path) as factory,
+            factory.open_servers(server_program("s", "clashes")) as live,
         ):
-            names.append(office.tool_names())
-            assert "a_b: its name is missing, too long or already used" in office.servers.describe()
+            names.append(live.tool_names())
+            assert "a_b: its name is missing, too long or already used" in live.servers.describe()
 
     assert names[0] == names[1]
     assert len(set(names[0])) == 5
@@ -81,11 +81,11 @@ async def test_conflicting_names_are_disambiguated_deterministically(tmp_path: P
 
 async def test_an_invalid_tool_is_skipped_without_affecting_others(tmp_path: Path) -> None:
     async with (
-        open_factory(tmp_path) as house,
-        house.open_servers(server_program("s", "bad-schemas")) as office,
+        open_factory(tmp_path) as factory,
+        factory.open_servers(server_program("s", "bad-schemas")) as live,
     ):
-        page = office.servers.describe()
-        specs = {tool.spec.name: tool.spec.schema for tool in office.servers.tools()}
+        page = live.servers.describe()
+        specs = {tool.spec.name: tool.spec.schema for tool in live.servers.tools()}
 
     assert specs == {
         "s__without": {"type": "object", "properties": {}},
@@ -116,20 +116,20 @@ async def test_an_invalid_tool_is_skipped_without_affecting_others(tmp_path: Pat
 async def test_a_server_that_does_not_start_is_reported_with_the_reason(
     tmp_path: Path, server: StdioServerConfig, problem: str
 ) -> None:
-    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
-        page = await office.wait_for_description("failed")
+    async with open_factory(tmp_path) as factory, factory.open_servers(server) as live:
+        page = await live.wait_for_description("failed")
         assert problem in page
-        assert office.tool_names() == []
+        assert live.tool_names() == []
 
 
 async def test_a_crashed_server_is_reconnected_and_a_call_meanwhile_waits(
     tmp_path: Path,
 ) -> None:
     server = server_program("s", environment={"API_KEY": "abc-secret"})
-    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
-        crashed = await office.call("s__crash")
-        again = await office.call("s__echo", {"text": "hello"})
-        page = office.servers.describe()
+    async with open_factory(tmp_path) as factory, factory.open_servers(server) as live:
+        crashed = await live.call("s__crash")
+        again = await live.call("s__echo", {"text": "hello"})
+        page = live.servers.describe()
 
     assert (crashed.text, crashed.is_error) == ("MCP server s: the connection is lost", True)
     assert (again.text, again.is_error) == ("hello", False)
@@ -140,19 +140,19 @@ async def test_a_crashed_server_is_reconnected_and_a_call_meanwhile_waits(
 async def test_a_repeatedly_crashing_server_is_given_up_and_retried_at_a_rebuild(
     tmp_path: Path,
 ) -> None:
-    async with open_factory(tmp_path) as house:
-        house.limits = replace(FAST_LIMITS, backoff_seconds=(0.01,))
-        async with house.open_servers(server_program("s", "crashes-on")) as office:
+    async with open_factory(tmp_path) as factory:
+        factory.limits = replace(FAST_LIMITS, backoff_seconds=(0.01,))
+        async with factory.open_servers(server_program("s", "crashes-on")) as live:
             for _ in range(2):
-                assert "the connection is lost" in (await office.call("s__echo")).text
-            await office.wait_for_description("failed")
-            lost = await office.call("s__echo")
-            assert office.servers.take_notices() == (
+                assert "the connection is lost" in (await live.call("s__echo")).text
+            await live.wait_for_description("failed")
+            lost = await live.call("s__echo")
+            assert live.servers.take_notices() == (
                 'The MCP server "s" is lost: calls of its tools fail for now.',
             )
-            await office.servers.refresh_tools()
-            assert "): connected" in office.servers.describe()
-            assert office.servers.take_notices() == ()
+            await live.servers.refresh_tools()
+            assert "): connected" in live.servers.describe()
+            assert live.servers.take_notices() == ()
 
     assert lost.text == (
         "MCP server s: the server is not connected: the connection was lost; /mcp shows more"
@@ -160,13 +160,13 @@ async def test_a_repeatedly_crashing_server_is_given_up_and_retried_at_a_rebuild
 
 
 async def test_a_timed_out_call_fails_and_the_server_is_notified(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    server = server_program("s", environment={"TOLD": str(told)})
-    async with open_factory(tmp_path) as house:
-        house.limits = replace(FAST_LIMITS, call_seconds=0.2)
-        async with house.open_servers(server) as office:
-            outcome = await office.call("s__slow")
-            await wait_for_text(told.read_text, "stopped")
+    log = tmp_path / "told"
+    server = server_program("s", environment={"TOLD": str(log)})
+    async with open_factory(tmp_path) as factory:
+        factory.limits = replace(FAST_LIMITS, call_seconds=0.2)
+        async with factory.open_servers(server) as live:
+            outcome = await live.call("s__slow")
+            await wait_for_text(log.read_text, "stopped")
 
     assert outcome.is_error
     assert outcome.text.startswith("MCP server s: no answer within 0.2 s; it was told to stop")
@@ -175,107 +175,107 @@ async def test_a_timed_out_call_fails_and_the_server_is_notified(tmp_path: Path)
 async def test_a_changed_tool_list_is_reported_and_applied_at_the_next_rebuild(
     tmp_path: Path,
 ) -> None:
-    async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
-        before = office.tool_names()
-        await office.call("s__grow")
-        await office.wait_for_description(f"{len(before) + 1} tools")
-        assert office.tool_names() == before
-        (news,) = office.servers.take_notices()
-        assert news == (
+    async with open_factory(tmp_path) as factory, factory.open_servers(server_program("s")) as live:
+        before = live.tool_names()
+        await live.call("s__grow")
+        await live.wait_for_description(f"{len(before) + 1} tools")
+        assert live.tool_names() == before
+        (notice,) = live.servers.take_notices()
+        assert notice == (
             'The tools of the MCP server "s" are others now (new or changed: s__grown). You can '
             "use them as they are now once your tools are rebuilt; the user can have that done "
             "with /reload."
         )
-        assert office.servers.take_notices() == ()
-        await office.servers.refresh_tools()
-        assert office.tool_names() == [*before, "s__grown"]
-        assert office.servers.take_notices() == ()
+        assert live.servers.take_notices() == ()
+        await live.servers.refresh_tools()
+        assert live.tool_names() == [*before, "s__grown"]
+        assert live.servers.take_notices() == ()
 
 
 async def test_tools_excluded_by_a_project_cause_no_notices(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house:
-        house.limits = replace(FAST_LIMITS, backoff_seconds=())
-        async with house.open_servers(server_program("s")) as office:
-            before = len(office.tool_names())
-            await office.call("s__grow")
-            await office.wait_for_description(f"{before + 1} tools")
-            assert office.servers.take_notices({"s__echo"}) == ()
-            await office.call("s__crash")
-            await office.wait_for_description("failed")
-            assert office.servers.take_notices({"read_file"}) == ()
+    async with open_factory(tmp_path) as factory:
+        factory.limits = replace(FAST_LIMITS, backoff_seconds=())
+        async with factory.open_servers(server_program("s")) as live:
+            before = len(live.tool_names())
+            await live.call("s__grow")
+            await live.wait_for_description(f"{before + 1} tools")
+            assert live.servers.take_notices({"s__echo"}) == ()
+            await live.call("s__crash")
+            await live.wait_for_description("failed")
+            assert live.servers.take_notices({"read_file"}) == ()
 
 
 async def test_a_late_server_is_reported_and_added_at_the_next_rebuild(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house:
-        house.limits = replace(FAST_LIMITS, first_call_seconds=0)
-        office = house.create(server_program("s"))
-        office.servers.start(lambda: None)
-        await office.servers.wait_ready()
-        assert office.tool_names() == []
-        await office.wait_for_description("connected")
-        (news,) = office.servers.take_notices()
-        assert "new or changed: s__echo, s__env" in news
-        await office.servers.refresh_tools()
-        assert "s__echo" in office.tool_names()
-        await office.servers.close()
+    async with open_factory(tmp_path) as factory:
+        factory.limits = replace(FAST_LIMITS, first_call_seconds=0)
+        live = factory.create(server_program("s"))
+        live.servers.start(lambda: None)
+        await live.servers.wait_ready()
+        assert live.tool_names() == []
+        await live.wait_for_description("connected")
+        (notice,) = live.servers.take_notices()
+        assert "new or changed: s__echo, s__env" in notice
+        await live.servers.refresh_tools()
+        assert "s__echo" in live.tool_names()
+        await live.servers.close()
 
 
 async def test_two_sessions_have_separate_processes_that_end_with_them(
     tmp_path: Path,
 ) -> None:
-    told = [tmp_path / "told-1", tmp_path / "told-2"]
-    first, second = (server_program("s", "child", environment={"TOLD": str(each)}) for each in told)
+    logs = [tmp_path / "told-1", tmp_path / "told-2"]
+    first, second = (server_program("s", "child", environment={"TOLD": str(each)}) for each in logs)
 
     def living() -> str:
-        return str([len(processes(each)) for each in told])
+        return str([len(running_processes(each)) for each in logs])
 
-    async with open_factory(tmp_path) as house:
-        async with house.open_servers(first) as office:
-            async with house.open_servers(second) as other:
+    async with open_factory(tmp_path) as factory:
+        async with factory.open_servers(first) as live:
+            async with factory.open_servers(second) as other:
                 assert (await other.call("s__echo", {"text": "2"})).text == "2"
                 assert living() == "[2, 2]"
             await wait_for_text(living, "[2, 0]")
-            assert (await office.call("s__echo", {"text": "1"})).text == "1"
+            assert (await live.call("s__echo", {"text": "1"})).text == "1"
         await wait_for_text(living, "[0, 0]")
 
 
 async def test_servers_of_an_untrusted_workspace_are_listed_and_started_once_trusted(
     tmp_path: Path,
 ) -> None:
-    told = tmp_path / "told"
+    log = tmp_path / "told"
     own = server_program("own")
-    entry: JsonValue = {"command": own.command, "args": [*own.args], "env": {"TOLD": str(told)}}
-    async with open_factory(tmp_path) as house:
-        office = house.create()
-        office.servers.start(lambda: None)
-        found = office.servers.register({"own": entry, "odd": {"url": 5}})
+    entry: JsonValue = {"command": own.command, "args": [*own.args], "env": {"TOLD": str(log)}}
+    async with open_factory(tmp_path) as factory:
+        live = factory.create()
+        live.servers.start(lambda: None)
+        found = live.servers.register({"own": entry, "odd": {"url": 5}})
         assert [each.split(" (runs ")[0] for each in found.servers] == ["own"]
         assert [each.split(": ")[0] for each in found.problems] == [
             "the workspace's MCP server odd"
         ]
-        await office.servers.wait_ready()
-        assert "not started: this workspace configures it" in office.servers.describe()
-        assert not told.exists()
+        await live.servers.wait_ready()
+        assert "not started: this workspace configures it" in live.servers.describe()
+        assert not log.exists()
 
-        office.servers.start_registered()
-        await office.servers.wait_ready()
-        assert "own__echo" in office.tool_names()
-        assert office.servers.take_notices() == ()
-        await office.servers.close()
+        live.servers.start_registered()
+        await live.servers.wait_ready()
+        assert "own__echo" in live.tool_names()
+        assert live.servers.take_notices() == ()
+        await live.servers.close()
 
 
 async def test_a_session_without_servers_waits_for_nothing(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house, house.open_servers() as office:
-        assert (office.tool_names(), office.servers.take_notices()) == ([], ())
-        assert office.servers.describe() == NO_SERVERS
+    async with open_factory(tmp_path) as factory, factory.open_servers() as live:
+        assert (live.tool_names(), live.servers.take_notices()) == ([], ())
+        assert live.servers.describe() == NO_SERVERS
 
 
 async def test_closing_leaves_no_open_descriptors(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house:
-        async with house.open_servers(server_program("s")):
+    async with open_factory(tmp_path) as factory:
+        async with factory.open_servers(server_program("s")):
             pass
         before = psutil.Process().num_fds()
-        async with house.open_servers(
+        async with factory.open_servers(
             server_program("s"), server_program("stuck", "leaves-at-once")
         ):
             pass

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from tests.mcp.live_servers import server_program
 from tests.mcp.mcp_editor import to_wire
-from tests.mcp.test_lives import processes
+from tests.mcp.test_lives import running_processes
 from tests.support.editor import json_at
 from tests.support.server_process import ServerProcess, command_line, start_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -32,21 +32,21 @@ sys.meta_path.insert(0, Spy())
 """Says on stderr when the SDK begins to be imported."""
 
 
-def open_with_server(server: ServerProcess, folder: Path, *traits: str) -> Path:
+def open_with_server(server: ServerProcess, folder: Path, *behaviors: str) -> Path:
     """Open a session with a server, and wait until that is connected; return what it tells."""
-    told = folder / "told"
+    server_log = folder / "told"
     named: list[JsonValue] = [
-        to_wire(server_program("s", *traits, environment={"TOLD": str(told)}))
+        to_wire(server_program("s", *behaviors, environment={"TOLD": str(server_log)}))
     ]
     answer = server.call("session/new", {"cwd": str(folder), "mcpServers": named})
     session = str(json_at(answer, "result", "sessionId"))
     deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
-    while "): connected" not in said_to(server, session, "/mcp"):
+    while "): connected" not in command_output(server, session, "/mcp"):
         assert time.monotonic() < deadline, "it is not connected"
-    return told
+    return server_log
 
 
-def said_to(server: ServerProcess, session: str, command: str) -> str:
+def command_output(server: ServerProcess, session: str, command: str) -> str:
     seen = len(server.messages)
     server.prompt(session, command)
     return "".join(
@@ -77,12 +77,12 @@ def test_servers_end_with_the_process_however_it_ends(
 ) -> None:
     with start_server(tmp_path) as server:
         server.initialize()
-        told = open_with_server(server, tmp_path, *traits)
-        assert len(processes(told)) == 2
+        server_log = open_with_server(server, tmp_path, *traits)
+        assert len(running_processes(server_log)) == 2
         leave(server)
         assert server.wait() is not None
     deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
-    while processes(told):
+    while running_processes(server_log):
         assert time.monotonic() < deadline, "they outlive it"
         time.sleep(0.01)  # for what other processes do, there is no event
 
@@ -90,13 +90,13 @@ def test_servers_end_with_the_process_however_it_ends(
 def test_the_sdk_is_imported_only_after_a_session_with_servers_was_answered(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(SPY)
     path = f"PYTHONPATH={tmp_path}{os.pathsep}{Path.cwd()}"
-    joined = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")  # one pipe, so that there is an order
-    command = [*joined, "env", path, *command_line(tmp_path)]
+    wrapped = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")  # one pipe, so that there is an order
+    command = [*wrapped, "env", path, *command_line(tmp_path)]
     with start_server(tmp_path, command=command) as server:
         server.initialize()
         bare = server.new_session(str(tmp_path))
         server.prompt(bare)
-        said_to(server, bare, "/mcp")
+        command_output(server, bare, "/mcp")
         before = len(server.messages)
         assert IMPORTED not in str(server.messages)
         open_with_server(server, tmp_path)

@@ -139,10 +139,10 @@ def test_an_invalid_url_breaks_nothing_and_is_redacted() -> None:
 def test_server_descriptions_contain_no_secrets() -> None:
     process = StdioServerConfig("p", "/opt/server", ("--key=hush",), {"KEY": "hush"})
     remote = HttpServerConfig("r", "https://me:hush@host/x?key=hush", {"Authorization": "hush"})
-    told = [
+    descriptions = [
         f"{each!r} {describe_transport(each)} {server_identity(each)}" for each in (process, remote)
     ]
-    assert not any("hush" in each for each in told)
+    assert not any("hush" in each for each in descriptions)
     assert server_identity(process) != server_identity(StdioServerConfig("p", "/opt/server"))
 
 
@@ -189,10 +189,10 @@ def test_a_result_is_parsed_leniently(result: dict[str, JsonValue], outcome: Too
 
 def test_a_long_text_keeps_its_beginning_and_end() -> None:
     text = "a" * MAX_CHARACTERS + "z" * MAX_CHARACTERS
-    told = tool_outcome({"content": [{"type": "text", "text": text}]}, "s", no_scan).text
-    assert told.startswith("aaa")
-    assert told.endswith("zzz")
-    assert "[… 30,000 of 60,000 characters are left out …]" in told
+    output = tool_outcome({"content": [{"type": "text", "text": text}]}, "s", no_scan).text
+    assert output.startswith("aaa")
+    assert output.endswith("zzz")
+    assert "[… 30,000 of 60,000 characters are left out …]" in output
 
 
 @pytest.mark.parametrize(
@@ -206,5 +206,5 @@ def test_a_long_text_keeps_its_beginning_and_end() -> None:
     ],
 )
 def test_prompt_arguments_after_the_name_are_parsed(text: str, given: dict[str, str]) -> None:
-    wanted = (PromptArgument("city", is_required=True), PromptArgument("note"))
-    assert parse_prompt_arguments(text, wanted) == given
+    declared = (PromptArgument("city", is_required=True), PromptArgument("note"))
+    assert parse_prompt_arguments(text, declared) == given

@@ -73,37 +73,37 @@ def listening(mode: str, port: int) -> Generator[subprocess.Popen[str]]:
             started.stderr.close()
 
 
-async def _cancel_amid_progress(office: LiveServers, tool: str) -> None:
+async def _cancel_amid_progress(live: LiveServers, tool: str) -> None:
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(office.call, tool, {"duration": 60, "steps": 300})
-        await wait_for_text(lambda: "".join(office.recorder.progress_texts()), "of 300")
+        tasks.start_soon(live.call, tool, {"duration": 60, "steps": 300})
+        await wait_for_text(lambda: "".join(live.recorder.progress_texts()), "of 300")
         tasks.cancel_scope.cancel()
 
 
-async def _use_everything(house: LiveServersFactory, office: LiveServers, prefix: str) -> None:
-    assert (await office.call(f"{prefix}__echo", {"message": "hello"})).text == "Echo: hello"
-    (picture,) = (await office.call(f"{prefix}__get-tiny-image")).media
+async def _use_everything(factory: LiveServersFactory, live: LiveServers, prefix: str) -> None:
+    assert (await live.call(f"{prefix}__echo", {"message": "hello"})).text == "Echo: hello"
+    (picture,) = (await live.call(f"{prefix}__get-tiny-image")).media
     assert picture.mime_type == "image/png"
-    links = await office.call(f"{prefix}__get-resource-links", {"count": 2})
+    links = await live.call(f"{prefix}__get-resource-links", {"count": 2})
     assert "[Blob Resource 1](demo://resource/dynamic/blob/1)" in links.text
     reference = {"resourceType": "Text", "resourceId": 1}
-    resource = await office.call(f"{prefix}__get-resource-reference", reference)
+    resource = await live.call(f"{prefix}__get-resource-reference", reference)
     assert "[resource demo://resource/dynamic/text/1]\n" in resource.text
-    wrong = await office.call(f"{prefix}__get-sum", {"a": "no number"})
+    wrong = await live.call(f"{prefix}__get-sum", {"a": "no number"})
     assert wrong.is_error
-    await _cancel_amid_progress(office, f"{prefix}__trigger-long-running-operation")
-    assert (await office.call(f"{prefix}__get-sum", {"a": 2, "b": 3})).text.endswith("is 5.")
-    house.elicitor.answer = ElicitationResult("accept", {"name": "Ada"})
-    asked = await office.call(f"{prefix}__trigger-elicitation-request")
+    await _cancel_amid_progress(live, f"{prefix}__trigger-long-running-operation")
+    assert (await live.call(f"{prefix}__get-sum", {"a": 2, "b": 3})).text.endswith("is 5.")
+    factory.elicitor.answer = ElicitationResult("accept", {"name": "Ada"})
+    asked = await live.call(f"{prefix}__trigger-elicitation-request")
     assert "Ada" in asked.text
 
 
 async def test_all_features_work_over_stdio_in_two_independent_sessions(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house, house.open_servers(everything()) as office:
-        async with house.open_servers(everything()) as other:
+    async with open_factory(tmp_path) as factory, factory.open_servers(everything()) as live:
+        async with factory.open_servers(everything()) as other:
             assert (await other.call("everything__echo", {"message": "2"})).text == "Echo: 2"
-        await _use_everything(house, office, "everything")
-        prompts = {prompt.name: prompt for prompt in office.servers.prompts()}
+        await _use_everything(factory, live, "everything")
+        prompts = {prompt.name: prompt for prompt in live.servers.prompts()}
         prompt = prompts["mcp:everything:args-prompt"]
         assert prompt.hint == "<city> [state]"
         assert await prompt.fetch_text("Rome state=Lazio") == "What's weather in Rome, Lazio?"
@@ -114,17 +114,17 @@ async def test_all_features_work_over_streamable_http_including_reconnection(
 ) -> None:
     port = free_port()
     remote = HttpServerConfig("remote", f"http://127.0.0.1:{port}/mcp")
-    async with open_factory(tmp_path) as house:
+    async with open_factory(tmp_path) as factory:
         with listening("streamableHttp", port):
-            office = house.create(remote)
-            office.servers.start(lambda: None)
-            await office.wait_for_description("): connected")
-            await office.servers.wait_ready()
-            await _use_everything(house, office, "remote")
+            live = factory.create(remote)
+            live.servers.start(lambda: None)
+            await live.wait_for_description("): connected")
+            await live.servers.wait_ready()
+            await _use_everything(factory, live, "remote")
         with listening("streamableHttp", port):
-            lost = await office.call("remote__echo", {"message": "hello"})
-            again = await office.call("remote__echo", {"message": "hello"})
-        await office.servers.close()
+            lost = await live.call("remote__echo", {"message": "hello"})
+            again = await live.call("remote__echo", {"message": "hello"})
+        await live.servers.close()
 
     assert lost.is_error
     assert again.text == "Echo: hello"
@@ -133,10 +133,10 @@ async def test_all_features_work_over_streamable_http_including_reconnection(
 async def test_the_legacy_sse_transport_works(tmp_path: Path) -> None:
     port = free_port()
     remote = HttpServerConfig("old", f"http://127.0.0.1:{port}/sse", transport="sse")
-    async with open_factory(tmp_path) as house:
+    async with open_factory(tmp_path) as factory:
         with listening("sse", port):
-            async with house.open_servers(remote) as office:
-                outcome = await office.call("old__echo", {"message": "hello"})
+            async with factory.open_servers(remote) as live:
+                outcome = await live.call("old__echo", {"message": "hello"})
 
     assert outcome.text == "Echo: hello"
 
@@ -147,8 +147,8 @@ async def test_an_unreachable_server_is_reported_and_its_token_redacted(
 ) -> None:
     url = f"http://user:pass-word@127.0.0.1:{free_port()}/mcp?token=abc-secret"
     remote = HttpServerConfig("r", url, {"Authorization": "Bearer xyz-secret"}, transport)
-    async with open_factory(tmp_path) as house, house.open_servers(remote) as office:
-        page = await office.wait_for_description("failed")
+    async with open_factory(tmp_path) as factory, factory.open_servers(remote) as live:
+        page = await live.wait_for_description("failed")
 
     assert f"**r** ({transport} `http://127.0.0.1`): failed" in page
     assert "it cannot be reached" in page
@@ -158,15 +158,15 @@ async def test_an_unreachable_server_is_reported_and_its_token_redacted(
 async def test_the_file_server_reads_in_the_directories_of_the_session(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("remember the milk")
     args = (script(FILESYSTEM), str(tmp_path))
-    async with open_factory(tmp_path) as house:
-        house.elicitor = FakeElicitor()
-        async with house.open_servers(StdioServerConfig("files", node(), args)) as office:
-            read = await office.call("files__read_text_file", {"path": "notes.txt"})
-            outside = await office.call("files__read_text_file", {"path": "/etc/hostname"})
-            specs = {tool.spec.name: tool for tool in office.servers.tools()}
+    async with open_factory(tmp_path) as factory:
+        factory.elicitor = FakeElicitor()
+        async with factory.open_servers(StdioServerConfig("files", node(), args)) as live:
+            read = await live.call("files__read_text_file", {"path": "notes.txt"})
+            denied = await live.call("files__read_text_file", {"path": "/etc/hostname"})
+            specs = {tool.spec.name: tool for tool in live.servers.tools()}
 
     assert (read.text, read.is_error) == ("remember the milk", False)
-    assert outside.is_error
+    assert denied.is_error
     assert specs["files__write_file"].spec.schema["required"] == ["path", "content"]
-    effects = [question.effect for question in office.gate.questions]
+    effects = [question.effect for question in live.gate.questions]
     assert [getattr(effect, "read_only_hint", None) for effect in effects] == [True, True]

@@ -27,7 +27,7 @@ from tests.support.messages_api import ScriptedTurn, call, reply
 LONG = "e__trigger-long-running-operation"
 
 
-def living(package: str) -> set[int]:
+def process_groups(package: str) -> set[int]:
     """The process groups of a package's servers below us: node may be a wrapper and its child."""
     groups: set[int] = set()
     for each in psutil.Process().children(recursive=True):
@@ -78,14 +78,14 @@ async def test_all_features_work_over_stdio_even_after_a_crash(tmp_path: Path) -
     back: list[ScriptedTurn] = [reply(call("e__echo", message="back")), "Done."]
     async with open_mcp_editor(tmp_path, [*used(), *back]) as line:
         session = await use(line, everything("e"))
-        (crashed,) = living(EVERYTHING)
+        (crashed,) = process_groups(EVERYTHING)
         os.killpg(crashed, signal.SIGKILL)
-        await wait_for_text(lambda: str(living(EVERYTHING) - {crashed} != set()), "True")
+        await wait_for_text(lambda: str(process_groups(EVERYTHING) - {crashed} != set()), "True")
         await line.run_command_until(session, "/mcp", "): connected")
         assert await line.prompt(session) == "end_turn"
         assert "Echo: back" in json.dumps(line.tool_results())
         await line.editor.call("session/close", {"sessionId": session})
-        assert living(EVERYTHING) == set()
+        assert process_groups(EVERYTHING) == set()
 
 
 @pytest.mark.full
@@ -110,8 +110,8 @@ async def test_two_sessions_have_two_file_server_processes(tmp_path: Path) -> No
             session = await line.open(server, cwd=folder)
             await line.prompt(session)
             assert f"the milk of {name}" in json.dumps(line.tool_results())
-            assert len(living(FILESYSTEM)) == number
+            assert len(process_groups(FILESYSTEM)) == number
             sessions.append(session)
         await line.editor.call("session/close", {"sessionId": sessions[0]})
-        assert len(living(FILESYSTEM)) == 1
-    assert living(FILESYSTEM) == set()
+        assert len(process_groups(FILESYSTEM)) == 1
+    assert process_groups(FILESYSTEM) == set()

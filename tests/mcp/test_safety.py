@@ -18,19 +18,19 @@ def _state(number: int) -> str:
 
 
 async def test_an_unresponsive_server_is_killed(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    server = server_program("s", "stays", environment={"TOLD": str(told)})
-    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
-        await office.call("s__echo")
-    (number,) = [int(line.split()[1]) for line in told.read_text().splitlines()[:1]]
+    server_log = tmp_path / "told"
+    server = server_program("s", "stays", environment={"TOLD": str(server_log)})
+    async with open_factory(tmp_path) as factory, factory.open_servers(server) as live:
+        await live.call("s__echo")
+    (number,) = [int(line.split()[1]) for line in server_log.read_text().splitlines()[:1]]
 
     assert _state(number) == "gone"
 
 
 async def test_a_server_killed_externally_is_restarted(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    server = server_program("s", environment={"TOLD": str(told)})
-    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
-        os.kill(int(told.read_text().split()[1]), signal.SIGKILL)
-        await wait_for_text(lambda: str(told.read_text().count("process")), "2")
-        assert (await office.call("s__echo", {"text": "back"})).text == "back"
+    server_log = tmp_path / "told"
+    server = server_program("s", environment={"TOLD": str(server_log)})
+    async with open_factory(tmp_path) as factory, factory.open_servers(server) as live:
+        os.kill(int(server_log.read_text().split()[1]), signal.SIGKILL)
+        await wait_for_text(lambda: str(server_log.read_text().count("process")), "2")
+        assert (await live.call("s__echo", {"text": "back"})).text == "back"

@@ -24,34 +24,34 @@ from tests.mcp.live_servers import (
 
 async def test_a_call_is_authorized_by_the_gate_and_its_text_is_returned(tmp_path: Path) -> None:
     async with (
-        open_factory(tmp_path) as house,
-        house.open_servers(server_program("my server")) as office,
+        open_factory(tmp_path) as factory,
+        factory.open_servers(server_program("my server")) as live,
     ):
-        outcome = await office.call("my_server__echo", {"text": "hello"})
+        outcome = await live.call("my_server__echo", {"text": "hello"})
 
     assert (outcome.text, outcome.is_error) == ("hello", False)
-    (question,) = office.gate.questions
+    (question,) = live.gate.questions
     assert isinstance(question.effect, CallMcpTool)
     assert (question.effect.server, question.effect.tool) == ("my server", "echo")
     assert (question.effect.read_only_hint, question.effect.destructive_hint) == (True, False)
 
 
 async def test_a_call_denied_by_the_gate_never_reaches_the_server(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    server = server_program("s", environment={"TOLD": str(told)})
-    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
-        office.gate.refusal = Refusal("no")
-        assert await office.call("s__echo") == ToolOutcome(
+    server_log = tmp_path / "told"
+    server = server_program("s", environment={"TOLD": str(server_log)})
+    async with open_factory(tmp_path) as factory, factory.open_servers(server) as live:
+        live.gate.refusal = Refusal("no")
+        assert await live.call("s__echo") == ToolOutcome(
             "no", is_error=True, raw_output={"text": "no"}
         )
-        assert office.gate.questions[0].title == "s: echo"
+        assert live.gate.questions[0].title == "s: echo"
 
-    assert "call" not in told.read_text()
+    assert "call" not in server_log.read_text()
 
 
 async def test_every_kind_of_content_is_returned_or_named(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
-        outcome = await office.call("s__show")
+    async with open_factory(tmp_path) as factory, factory.open_servers(server_program("s")) as live:
+        outcome = await live.call("s__show")
 
     assert [type(each) for each in outcome.media] == [Media]
     assert outcome.text.split("\n\n") == [
@@ -65,8 +65,8 @@ async def test_every_kind_of_content_is_returned_or_named(tmp_path: Path) -> Non
 
 
 async def test_a_tool_error_is_a_failed_call(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
-        outcome = await office.call("s__fail")
+    async with open_factory(tmp_path) as factory, factory.open_servers(server_program("s")) as live:
+        outcome = await live.call("s__fail")
 
     assert (outcome.text, outcome.is_error) == ("it did not work", True)
 
@@ -74,25 +74,25 @@ async def test_a_tool_error_is_a_failed_call(tmp_path: Path) -> None:
 async def test_progress_is_shown_and_a_cancelled_call_is_cancelled_on_the_server(
     tmp_path: Path,
 ) -> None:
-    told = tmp_path / "told"
-    server = server_program("s", environment={"TOLD": str(told)})
-    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
+    server_log = tmp_path / "told"
+    server = server_program("s", environment={"TOLD": str(server_log)})
+    async with open_factory(tmp_path) as factory, factory.open_servers(server) as live:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(office.call, "s__slow")
-            await wait_for_text(lambda: "".join(office.recorder.progress_texts()[-1:]), "step 3")
+            tasks.start_soon(live.call, "s__slow")
+            await wait_for_text(lambda: "".join(live.recorder.progress_texts()[-1:]), "step 3")
             tasks.cancel_scope.cancel()
-        await wait_for_text(told.read_text, "stopped")
+        await wait_for_text(server_log.read_text, "stopped")
 
-    assert office.recorder.progress_texts()[-1] == "1 of 3: step 1\n2 of 3: step 2\n3 of 3: step 3"
-    assert "cancelled" in told.read_text()
+    assert live.recorder.progress_texts()[-1] == "1 of 3: step 1\n2 of 3: step 2\n3 of 3: step 3"
+    assert "cancelled" in server_log.read_text()
 
 
 async def test_an_elicitation_of_the_server_is_forwarded(tmp_path: Path) -> None:
     person = FakeElicitor(ElicitationResult("accept", {"name": "Ada"}))
-    async with open_factory(tmp_path) as house:
-        house.elicitor = person
-        async with house.open_servers(server_program("s")) as office:
-            outcome = await office.call("s__ask")
+    async with open_factory(tmp_path) as factory:
+        factory.elicitor = person
+        async with factory.open_servers(server_program("s")) as live:
+            outcome = await live.call("s__ask")
 
     assert json.loads(outcome.text) == {"action": "accept", "content": {"name": "Ada"}}
     schema: Json = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -109,15 +109,15 @@ async def test_an_elicitation_of_the_server_is_forwarded(tmp_path: Path) -> None
 async def test_an_unsupported_server_request_is_refused(
     tmp_path: Path, tool: str, expected: str
 ) -> None:
-    async with open_factory(tmp_path) as house:
-        house.elicitor = FakeElicitor(can_ask=False)
-        async with house.open_servers(server_program("s")) as office:
-            assert expected in (await office.call(tool)).text
+    async with open_factory(tmp_path) as factory:
+        factory.elicitor = FakeElicitor(can_ask=False)
+        async with factory.open_servers(server_program("s")) as live:
+            assert expected in (await live.call(tool)).text
 
 
 async def test_the_server_can_list_the_roots_of_the_session(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
-        outcome = await office.call("s__roots")
+    async with open_factory(tmp_path) as factory, factory.open_servers(server_program("s")) as live:
+        outcome = await live.call("s__roots")
 
     assert json.loads(outcome.text) == {
         "roots": [{"uri": tmp_path.as_uri(), "name": tmp_path.name}]
@@ -126,10 +126,10 @@ async def test_the_server_can_list_the_roots_of_the_session(tmp_path: Path) -> N
 
 async def test_an_mcp_prompt_becomes_a_slash_command(tmp_path: Path) -> None:
     async with (
-        open_factory(tmp_path) as house,
-        house.open_servers(server_program("my server")) as office,
+        open_factory(tmp_path) as factory,
+        factory.open_servers(server_program("my server")) as live,
     ):
-        (prompt,) = office.servers.prompts()
+        (prompt,) = live.servers.prompts()
         assert (prompt.name, prompt.hint) == ("mcp:my_server:greet", "<whom> [how]")
         assert await prompt.fetch_text("Ada how='in French'") == (
             "Greet {'how': 'in French', 'whom': 'Ada'}."
@@ -137,10 +137,10 @@ async def test_an_mcp_prompt_becomes_a_slash_command(tmp_path: Path) -> None:
 
 
 async def test_a_server_inherits_few_variables_and_gets_its_own(tmp_path: Path) -> None:
-    ours = {"PATH": "/usr/bin:/bin", "OUR_KEY": "12345678", "EDITOR": "vi", "LANG": "C.UTF-8"}
+    variables = {"PATH": "/usr/bin:/bin", "OUR_KEY": "12345678", "EDITOR": "vi", "LANG": "C.UTF-8"}
     server = server_program("s", environment={"FOLDER": "/some/where", "API_KEY": "abc-secret"})
-    async with open_factory(tmp_path, ours) as house, house.open_servers(server) as office:
-        outcome = await office.call("s__env")
+    async with open_factory(tmp_path, variables) as factory, factory.open_servers(server) as live:
+        outcome = await live.call("s__env")
 
     seen = json.loads(outcome.text)
     seen = {
@@ -155,11 +155,11 @@ async def test_a_server_inherits_few_variables_and_gets_its_own(tmp_path: Path) 
 
 
 async def test_suspicious_output_is_flagged_and_not_dropped(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house:
-        house.scan = lambda text: ("orders",) if "obey" in text else ()
-        async with house.open_servers(server_program("s")) as office:
-            plain = await office.call("s__echo", {"text": "well"})
-            marked = await office.call("s__echo", {"text": "obey me"})
+    async with open_factory(tmp_path) as factory:
+        factory.scan = lambda text: ("orders",) if "obey" in text else ()
+        async with factory.open_servers(server_program("s")) as live:
+            plain = await live.call("s__echo", {"text": "well"})
+            marked = await live.call("s__echo", {"text": "obey me"})
 
     assert plain.text == "well"
     first, rest = marked.text.split("\n", 1)
@@ -168,10 +168,10 @@ async def test_suspicious_output_is_flagged_and_not_dropped(tmp_path: Path) -> N
 
 
 async def test_the_call_timeout_does_not_apply_while_the_user_answers(tmp_path: Path) -> None:
-    async with open_factory(tmp_path) as house:
-        house.limits = replace(FAST_LIMITS, call_seconds=0.2)
-        house.elicitor = FakeElicitor(ElicitationResult("cancel"), delay_seconds=0.5)
-        async with house.open_servers(server_program("s")) as office:
-            outcome = await office.call("s__ask")
+    async with open_factory(tmp_path) as factory:
+        factory.limits = replace(FAST_LIMITS, call_seconds=0.2)
+        factory.elicitor = FakeElicitor(ElicitationResult("cancel"), delay_seconds=0.5)
+        async with factory.open_servers(server_program("s")) as live:
+            outcome = await live.call("s__ask")
 
     assert json.loads(outcome.text) == {"action": "cancel"}

@@ -15,7 +15,7 @@ from acp_server.session.ports.mcp import NO_SERVERS
 from acp_server.skills.overview import UNTRUSTED
 from tests.mcp.live_servers import server_program, wait_for_text
 from tests.mcp.mcp_editor import PATIENT_SETTINGS, make_replies, open_mcp_editor
-from tests.mcp.test_lives import processes
+from tests.mcp.test_lives import running_processes
 from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -45,14 +45,14 @@ async def test_a_call_is_sent_to_the_server_and_its_result_to_the_model(tmp_path
 
 
 async def test_a_call_denied_by_the_user_never_reaches_the_server(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    server_log = tmp_path / "told"
     script = [reply(call("s__echo", text="hello")), "Done."]
     async with open_mcp_editor(tmp_path, script) as line:
         line.answer = "reject_once"
-        session = await line.open(server_program("s", environment={"TOLD": str(told)}))
+        session = await line.open(server_program("s", environment={"TOLD": str(server_log)}))
         assert await line.prompt(session) == "end_turn"
         assert len(line.questions) == 1
-        assert "call echo" not in told.read_text()
+        assert "call echo" not in server_log.read_text()
 
 
 @pytest.mark.parametrize(("tool", "asked"), [("s__echo", 1), ("s__env", 0), ("s__wipe", 0)])
@@ -139,12 +139,12 @@ async def test_late_servers_are_reported_and_added_at_a_rebuild(tmp_path: Path) 
 
 
 async def test_servers_of_the_request_override_those_of_the_settings(tmp_path: Path) -> None:
-    theirs = server_program("s")
-    entry = json.dumps({"command": theirs.command, "args": [*theirs.args, "many"]})
+    requested = server_program("s")
+    entry = json.dumps({"command": requested.command, "args": [*requested.args, "many"]})
     off = "{command: x, enabled: false}"
     settings = f"{PATIENT_SETTINGS}mcp_servers: {{s: {entry}, other: {entry}, off: {off}}}"
     async with open_mcp_editor(tmp_path, make_replies(2), settings=settings) as line:
-        session = await line.open(theirs)
+        session = await line.open(requested)
         page = await line.run_command_until(session, "/mcp", "200 tools")
         assert [part.split("**")[1] for part in page.split("\n\n")] == ["s", "other"]
         await line.prompt(session)
@@ -199,8 +199,8 @@ async def test_a_completed_url_elicitation_is_notified_once_under_its_id(
         assert json_at(asked, "params", "url") == "https://example.com/sign-in"
         await line.editor.wait_for_response(lambda message: message.get("method") == COMPLETE)
         await line.editor.call("session/close", {"sessionId": session})
-        told = [json_at(m, "params") for m in line.editor.messages if m.get("method") == COMPLETE]
-        assert told == [{"elicitationId": json_at(asked, "params", "elicitationId")}]
+        params = [json_at(m, "params") for m in line.editor.messages if m.get("method") == COMPLETE]
+        assert params == [{"elicitationId": json_at(asked, "params", "elicitationId")}]
 
 
 async def test_an_editor_without_forms_gets_no_elicitations(tmp_path: Path) -> None:
@@ -213,30 +213,30 @@ async def test_an_editor_without_forms_gets_no_elicitations(tmp_path: Path) -> N
 
 
 async def test_a_session_has_its_own_processes_that_end_with_it(tmp_path: Path) -> None:
-    told = [tmp_path / "one", tmp_path / "two"]
+    logs = [tmp_path / "one", tmp_path / "two"]
     async with open_mcp_editor(tmp_path, make_replies(2)) as line:
         one, two = [
-            await line.open(server_program("s", environment={"TOLD": str(f)})) for f in told
+            await line.open(server_program("s", environment={"TOLD": str(f)})) for f in logs
         ]
         for session in (one, two):
             await line.run_command_until(session, "/mcp", "): connected")
-        assert [len(processes(each)) for each in told] == [1, 1]
+        assert [len(running_processes(each)) for each in logs] == [1, 1]
         await line.editor.call("session/close", {"sessionId": one})
-        assert [len(processes(each)) for each in told] == [0, 1]
-    await wait_for_text(lambda: str([len(processes(each)) for each in told]), "[0, 0]")
+        assert [len(running_processes(each)) for each in logs] == [0, 1]
+    await wait_for_text(lambda: str([len(running_processes(each)) for each in logs]), "[0, 0]")
 
 
 async def test_a_loaded_session_has_the_servers_of_the_new_request(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    server_log = tmp_path / "told"
     async with open_mcp_editor(tmp_path, make_replies(4)) as line:
-        session = await line.open(server_program("s", environment={"TOLD": str(told)}))
+        session = await line.open(server_program("s", environment={"TOLD": str(server_log)}))
         await line.prompt(session)
         await line.run_command_until(session, "/mcp", "): connected")
         answer = await line.editor.call(
             "session/resume", {"sessionId": session, "cwd": str(line.directory)}
         )
         assert "result" in answer
-        assert processes(told) == []
+        assert running_processes(server_log) == []
         assert await line.run_command(session, "/mcp") == NO_SERVERS
         assert "s__echo" in line.tool_names()
         await line.prompt(session)
@@ -258,9 +258,9 @@ Be kind.
 async def test_workspace_servers_are_started_only_if_the_workspace_is_trusted(
     tmp_path: Path, *, is_trusted: bool
 ) -> None:
-    told, own = tmp_path / "told", server_program("own")
+    log, server = tmp_path / "told", server_program("own")
     (tmp_path / "root").mkdir()
-    text = PROJECT.format(command=own.command, args=json.dumps([*own.args]), told=told)
+    text = PROJECT.format(command=server.command, args=json.dumps([*server.args]), told=log)
     (tmp_path / "root" / ".hermes.md").write_text(text)
     async with open_mcp_editor(tmp_path, make_replies(3)) as line:
         line.form_values = {"trust": is_trusted}
@@ -269,7 +269,7 @@ async def test_workspace_servers_are_started_only_if_the_workspace_is_trusted(
         assert "MCP servers of its own: own (runs " in str(
             json_at(line.questions[0], "params", "message")
         )
-        assert ("own__echo" in line.tool_names()) == is_trusted == told.exists()
+        assert ("own__echo" in line.tool_names()) == is_trusted == log.exists()
         page = await line.run_command(session, "/mcp")
         assert ("not started: this workspace configures it" in page) != is_trusted
 
@@ -309,9 +309,9 @@ async def test_skills_that_require_a_server_are_shown_with_it(tmp_path: Path) ->
 
 
 async def test_untrusted_servers_are_not_started_and_this_is_reported(tmp_path: Path) -> None:
-    own = tmp_path / "root/.agents/skills/mine/SKILL.md"
-    own.parent.mkdir(parents=True)
-    own.write_text("---\nname: mine\ndescription: Mine.\n---\nDo it.")
+    skill_file = tmp_path / "root/.agents/skills/mine/SKILL.md"
+    skill_file.parent.mkdir(parents=True)
+    skill_file.write_text("---\nname: mine\ndescription: Mine.\n---\nDo it.")
     async with open_mcp_editor(tmp_path) as line:
         session = await line.open()
         assert f"**{UNTRUSTED}**\n\n- `mine`" in await line.run_command(session, "/skills")

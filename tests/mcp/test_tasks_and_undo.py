@@ -34,7 +34,7 @@ async def test_a_permission_request_of_a_sub_agent_for_an_mcp_tool_names_its_tas
 
 
 async def test_a_call_denied_to_a_sub_agent_never_reaches_the_server(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    server_log = tmp_path / "told"
     script = [
         reply(call("delegate_task", goal="try")),
         reply(call("s__wipe")),
@@ -43,10 +43,10 @@ async def test_a_call_denied_to_a_sub_agent_never_reaches_the_server(tmp_path: P
     ]
     async with open_mcp_editor(tmp_path, script) as line:
         line.answer = "reject_once"
-        session = await line.open(server_program("s", environment={"TOLD": str(told)}))
+        session = await line.open(server_program("s", environment={"TOLD": str(server_log)}))
         assert await line.prompt(session) == "end_turn"
         assert len(line.questions) == 1
-        assert "call wipe" not in told.read_text()
+        assert "call wipe" not in server_log.read_text()
 
 
 @pytest.mark.parametrize("is_delegated", [False, True], ids=["the session", "a task"])
@@ -70,11 +70,11 @@ async def test_workspace_changes_made_by_an_mcp_tool_can_be_undone(
 async def test_plan_mode_applies_to_the_calls_of_a_sub_agent_too(
     tmp_path: Path, tool: str, questions: int
 ) -> None:
-    told = tmp_path / "told"
+    server_log = tmp_path / "told"
     script = [reply(call("delegate_task", goal="try")), reply(call(tool)), "I tried.", "Done."]
     async with open_mcp_editor(tmp_path, script, options={"--mode": "plan"}) as line:
         line.answer = "reject_once"
-        session = await line.open(server_program("s", environment={"TOLD": str(told)}))
+        session = await line.open(server_program("s", environment={"TOLD": str(server_log)}))
         assert await line.prompt(session) == "end_turn"
         assert len(line.questions) == questions
-        assert "call " not in told.read_text()
+        assert "call " not in server_log.read_text()

@@ -15,7 +15,7 @@ class SaidBeforeProvider:
 
     def prefetch(self, query: str) -> str:
         words = set(query.lower().split())
-        return "\n".join(text for text in self._said() if words & set(text.lower().split()))
+        return "\n".join(text for text in self._read_texts() if words & set(text.lower().split()))
 
     def on_turn_end(self, messages: Sequence[TurnMessage]) -> None:
         with self._file.open("a", encoding="utf-8") as file:
@@ -24,9 +24,9 @@ class SaidBeforeProvider:
             )
 
     def system_block(self) -> str:
-        return f"Said before: {len(self._said())} things."
+        return f"Said before: {len(self._read_texts())} things."
 
-    def _said(self) -> list[str]:
+    def _read_texts(self) -> list[str]:
         lines = self._file.read_text(encoding="utf-8") if self._file.exists() else ""
         return [str(json.loads(line)) for line in lines.splitlines()]
 

@@ -21,7 +21,7 @@ ANY = st.text(st.characters()) | TEXTS
 BLANK = "\ufeff" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 
 
-def kept(texts: list[str]) -> list[str]:
+def normalized(texts: list[str]) -> list[str]:
     """What is an entry among texts."""
     return [entry for entry in map(normalize_entry, texts) if entry]
 
@@ -33,7 +33,7 @@ def is_ordinary(text: str) -> bool:
 
 @given(st.lists(TEXTS))
 def test_every_list_of_entries_survives_a_round_trip(texts: list[str]) -> None:
-    found = kept(texts)
+    found = normalized(texts)
     assert list(split_entries(join_entries(found))) == found
     assert hermes.parse_entries(join_entries(found)) == [escape_entry(entry) for entry in found]
 
@@ -50,7 +50,7 @@ def test_every_line_of_a_manually_written_file_is_preserved(texts: list[str]) ->
 @settings(max_examples=50, deadline=None)
 @given(st.lists(ANY, max_size=5))
 def test_entries_added_one_by_one_survive_in_a_store(texts: list[str]) -> None:
-    found = list(dict.fromkeys(kept([repair_surrogates(text) for text in texts])))
+    found = list(dict.fromkeys(normalized([repair_surrogates(text) for text in texts])))
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         accepted = [text for text in found if add_entries(home, text).is_success]

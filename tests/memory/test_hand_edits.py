@@ -85,8 +85,8 @@ def test_entries_not_in_the_index_are_not_split(tmp_path: Path) -> None:
     write_memory_file(tmp_path, "theirs\nand more")
     add_entries(tmp_path, "ours")
     write_memory_file(tmp_path, "theirs\nand more\nby hand\n§\nabove\nours\n§\nours, changed")
-    whole = ("theirs\nand more\nby hand", "above\nours", "ours, changed")
-    assert read_entries(tmp_path) == whole
+    expected = ("theirs\nand more\nby hand", "above\nours", "ours, changed")
+    assert read_entries(tmp_path) == expected
 
 
 def test_a_separate_indexed_entry_splits_no_other_entry(tmp_path: Path) -> None:
@@ -154,12 +154,12 @@ def test_no_line_is_ever_lost_whatever_wrote_it(
     home = tmp_path_factory.mktemp("home")
     path = write_memory_file(home, "")
     written: set[str] = set()
-    for deed, text in edits:
+    for kind, text in edits:
         old = path.read_text(encoding="utf-8")
-        if deed == "add":
+        if kind == "add":
             add_entries(home, text)
         else:
-            path.write_text(old + text if deed == "append" else text + old, encoding="utf-8")
+            path.write_text(old + text if kind == "append" else text + old, encoding="utf-8")
             glued = path.read_text(encoding="utf-8").split("\n")
             written = {line for line in glued if line.strip(" §\\")}
         lines = {line.strip() for line in path.read_text(encoding="utf-8").split("\n")}

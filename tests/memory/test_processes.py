@@ -50,11 +50,11 @@ def test_four_concurrent_processes_lose_nothing(tmp_path: Path) -> None:
 def test_four_concurrent_processes_lose_nothing_for_half_a_minute(tmp_path: Path) -> None:
     add_entries(tmp_path, "first")
     end_seconds = time.monotonic() + LONG_SECONDS
-    wanted, batch = {"first"}, 0
+    all_entries, batch = {"first"}, 0
     while time.monotonic() < end_seconds:
         names = [f"{who} {batch}" for who in ("a", "b", "c", "hermes")]
         write_together(tmp_path, names, 50)
-        wanted |= expected(names, 50)
+        all_entries |= expected(names, 50)
         batch += 1
-        assert set(read_entries(tmp_path)) == wanted
-    assert set(hermes.read_entries(tmp_path / "memories" / "MEMORY.md")) == wanted
+        assert set(read_entries(tmp_path)) == all_entries
+    assert set(hermes.read_entries(tmp_path / "memories" / "MEMORY.md")) == all_entries

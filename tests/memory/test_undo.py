@@ -46,9 +46,9 @@ def test_undo_does_not_revert_later_changes_by_others(tmp_path: Path) -> None:
     add_entries(tmp_path, "one")
     path = write_memory_file(tmp_path, "one\n§\nby hand")
     answer = open_memory(tmp_path).undo()
-    (kept,) = (tmp_path / "acp" / "memory_undo").iterdir()
+    (backup,) = (tmp_path / "acp" / "memory_undo").iterdir()
     assert answer.text == (
-        f"{path} was changed by somebody else since; what it held before our write is in {kept}"
+        f"{path} was changed by somebody else since; what it held before our write is in {backup}"
     )
     assert path.read_text(encoding="utf-8") == "one\n§\nby hand"
     write_memory_file(tmp_path, "one\n")
@@ -96,12 +96,12 @@ def test_manually_written_text_is_saved_byte_for_byte(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     add_entries(tmp_path, "one")
     base = memory.raw("memory")
-    own = b"  one\r\n\r\nby hand\r\n"
-    assert memory.rewrite("memory", base, own).is_success
-    assert memory.raw("memory") == own
+    written = b"  one\r\n\r\nby hand\r\n"
+    assert memory.rewrite("memory", base, written).is_success
+    assert memory.raw("memory") == written
     assert read_entries(tmp_path) == ("one", "by hand")
     assert not memory.rewrite("memory", base, b"late").is_success
-    assert not memory.rewrite("memory", own, b"caf\xe9").is_success
-    assert memory.raw("memory") == own
+    assert not memory.rewrite("memory", written, b"caf\xe9").is_success
+    assert memory.raw("memory") == written
     assert memory.undo().is_success
     assert memory.raw("memory") == base

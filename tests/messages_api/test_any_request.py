@@ -120,10 +120,10 @@ def test_deeply_nested_values_are_answered_or_refused(depth: int) -> None:
 )
 def test_every_model_accepts_its_own_answers_in_later_requests(model: str) -> None:
     service = MessagesService(_answer, MessagesServerConfig())
-    talk: list[JsonValue] = [user("hi")]
+    history: list[JsonValue] = [user("hi")]
     for _ in range(4):
-        assert _status(service, make_body(model, tools=[TOOL], messages=talk)) == 200
+        assert _status(service, make_body(model, tools=[TOOL], messages=history)) == 200
         content = (service.requests[-1].answer or {})["content"]
         assert isinstance(content, list)
         called = cast("Object", content[-1])
-        talk += [assistant(*content), user(tool_result(cast("str", called["id"])))]
+        history += [assistant(*content), user(tool_result(cast("str", called["id"])))]

@@ -96,13 +96,13 @@ async def test_a_proxy_error_has_no_api_error_body(failure: HttpFailure, status:
 
 async def test_a_rate_limit_may_include_retry_after() -> None:
     async with open_api_and_client([rate_limited(7), rate_limited()]) as (_, client):
-        told: list[str | None] = []
+        headers: list[str | None] = []
         for _turn in range(2):
             with pytest.raises(anthropic.RateLimitError) as caught:
                 await send(client, make_body())
-            told.append(caught.value.response.headers.get("retry-after"))
+            headers.append(caught.value.response.headers.get("retry-after"))
 
-        assert told == ["7", None]
+        assert headers == ["7", None]
 
 
 async def test_a_failure_may_be_delayed() -> None:
@@ -190,18 +190,18 @@ async def _cut_body_with(*faults: StreamFault) -> bytes:
 
 
 async def test_a_stream_may_be_truncated_between_events() -> None:
-    whole = await _body_with()
+    complete = await _body_with()
     cut = await _cut_body_with(CutAfterEvents(3))
 
-    assert whole.startswith(cut)
+    assert complete.startswith(cut)
     assert cut.endswith(b"\n\n")
     assert cut.count(b"event: ") == 3
 
 
 async def test_a_stream_may_be_truncated_anywhere() -> None:
-    whole = await _body_with()
+    complete = await _body_with()
 
-    assert await _cut_body_with(CutAfterBytes(500)) == whole[:500]
+    assert await _cut_body_with(CutAfterBytes(500)) == complete[:500]
     assert await _cut_body_with(CutAfterBytes(0)) == b""
 
 
@@ -251,13 +251,13 @@ async def test_faults_a_client_must_tolerate_do_not_change_the_answer(
     faults: Sequence[StreamFault],
 ) -> None:
     async with open_api_and_client([reply(say(WORDS), faults=faults)]) as (api, client):
-        said = ""
+        text = ""
         stream = await client.messages.create(model=NEWEST, max_tokens=99, messages=HI, stream=True)
         async for event in stream:
             if event.type == "content_block_delta" and event.delta.type == "text_delta":
-                said += event.delta.text
+                text += event.delta.text
 
-        assert said == WORDS
+        assert text == WORDS
         assert api.model_requests[0].send_result == "sent"
 
 
@@ -303,27 +303,27 @@ async def test_deltas_can_be_delayed() -> None:
 
 
 async def test_a_gate_blocks_an_answer_until_it_is_opened() -> None:
-    head, middle, begun = ResponseGate(), ResponseGate(), anyio.Event()
+    head, middle, started = ResponseGate(), ResponseGate(), anyio.Event()
     script = [reply(say(WORDS), head_gate=head, faults=[HoldUntilGate(4, middle)])]
-    said: list[str] = []
+    received: list[str] = []
     async with open_api_and_client(script) as (api, client):
 
         async def listen() -> None:
             async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
                 async for words in stream.text_stream:
-                    said.append(words)
-                    begun.set()
+                    received.append(words)
+                    started.set()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(listen)
             await api.wait_for_requests(1)
-            assert said == []
+            assert received == []
             head.open()
-            await begun.wait()
-            assert said == [WORDS[:16]]
+            await started.wait()
+            assert received == [WORDS[:16]]
             middle.open()
 
-        assert "".join(said) == WORDS
+        assert "".join(received) == WORDS
 
 
 @pytest.mark.parametrize(

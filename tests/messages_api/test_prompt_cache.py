@@ -120,7 +120,7 @@ async def test_caches_are_per_model() -> None:
     assert usages == [(0, 1_007, BRIEF), (0, 1_007, BRIEF), (1_007, 0, BRIEF)]
 
 
-def _long_talk(blocks: int, *marks: int) -> Object:
+def _long_request(blocks: int, *marks: int) -> Object:
     """Return a request of so many blocks, marked where it is said, counted from 1."""
     content = [
         text(
@@ -134,20 +134,20 @@ def _long_talk(blocks: int, *marks: int) -> Object:
 
 async def test_the_lookback_spans_20_blocks_including_the_marked_one() -> None:
     for blocks, is_found in ((34, True), (35, False)):
-        usages = await _usages(_long_talk(15, 15), _long_talk(blocks, blocks))
+        usages = await _usages(_long_request(15, 15), _long_request(blocks, blocks))
         assert (usages[1][0] > 0) is is_found
         assert usages[1][0] in {0, usages[0][1]}
 
 
 async def test_a_second_cache_marker_starts_a_second_lookback() -> None:
-    usages = await _usages(_long_talk(15, 15), _long_talk(60, 30, 60))
+    usages = await _usages(_long_request(15, 15), _long_request(60, 30, 60))
 
     assert usages[1][0] == usages[0][1]
     assert usages[1][2] == 0
 
 
 async def test_the_lookback_finds_written_prefixes_not_equal_content() -> None:
-    usages = await _usages(_long_talk(10, 10), _long_talk(9, 9))
+    usages = await _usages(_long_request(10, 10), _long_request(9, 9))
 
     assert usages[1][:2] == (0, usages[1][1])
     assert usages[1][1] > 0
@@ -291,15 +291,15 @@ async def test_a_prefix_is_cached_once_the_answer_that_writes_it_has_started() -
 async def test_an_append_only_conversation_pays_every_token_once() -> None:
     script = [reply(think("Hm."), call("read_file", path="a.py")) for _ in range(8)]
     async with open_api_and_client(script) as (api, client):
-        talk = SdkConversation(
+        chat = SdkConversation(
             client,
             {"tools": [TOOL], "system": LONG, "cache_control": {"type": "ephemeral"}},
         )
-        answer = await talk.send_user_message("Read.")
+        answer = await chat.send_user_message("Read.")
         for _ in range(7):
             called = answer.content[-1]
             assert called.type == "tool_use"
-            answer = await talk.send_user_message(tool_result(called.id, content="line\n" * 50))
+            answer = await chat.send_user_message(tool_result(called.id, content="line\n" * 50))
 
         usages = [request.usage.input for request in api.model_requests if request.usage]
         assert [after.read for after in usages[1:]] == [before.total for before in usages[:-1]]

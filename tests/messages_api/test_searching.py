@@ -16,18 +16,18 @@ CALL: Object = {
 URL = "https://a.example/"
 
 
-def found(seal: str = encrypted_content(URL), call_id: str = "srvtoolu_1") -> Object:
+def found(content: str = encrypted_content(URL), call_id: str = "srvtoolu_1") -> Object:
     page: Object = {
         "type": "web_search_result",
         "title": "A",
         "url": URL,
-        "encrypted_content": seal,
+        "encrypted_content": content,
     }
     return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": [page]}
 
 
-def cited(seal: str = encrypted_content(URL)) -> Object:
-    citation: Object = {"type": "web_search_result_location", "url": URL, "encrypted_index": seal}
+def cited(data: str = encrypted_content(URL)) -> Object:
+    citation: Object = {"type": "web_search_result_location", "url": URL, "encrypted_index": data}
     return {"type": "text", "text": "So.", "citations": [citation]}
 
 

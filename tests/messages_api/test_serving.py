@@ -52,9 +52,9 @@ def test_a_threaded_server_serves_a_client_in_another_process() -> None:
         )
         api.wait_for_requests(1)
         gate.open()
-        said, _ = child.communicate(timeout=20)
+        output, _ = child.communicate(timeout=20)
 
-        assert said == "Hello!\n"
+        assert output == "Hello!\n"
         assert [each.verdict for each in api.requests] == ["answered"]
 
 

@@ -58,7 +58,7 @@ async def test_a_stream_equals_the_non_streaming_answer() -> None:
             model=NEWEST, max_tokens=100, messages=HI, thinking=SUMMARIZED
         ) as stream:
             streamed = await stream.get_final_message()
-        whole = await client.messages.create(
+        message = await client.messages.create(
             model=NEWEST, max_tokens=100, messages=HI, thinking=SUMMARIZED
         )
 
@@ -70,8 +70,8 @@ async def test_a_stream_equals_the_non_streaming_answer() -> None:
         assert tool.type == "tool_use"
         assert (tool.name, tool.input) == ("read_file", {"path": "a.py"})
         assert streamed.stop_reason == "tool_use"
-        assert [each.type for each in whole.content] == ["thinking", "text", "tool_use"]
-        assert whole.usage == streamed.usage
+        assert [each.type for each in message.content] == ["thinking", "text", "tool_use"]
+        assert message.usage == streamed.usage
         assert api.model_requests[0].answer == streamed.model_dump(
             mode="json", exclude={"container", "diagnostics"}, exclude_unset=True
         )
@@ -113,18 +113,18 @@ async def _events(url: str, body: dict[str, JsonValue]) -> list[tuple[str, list[
     async with httpx2.AsyncClient() as client:
         response = await client.post(f"{url}/v1/messages", json=body, headers=headers)
     assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
-    return [_told(part) for part in response.text.split("\n\n") if part]
+    return [_parse_event(part) for part in response.text.split("\n\n") if part]
 
 
-def _told(part: str) -> tuple[str, list[JsonValue]]:
+def _parse_event(part: str) -> tuple[str, list[JsonValue]]:
     name, data = part.split("\n")
     value = json.loads(data.removeprefix("data: "))
     assert name == f"event: {value['type']}"
     match value.pop("type"):
         case "message_start":
             message = value["message"]
-            kept = [message["role"], message["content"], message["stop_reason"]]
-            return "message_start", ["message_start", *kept, message["usage"]["output_tokens"]]
+            fields = [message["role"], message["content"], message["stop_reason"]]
+            return "message_start", ["message_start", *fields, message["usage"]["output_tokens"]]
         case "message_delta":
             delta, usage = value["delta"], value["usage"]
             return "message_delta", [delta["stop_reason"], usage["output_tokens"]]
@@ -179,8 +179,8 @@ async def test_redacted_thinking_is_sent_complete() -> None:
 
 
 async def test_arguments_are_streamed_key_by_key() -> None:
-    said = call("write_file", path="a.py", lines=["one", "two"])
-    assert await _fragments(said, BUFFERED) == [
+    tool_call = call("write_file", path="a.py", lines=["one", "two"])
+    assert await _fragments(tool_call, BUFFERED) == [
         "",
         '{"path": "a.py"',
         ', "lines": ["one", "two"]',
@@ -189,22 +189,22 @@ async def test_arguments_are_streamed_key_by_key() -> None:
 
 
 async def test_with_eager_input_streaming_arguments_are_streamed_as_generated() -> None:
-    said = call("write_file", path="a.py", text="one two")
-    assert await _fragments(said, EAGER) == ["", '{"path": "a.py",', ' "text": "one tw', 'o"}']
+    tool_call = call("write_file", path="a.py", text="one two")
+    assert await _fragments(tool_call, EAGER) == ["", '{"path": "a.py",', ' "text": "one tw', 'o"}']
 
 
 async def test_with_eager_input_streaming_arguments_may_be_truncated() -> None:
-    said = CallTool("write_file", {}, raw_arguments='{"path": "a.py", "te')
-    assert await _fragments(said, EAGER) == ["", '{"path": "a.py",', ' "te']
+    tool_call = CallTool("write_file", {}, raw_arguments='{"path": "a.py", "te')
+    assert await _fragments(tool_call, EAGER) == ["", '{"path": "a.py",', ' "te']
 
 
 async def test_without_eager_input_streaming_arguments_are_never_truncated() -> None:
-    said = CallTool("write_file", {"path": "a.py"}, raw_arguments='{"path": "a')
-    assert await _fragments(said, BUFFERED) == ["", '{"path": "a.py"', "}"]
+    tool_call = CallTool("write_file", {"path": "a.py"}, raw_arguments='{"path": "a')
+    assert await _fragments(tool_call, BUFFERED) == ["", '{"path": "a.py"', "}"]
 
 
-async def _fragments(said: CallTool, tool: ToolParam) -> list[str]:
-    async with open_api_and_client([reply(said)]) as (_, client):
+async def _fragments(tool_call: CallTool, tool: ToolParam) -> list[str]:
+    async with open_api_and_client([reply(tool_call)]) as (_, client):
         events = [event async for event in await _stream(client, tool)]
         deltas = [event.delta for event in events if event.type == "content_block_delta"]
         return [delta.partial_json for delta in deltas if delta.type == "input_json_delta"]
@@ -273,9 +273,9 @@ async def test_a_script_may_be_a_function_of_the_request() -> None:
 async def test_turns_are_played_in_order_and_can_be_added() -> None:
     async with open_api_and_client(["one", lambda ask: f"two {ask.effort}"]) as (api, client):
         api.add("three")
-        said = [await send(client, make_body()) for _ in range(3)]
+        messages = [await send(client, make_body()) for _ in range(3)]
 
-        assert [each.content[0].to_dict()["text"] for each in said] == [
+        assert [each.content[0].to_dict()["text"] for each in messages] == [
             "one",
             "two medium",
             "three",

@@ -51,28 +51,28 @@ TWO_TURNS = [
 Edit = Callable[[SdkConversation], object]
 
 
-def _blocks(talk: SdkConversation, index: int) -> list[JsonValue]:
-    message = cast("Object", talk.messages[index])
+def _blocks(chat: SdkConversation, index: int) -> list[JsonValue]:
+    message = cast("Object", chat.messages[index])
     return cast("list[JsonValue]", message["content"])
 
 
-def _block(talk: SdkConversation, index: int, place: int) -> Object:
-    return cast("Object", _blocks(talk, index)[place])
+def _block(chat: SdkConversation, index: int, position: int) -> Object:
+    return cast("Object", _blocks(chat, index)[position])
 
 
 async def _refusal_after(
     edit: Edit, fields: Object | None = None, endpoint: MessagesServerConfig | None = None
 ) -> str | None:
     """Return why the third request of a talk is refused, whose history was edited before."""
-    given: Object = {"system": "Be brief.", "tools": [TOOL], "thinking": SUMMARIZED}
+    defaults: Object = {"system": "Be brief.", "tools": [TOOL], "thinking": SUMMARIZED}
     async with open_api_and_client(TWO_TURNS, endpoint) as (api, client):
-        talk = SdkConversation(client, {**given, **(fields or {})})
-        await talk.send_user_message(text("a"), text("b"))
-        await talk.send_user_message("c")
-        talk.messages.append(user("d"))
-        edit(talk)
+        chat = SdkConversation(client, {**defaults, **(fields or {})})
+        await chat.send_user_message(text("a"), text("b"))
+        await chat.send_user_message("c")
+        chat.messages.append(user("d"))
+        edit(chat)
         with suppress(anthropic.BadRequestError):
-            await talk.send()
+            await chat.send()
         return api.model_requests[-1].message or None
 
 
@@ -80,30 +80,30 @@ def _nothing(_: SdkConversation) -> None:
     pass
 
 
-def _mark(talk: SdkConversation) -> None:
+def _mark(chat: SdkConversation) -> None:
     mark: JsonValue = {"type": "ephemeral"}
-    _block(talk, 0, 1)["cache_control"] = mark
-    talk.body["system"] = [text("Be brief.", cache_control=mark)]
-    talk.body["tools"] = [{**TOOL, "cache_control": mark}]
+    _block(chat, 0, 1)["cache_control"] = mark
+    chat.body["system"] = [text("Be brief.", cache_control=mark)]
+    chat.body["tools"] = [{**TOOL, "cache_control": mark}]
 
 
-def _remove_leading_thinking(talk: SdkConversation) -> None:
-    del _blocks(talk, 1)[0]
+def _remove_leading_thinking(chat: SdkConversation) -> None:
+    del _blocks(chat, 1)[0]
 
 
-def _remove_all_thinking(talk: SdkConversation) -> None:
-    del _blocks(talk, 1)[0]
-    del _blocks(talk, 3)[0]
+def _remove_all_thinking(chat: SdkConversation) -> None:
+    del _blocks(chat, 1)[0]
+    del _blocks(chat, 3)[0]
 
 
-def _ask_for_other_things(talk: SdkConversation) -> None:
-    talk.body |= {"max_tokens": 9, "output_config": {"effort": "low"}, "metadata": {}}
-    talk.body |= {"thinking": {"type": "adaptive"}, "tool_choice": {"type": "none"}}
+def _ask_for_other_things(chat: SdkConversation) -> None:
+    chat.body |= {"max_tokens": 9, "output_config": {"effort": "low"}, "metadata": {}}
+    chat.body |= {"thinking": {"type": "adaptive"}, "tool_choice": {"type": "none"}}
 
 
-def _write_text_as_string(talk: SdkConversation) -> None:
-    talk.messages[4] = user(text("d"))
-    talk.messages[2] = {"content": [text("c")], "role": "user"}
+def _write_text_as_string(chat: SdkConversation) -> None:
+    chat.messages[4] = user(text("d"))
+    chat.messages[2] = {"content": [text("c")], "role": "user"}
 
 
 @pytest.mark.parametrize(
@@ -121,37 +121,37 @@ async def test_harmless_changes_keep_thinking_valid(edit: Edit) -> None:
     assert await _refusal_after(edit) is None
 
 
-def _edit_first_message(talk: SdkConversation) -> None:
-    _block(talk, 0, 1)["text"] = "B"
+def _edit_first_message(chat: SdkConversation) -> None:
+    _block(chat, 0, 1)["text"] = "B"
 
 
-def _remove_part_of_a_message(talk: SdkConversation) -> None:
-    del _blocks(talk, 0)[1]
+def _remove_part_of_a_message(chat: SdkConversation) -> None:
+    del _blocks(chat, 0)[1]
 
 
-def _add_to_a_message(talk: SdkConversation) -> None:
-    talk.messages[2] = user(text("c"), text("and hurry"))
+def _add_to_a_message(chat: SdkConversation) -> None:
+    chat.messages[2] = user(text("c"), text("and hurry"))
 
 
-def _edit_an_answer(talk: SdkConversation) -> None:
-    _block(talk, 1, 1)["text"] = "Foist."
+def _edit_an_answer(chat: SdkConversation) -> None:
+    _block(chat, 1, 1)["text"] = "Foist."
 
 
-def _drop_the_first_turn(talk: SdkConversation) -> None:
-    del talk.messages[:2]
+def _drop_the_first_turn(chat: SdkConversation) -> None:
+    del chat.messages[:2]
 
 
-def _change_system(talk: SdkConversation) -> None:
-    talk.body["system"] = "Be brief!"
+def _change_system(chat: SdkConversation) -> None:
+    chat.body["system"] = "Be brief!"
 
 
-def _add_a_tool(talk: SdkConversation) -> None:
-    talk.body["tools"] = [TOOL, {**TOOL, "name": "write_file"}]
+def _add_a_tool(chat: SdkConversation) -> None:
+    chat.body["tools"] = [TOOL, {**TOOL, "name": "write_file"}]
 
 
-def _reorder_a_schema(talk: SdkConversation) -> None:
+def _reorder_a_schema(chat: SdkConversation) -> None:
     schema: JsonValue = {"properties": {}, "type": "object"}
-    talk.body["tools"] = [{**TOOL, "input_schema": schema}]
+    chat.body["tools"] = [{**TOOL, "input_schema": schema}]
 
 
 def _first_at(path: str) -> str:
@@ -204,12 +204,12 @@ async def test_older_models_and_accounts_do_not_bind_thinking(
 async def test_thinking_must_not_be_removed_from_the_middle() -> None:
     script = [*TWO_TURNS[:2], reply(think("Three."), "Third."), reply("Fourth.")]
     async with open_api_and_client(script) as (api, client):
-        talk = SdkConversation(client)
+        chat = SdkConversation(client)
         for words in ("a", "b", "c"):
-            await talk.send_user_message(words)
-        del _blocks(talk, 3)[0]
+            await chat.send_user_message(words)
+        del _blocks(chat, 3)[0]
         with pytest.raises(anthropic.BadRequestError):
-            await talk.send_user_message("d")
+            await chat.send_user_message("d")
 
         assert api.model_requests[-1].message == (
             f"messages.5.content.0: {BOUND}The `thinking` block that preceded this one when it was "
@@ -217,20 +217,20 @@ async def test_thinking_must_not_be_removed_from_the_middle() -> None:
         )
 
 
-def _edit_thinking(talk: SdkConversation) -> None:
-    _block(talk, 1, 0)["thinking"] = "Won."
+def _edit_thinking(chat: SdkConversation) -> None:
+    _block(chat, 1, 0)["thinking"] = "Won."
 
 
-def _edit_signature(talk: SdkConversation) -> None:
-    _block(talk, 1, 0)["signature"] = "QUJD" + cast("str", _block(talk, 1, 0)["signature"])[4:]
+def _edit_signature(chat: SdkConversation) -> None:
+    _block(chat, 1, 0)["signature"] = "QUJD" + cast("str", _block(chat, 1, 0)["signature"])[4:]
 
 
-def _replace_signature(talk: SdkConversation) -> None:
-    _block(talk, 1, 0)["signature"] = "made up"
+def _replace_signature(chat: SdkConversation) -> None:
+    _block(chat, 1, 0)["signature"] = "made up"
 
 
-def _replace_signature_with_words(talk: SdkConversation) -> None:
-    _block(talk, 1, 0)["signature"] = "gemacht für dich"
+def _replace_signature_with_words(chat: SdkConversation) -> None:
+    _block(chat, 1, 0)["signature"] = "gemacht für dich"
 
 
 @pytest.mark.parametrize(
@@ -250,29 +250,29 @@ RESULT: Object = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "o
 
 async def _refusal_in_a_tool_loop(edit: Edit, fields: Object) -> str | None:
     async with open_api_and_client([CALLS, "Done."]) as (api, client):
-        talk = SdkConversation(client, {"tools": [TOOL], **fields})
-        await talk.send_user_message("a")
-        talk.messages.append(user(RESULT))
-        edit(talk)
+        chat = SdkConversation(client, {"tools": [TOOL], **fields})
+        await chat.send_user_message("a")
+        chat.messages.append(user(RESULT))
+        edit(chat)
         with suppress(anthropic.BadRequestError):
-            await talk.send()
+            await chat.send()
         return api.model_requests[-1].message or None
 
 
-def _move_thinking_back(talk: SdkConversation) -> None:
-    _blocks(talk, 1).insert(2, _blocks(talk, 1).pop(0))
+def _move_thinking_back(chat: SdkConversation) -> None:
+    _blocks(chat, 1).insert(2, _blocks(chat, 1).pop(0))
 
 
-def _remove_redacted(talk: SdkConversation) -> None:
-    del _blocks(talk, 1)[1]
+def _remove_redacted(chat: SdkConversation) -> None:
+    del _blocks(chat, 1)[1]
 
 
-def _remove_thinking(talk: SdkConversation) -> None:
-    del _blocks(talk, 1)[0]
+def _remove_thinking(chat: SdkConversation) -> None:
+    del _blocks(chat, 1)[0]
 
 
-def _remove_both(talk: SdkConversation) -> None:
-    del _blocks(talk, 1)[:2]
+def _remove_both(chat: SdkConversation) -> None:
+    del _blocks(chat, 1)[:2]
 
 
 @pytest.mark.parametrize(
@@ -302,8 +302,8 @@ async def test_with_a_budget_the_latest_answer_must_start_with_thinking() -> Non
     )
 
 
-def _say_something_first(talk: SdkConversation) -> None:
-    _blocks(talk, 1).insert(0, text("Well."))
+def _say_something_first(chat: SdkConversation) -> None:
+    _blocks(chat, 1).insert(0, text("Well."))
 
 
 async def test_with_a_budget_thinking_must_come_first() -> None:
@@ -322,14 +322,14 @@ async def test_thinking_between_calls_is_bound_to_the_calls() -> None:
         "Done.",
     ]
     async with open_api_and_client(script) as (api, client):
-        talk = SdkConversation(client, {"tools": [TOOL]})
-        await talk.send_user_message("a")
-        second = await talk.send_user_message(RESULT)
+        chat = SdkConversation(client, {"tools": [TOOL]})
+        await chat.send_user_message("a")
+        second = await chat.send_user_message(RESULT)
         called = second.content[1]
         assert called.type == "tool_use"
-        _block(talk, 2, 0)["content"] = "changed"
+        _block(chat, 2, 0)["content"] = "changed"
         with pytest.raises(anthropic.BadRequestError):
-            await talk.send_user_message({**RESULT, "tool_use_id": called.id})
+            await chat.send_user_message({**RESULT, "tool_use_id": called.id})
 
         assert api.model_requests[-1].message == (
             f"messages.3.content.0: {BOUND}{_first_at('messages.2.content.0')}"
@@ -338,12 +338,12 @@ async def test_thinking_between_calls_is_bound_to_the_calls() -> None:
 
 async def test_a_message_in_the_middle_does_not_invalidate_earlier_content() -> None:
     async with open_api_and_client(TWO_TURNS) as (api, client):
-        talk = SdkConversation(client)
-        await talk.send_user_message("a")
-        talk.messages.append(user("b"))
-        talk.messages.append({"role": "system", "content": "It is Tuesday."})
-        await talk.send()
-        await talk.send_user_message("c")
+        chat = SdkConversation(client)
+        await chat.send_user_message("a")
+        chat.messages.append(user("b"))
+        chat.messages.append({"role": "system", "content": "It is Tuesday."})
+        await chat.send()
+        await chat.send_user_message("c")
 
         assert [each.verdict for each in api.model_requests] == ["answered"] * 3
 
@@ -354,13 +354,13 @@ async def test_blocks_after_a_change_can_be_dropped() -> None:
         "block_binding": {"prefix_mismatch_behavior": "drop_block"},
     }
     async with open_api_and_client(TWO_TURNS) as (api, client):
-        talk = SdkConversation(client, {"system": "a", "thinking": thinking})
+        chat = SdkConversation(client, {"system": "a", "thinking": thinking})
         for words in ("a", "b"):
-            talk.messages.append(user(words))
-            await talk.send({"anthropic-beta": BETA})
-        talk.messages.append(user("c"))
-        talk.body["system"] = "b"
-        answer = await talk.send({"anthropic-beta": BETA})
+            chat.messages.append(user(words))
+            await chat.send({"anthropic-beta": BETA})
+        chat.messages.append(user("c"))
+        chat.body["system"] = "b"
+        answer = await chat.send({"anthropic-beta": BETA})
 
         dropped: list[JsonValue] = [
             {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
@@ -372,10 +372,10 @@ async def test_blocks_after_a_change_can_be_dropped() -> None:
 
 async def test_another_model_rejects_bound_thinking() -> None:
     async with open_api_and_client(TWO_TURNS) as (api, client):
-        talk = SdkConversation(client)
-        await talk.send_user_message("a")
-        talk.body["model"] = NEW
-        await talk.send_user_message("b")
+        chat = SdkConversation(client)
+        await chat.send_user_message("a")
+        chat.body["model"] = NEW
+        await chat.send_user_message("b")
 
         (dropped,) = api.model_requests[-1].dropped_thinking
         assert (dropped.path, dropped.reason) == ("messages.1.content.0", "model_binding_mismatch")
@@ -383,18 +383,18 @@ async def test_another_model_rejects_bound_thinking() -> None:
 
 async def test_a_newer_model_accepts_older_thinking() -> None:
     async with open_api_and_client(TWO_TURNS) as (api, client):
-        talk = SdkConversation(client, {"model": NEW})
-        await talk.send_user_message("a")
-        talk.body |= {"model": NEWEST, "system": "anything"}
-        await talk.send_user_message("b")
+        chat = SdkConversation(client, {"model": NEW})
+        await chat.send_user_message("a")
+        chat.body |= {"model": NEWEST, "system": "anything"}
+        await chat.send_user_message("b")
 
         assert api.model_requests[-1].dropped_thinking == ()
 
 
 async def test_a_paused_answer_is_sent_back_unchanged() -> None:
     async with open_api_and_client([reply("Wait.", stop="pause_turn"), "Done."]) as (api, client):
-        talk = SdkConversation(client)
-        await talk.send_user_message("a")
-        await talk.send()
+        chat = SdkConversation(client)
+        await chat.send_user_message("a")
+        await chat.send()
 
         assert [each.verdict for each in api.model_requests] == ["answered"] * 2

@@ -46,14 +46,14 @@ from tests.support.messages_api import (
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-SAID = "First I look at it, then I write it down for you."
+LONG_TEXT = "First I look at it, then I write it down for you."
 
 pytestmark = pytest.mark.parametrize("form", FORMS)
 
 
 def rich_reply(*faults: StreamFault) -> ScriptedReply:
     """Return thinking, text and two calls."""
-    blocks = think("What is asked for here?"), say(SAID)
+    blocks = think("What is asked for here?"), say(LONG_TEXT)
     calls = call("note", text="a thing to remember"), call("look", text="where")
     return reply(*blocks, *calls, faults=faults, chunk_characters=8)
 
@@ -63,19 +63,19 @@ async def test_a_complete_turn_thinks_speaks_makes_parallel_calls_and_continues(
 ) -> None:
     async with (
         serve_form(form, [rich_reply(), "Done."]) as api,
-        open_model_session(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as session,
     ):
-        assert await desk.prompt() == "end_turn"
-        assert desk.thoughts() == "What is asked for here?"
-        assert desk.agent_text() == f"{SAID}Done."
-        assert [run.name for run in desk.tools.target_subcommands] == ["note", "look"]
-        assert [run.arguments for run in desk.tools.target_subcommands] == [
+        assert await session.prompt() == "end_turn"
+        assert session.thoughts() == "What is asked for here?"
+        assert session.agent_text() == f"{LONG_TEXT}Done."
+        assert [run.name for run in session.tools.target_subcommands] == ["note", "look"]
+        assert [run.arguments for run in session.tools.target_subcommands] == [
             '{"text": "a thing to remember"}',
             '{"text": "where"}',
         ]
         assert [ask.verdict for ask in api.model_requests] == ["answered", "answered"]
-        check_history(desk.history())
-        usage = desk.updates("usage_update")
+        check_history(session.history())
+        usage = session.updates("usage_update")
         assert json_at(usage[-1], "size") == (1_000_000 if form == "messages" else 200_000)
         assert ("cost" in str(usage[-1])) == (form == "messages"), "no price is not a price of 0"
 
@@ -84,25 +84,25 @@ async def test_arguments_are_streamed_as_they_are_generated(tmp_path: Path, form
     gate = ResponseGate()
     text = "one line\n" * 40
     script = [reply(call("note", text=text), faults=[HoldUntilGate(15, gate)]), "Done."]
-    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
-        pending = desk.start_prompt()
-        await desk.wait_until_translated(14)
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as session:
+        pending = session.start_prompt()
+        await session.wait_until_translated(14)
         await anyio.wait_all_tasks_blocked()
-        appeared = desk.updates("tool_call")
+        appeared = session.updates("tool_call")
         assert len(appeared) == 1, "the call is shown before its arguments are whole"
-        assert desk.tools.target_subcommands == []
+        assert session.tools.target_subcommands == []
         gate.open()
         assert json_at(await pending.response(), "result", "stopReason") == "end_turn"
 
 
 async def test_each_request_starts_with_the_previous_one(tmp_path: Path, form: str) -> None:
     script = [rich_reply(), rich_reply(), "Done.", "And done."]
-    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
-        await desk.prompt()
-        await desk.prompt("more")
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as session:
+        await session.prompt()
+        await session.prompt("more")
         name = "input" if form == "responses" else "messages"
-        said = [_unmarked(ask.body[name]) for ask in api.model_requests]
-        for earlier, later in pairwise(said):
+        histories = [_unmarked(ask.body[name]) for ask in api.model_requests]
+        for earlier, later in pairwise(histories):
             assert later[: len(earlier)] == earlier
         heads = [_head(ask.body, name) for ask in api.model_requests]
         assert heads == [heads[0]] * len(heads)
@@ -129,10 +129,10 @@ def _without_mark(value: JsonValue) -> JsonValue:
 async def test_the_stop_reason_is_translated_for_the_client(
     tmp_path: Path, form: str, stop: str, told: str
 ) -> None:
-    said = ScriptedReply((say("So far"),), stop_reason=stop)  # pyright: ignore[reportArgumentType]  one of them
-    async with serve_form(form, [said]) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == told
-        check_history(desk.history())
+    turn = ScriptedReply((say("So far"),), stop_reason=stop)  # pyright: ignore[reportArgumentType]  one of them
+    async with serve_form(form, [turn]) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == told
+        check_history(session.history())
 
 
 # Cancelling.
@@ -140,34 +140,34 @@ async def test_the_stop_reason_is_translated_for_the_client(
 
 async def test_a_turn_can_be_cancelled_before_the_first_byte(tmp_path: Path, form: str) -> None:
     script = [reply("never", head_gate=ResponseGate())]
-    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
-        pending = desk.start_prompt()
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as session:
+        pending = session.start_prompt()
         while not api.model_requests:
             await api.wait_for_requests(len(api.requests) + 1)
-        desk.cancel()
-        await check_cancelled(desk, api, pending)
+        session.cancel()
+        await check_cancelled(session, api, pending)
 
 
 async def test_a_turn_can_be_cancelled_while_a_tool_runs(tmp_path: Path, form: str) -> None:
-    async with serve_form(form, [rich_reply()]) as api, open_model_session(api, tmp_path) as desk:
-        desk.tools.allowed_to_end = anyio.Event()
-        pending = desk.start_prompt()
-        await desk.tools.started.wait()
-        desk.cancel()
-        await check_cancelled(desk, api, pending)
+    async with serve_form(form, [rich_reply()]) as api, open_model_session(api, tmp_path) as chat:
+        chat.tools.allowed_to_end = anyio.Event()
+        pending = chat.start_prompt()
+        await chat.tools.started.wait()
+        chat.cancel()
+        await check_cancelled(chat, api, pending)
         assert "cancelled by the user" in str(api.model_requests[-1].body)
 
 
 async def test_a_turn_can_be_cancelled_during_a_retry_delay(tmp_path: Path, form: str) -> None:
-    rules = ModelSessionConfig(retry_seconds=60)
+    config = ModelSessionConfig(retry_seconds=60)
     async with (
         serve_form(form, [server_error()]) as api,
-        open_model_session(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, config) as chat,
     ):
-        pending = desk.start_prompt()
-        await desk.editor.wait_for_response(lambda _message: "retrying in" in str(desk.notices()))
-        desk.cancel()
-        await check_cancelled(desk, api, pending)
+        pending = chat.start_prompt()
+        await chat.editor.wait_for_response(lambda _message: "retrying in" in str(chat.notices()))
+        chat.cancel()
+        await check_cancelled(chat, api, pending)
 
 
 # What goes wrong.
@@ -211,40 +211,40 @@ async def test_a_transient_error_is_reported_and_retried(
     tmp_path: Path, form: str, name: str
 ) -> None:
     script = [PASSING[name], PASSING[name], "Here I am."]
-    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await desk.prompt() == "end_turn"
-        assert desk.agent_text() == "Here I am."
-        first, second = desk.notices()
+            assert await session.prompt() == "end_turn"
+        assert session.agent_text() == "Here I am."
+        first, second = session.notices()
         assert first.endswith("retrying in a moment (attempt 1 of 3)")
         assert second.endswith("(attempt 2 of 3)")
         assert HOST in first
         assert "<" not in first, "no HTML in front of people"
         assert [ask.body for ask in api.model_requests[1:]] == [api.model_requests[0].body] * 2
-        check_history(desk.history())
+        check_history(session.history())
 
 
 @pytest.mark.parametrize("name", LASTING)
 async def test_a_permanent_error_ends_the_turn_immediately(
     tmp_path: Path, form: str, name: str
 ) -> None:
-    turn, kind, told = LASTING[name]
-    async with serve_form(form, [turn]) as api, open_model_session(api, tmp_path) as desk:
+    turn, kind, message = LASTING[name]
+    async with serve_form(form, [turn]) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            data = await desk.prompt_expecting_error()
+            data = await session.prompt_expecting_error()
         assert len(api.model_requests) == 1
         assert data["kind"] == kind
-        assert told in str(data["message"])
-        assert "test-key" not in str(desk.editor.messages)
-        check_history(desk.history())
+        assert message in str(data["message"])
+        assert "test-key" not in str(session.editor.messages)
+        check_history(session.history())
         api.add("Here I am.")
-        assert await desk.prompt("again") == "end_turn"
+        assert await session.prompt("again") == "end_turn"
 
 
 async def test_a_bad_request_is_reported_once(tmp_path: Path, form: str) -> None:
     script = [bad_request(form, "messages: something is wrong")]
-    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
-        data = await desk.prompt_expecting_error()
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as session:
+        data = await session.prompt_expecting_error()
         assert len(api.model_requests) == 1
         assert "something is wrong" in str(data["message"])
 
@@ -253,43 +253,43 @@ async def test_a_bad_request_is_reported_once(tmp_path: Path, form: str) -> None
 async def test_a_truncated_answer_continues_under_the_same_id(
     tmp_path: Path, form: str, name: str
 ) -> None:
-    broken = reply(say(SAID * 3), faults=[CUTS[name]])
+    truncated = reply(say(LONG_TEXT * 3), faults=[CUTS[name]])
     async with (
-        serve_form(form, [broken, "and so on."]) as api,
-        open_model_session(api, tmp_path) as desk,
+        serve_form(form, [truncated, "and so on."]) as api,
+        open_model_session(api, tmp_path) as session,
     ):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            assert await desk.prompt() == "end_turn"
-        assert desk.agent_text().endswith("and so on.")
-        assert len(desk.message_ids()) == 1
-        assert "continuing from where it stopped" in str(desk.notices())
-        assert stored_text(desk.history()) == desk.agent_text()
+            assert await session.prompt() == "end_turn"
+        assert session.agent_text().endswith("and so on.")
+        assert len(session.message_ids()) == 1
+        assert "continuing from where it stopped" in str(session.notices())
+        assert stored_text(session.history()) == session.agent_text()
         assert api.model_requests[-1].verdict == "answered"
-        check_history(desk.history())
+        check_history(session.history())
 
 
 async def test_an_endpoint_that_fails_mid_stream_is_asked_to_continue(
     tmp_path: Path, form: str
 ) -> None:
-    broken = reply(say(SAID), faults=[make_stream_fault(form, 5)])
+    failing = reply(say(LONG_TEXT), faults=[make_stream_fault(form, 5)])
     async with (
-        serve_form(form, [broken, "and so on."]) as api,
-        open_model_session(api, tmp_path) as desk,
+        serve_form(form, [failing, "and so on."]) as api,
+        open_model_session(api, tmp_path) as session,
     ):
-        assert await desk.prompt() == "end_turn"
-        assert desk.agent_text().endswith("and so on.")
+        assert await session.prompt() == "end_turn"
+        assert session.agent_text().endswith("and so on.")
         assert api.model_requests[-1].verdict == "answered"
 
 
 async def test_a_stream_truncated_inside_a_character_is_handled(tmp_path: Path, form: str) -> None:
-    broken = reply(say("Äpfel, Birnen und ein 🙂 dazu"), faults=[CutInsideCharacter("🙂")])
+    truncated = reply(say("Äpfel, Birnen und ein 🙂 dazu"), faults=[CutInsideCharacter("🙂")])
     async with (
-        serve_form(form, [broken, " weiter"]) as api,
-        open_model_session(api, tmp_path) as desk,
+        serve_form(form, [truncated, " weiter"]) as api,
+        open_model_session(api, tmp_path) as session,
     ):
-        assert await desk.prompt() == "end_turn"
-        assert desk.agent_text().endswith(" weiter")
-        assert "\ufffd" not in desk.agent_text()
+        assert await session.prompt() == "end_turn"
+        assert session.agent_text().endswith(" weiter")
+        assert "\ufffd" not in session.agent_text()
         assert api.model_requests[-1].verdict == "answered"
 
 
@@ -298,27 +298,27 @@ async def test_faults_a_client_must_tolerate_do_not_change_the_answer(
     tmp_path: Path, form: str, name: str
 ) -> None:
     script = [rich_reply(HARMLESS[name]), "Done."]
-    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == "end_turn"
-        assert desk.agent_text() == f"{SAID}Done."
-        assert len(desk.tools.target_subcommands) == 2
-        assert desk.notices() == []
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == "end_turn"
+        assert session.agent_text() == f"{LONG_TEXT}Done."
+        assert len(session.tools.target_subcommands) == 2
+        assert session.notices() == []
 
 
 async def test_a_silent_endpoint_times_out(tmp_path: Path, form: str) -> None:
-    rules = ModelSessionConfig(read_timeout_seconds=0.2, retries=0)
+    config = ModelSessionConfig(read_timeout_seconds=0.2, retries=0)
     silent = reply("never", head_gate=ResponseGate())
-    async with serve_form(form, [silent]) as api, open_model_session(api, tmp_path, rules) as desk:
-        assert "did not answer in time" in str((await desk.prompt_expecting_error())["message"])
+    async with serve_form(form, [silent]) as api, open_model_session(api, tmp_path, config) as chat:
+        assert "did not answer in time" in str((await chat.prompt_expecting_error())["message"])
 
 
 async def test_an_endpoint_that_refuses_connections_is_named(tmp_path: Path, form: str) -> None:
     async with (
         serve_form(form, []) as api,
-        open_model_session(api, tmp_path, ModelSessionConfig(retries=1)) as desk,
+        open_model_session(api, tmp_path, ModelSessionConfig(retries=1)) as session,
     ):
         await api.stop_listening()
-        data = await desk.prompt_expecting_error()
+        data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
         assert f"the connection to {HOST} failed" in str(data["message"])
 
@@ -327,30 +327,30 @@ async def test_a_response_that_is_not_a_stream_is_reported(tmp_path: Path, form:
     if form == "messages":
         pytest.skip("its SDK reads events whatever they are called")
     page = reply("Hello.", content_type="text/html")
-    async with serve_form(form, [page]) as api, open_model_session(api, tmp_path) as desk:
-        assert "instead of an event stream" in str((await desk.prompt_expecting_error())["message"])
+    async with serve_form(form, [page]) as api, open_model_session(api, tmp_path) as chat:
+        assert "instead of an event stream" in str((await chat.prompt_expecting_error())["message"])
 
 
 async def test_missing_credentials_require_signing_in(tmp_path: Path, form: str) -> None:
     """Without a key an endpoint that may need none is asked; what it says then is told."""
     async with (
         serve_form(form, []) as api,
-        open_model_session(api, tmp_path, ModelSessionConfig(api_key=None)) as desk,
+        open_model_session(api, tmp_path, ModelSessionConfig(api_key=None)) as session,
     ):
-        response = await desk.start_prompt().response()
+        response = await session.start_prompt().response()
         code = json_at(response["error"], "code")
         assert code == (-32000 if form == "messages" else -32603)
         assert "`acp-server setup" in str(json_at(response["error"], "data", "message"))
 
 
 async def test_the_model_list_becomes_config_options(tmp_path: Path, form: str) -> None:
-    async with serve_form(form, ["Hello."]) as api, open_model_session(api, tmp_path) as desk:
-        await desk.editor.wait_for_response(
-            lambda _: "config_option_update" in str(desk.editor.messages)
+    async with serve_form(form, ["Hello."]) as api, open_model_session(api, tmp_path) as session:
+        await session.editor.wait_for_response(
+            lambda _: "config_option_update" in str(session.editor.messages)
         )
         known = "claude-opus-5" if form == "messages" else "gpt-4.1"
         choices = next(
-            option for option in desk.session.context.options.options if option.id == "model"
+            option for option in session.session.context.options.options if option.id == "model"
         ).values
         names = [choice.value for choice in choices]
         assert known in names
@@ -362,15 +362,15 @@ async def test_tool_calls_of_a_cancelled_turn_are_sent_back_with_results(
 ) -> None:
     async with (
         serve_form(form, [rich_reply(), "Then not."]) as api,
-        open_model_session(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as session,
     ):
-        desk.tools.allowed_to_end = anyio.Event()
-        pending = desk.start_prompt()
-        await desk.tools.started.wait()
-        desk.cancel()
+        session.tools.allowed_to_end = anyio.Event()
+        pending = session.start_prompt()
+        await session.tools.started.wait()
+        session.cancel()
         await pending.response()
-        assert await desk.prompt("go on") == "end_turn"
-        prompt, replied, results, *_ = desk.history()
+        assert await session.prompt("go on") == "end_turn"
+        prompt, replied, results, *_ = session.history()
         assert prompt == UserMessage((Text("hi"),))
         assert isinstance(replied, AssistantMessage)
         assert isinstance(results, UserMessage)

@@ -423,7 +423,7 @@ def test_no_level_sends_fields_the_family_rejects(family: ModelFamily, level: st
 def test_every_kind_of_token_has_its_price() -> None:
     million = 1_000_000
     family = family_for("claude-opus-5-5")
-    kinds = [[million * (place == kind) for place in range(5)] for kind in range(5)]
+    kinds = [[million * (index == kind) for index in range(5)] for kind in range(5)]
     assert [cost_usd(family, *tokens) for tokens in kinds] == [4.0, 20.0, 0.2, 5.0, 8.0]
     assert cost_usd(family, *[million] * 5) == pytest.approx(37.2)
     assert cost_usd(family, 0, 0, 0, 0, 0) == 0
@@ -467,10 +467,10 @@ def test_a_token_estimate_is_based_on_bytes(text: str, tokens: int) -> None:
 
 @given(st.text(), st.text())
 def test_an_estimate_never_exceeds_the_bytes_and_is_additive(first: str, second: str) -> None:
-    whole = estimate_tokens(first + second)
-    assert whole <= len((first + second).encode())
-    assert 0 <= estimate_tokens(first) + estimate_tokens(second) - whole <= 1
-    assert whole == math.ceil(len((first + second).encode()) * 2 / 5)
+    total = estimate_tokens(first + second)
+    assert total <= len((first + second).encode())
+    assert 0 <= estimate_tokens(first) + estimate_tokens(second) - total <= 1
+    assert total == math.ceil(len((first + second).encode()) * 2 / 5)
 
 
 # The price of the module itself.

@@ -10,9 +10,9 @@ async def test_only_the_endpoint_of_a_model_id_is_queried() -> None:
         FakeModelCatalog({"old": EchoModel()}, models_after_refresh={"new": EchoModel()})
         for _ in range(3)
     )
-    joined = AggregateCatalog(first, {"second": second, "third": third})
-    await joined.load_models_of("second:new")
-    assert [choice.id for choice in joined.choices()] == [
+    catalog = AggregateCatalog(first, {"second": second, "third": third})
+    await catalog.load_models_of("second:new")
+    assert [choice.id for choice in catalog.choices()] == [
         "old",
         "second:old",
         "second:new",
@@ -25,6 +25,6 @@ async def test_an_id_without_a_known_provider_is_looked_up_at_the_first() -> Non
         FakeModelCatalog({"old": EchoModel()}, models_after_refresh={"new": EchoModel()})
         for _ in range(2)
     )
-    joined = AggregateCatalog(first, {"second": second})
-    await joined.load_models_of("elsewhere:new")
-    assert [choice.id for choice in joined.choices()] == ["old", "new", "second:old"]
+    catalog = AggregateCatalog(first, {"second": second})
+    await catalog.load_models_of("elsewhere:new")
+    assert [choice.id for choice in catalog.choices()] == ["old", "new", "second:old"]

@@ -39,7 +39,7 @@ async def play(model: Model, *messages: Message) -> tuple[list[ModelEvent], Mode
     return events, stop
 
 
-def said(text: str) -> UserMessage:
+def user_message(text: str) -> UserMessage:
     return UserMessage((Text(text),))
 
 
@@ -51,7 +51,7 @@ def scripted(folder: Path, script: str) -> ScriptedModel:
 
 async def test_a_text_is_streamed_word_by_word_with_all_its_whitespace(tmp_path: Path) -> None:
     model = scripted(tmp_path, "prompt: *\nthink: Hm, hm.\nsay: One  two\n\n  three")
-    assert await play(model, said("hi")) == (
+    assert await play(model, user_message("hi")) == (
         [
             ThinkingDelta("Hm, "),
             ThinkingDelta("hm."),
@@ -66,7 +66,7 @@ async def test_a_text_is_streamed_word_by_word_with_all_its_whitespace(tmp_path:
 @pytest.mark.parametrize("count", [1, 3])
 async def test_chunks_are_copies_of_the_whole_text(tmp_path: Path, count: int) -> None:
     model = scripted(tmp_path, f"prompt: *\nchunks: {count} two words ")
-    assert await play(model, said("hi")) == ([TextDelta("two words ")] * count, "end_turn")
+    assert await play(model, user_message("hi")) == ([TextDelta("two words ")] * count, "end_turn")
 
 
 async def test_a_very_long_answer_is_streamed_without_buffering(tmp_path: Path) -> None:
@@ -81,11 +81,11 @@ async def test_a_very_long_answer_is_streamed_without_buffering(tmp_path: Path) 
             raise ModelFailedError("enough")
 
     with pytest.raises(ModelFailedError, match="enough"):
-        await model.respond(ModelRequest((said("hi"),)), receive)
+        await model.respond(ModelRequest((user_message("hi"),)), receive)
 
 
 async def test_an_empty_text_produces_no_events(tmp_path: Path) -> None:
-    assert await play(scripted(tmp_path, "prompt: *\nsay:"), said("hi")) == ([], "end_turn")
+    assert await play(scripted(tmp_path, "prompt: *\nsay:"), user_message("hi")) == ([], "end_turn")
 
 
 async def test_the_first_block_matching_the_newest_prompt_is_played_every_time(
@@ -94,10 +94,10 @@ async def test_the_first_block_matching_the_newest_prompt_is_played_every_time(
     model = scripted(tmp_path, "prompt: one\nsay: 1\n\nprompt: *\nsay: 2\n\nprompt: two\nsay: 3")
     one, other = ([TextDelta("1")], "end_turn"), ([TextDelta("2")], "end_turn")
     answer = AssistantMessage((Text("one"),))
-    assert await play(model, said("one")) == one
-    assert await play(model, said("one"), answer, said("two")) == other
-    assert await play(model, said("two"), answer, said("two one")) == one
-    assert await play(model, said("two"), answer) == other
+    assert await play(model, user_message("one")) == one
+    assert await play(model, user_message("one"), answer, user_message("two")) == other
+    assert await play(model, user_message("two"), answer, user_message("two one")) == one
+    assert await play(model, user_message("two"), answer) == other
     assert await play(model) == other
 
 
@@ -112,14 +112,14 @@ async def test_a_prompt_without_a_matching_block_is_an_error_naming_the_script(
 ) -> None:
     file = tmp_path / "a.script"
     with pytest.raises(ModelFailedError) as raised:
-        await play(scripted(tmp_path, "prompt: one\nsay: 1"), said("two"))
+        await play(scripted(tmp_path, "prompt: one\nsay: 1"), user_message("two"))
     assert raised.value.reason == f"the script {str(file)!r} has no block for this prompt"
 
 
 @pytest.mark.parametrize("stop", ["end_turn", "max_tokens", "refusal"])
 async def test_a_stop_ends_the_answer(tmp_path: Path, stop: str) -> None:
     model = scripted(tmp_path, f"prompt: *\nsay: a\nstop: {stop}\nsay: never")
-    assert await play(model, said("hi")) == ([TextDelta("a")], stop)
+    assert await play(model, user_message("hi")) == ([TextDelta("a")], stop)
 
 
 async def test_a_failure_occurs_after_the_output_before_it(tmp_path: Path) -> None:
@@ -130,14 +130,14 @@ async def test_a_failure_occurs_after_the_output_before_it(tmp_path: Path) -> No
 
     model = scripted(tmp_path, "prompt: *\nsay: a\nfail: The endpoint is down.\nsay: never")
     with pytest.raises(ModelFailedError) as raised:
-        await model.respond(ModelRequest((said("hi"),)), receive)
+        await model.respond(ModelRequest((user_message("hi"),)), receive)
     assert (events, raised.value.reason) == ([TextDelta("a")], "The endpoint is down.")
 
 
 async def test_pace_and_pause_delay_the_output(tmp_path: Path) -> None:
     model = scripted(tmp_path, "prompt: *\npause: 20ms\npace: 10ms\nchunks: 3 a\npace: 0ms\nsay: b")
     begin = anyio.current_time()
-    await play(model, said("hi"))
+    await play(model, user_message("hi"))
     assert anyio.current_time() - begin >= 0.05
 
 
@@ -145,12 +145,12 @@ async def test_pace_and_pause_delay_the_output(tmp_path: Path) -> None:
 async def test_a_script_can_be_cancelled_at_any_point(tmp_path: Path, script: str) -> None:
     model = scripted(tmp_path, f"prompt: *\n{script}")
     with anyio.move_on_after(0.01) as scope:
-        await play(model, said("hi"))
+        await play(model, user_message("hi"))
     assert scope.cancelled_caught
 
 
 async def test_a_script_may_start_with_a_byte_order_mark(tmp_path: Path) -> None:
-    assert await play(scripted(tmp_path, "\ufeffprompt: *\nsay: a"), said("hi")) == (
+    assert await play(scripted(tmp_path, "\ufeffprompt: *\nsay: a"), user_message("hi")) == (
         [TextDelta("a")],
         "end_turn",
     )
@@ -170,7 +170,7 @@ async def test_an_invalid_script_is_reported_with_its_name_and_reason(tmp_path: 
     shipped = ", ".join(path.stem for path in SHIPPED)
     for source, problem in cases.items():
         with pytest.raises(ModelUnavailableError) as raised:
-            await play(ScriptedModel(source), said("hi"))
+            await play(ScriptedModel(source), user_message("hi"))
         assert raised.value.reason == (
             f"cannot play the script {source!r}: {problem}; the included scripts are {shipped}"
         )
@@ -179,9 +179,9 @@ async def test_an_invalid_script_is_reported_with_its_name_and_reason(tmp_path: 
 async def test_a_fixed_script_is_played_without_a_restart(tmp_path: Path) -> None:
     model = scripted(tmp_path, "nonsense")
     with pytest.raises(ModelUnavailableError):
-        await play(model, said("hi"))
+        await play(model, user_message("hi"))
     scripted(tmp_path, "prompt: *\nsay: a")
-    assert await play(model, said("hi")) == ([TextDelta("a")], "end_turn")
+    assert await play(model, user_message("hi")) == ([TextDelta("a")], "end_turn")
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -193,7 +193,7 @@ def test_a_shipped_script_can_be_played_and_answers_every_prompt(path: Path) -> 
 
 async def test_a_shipped_script_is_found_by_name() -> None:
     with anyio.move_on_after(0.05):
-        await play(ScriptedModel("demo"), said("tour"))
+        await play(ScriptedModel("demo"), user_message("tour"))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ async def test_a_script_has_no_context_window_price_thought_levels_or_learning()
     catalog = scripted_catalog("scripted:demo")
     assert catalog is not None
     meter = catalog.meter("scripted:demo")
-    assert meter.estimate(ModelRequest((said("long " * 1_000_000),))) < meter.window_tokens
+    assert meter.estimate(ModelRequest((user_message("long " * 1_000_000),))) < meter.window_tokens
     assert meter.cost_usd(Usage(1, 1, 1, 1, 1)) is None
     assert (catalog.thought_levels("x"), catalog.default_thought_level("x")) == ((), None)
     catalog.on_change(lambda: pytest.fail("nothing can change"))
@@ -238,7 +238,7 @@ async def test_a_foreign_provider_is_named_with_its_origin_and_a_remedy(
     model = catalog.model(shown)
     assert model == UnknownProviderModel("nous", "config.yaml")
     with pytest.raises(ModelUnavailableError) as raised:
-        await play(model, said("hi"))
+        await play(model, user_message("hi"))
     assert raised.value.reason == (
         "acp-server does not know the configured provider 'nous' (config.yaml); set "
         "`model.base_url` to its address, or `model.provider` to one of anthropic, openai, "

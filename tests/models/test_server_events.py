@@ -37,9 +37,9 @@ def test_a_stream_received_byte_by_byte_is_the_same(stream: bytes, events: list[
 @example([b"data: 1", b"\r", b"", b"\n"])
 @given(st.lists(st.sampled_from([b"data: 1", b"data", b":", b"\n", b"\r", b"\r\n", b""])))
 def test_chunk_boundaries_make_no_difference(pieces: list[bytes]) -> None:
-    cut, whole = SseDecoder(), SseDecoder()
-    events = [each for piece in pieces for each in cut.feed(piece)]
-    assert events == whole.feed(b"".join(pieces))
+    chunked, complete = SseDecoder(), SseDecoder()
+    events = [each for piece in pieces for each in chunked.feed(piece)]
+    assert events == complete.feed(b"".join(pieces))
 
 
 def test_an_oversized_event_is_refused() -> None:

@@ -28,20 +28,20 @@ def endpoint(*, takes_marks: bool) -> OpenAiServerConfig:
     return OpenAiServerConfig(models=models, accepts_cache_control=takes_marks)
 
 
-def rules(model: str = CLAUDE, ttl: TimeToLive = "5m") -> ModelSessionConfig:
-    quirks = EndpointProfile(
+def make_config(model: str = CLAUDE, ttl: TimeToLive = "5m") -> ModelSessionConfig:
+    profile = EndpointProfile(
         effort="object",
         cache_marked_models=("anthropic/",),
         cache_marker=partial(add_cache_breakpoints, ttl=ttl),
     )
-    return ModelSessionConfig(model=model, quirks=quirks)
+    return ModelSessionConfig(model=model, profile=profile)
 
 
-def places(body: JsonValue) -> list[int]:
+def marker_positions(body: JsonValue) -> list[int]:
     """Return which messages of a request carry a mark."""
     messages = json_at(body, "messages")
     assert isinstance(messages, list)
-    return [place for place, each in enumerate(messages) if "cache_control" in json.dumps(each)]
+    return [index for index, each in enumerate(messages) if "cache_control" in json.dumps(each)]
 
 
 def unmarked(body: JsonValue) -> list[str]:
@@ -58,11 +58,11 @@ async def test_cache_markers_follow_the_system_text_and_the_ends_of_requests(
 ) -> None:
     async with (
         openai_api(SCRIPT, endpoint(takes_marks=True)) as api,
-        open_model_session(api, tmp_path, rules()) as desk,
+        open_model_session(api, tmp_path, make_config()) as session,
     ):
-        assert [await desk.prompt(), await desk.prompt("more")] == ["end_turn", "end_turn"]
+        assert [await session.prompt(), await session.prompt("more")] == ["end_turn", "end_turn"]
         # system, user / reply, two results / reply, one result / reply, user
-        assert [places(ask.body) for ask in api.model_requests] == [
+        assert [marker_positions(ask.body) for ask in api.model_requests] == [
             [0, 1],
             [0, 1, 4],
             [0, 1, 4, 6],
@@ -75,9 +75,9 @@ async def test_cache_markers_follow_the_system_text_and_the_ends_of_requests(
 async def test_a_one_hour_cache_marker_states_its_ttl(tmp_path: Path) -> None:
     async with (
         openai_api(["Hello."], endpoint(takes_marks=True)) as api,
-        open_model_session(api, tmp_path, rules(ttl="1h")) as desk,
+        open_model_session(api, tmp_path, make_config(ttl="1h")) as session,
     ):
-        await desk.prompt()
+        await session.prompt()
         last = json_at(api.model_requests[0].body, "messages", 1, "content", 0, "cache_control")
         assert last == {"type": "ephemeral", "ttl": "1h"}
 
@@ -85,19 +85,19 @@ async def test_a_one_hour_cache_marker_states_its_ttl(tmp_path: Path) -> None:
 async def test_other_models_of_the_gateway_get_no_cache_markers(tmp_path: Path) -> None:
     async with (
         openai_api(["Hello."], endpoint(takes_marks=False)) as api,
-        open_model_session(api, tmp_path, rules("gpt-5.1")) as desk,
+        open_model_session(api, tmp_path, make_config("gpt-5.1")) as session,
     ):
-        await desk.prompt()
-        assert places(api.model_requests[0].body) == []
+        await session.prompt()
+        assert marker_positions(api.model_requests[0].body) == []
         assert json_at(api.model_requests[0].body, "messages", 1, "content") == "hi"
 
 
 async def test_a_gateway_that_rejects_cache_markers_is_retried_without_them(tmp_path: Path) -> None:
     async with (
         openai_api(SCRIPT, endpoint(takes_marks=False)) as api,
-        open_model_session(api, tmp_path, rules()) as desk,
+        open_model_session(api, tmp_path, make_config()) as session,
     ):
-        assert await desk.prompt() == "end_turn"
+        assert await session.prompt() == "end_turn"
         assert [ask.verdict for ask in api.model_requests] == ["refused", *["answered"] * 3]
 
 
@@ -107,9 +107,9 @@ async def test_an_image_carries_no_cache_marker(tmp_path: Path, *, ends_in_pictu
     text: JsonValue = {"type": "text", "text": "what is this?"}
     async with (
         openai_api(["A dot."], endpoint(takes_marks=True)) as api,
-        open_model_session(api, tmp_path, rules()) as desk,
+        open_model_session(api, tmp_path, make_config()) as chat,
     ):
         blocks: list[JsonValue] = [text, picture] if ends_in_picture else [picture, text]
-        await desk.editor.call("session/prompt", {"sessionId": desk.session_id, "prompt": blocks})
+        await chat.editor.call("session/prompt", {"sessionId": chat.session_id, "prompt": blocks})
         assert [ask.verdict for ask in api.model_requests] == ["answered"]
-        assert places(api.model_requests[0].body) == ([0] if ends_in_picture else [0, 1])
+        assert marker_positions(api.model_requests[0].body) == ([0] if ends_in_picture else [0, 1])

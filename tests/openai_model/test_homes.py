@@ -156,5 +156,5 @@ async def test_a_hermes_home_works_unchanged(
 
 
 def test_a_script_needs_no_provider(tmp_path: Path) -> None:
-    room = open_models(make_configuration(tmp_path, options={"--model": "scripted:demo"}))
-    assert isinstance(room.catalog, FixedCatalog)
+    models = open_models(make_configuration(tmp_path, options={"--model": "scripted:demo"}))
+    assert isinstance(models.catalog, FixedCatalog)

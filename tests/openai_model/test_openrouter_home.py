@@ -55,10 +55,10 @@ class Proxy:
         with (
             suppress(OSError),
             self._context.wrap_socket(peer, server_side=True) as near,
-            socket.create_connection(("127.0.0.1", self._port)) as far,
+            socket.create_connection(("127.0.0.1", self._port)) as upstream,
         ):
-            threading.Thread(target=_pass_on, args=(far, near), daemon=True).start()
-            _pass_on(near, far)
+            threading.Thread(target=_pass_on, args=(upstream, near), daemon=True).start()
+            _pass_on(near, upstream)
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
@@ -98,8 +98,8 @@ def test_an_openrouter_home_works_unchanged(tmp_path: Path) -> None:
         openai_api_in_thread(["Hello."], endpoint) as api,
         proxy_before(int(api.url.split(":")[2].split("/")[0]), authority) as proxy,
     ):
-        surroundings = ["env", f"HTTPS_PROXY={proxy.url}", f"SSL_CERT_FILE={trusted}"]
-        command = [*surroundings, sys.executable, "-m", "acp_server"]
+        env_command = ["env", f"HTTPS_PROXY={proxy.url}", f"SSL_CERT_FILE={trusted}"]
+        command = [*env_command, sys.executable, "-m", "acp_server"]
         with start_server(home, command=command) as server:
             server.initialize()
             session = server.new_session(str(tmp_path))

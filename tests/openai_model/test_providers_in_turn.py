@@ -24,32 +24,32 @@ async def test_a_conversation_can_switch_from_claude_to_another_provider_and_bac
 ) -> None:
     async with open_two_providers(
         tmp_path, form, claude=script() * 2, other=script() * 2
-    ) as houses:
+    ) as providers:
         for model in ("claude-opus-5-5", "other:gpt-5.1", "claude-opus-5-5", "other:gpt-5.1"):
-            await houses.reconcile(model)
-            assert await houses.session.prompt() == "end_turn"
-        _check_taken(houses)
-        assert all("claude" not in str(ask.headers) for ask in houses.other.model_requests)
-        check_history(houses.session.history())
+            await providers.select_model(model)
+            assert await providers.session.prompt() == "end_turn"
+        _check_answered(providers)
+        assert all("claude" not in str(ask.headers) for ask in providers.other.model_requests)
+        check_history(providers.session.history())
 
 
 async def test_switching_reports_lost_reasoning_once(tmp_path: Path) -> None:
-    async with open_two_providers(tmp_path, "chat", claude=script(), other=["Hello."]) as houses:
-        await houses.session.prompt()
-        assert houses.session.notices() == []
-        await houses.reconcile("other:gpt-5.1")
-        await houses.session.prompt()
-        told = [notice for notice in houses.session.notices() if "gpt-5.1" in notice]
-        assert told == [MODEL_SWITCHED.format(model="other:gpt-5.1")]
+    async with open_two_providers(tmp_path, "chat", claude=script(), other=["Hello."]) as providers:
+        await providers.session.prompt()
+        assert providers.session.notices() == []
+        await providers.select_model("other:gpt-5.1")
+        await providers.session.prompt()
+        notices = [notice for notice in providers.session.notices() if "gpt-5.1" in notice]
+        assert notices == [MODEL_SWITCHED.format(model="other:gpt-5.1")]
 
 
 async def test_the_models_of_all_providers_are_offered(tmp_path: Path) -> None:
-    async with open_two_providers(tmp_path, "chat", claude=["Hello."], other=[]) as houses:
-        await houses.session.prompt()
-        await houses.session.editor.wait_for_response(
-            lambda _: "other:gpt-4.1" in str(houses.session.editor.messages)
+    async with open_two_providers(tmp_path, "chat", claude=["Hello."], other=[]) as providers:
+        await providers.session.prompt()
+        await providers.session.editor.wait_for_response(
+            lambda _: "other:gpt-4.1" in str(providers.session.editor.messages)
         )
-        options = houses.session.session.context.options.options
+        options = providers.session.session.context.options.options
         model = next(option for option in options if option.id == "model")
         values = {choice.value: choice.name for choice in model.values}
         assert values["claude-opus-5-5"] == "Claude Opus 5.5"
@@ -57,16 +57,16 @@ async def test_the_models_of_all_providers_are_offered(tmp_path: Path) -> None:
 
 
 async def test_a_key_is_sent_only_to_its_own_endpoint(tmp_path: Path) -> None:
-    async with open_two_providers(tmp_path, "chat", claude=script(), other=script()) as houses:
-        await houses.session.prompt()
-        await houses.reconcile("other:gpt-5.1")
-        await houses.session.prompt()
-        _check_taken(houses)  # each refuses the other's key
+    async with open_two_providers(tmp_path, "chat", claude=script(), other=script()) as providers:
+        await providers.session.prompt()
+        await providers.select_model("other:gpt-5.1")
+        await providers.session.prompt()
+        _check_answered(providers)  # each refuses the other's key
 
 
-def _check_taken(houses: TwoProviders) -> None:
-    for api in (houses.find_claude, houses.other):
+def _check_answered(providers: TwoProviders) -> None:
+    for api in (providers.claude, providers.other):
         assert api.model_requests
         assert [ask.message for ask in api.model_requests if ask.verdict != "answered"] == []
-    assert json_at(houses.session.updates("usage_update")[-1], "size")
-    assert HOST in houses.other.url
+    assert json_at(providers.session.updates("usage_update")[-1], "size")
+    assert HOST in providers.other.url

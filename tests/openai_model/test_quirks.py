@@ -54,17 +54,17 @@ ODD: dict[str, OpenAiServerConfig] = {
 
 @pytest.mark.parametrize("name", ODD)
 async def test_a_nonstandard_endpoint_is_tolerated(tmp_path: Path, name: str) -> None:
-    rules = ModelSessionConfig(quirks=EndpointProfile(system_role=system_role))
+    config = ModelSessionConfig(profile=EndpointProfile(system_role=system_role))
     if ODD[name].keys is None:
-        rules.api_key = None
+        config.api_key = None
     async with (
         openai_api(SCRIPT, ODD[name]) as api,
-        open_model_session(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, config) as session,
     ):
-        assert await desk.prompt() == "end_turn"
-        assert desk.agent_text() == "I look.Done."
-        assert desk.thoughts() == "Hm, which?And now?"
-        assert [run.arguments for run in desk.tools.target_subcommands] == [
+        assert await session.prompt() == "end_turn"
+        assert session.agent_text() == "I look.Done."
+        assert session.thoughts() == "Hm, which?And now?"
+        assert [run.arguments for run in session.tools.target_subcommands] == [
             '{"text": "a"}',
             '{"text": "b"}',
             '{"text": "c"}',
@@ -72,10 +72,10 @@ async def test_a_nonstandard_endpoint_is_tolerated(tmp_path: Path, name: str) ->
         refused = [ask.message for ask in api.model_requests if ask.verdict == "refused"]
         assert len(refused) <= 2, "it is learned, once"
         assert api.remaining_turns == 0
-        check_history(desk.history())
+        check_history(session.history())
         ids = [
             part.id
-            for message in desk.history()
+            for message in session.history()
             if isinstance(message, AssistantMessage)
             for part in message.parts
             if isinstance(part, ToolCall)
@@ -83,7 +83,7 @@ async def test_a_nonstandard_endpoint_is_tolerated(tmp_path: Path, name: str) ->
         assert len(set(ids)) == 3, "no id stands for two calls"
         api.add("Again.")
         before = len(refused)
-        assert await desk.prompt("again") == "end_turn"
+        assert await session.prompt("again") == "end_turn"
         assert len([ask for ask in api.model_requests if ask.verdict == "refused"]) == before
 
 
@@ -91,10 +91,10 @@ async def test_an_id_repeated_in_every_answer_is_replaced(tmp_path: Path) -> Non
     from tests.support.messages_api.script import CallTool  # noqa: PLC0415  the class beside `call`
 
     same = ScriptedReply((CallTool("look", {"text": "x"}, id="call_0"),), "tool_use")
-    async with openai_api([same, same, "Done."]) as api, open_model_session(api, tmp_path) as desk:
-        assert await desk.prompt() == "end_turn"
+    async with openai_api([same, same, "Done."]) as api, open_model_session(api, tmp_path) as chat:
+        assert await chat.prompt() == "end_turn"
         assert [ask.verdict for ask in api.model_requests] == ["answered"] * 3
-        shown = [json_at(each, "toolCallId") for each in desk.updates("tool_call")]
+        shown = [json_at(each, "toolCallId") for each in chat.updates("tool_call")]
         assert len(set(map(str, shown))) == 2
 
 
@@ -104,18 +104,18 @@ async def test_unreported_usage_is_estimated(
     tmp_path: Path, form: Literal["chat", "responses"], usage: Literal["never", "zero"]
 ) -> None:
     endpoint = OpenAiServerConfig(form=form, usage=usage)
-    async with openai_api(["Hello."], endpoint) as api, open_model_session(api, tmp_path) as desk:
-        await desk.prompt()
-        assert int(str(json_at(desk.updates("usage_update")[-1], "used"))) > 2_000
+    async with openai_api(["Hello."], endpoint) as api, open_model_session(api, tmp_path) as chat:
+        await chat.prompt()
+        assert int(str(json_at(chat.updates("usage_update")[-1], "used"))) > 2_000
 
 
 @pytest.mark.parametrize(("model", "role"), [("gpt-5.1", "developer"), ("gpt-4.1", "system")])
 async def test_the_system_text_has_the_role_the_model_requires(
     tmp_path: Path, model: str, role: str
 ) -> None:
-    rules = ModelSessionConfig(model=model, quirks=EndpointProfile(system_role=system_role))
-    async with openai_api(["Hello."]) as api, open_model_session(api, tmp_path, rules) as desk:
-        await desk.prompt()
+    config = ModelSessionConfig(model=model, profile=EndpointProfile(system_role=system_role))
+    async with openai_api(["Hello."]) as api, open_model_session(api, tmp_path, config) as session:
+        await session.prompt()
         assert json_at(api.model_requests[0].body["messages"], 0, "role") == role
 
 
@@ -125,15 +125,15 @@ async def test_call_signatures_are_sent_back_and_other_models_calls_get_a_placeh
     endpoint = OpenAiServerConfig(
         signs_calls=True, models=(ServedModel("gemini-3-pro", can_reason=True),)
     )
-    rules = ModelSessionConfig(model="gemini-3-pro", quirks=EndpointProfile(signs_calls=True))
+    config = ModelSessionConfig(model="gemini-3-pro", profile=EndpointProfile(signs_calls=True))
     script = [*SCRIPT[:1], "Done."]
     async with (
         openai_api(script, endpoint) as api,
-        open_model_session(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, config) as session,
     ):
-        assert await desk.prompt() == "end_turn"
+        assert await session.prompt() == "end_turn"
         assert [ask.verdict for ask in api.model_requests] == ["answered", "answered"]
-        desk.session.context.conversation.rebuild(
+        session.session.context.conversation.rebuild(
             [
                 replace(
                     message,
@@ -142,11 +142,11 @@ async def test_call_signatures_are_sent_back_and_other_models_calls_get_a_placeh
                 if isinstance(message, AssistantMessage)
                 and any(isinstance(p, ToolCall) for p in message.parts)
                 else message
-                for message in desk.history()
+                for message in session.history()
             ]
         )
         api.add("Yes.")
-        assert await desk.prompt("still there?") == "end_turn"
+        assert await session.prompt("still there?") == "end_turn"
         assert "skip_thought_signature_validator" in str(api.model_requests[-1].body)
 
 

@@ -38,10 +38,10 @@ class TwoProviders:
     """Session and the fake endpoints of its models."""
 
     session: ModelSession
-    find_claude: FakeApiServer
+    claude: FakeApiServer
     other: FakeApiServer
 
-    async def reconcile(self, model_id: str) -> None:
+    async def select_model(self, model_id: str) -> None:
         """Select a model as an editor does, even if its endpoint has not listed it yet."""
         answer = await self.session.editor.call(
             "session/set_config_option",
@@ -63,8 +63,8 @@ async def open_two_providers(
         try:
             async with open_model_session(
                 first, home, ModelSessionConfig(wrap_catalog=join)
-            ) as desk:
-                yield TwoProviders(desk, first, second)
+            ) as session:
+                yield TwoProviders(session, first, second)
         finally:
             await close_client(loader)
 
@@ -79,9 +79,9 @@ def _aggregate_catalog(
         home / "acp" / "models.json",
     )
     profile = replace(CUSTOM, api_format=cast("ApiFormat", api.form))
-    speech = ProviderAdapter(profile, ModelFacts(unknown_window), needs_key=True)
+    adapter = ProviderAdapter(profile, ModelFacts(unknown_window), needs_key=True)
     credentials = CredentialProvider(
         Credential("the test", api_key=OTHER_KEY), KeyStore(home, use_keyring=False)
     )
-    catalog = EndpointCatalog(plan, speech, credentials.current, loader)
+    catalog = EndpointCatalog(plan, adapter, credentials.current, loader)
     return AggregateCatalog(first, {"other": catalog})

@@ -71,11 +71,11 @@ def test_text_outside_the_spans_is_unchanged(
         return
     starts = [start for start, _ in replacement.spans]
     ends = [end for _, end in replacement.spans]
-    outside = [text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)]
+    unchanged = [text[a:b] for a, b in zip([0, *ends], [*starts, len(text)], strict=True)]
     rest = replacement.text
-    assert rest.startswith(outside[0])
-    assert rest.endswith(outside[-1])
-    for piece in outside:
+    assert rest.startswith(unchanged[0])
+    assert rest.endswith(unchanged[-1])
+    for piece in unchanged:
         assert piece in rest
         rest = rest[rest.index(piece) + len(piece) :]
 
@@ -105,14 +105,14 @@ def test_a_patch_of_a_whole_file_produces_the_new_file(old: list[str], new: list
 def test_a_patch_of_small_hunks_produces_the_new_file(numbers: set[int], kind: str) -> None:
     text, new, body = "", "", ""
     for number in range(50):
-        own = f"line {number}\n"
-        text += own
+        added = f"line {number}\n"
+        text += added
         if number not in numbers:
-            new += own
+            new += added
             continue
-        after = {"drop": "", "change": f"new {number}\n", "add": f"{own}more {number}\n"}[kind]
+        after = {"drop": "", "change": f"new {number}\n", "add": f"{added}more {number}\n"}[kind]
         new += after
-        body += f"@@\n-{own}" + "".join(f"+{line}\n" for line in after.splitlines())
+        body += f"@@\n-{added}" + "".join(f"+{line}\n" for line in after.splitlines())
     (change,) = parse_patch(f"*** Update File: a\n{body}")
     assert isinstance(change, UpdateFile)
     assert apply_hunks(text, change.hunks).text == new
@@ -131,19 +131,19 @@ def test_the_final_preview_equals_the_patch(pieces: str) -> None:
         changes = parse_patch(patch)
     except PatchError:
         return
-    said: list[PatchRegion] = []
+    regions: list[PatchRegion] = []
     for change in changes:
         if isinstance(change, AddFile):
-            said.append(PatchRegion(change.path, None, change.text))
+            regions.append(PatchRegion(change.path, None, change.text))
         elif isinstance(change, UpdateFile):
-            said += [
-                PatchRegion(change.path, whole(h.old_lines), whole(h.new_lines))
+            regions += [
+                PatchRegion(change.path, join_lines(h.old_lines), join_lines(h.new_lines))
                 for h in change.hunks
             ]
-    assert sorted(partial_patch_regions(patch), key=repr) == sorted(said, key=repr)
+    assert sorted(partial_patch_regions(patch), key=repr) == sorted(regions, key=repr)
 
 
-def whole(lines: tuple[str, ...]) -> str:
+def join_lines(lines: tuple[str, ...]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -36,7 +36,7 @@ from tests.permissions.secret_workspace import (
     make_tool_config,
     open_tool_caller_with,
 )
-from tests.permissions.test_red_team_delegation import Puppet
+from tests.permissions.test_red_team_delegation import AttemptModel
 
 REFUSED = "refused by the test"
 PROCESS = "<PROCESS>"
@@ -100,9 +100,9 @@ class AuditRecorder:
 
     def take(self) -> list[JsonValue]:
         """Return the effects since the last call."""
-        heard: list[JsonValue] = [*self.effects]
+        effects: list[JsonValue] = [*self.effects]
         self.effects.clear()
-        return heard
+        return effects
 
 
 def _is_effect(event: str, arguments: tuple[object, ...]) -> bool:
@@ -116,80 +116,80 @@ def _is_effect(event: str, arguments: tuple[object, ...]) -> bool:
 
 async def main(folder: Path) -> Mapping[str, JsonValue]:
     """Run all attempts; return the result to print."""
-    stage, puppet, switch = create_secret_workspace(folder), Puppet(), list[bool]()
-    stage.model = puppet
-    ears = AuditRecorder()
-    terms = HeadlessPolicy(SwitchableRules(is_on=switch), no_audit)
-    premises = replace(make_tool_config(stage), headless_policy=terms)
-    servers, told = list[SessionServers](), dict[str, JsonValue]()
+    workspace, model, switch = create_secret_workspace(folder), AttemptModel(), list[bool]()
+    workspace.model = model
+    recorder = AuditRecorder()
+    policy = HeadlessPolicy(SwitchableRules(is_on=switch), no_audit)
+    config = replace(make_tool_config(workspace), headless_policy=policy)
+    servers, outcomes = list[SessionServers](), dict[str, JsonValue]()
     async with anyio.create_task_group() as tasks:
 
         def note(call: Json) -> None:
-            ears.effects.append(f"a call of a server's {call}")
+            recorder.effects.append(f"a call of a server's {call}")
 
         def join(gate: Gate, tracking_file_changes: TrackFileChanges) -> SessionServers:
-            around = McpContext(
+            context = McpContext(
                 gate,
-                (stage.root,),
+                (workspace.root,),
                 tasks,
                 MemoryServer(note).load,
                 tracking_file_changes=tracking_file_changes,
             )
-            servers.append(SessionServers([StdioServerConfig("s", "program")], around))
+            servers.append(SessionServers([StdioServerConfig("s", "program")], context))
             return servers[0]
 
-        async with open_tool_caller_with(stage, "bypass", premises, join_servers=join) as actor:
+        async with open_tool_caller_with(workspace, "bypass", config, join_servers=join) as caller:
             await servers[0].wait_ready()
-            told |= await _collect_effects(actor, puppet, ears, switch)
+            outcomes |= await _collect_effects(caller, model, recorder, switch)
             await servers[0].close()
-    return told
+    return outcomes
 
 
 async def _collect_effects(
-    actor: ToolCaller, puppet: Puppet, ears: AuditRecorder, switch: list[bool]
+    caller: ToolCaller, model: AttemptModel, recorder: AuditRecorder, switch: list[bool]
 ) -> Mapping[str, JsonValue]:
-    process = await _prepare(actor, puppet)
+    process = await _prepare(caller, model)
     attempts = {name: _fill_process(attempt, process) for name, attempt in ATTEMPTS.items()}
-    before = actor.workspace.snapshot()
+    before = caller.workspace.snapshot()
     switch.append(True)
-    ears.is_recording = True
-    told: dict[str, JsonValue] = {}
+    recorder.is_recording = True
+    outcomes: dict[str, JsonValue] = {}
     for name, attempt in attempts.items():
-        outcome = await actor.call(*attempt)
-        told[name] = [outcome.text, ears.take()]
+        outcome = await caller.call(*attempt)
+        outcomes[name] = [outcome.text, recorder.take()]
     for name, attempt in attempts.items():
-        (text,) = await _run_in_subagent(actor, puppet, attempt)
-        told[f"{name}, by a sub-agent"] = [text, ears.take()]
-    undone = await actor.session.context.commands.run(CommandInvocation("undo", ""), EventLog())
-    told["an undo"] = [undone, ears.take()]
-    told["the disk"] = ["as before" if actor.workspace.snapshot() == before else "changed", []]
+        (text,) = await _run_in_subagent(caller, model, attempt)
+        outcomes[f"{name}, by a sub-agent"] = [text, recorder.take()]
+    undone = await caller.session.context.commands.run(CommandInvocation("undo", ""), EventLog())
+    outcomes["an undo"] = [undone, recorder.take()]
+    outcomes["the disk"] = ["as before" if caller.workspace.snapshot() == before else "changed", []]
     switch.clear()
     for name in ALLOWED:
-        outcome = await actor.call(*attempts[name])
-        told[f"{name}, allowed"] = [outcome.text, ears.take()]
-    ears.is_recording = False
-    return told
+        outcome = await caller.call(*attempts[name])
+        outcomes[f"{name}, allowed"] = [outcome.text, recorder.take()]
+    recorder.is_recording = False
+    return outcomes
 
 
-async def _prepare(actor: ToolCaller, puppet: Puppet) -> str:
+async def _prepare(caller: ToolCaller, model: AttemptModel) -> str:
     """Import and use everything once, make a change that can be undone, start a process."""
     prompt = UserMessage((Text("change it"),))
-    async with actor.session.tools.current.checkpoints.record_turn(
-        prompt, actor.session.context.conversation
+    async with caller.session.tools.current.checkpoints.record_turn(
+        prompt, caller.session.context.conversation
     ):
-        await actor.call("write_file", {"path": "README.md", "content": "changed"})
-    started = await actor.call("terminal", {"command": "exec cat", "background": True})
+        await caller.call("write_file", {"path": "README.md", "content": "changed"})
+    started = await caller.call("terminal", {"command": "exec cat", "background": True})
     process = str((started.raw_output or {})["session_id"])
     for attempt in (ATTEMPTS["read_file"], ATTEMPTS["search_files"], ATTEMPTS["web_fetch"]):
-        await actor.call(*attempt)
-        await _run_in_subagent(actor, puppet, attempt)
+        await caller.call(*attempt)
+        await _run_in_subagent(caller, model, attempt)
     return process
 
 
-async def _run_in_subagent(actor: ToolCaller, puppet: Puppet, attempt: Attempt) -> list[str]:
-    puppet.attempts, puppet.results = [attempt], []
-    await actor.call("delegate_task", {"goal": "try"}, call_id="parent")
-    return [result.text for result in puppet.results]
+async def _run_in_subagent(caller: ToolCaller, model: AttemptModel, attempt: Attempt) -> list[str]:
+    model.attempts, model.results = [attempt], []
+    await caller.call("delegate_task", {"goal": "try"}, call_id="parent")
+    return [result.text for result in model.results]
 
 
 def _fill_process(attempt: Attempt, process: str) -> Attempt:

@@ -112,8 +112,8 @@ class SecretWorkspace:
         """Return arguments with their placeholders replaced."""
         match value:
             case str():
-                places = {"ROOT": self.root, "OUTSIDE": self.outside, "HOME": self.home}
-                for name, path in places.items():
+                paths = {"ROOT": self.root, "OUTSIDE": self.outside, "HOME": self.home}
+                for name, path in paths.items():
                     value = value.replace(f"<{name}>", str(path))
                 return value
             case dict():
@@ -124,22 +124,22 @@ class SecretWorkspace:
 
 def create_secret_workspace(base: Path) -> SecretWorkspace:
     """Create the workspace with its files."""
-    stage = SecretWorkspace(base)
+    space = SecretWorkspace(base)
     for name, text in (PLAIN_FILES | SECRET_FILES).items():
-        stage.write_file(name, text)
-    for path in (stage.outside / "plans.txt", stage.home / ".ssh/id_rsa", stage.home / ".bashrc"):
-        stage.write_file(path, f"{MARKER}\n")
+        space.write_file(name, text)
+    for path in (space.outside / "plans.txt", space.home / ".ssh/id_rsa", space.home / ".bashrc"):
+        space.write_file(path, f"{MARKER}\n")
     links = {
-        stage.root / "harmless.txt": stage.root / ".env",
-        stage.root / "far.txt": stage.outside / "plans.txt",
-        stage.root / "door": stage.outside,
-        stage.root / "round": stage.root / "round",
-        stage.root / "hooks": stage.root / ".git/hooks",
-        stage.outside / "inward.py": stage.root / "src/app.py",
+        space.root / "harmless.txt": space.root / ".env",
+        space.root / "far.txt": space.outside / "plans.txt",
+        space.root / "door": space.outside,
+        space.root / "round": space.root / "round",
+        space.root / "hooks": space.root / ".git/hooks",
+        space.outside / "inward.py": space.root / "src/app.py",
     }
     for link, target in links.items():
         link.symlink_to(target)
-    return stage
+    return space
 
 
 def _state(path: Path) -> tuple[int, str]:
@@ -191,14 +191,14 @@ class ToolCaller:
     session: Session
     toolbox: Toolbox
     user: RecordingUser
-    screen: EventLog = field(default_factory=EventLog)
+    log: EventLog = field(default_factory=EventLog)
 
     async def call(
         self, tool: str, arguments: Mapping[str, JsonValue], call_id: str = "call"
     ) -> ToolOutcome:
         """Make a call: stream its arguments, then run it."""
         text = json.dumps(self.workspace.fill_placeholders(dict(arguments)))
-        live = await self.toolbox.open(call_id, tool, self.screen)
+        live = await self.toolbox.open(call_id, tool, self.log)
         for piece in (text[: len(text) // 2], text[len(text) // 2 :]):
             await live.write(piece)
         return await live.run(ToolCall(call_id, tool, text))
@@ -206,7 +206,7 @@ class ToolCaller:
 
 @asynccontextmanager
 async def open_tool_caller(
-    stage: SecretWorkspace,
+    space: SecretWorkspace,
     mode: Mode,
     user: RecordingUser | None = None,
     additional: tuple[Path, ...] = (),
@@ -214,50 +214,50 @@ async def open_tool_caller(
     hooks: HookRules | None = None,
 ) -> AsyncGenerator[ToolCaller]:
     """Open a session in a `SecretWorkspace`; exiting ends all its processes."""
-    premises = replace(make_tool_config(stage), web=web or WebConfig(), hooks=hooks or HookRules())
-    async with open_tool_caller_with(stage, mode, premises, user, additional) as actor:
-        yield actor
+    config = replace(make_tool_config(space), web=web or WebConfig(), hooks=hooks or HookRules())
+    async with open_tool_caller_with(space, mode, config, user, additional) as caller:
+        yield caller
 
 
-def make_tool_config(stage: SecretWorkspace) -> ToolConfig:
+def make_tool_config(workspace: SecretWorkspace) -> ToolConfig:
     """Return the tool configuration of a `SecretWorkspace`."""
-    environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
+    environment = {"PATH": os.defpath, "HOME": str(workspace.home), "DATABASE_KEY": MARKER}
     environment |= {"ACP_TEST_KEY": "hush-key-4711"}
-    return ToolConfig(stage.home, stage.config_home, environment, ("ACP_TEST_KEY",))
+    return ToolConfig(workspace.home, workspace.config_home, environment, ("ACP_TEST_KEY",))
 
 
 @asynccontextmanager
 async def open_tool_caller_with(
-    stage: SecretWorkspace,
+    workspace: SecretWorkspace,
     mode: Mode,
-    premises: ToolConfig,
+    config: ToolConfig,
     user: RecordingUser | None = None,
     additional: tuple[Path, ...] = (),
     join_servers: ConnectServers | None = None,
 ) -> AsyncGenerator[ToolCaller]:
     """Open a session with its own tool configuration; exiting ends all its processes."""
     user = user or RecordingUser()
-    catalog = FixedCatalog("test", "test", lambda: stage.model or ScriptedModel("nothing"))
-    maker = ToolFactory(premises)
+    catalog = FixedCatalog("test", "test", lambda: workspace.model or ScriptedModel("nothing"))
+    factory = ToolFactory(config)
     async with anyio.create_task_group() as tasks:
 
         async def build(context: SessionContext, servers: Sequence[ServerConfig]) -> SessionToolset:
             del servers
-            toolset = maker.create_toolset(
+            toolset = factory.create_toolset(
                 context, NullEditor(), user, tasks, UserWithoutForms(), join_servers
             )
             # The session's own search for skills writes a snapshot: not an effect of a call.
             return replace(toolset, skills=NoSkills())
 
-        equipped = replace(make_services(catalog, mode=mode), toolset=build)
-        session = build_session(SessionWorkspace(stage.root, additional), equipped)
+        services = replace(make_services(catalog, mode=mode), toolset=build)
+        session = build_session(SessionWorkspace(workspace.root, additional), services)
         toolbox = (await session.tools.prepare()).toolbox
         try:
             with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-                yield ToolCaller(stage, session, toolbox, user)
+                yield ToolCaller(workspace, session, toolbox, user)
         finally:
             # on a timeout the scope is cancelled, but the tools' processes must still end
             with anyio.CancelScope(shield=True):
                 await toolbox.close()
-                await maker.close()
+                await factory.close()
             tasks.cancel_scope.cancel()

@@ -32,13 +32,13 @@ def _repeating(swap: Callable[[], object]) -> Generator[None]:
 @contextmanager
 def swapping_file(file: Path, target: Path) -> Generator[None]:
     """Alternate a path between a regular file and a symlink to `target`."""
-    aside = file.with_name("aside")
+    temporary = file.with_name("aside")
 
     def swap() -> None:
-        aside.symlink_to(target)
-        aside.replace(file)  # atomic: the path exists at every moment
-        aside.write_text("harmless\n")
-        aside.replace(file)
+        temporary.symlink_to(target)
+        temporary.replace(file)  # atomic: the path exists at every moment
+        temporary.write_text("harmless\n")
+        temporary.replace(file)
 
     with _repeating(swap):
         yield
@@ -50,15 +50,15 @@ def swapping_folder(folder: Path, target: Path) -> Generator[None]:
 
     At the end it is the directory again.
     """
-    aside = folder.with_name(f"{folder.name}-aside")
-    aside.symlink_to(target)
+    temporary = folder.with_name(f"{folder.name}-aside")
+    temporary.symlink_to(target)
     try:
-        with _repeating(lambda: swap_entries(folder, aside)):
+        with _repeating(lambda: swap_entries(folder, temporary)):
             yield
     finally:
         if folder.is_symlink():
-            swap_entries(folder, aside)
-        aside.unlink()
+            swap_entries(folder, temporary)
+        temporary.unlink()
 
 
 def swap_entries(one: Path, other: Path) -> None:

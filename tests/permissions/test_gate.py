@@ -239,8 +239,8 @@ async def test_a_cancelled_answer_ends_the_turn_and_allows_nothing(setting: Gate
 async def test_an_answer_that_was_not_offered_allows_nothing(
     setting: GateSetup, answer: str
 ) -> None:
-    given = cast("PermissionChoiceId", answer)
-    refusal = await answered(setting, setting.command("a", "make"), given)
+    choice = cast("PermissionChoiceId", answer)
+    refusal = await answered(setting, setting.command("a", "make"), choice)
     reason = NOT_ASKED.format(reason="the answer was none of those offered")
     assert (refusal, setting.store.load(setting.root)) == (Refusal(reason), ())
 

@@ -118,16 +118,16 @@ def test_one_denied_file_denies_all_of_them() -> None:
 
 
 def test_the_first_matching_rule_applies() -> None:
-    orders = RunRules((RunRule("deny", paths=("a.py",), source_text="a"), RunRule("allow")))
-    assert orders.apply(Allow(), "patch", writing("a.py"), ROOT) == Refuse(
+    rules = RunRules((RunRule("deny", paths=("a.py",), source_text="a"), RunRule("allow")))
+    assert rules.apply(Allow(), "patch", writing("a.py"), ROOT) == Refuse(
         DENIED_BY_RULE.format(rule="a")
     )
-    assert orders.apply(DECIDED, "patch", writing("b.py"), ROOT) == Allow()
+    assert rules.apply(DECIDED, "patch", writing("b.py"), ROOT) == Allow()
 
 
 def test_a_rule_may_require_permission_for_an_effect_the_mode_allows() -> None:
-    orders = RunRules((RunRule("ask", tools=("patch",), source_text="patch"),))
-    asked = orders.apply(Allow(), "patch", writing("a.py"), ROOT)
+    rules = RunRules((RunRule("ask", tools=("patch",), source_text="patch"),))
+    asked = rules.apply(Allow(), "patch", writing("a.py"), ROOT)
     assert asked == Ask(ASK_BY_RULE.format(rule="patch"))
 
 
@@ -137,14 +137,14 @@ def test_a_rule_may_require_permission_for_an_effect_the_mode_allows() -> None:
     ids=["file", "command"],
 )
 def test_protected_paths_require_permission_in_any_mode_and_under_any_rule(facts: Facts) -> None:
-    orders = RunRules((RunRule("allow"),))
-    assert orders.apply(Allow(), "any", facts, ROOT) == Ask(PROTECTED_FROM_RULES)
-    assert orders.apply(DECIDED, "any", facts, ROOT) == DECIDED
+    rules = RunRules((RunRule("allow"),))
+    assert rules.apply(Allow(), "any", facts, ROOT) == Ask(PROTECTED_FROM_RULES)
+    assert rules.apply(DECIDED, "any", facts, ROOT) == DECIDED
 
 
 def test_a_refusal_is_not_overridden_by_an_allow_rule() -> None:
-    orders = RunRules((RunRule("allow"),))
-    assert orders.apply(Refuse(PLANNING), "patch", writing("a.py"), ROOT) == Refuse(PLANNING)
+    rules = RunRules((RunRule("allow"),))
+    assert rules.apply(Refuse(PLANNING), "patch", writing("a.py"), ROOT) == Refuse(PLANNING)
 
 
 def test_the_commands_of_a_line_are_found_at_any_depth() -> None:

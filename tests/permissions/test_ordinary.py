@@ -37,19 +37,19 @@ MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan", "bypass")
 
 @pytest.fixture(scope="module")
 def everyday(tmp_path_factory: pytest.TempPathFactory) -> SecretWorkspace:
-    stage = SecretWorkspace(tmp_path_factory.mktemp("everyday"))
+    workspace = SecretWorkspace(tmp_path_factory.mktemp("everyday"))
     for name, text in EVERYDAY_FILES.items():
-        stage.write_file(name, text)
-    (stage.root / "shortcut").symlink_to(stage.root / "src")
-    stage.outside.mkdir()
-    stage.home.mkdir()
-    return stage
+        workspace.write_file(name, text)
+    (workspace.root / "shortcut").symlink_to(workspace.root / "src")
+    workspace.outside.mkdir()
+    workspace.home.mkdir()
+    return workspace
 
 
-def decision_on(stage: SecretWorkspace, command: str, mode: Mode = "ask") -> Allow | Ask | Refuse:
-    surveyor = FactCollector((stage.root,), stage.home, stage.home / "own")
-    cwd = FileTarget(stage.root, stage.root.resolve(), is_inside=True)
-    return decide(surveyor.collect(RunCommandEffect(command, cwd)), mode, RuleBook())
+def decision_on(space: SecretWorkspace, command: str, mode: Mode = "ask") -> Allow | Ask | Refuse:
+    collector = FactCollector((space.root,), space.home, space.home / "own")
+    cwd = FileTarget(space.root, space.root.resolve(), is_inside=True)
+    return decide(collector.collect(RunCommandEffect(command, cwd)), mode, RuleBook())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -63,9 +63,9 @@ def test_an_ordinary_command_requires_no_permission(
 async def test_an_ordinary_call_requires_no_permission(
     everyday: SecretWorkspace, call: tuple[str, dict[str, JsonValue]]
 ) -> None:
-    async with open_tool_caller(everyday, "ask") as actor:
-        await actor.call(*call)
-    assert actor.user == RecordingUser()
+    async with open_tool_caller(everyday, "ask") as caller:
+        await caller.call(*call)
+    assert caller.user == RecordingUser()
 
 
 @pytest.mark.parametrize("command", COMMANDS_THAT_ASK)

@@ -28,7 +28,7 @@ from acp_server.permissions.scopes import CommandScope, DirectoryScope, McpToolS
 from acp_server.permissions.shell.findings import Assessment
 
 Outcome = Literal["allow", "ask", "ask, always", "refuse"]
-Said = Literal["nothing", "yes", "no"]
+SavedRule = Literal["nothing", "yes", "no"]
 
 ROOT = Path("/code/space")
 FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
@@ -69,7 +69,7 @@ FACTS: dict[str, Facts] = {
 }
 
 # facts, what the rules say: what becomes of it in the modes ask, accept_edits, plan, bypass
-TABLE: dict[tuple[str, Said], tuple[Outcome, Outcome, Outcome, Outcome]] = {
+TABLE: dict[tuple[str, SavedRule], tuple[Outcome, Outcome, Outcome, Outcome]] = {
     ("read", "nothing"): ("allow", "allow", "allow", "allow"),
     ("read", "yes"): ("allow", "allow", "allow", "allow"),
     ("read", "no"): ("refuse", "refuse", "refuse", "allow"),
@@ -141,7 +141,7 @@ ROWS = [
 ]
 
 
-def rules_that_say(said: Said) -> RuleBook:
+def make_rules(rule: SavedRule) -> RuleBook:
     """Return rules that cover all that the table has."""
     scopes = (
         DirectoryScope("read", Path("/")),
@@ -151,15 +151,15 @@ def rules_that_say(said: Said) -> RuleBook:
         CommandScope(("pytest",)),
     )
     return RuleBook(
-        [] if said == "nothing" else [PermissionRule(each, said == "yes") for each in scopes]
+        [] if rule == "nothing" else [PermissionRule(each, rule == "yes") for each in scopes]
     )
 
 
 @pytest.mark.parametrize(("facts", "said", "mode", "outcome"), ROWS)
 def test_the_decision_table_is_followed(
-    facts: Facts, said: Said, mode: Mode, outcome: Outcome
+    facts: Facts, said: SavedRule, mode: Mode, outcome: Outcome
 ) -> None:
-    decision = decide(facts, mode, rules_that_say(said))
+    decision = decide(facts, mode, make_rules(said))
     match decision:
         case Allow():
             found: Outcome = "allow"
@@ -181,8 +181,8 @@ def test_the_decision_table_is_followed(
         ("disaster", "bypass", "nothing", ALWAYS_REFUSED.format(reason="it deletes everything")),
     ],
 )
-def test_a_refusal_names_its_origin(name: str, mode: Mode, said: Said, reason: str) -> None:
-    assert decide(FACTS[name], mode, rules_that_say(said)) == Refuse(reason)
+def test_a_refusal_names_its_origin(name: str, mode: Mode, said: SavedRule, reason: str) -> None:
+    assert decide(FACTS[name], mode, make_rules(said)) == Refuse(reason)
 
 
 @pytest.mark.parametrize(

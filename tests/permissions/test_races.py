@@ -38,15 +38,15 @@ class Swapper(RecordingUser):
 
 @pytest.fixture
 def stage(tmp_path: Path) -> SecretWorkspace:
-    stage = create_secret_workspace(tmp_path)
-    stage.write_file("door2/plans.txt", "harmless\n")
-    return stage
+    workspace = create_secret_workspace(tmp_path)
+    workspace.write_file("door2/plans.txt", "harmless\n")
+    return workspace
 
 
-def lead_out(stage: SecretWorkspace, name: str) -> None:
+def link_outside(workspace: SecretWorkspace, name: str) -> None:
     """Put a link to what lies outside in the place of a folder."""
-    (stage.root / name).rename(stage.base / "moved")
-    (stage.root / name).symlink_to(stage.outside)
+    (workspace.root / name).rename(workspace.base / "moved")
+    (workspace.root / name).symlink_to(workspace.outside)
 
 
 ASKED_CALLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
@@ -67,9 +67,9 @@ async def test_a_directory_replaced_by_a_symlink_during_a_permission_request_is_
     stage.write_file("door2/server.key", "harmless\n")
     (stage.outside / "server.key").write_text(f"{MARKER}\n")
     lies_outside = {path: path.read_text() for path in stage.outside.glob("*.[tk]*")}
-    user = Swapper(change=lambda: lead_out(stage, "door2"))
-    async with open_tool_caller(stage, "ask", user) as actor:
-        outcome = await actor.call(*call)
+    user = Swapper(change=lambda: link_outside(stage, "door2"))
+    async with open_tool_caller(stage, "ask", user) as caller:
+        outcome = await caller.call(*call)
     assert (len(user.questions), outcome.is_error) == (1, True)
     assert MARKER not in outcome.text
     assert {path: path.read_text() for path in stage.outside.glob("*.[tk]*")} == lies_outside
@@ -78,15 +78,15 @@ async def test_a_directory_replaced_by_a_symlink_during_a_permission_request_is_
 async def test_a_file_replaced_by_a_symlink_during_a_permission_request_is_not_written(
     stage: SecretWorkspace,
 ) -> None:
-    file, far = stage.root / "src/app.py", stage.outside / "plans.txt"
+    file, target = stage.root / "src/app.py", stage.outside / "plans.txt"
 
     def swap() -> None:
         file.unlink()
-        file.symlink_to(far)
+        file.symlink_to(target)
 
-    async with open_tool_caller(stage, "ask", Swapper(change=swap)) as actor:
-        outcome = await actor.call("write_file", {"path": "src/app.py", "content": "x\n"})
-    assert (outcome.is_error, far.read_text()) == (True, f"{MARKER}\n")
+    async with open_tool_caller(stage, "ask", Swapper(change=swap)) as caller:
+        outcome = await caller.call("write_file", {"path": "src/app.py", "content": "x\n"})
+    assert (outcome.is_error, target.read_text()) == (True, f"{MARKER}\n")
 
 
 async def test_bytes_changed_during_a_permission_request_are_not_overwritten(
@@ -94,8 +94,8 @@ async def test_bytes_changed_during_a_permission_request_are_not_overwritten(
 ) -> None:
     file = stage.root / "src/app.py"
     user = Swapper(change=lambda: file.write_text("mine\n"))
-    async with open_tool_caller(stage, "ask", user) as actor:
-        outcome = await actor.call("write_file", {"path": "src/app.py", "content": "x\n"})
+    async with open_tool_caller(stage, "ask", user) as caller:
+        outcome = await caller.call("write_file", {"path": "src/app.py", "content": "x\n"})
     assert (outcome.is_error, file.read_text()) == (True, "mine\n")
 
 
@@ -113,25 +113,25 @@ async def test_plan_mode_enabled_during_a_permission_request_blocks_the_call(
 ) -> None:
     before = stage.snapshot()
     user = Swapper("allow_session")
-    async with open_tool_caller(stage, "ask", user) as actor:
-        user.change = lambda: actor.session.context.options.set_mode("plan")
-        outcome = await actor.call(*call)
+    async with open_tool_caller(stage, "ask", user) as caller:
+        user.change = lambda: caller.session.context.options.set_mode("plan")
+        outcome = await caller.call(*call)
     assert (outcome.is_error, stage.snapshot()) == (True, before)
 
 
 async def test_one_approval_applies_to_one_call(stage: SecretWorkspace) -> None:
     user = Swapper()
-    async with open_tool_caller(stage, "ask", user) as actor:
-        first = await actor.call("write_file", {"path": "a.py", "content": "x\n"}, "same")
+    async with open_tool_caller(stage, "ask", user) as caller:
+        first = await caller.call("write_file", {"path": "a.py", "content": "x\n"}, "same")
         user.answer = "reject_once"
-        second = await actor.call("write_file", {"path": "a.py", "content": "y\n"}, "same")
+        second = await caller.call("write_file", {"path": "a.py", "content": "y\n"}, "same")
     assert (first.is_error, second.is_error) == (False, True)
     assert (stage.root / "a.py").read_text() == "x\n"
 
 
 async def test_an_approval_in_one_session_does_not_apply_to_another(stage: SecretWorkspace) -> None:
-    async def write(actor: ToolCaller) -> bool:
-        outcome = await actor.call("write_file", {"path": "src/new.py", "content": "x\n"})
+    async def write(caller: ToolCaller) -> bool:
+        outcome = await caller.call("write_file", {"path": "src/new.py", "content": "x\n"})
         return outcome.is_error
 
     async with (
@@ -148,6 +148,6 @@ async def test_accept_edits_requires_permission_to_delete_a_symlink_outside(
 ) -> None:
     link = stage.outside / "inward.py"
     text = f"*** Begin Patch\n*** Delete File: {link}\n*** End Patch"
-    async with open_tool_caller(stage, "accept_edits") as actor:
-        outcome = await actor.call("patch", {"mode": "patch", "patch": text})
-    assert (len(actor.user.questions), outcome.is_error, link.is_symlink()) == (1, True, True)
+    async with open_tool_caller(stage, "accept_edits") as caller:
+        outcome = await caller.call("patch", {"mode": "patch", "patch": text})
+    assert (len(caller.user.questions), outcome.is_error, link.is_symlink()) == (1, True, True)

@@ -47,25 +47,25 @@ ATTEMPTS = FILE_ATTEMPTS | COMMANDS | PROCESSES | PLANS | ASSURED
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> SecretWorkspace:
-    stage = create_secret_workspace(tmp_path_factory.mktemp("red-team"))
-    stage.before = stage.snapshot()  # no attempt may change it
-    return stage
+    workspace = create_secret_workspace(tmp_path_factory.mktemp("red-team"))
+    workspace.before = workspace.snapshot()  # no attempt may change it
+    return workspace
 
 
-async def _held(stage: SecretWorkspace, mode: Mode, attempt: Attempt) -> tuple[bool, bool]:
+async def _held(workspace: SecretWorkspace, mode: Mode, attempt: Attempt) -> tuple[bool, bool]:
     """Make an attempt that is rejected; say whether it was asked about, and whether it failed."""
-    async with open_tool_caller(stage, mode) as actor:
-        return await _made(actor, attempt)
+    async with open_tool_caller(workspace, mode) as caller:
+        return await _run_attempt(caller, attempt)
 
 
-async def _made(actor: ToolCaller, attempt: Attempt) -> tuple[bool, bool]:
-    actor.user.questions.clear()
-    actor.screen.events.clear()
-    outcome = await actor.call(*attempt)
-    was_asked = bool(actor.user.questions)
-    assert actor.workspace.snapshot() == actor.workspace.before
+async def _run_attempt(caller: ToolCaller, attempt: Attempt) -> tuple[bool, bool]:
+    caller.user.questions.clear()
+    caller.log.events.clear()
+    outcome = await caller.call(*attempt)
+    was_asked = bool(caller.user.questions)
+    assert caller.workspace.snapshot() == caller.workspace.before
     assert MARKER not in outcome.text
-    assert was_asked or not any(MARKER in repr(event) for event in actor.screen.events)
+    assert was_asked or not any(MARKER in repr(event) for event in caller.log.events)
     return was_asked, outcome.is_error
 
 
@@ -73,12 +73,12 @@ async def _made(actor: ToolCaller, attempt: Attempt) -> tuple[bool, bool]:
 async def test_no_attempt_has_an_effect_or_reveals_a_secret(
     stage: SecretWorkspace, attempt: Attempt
 ) -> None:
-    async with open_tool_caller(stage, "ask") as actor:
+    async with open_tool_caller(stage, "ask") as caller:
         for mode in MODES:
-            actor.session.context.options.set_mode(mode)
-            _, has_failed = await _made(actor, attempt)
+            caller.session.context.options.set_mode(mode)
+            _, has_failed = await _run_attempt(caller, attempt)
             assert has_failed, mode
-            assert actor.session.context.options.mode == mode, "only the user switches it"
+            assert caller.session.context.options.mode == mode, "only the user switches it"
 
 
 @pytest.mark.parametrize("answer", get_args(PermissionChoiceId))
@@ -89,11 +89,11 @@ async def test_only_an_accepted_plan_ends_plan_mode(
         "accept_and_ask": "ask",
         "accept_edits": "accept_edits",
     }
-    async with open_tool_caller(stage, "plan", RecordingUser(answer)) as actor:
-        outcome = await actor.call("exit_plan", {"plan": "1. Change it."})
-        assert actor.session.context.options.mode == modes.get(answer, "plan")
+    async with open_tool_caller(stage, "plan", RecordingUser(answer)) as caller:
+        outcome = await caller.call("exit_plan", {"plan": "1. Change it."})
+        assert caller.session.context.options.mode == modes.get(answer, "plan")
         assert outcome.is_error is (answer not in modes)
-        assert len(actor.user.questions) == 1
+        assert len(caller.user.questions) == 1
 
 
 @pytest.mark.parametrize("answer", ["accept_and_ask", "accept_edits"])
@@ -101,10 +101,10 @@ async def test_only_an_accepted_plan_ends_plan_mode(
 async def test_answers_to_a_plan_allow_no_edit(
     stage: SecretWorkspace, attempt: Attempt, answer: PermissionChoiceId
 ) -> None:
-    async with open_tool_caller(stage, "ask", RecordingUser(answer)) as actor:
-        outcome = await actor.call(*attempt)
+    async with open_tool_caller(stage, "ask", RecordingUser(answer)) as caller:
+        outcome = await caller.call(*attempt)
         assert outcome.is_error
-        assert actor.session.context.options.mode == "ask"
+        assert caller.session.context.options.mode == "ask"
         assert stage.snapshot() == stage.before
 
 
@@ -112,10 +112,10 @@ async def test_answers_to_a_plan_allow_no_edit(
 async def test_no_workspace_search_reveals_a_secret(
     stage: SecretWorkspace, attempt: Attempt
 ) -> None:
-    async with open_tool_caller(stage, "ask") as actor:
+    async with open_tool_caller(stage, "ask") as caller:
         for mode in MODES:
-            actor.session.context.options.set_mode(mode)
-            was_asked, _ = await _made(actor, attempt)
+            caller.session.context.options.set_mode(mode)
+            was_asked, _ = await _run_attempt(caller, attempt)
             assert not was_asked, mode
 
 
@@ -133,12 +133,12 @@ async def test_an_edit_is_refused_in_plan_mode(stage: SecretWorkspace, attempt: 
 
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
 async def test_an_edit_is_made_in_accept_edits_mode(tmp_path: Path, attempt: Attempt) -> None:
-    stage = create_secret_workspace(tmp_path)
-    before = stage.snapshot()
-    async with open_tool_caller(stage, "accept_edits") as actor:
-        outcome = await actor.call(*attempt)
-    assert (actor.user, outcome.is_error) == (RecordingUser(), False)
-    assert stage.snapshot() != before
+    workspace = create_secret_workspace(tmp_path)
+    before = workspace.snapshot()
+    async with open_tool_caller(workspace, "accept_edits") as caller:
+        outcome = await caller.call(*attempt)
+    assert (caller.user, outcome.is_error) == (RecordingUser(), False)
+    assert workspace.snapshot() != before
 
 
 def test_the_table_has_the_required_length() -> None:

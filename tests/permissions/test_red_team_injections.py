@@ -54,10 +54,10 @@ LASTING: dict[str, dict[str, JsonValue]] = {
 ORDERED = OBEDIENT | LASTING
 
 
-def _filled(arguments: dict[str, JsonValue], **places: str) -> dict[str, JsonValue]:
+def _filled(arguments: dict[str, JsonValue], **values: str) -> dict[str, JsonValue]:
     text = json.dumps(arguments)
-    for name, place in places.items():
-        text = text.replace(f"<{name}>", place)
+    for name, value in values.items():
+        text = text.replace(f"<{name}>", value)
     return json.loads(text)
 
 
@@ -85,9 +85,9 @@ async def test_a_model_that_obeys_injected_text_can_do_nothing_without_permissio
         ) as line:
             session = await line.open(server_program("s"))
             await line.prompt(session)
-            told = json.dumps(line.tool_results(1))
-            assert source.shows in told
-            assert (ATTACK in told) is not source.is_blocked
+            output = json.dumps(line.tool_results(1))
+            assert source.shows in output
+            assert (ATTACK in output) is not source.is_blocked
             line.answer = "reject_once"
             line.questions.clear()
             before = _names(tmp_path)

@@ -58,38 +58,38 @@ WRITTEN: dict[str, JsonValue] = {
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> SecretWorkspace:
-    stage = create_secret_workspace(tmp_path_factory.mktemp("red-team"))
-    stage.before = stage.snapshot()  # no attempt may change it
-    return stage
+    workspace = create_secret_workspace(tmp_path_factory.mktemp("red-team"))
+    workspace.before = workspace.snapshot()  # no attempt may change it
+    return workspace
 
 
 @asynccontextmanager
-async def with_a_shell(
-    stage: SecretWorkspace, mode: Mode
+async def open_shell(
+    workspace: SecretWorkspace, mode: Mode
 ) -> AsyncGenerator[tuple[ToolCaller, str]]:
     """Open a session in which a shell waits for input, by the user's leave; the next is none."""
     user = RecordingUser("allow_once")
-    async with open_tool_caller(stage, "ask", user) as actor:
-        told = await actor.call("terminal", {"command": "exec sh", "background": True})
-        found = re.search(r"proc_\w+", told.text)
-        assert found is not None, told.text
+    async with open_tool_caller(workspace, "ask", user) as caller:
+        started = await caller.call("terminal", {"command": "exec sh", "background": True})
+        found = re.search(r"proc_\w+", started.text)
+        assert found is not None, started.text
         user.answer = "reject_once"
         user.questions.clear()
-        actor.session.context.options.set_mode(mode)
-        yield actor, found[0]
+        caller.session.context.options.set_mode(mode)
+        yield caller, found[0]
 
 
 @pytest.mark.parametrize("arguments", BACKGROUND.values(), ids=BACKGROUND.keys())
 async def test_no_background_process_is_started_without_permission(
     stage: SecretWorkspace, arguments: Mapping[str, JsonValue]
 ) -> None:
-    async with open_tool_caller(stage, "ask") as actor:
+    async with open_tool_caller(stage, "ask") as caller:
         for mode in MODES:
-            actor.session.context.options.set_mode(mode)
-            outcome = await actor.call("terminal", {**arguments, "background": True})
+            caller.session.context.options.set_mode(mode)
+            outcome = await caller.call("terminal", {**arguments, "background": True})
             assert outcome.is_error, mode
             assert MARKER not in outcome.text
-            listed = await actor.call("process", {"action": "list"})
+            listed = await caller.call("process", {"action": "list"})
             assert listed.text == "there are no background commands"
             assert stage.snapshot() == stage.before
 
@@ -98,28 +98,28 @@ async def test_no_background_process_is_started_without_permission(
 async def test_nothing_is_written_to_a_shell_without_permission(
     stage: SecretWorkspace, mode: Mode
 ) -> None:
-    async with with_a_shell(stage, mode) as (actor, name):
+    async with open_shell(stage, mode) as (caller, name):
         for what, data in WRITTEN.items():
-            actor.user.questions.clear()
-            outcome = await actor.call(
+            caller.user.questions.clear()
+            outcome = await caller.call(
                 "process", {"action": "write", "session_id": name, "data": data}
             )
             assert outcome.is_error, what
             is_refused = mode == "plan" or what == "a disaster"
-            assert len(actor.user.questions) == (0 if is_refused else 1), what
-        log = await actor.call("process", {"action": "log", "session_id": name})
+            assert len(caller.user.questions) == (0 if is_refused else 1), what
+        log = await caller.call("process", {"action": "log", "session_id": name})
         assert log.text.startswith("[lines 0-0 of 0]")
         assert stage.snapshot() == stage.before
 
 
 async def test_no_session_approval_covers_input_written_to_a_shell(stage: SecretWorkspace) -> None:
-    async with with_a_shell(stage, "ask") as (actor, name):
-        actor.user.answer = "allow_session"
+    async with open_shell(stage, "ask") as (caller, name):
+        caller.user.answer = "allow_session"
         writing: dict[str, JsonValue] = {"action": "write", "session_id": name, "data": "true\n"}
         for _ in range(2):
-            actor.user.questions.clear()
-            assert (await actor.call("process", writing)).is_error
-            assert len(actor.user.questions) == 1
+            caller.user.questions.clear()
+            assert (await caller.call("process", writing)).is_error
+            assert len(caller.user.questions) == 1
 
 
 UNKNOWN: dict[str, JsonValue] = {
@@ -135,7 +135,7 @@ UNKNOWN: dict[str, JsonValue] = {
 async def test_processes_of_others_are_inaccessible(
     stage: SecretWorkspace, name: JsonValue
 ) -> None:
-    async with open_tool_caller(stage, "bypass") as actor:
+    async with open_tool_caller(stage, "bypass") as caller:
         for action in ("poll", "log", "write", "wait", "kill"):
             arguments: dict[str, JsonValue] = {
                 "action": action,
@@ -143,14 +143,14 @@ async def test_processes_of_others_are_inaccessible(
                 "data": "x",
                 "timeout": 0.1,
             }
-            outcome = await actor.call("process", arguments)
+            outcome = await caller.call("process", arguments)
             assert outcome.is_error
             assert "there is no background command" in outcome.text
 
 
-def _confined(stage: SecretWorkspace) -> ToolConfig:
+def _confined(workspace: SecretWorkspace) -> ToolConfig:
     return replace(
-        make_tool_config(stage), sandbox=SandboxConfig("workspace", temporary_directories=())
+        make_tool_config(workspace), sandbox=SandboxConfig("workspace", temporary_directories=())
     )
 
 
@@ -162,30 +162,30 @@ WISHES: dict[str, JsonValue] = {"true": True, "a word": "true", "a number": 1, "
 async def test_nothing_escapes_the_sandbox_without_permission(
     stage: SecretWorkspace, wish: JsonValue
 ) -> None:
-    async with open_tool_caller_with(stage, "ask", _confined(stage)) as actor:
+    async with open_tool_caller_with(stage, "ask", _confined(stage)) as caller:
         for mode in MODES:
             for is_background in (False, True):
-                actor.session.context.options.set_mode(mode)
-                actor.user.questions.clear()
+                caller.session.context.options.set_mode(mode)
+                caller.user.questions.clear()
                 arguments: dict[str, JsonValue] = {
                     "command": "ls",
                     "unconfined": wish,
                     "background": is_background,
                 }
-                assert (await actor.call("terminal", arguments)).is_error, mode
-                assert len(actor.user.questions) == (0 if mode == "plan" else 1)
+                assert (await caller.call("terminal", arguments)).is_error, mode
+                assert len(caller.user.questions) == (0 if mode == "plan" else 1)
 
 
 @needs_sandbox
 async def test_input_written_to_a_confined_shell_stays_confined(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
-    async with open_tool_caller_with(stage, "bypass", _confined(stage)) as actor:
-        started = await actor.call("terminal", {"command": "exec sh", "background": True})
+    space = create_secret_workspace(tmp_path)
+    async with open_tool_caller_with(space, "bypass", _confined(space)) as caller:
+        started = await caller.call("terminal", {"command": "exec sh", "background": True})
         name = str((started.raw_output or {})["session_id"])
-        data = f"echo x > {stage.outside}/new; cat ~/.ssh/id_rsa; cat agent/config.yaml; exit 7\n"
-        await actor.call("process", {"action": "write", "session_id": name, "data": data})
-        waited = await actor.call("process", {"action": "wait", "session_id": name})
-        polled = await actor.call("process", {"action": "poll", "session_id": name})
+        data = f"echo x > {space.outside}/new; cat ~/.ssh/id_rsa; cat agent/config.yaml; exit 7\n"
+        await caller.call("process", {"action": "write", "session_id": name, "data": data})
+        waited = await caller.call("process", {"action": "wait", "session_id": name})
+        polled = await caller.call("process", {"action": "poll", "session_id": name})
     assert "exit code 7" in waited.text
     assert MARKER not in polled.text
-    assert not (stage.outside / "new").exists()
+    assert not (space.outside / "new").exists()

@@ -110,12 +110,12 @@ async def test_an_always_rule_applies_to_later_sessions_and_only_to_this_program
     tmp_path: Path,
 ) -> None:
     scene = Scene(tmp_path, {})
-    program, impostor = StdioServerConfig("s", "program"), StdioServerConfig("s", "another")
+    program, other_program = StdioServerConfig("s", "program"), StdioServerConfig("s", "another")
     assert await _answers(scene, program, ["allow_workspace", "reject_once"]) == [
         (True, 1),
         (True, 0),
     ]
-    assert await _answers(scene, impostor, ["reject_once"]) == [(False, 1)]
+    assert await _answers(scene, other_program, ["reject_once"]) == [(False, 1)]
     scene.mode = "plan"
     assert await _answers(scene, program, ["allow_once"]) == [(False, 0)]
 
@@ -124,6 +124,6 @@ async def test_stored_state_contains_no_secret(tmp_path: Path) -> None:
     secrets: Mapping[str, str] = {"TOKEN": "hush-4711"}
     scene = Scene(tmp_path, {}, user=RecordingUser("allow_workspace"))
     await scene.call(StdioServerConfig("s", "program", ("--key", "hush-4711"), secrets))
-    kept = (tmp_path / "own/permissions.json").read_text()
-    assert '"tool": "tool"' in kept
-    assert "hush" not in kept
+    saved = (tmp_path / "own/permissions.json").read_text()
+    assert '"tool": "tool"' in saved
+    assert "hush" not in saved

@@ -24,7 +24,7 @@ from tests.permissions.secret_workspace import (
     open_tool_caller_with,
 )
 from tests.permissions.swapping import swapping_file, swapping_folder
-from tests.permissions.test_red_team_delegation import Puppet
+from tests.permissions.test_red_team_delegation import AttemptModel
 
 ROUNDS = 8
 """How often each call is made."""
@@ -67,14 +67,14 @@ def stage(tmp_path: Path) -> SecretWorkspace:
 async def test_a_link_that_is_swapped_repeatedly_gives_no_access(
     stage: SecretWorkspace, call: Attempt, mode: Mode
 ) -> None:
-    far = stage.outside / "plans.txt"
-    async with open_tool_caller(stage, mode) as actor:
-        with swapping_file(stage.root / "swap.txt", far):
+    target = stage.outside / "plans.txt"
+    async with open_tool_caller(stage, mode) as caller:
+        with swapping_file(stage.root / "swap.txt", target):
             for _ in range(ROUNDS):
-                outcome = await actor.call(*call)
+                outcome = await caller.call(*call)
                 assert MARKER not in outcome.text
-    assert not any(MARKER in repr(event) for event in actor.screen.events)
-    assert far.read_text() == f"{MARKER}\n"
+    assert not any(MARKER in repr(event) for event in caller.log.events)
+    assert target.read_text() == f"{MARKER}\n"
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
@@ -82,51 +82,51 @@ async def test_approving_a_file_does_not_approve_the_target_of_a_swapped_link(
     stage: SecretWorkspace, call: Attempt
 ) -> None:
     """All questions are answered with yes: of those about the link, none is asked of the user."""
-    far = stage.outside / "plans.txt"
+    target = stage.outside / "plans.txt"
     user = RecordingUser("allow_once")
-    async with open_tool_caller(stage, "ask", user) as actor:
-        with swapping_file(stage.root / "swap.txt", far):
+    async with open_tool_caller(stage, "ask", user) as caller:
+        with swapping_file(stage.root / "swap.txt", target):
             for _ in range(ROUNDS):
                 user.questions.clear()
-                outcome = await actor.call(*call)
-                was_asked = any(str(far) in repr(each.effect) for each in user.questions)
+                outcome = await caller.call(*call)
+                was_asked = any(str(target) in repr(each.effect) for each in user.questions)
                 assert was_asked or MARKER not in outcome.text
-                assert was_asked or far.read_text() == f"{MARKER}\n"
-                far.write_text(f"{MARKER}\n")
+                assert was_asked or target.read_text() == f"{MARKER}\n"
+                target.write_text(f"{MARKER}\n")
 
 
 async def test_a_sub_agent_cannot_reach_the_target_of_a_swapped_link(
     stage: SecretWorkspace,
 ) -> None:
-    far, puppet = stage.outside / "plans.txt", Puppet()
-    stage.model, puppet.workspace = puppet, stage
-    async with open_tool_caller(stage, "accept_edits") as actor:
-        with swapping_file(stage.root / "swap.txt", far):
-            puppet.attempts = list(CALLS.values()) * (ROUNDS // 2)
-            await actor.call("delegate_task", {"goal": "try"})
-    assert len(puppet.results) == len(puppet.attempts)
-    assert not any(MARKER in result.text for result in puppet.results)
-    assert far.read_text() == f"{MARKER}\n"
+    target, model = stage.outside / "plans.txt", AttemptModel()
+    stage.model, model.workspace = model, stage
+    async with open_tool_caller(stage, "accept_edits") as caller:
+        with swapping_file(stage.root / "swap.txt", target):
+            model.attempts = list(CALLS.values()) * (ROUNDS // 2)
+            await caller.call("delegate_task", {"goal": "try"})
+    assert len(model.results) == len(model.attempts)
+    assert not any(MARKER in result.text for result in model.results)
+    assert target.read_text() == f"{MARKER}\n"
 
 
-def furnish(stage: SecretWorkspace) -> None:
+def fill_directories(workspace: SecretWorkspace) -> None:
     """Put the same names into the folder that is swapped and into the one outside."""
     for name in ("mine.txt", "door/plans.txt", "hall/door/plans.txt"):
-        stage.write_file(name, "harmless\n")
-    stage.write_file("door/rooms/small.txt", "harmless\n")
-    far = den(stage)
+        workspace.write_file(name, "harmless\n")
+    workspace.write_file("door/rooms/small.txt", "harmless\n")
+    target = outside_directory(workspace)
     for name in ("plans.txt", "rooms/secret.txt", "plan2.txt"):
-        stage.write_file(far / name, f"{MARKER}\n")
-    for folder, text in ((stage.root / "door", b"harmless"), (far, MARKER.encode())):
+        workspace.write_file(target / name, f"{MARKER}\n")
+    for folder, text in ((workspace.root / "door", b"harmless"), (target, MARKER.encode())):
         (folder / "picture.png").write_bytes(PNG_START + text)
         (folder / "link.txt").symlink_to(folder / "plans.txt")
 
 
-def den(stage: SecretWorkspace) -> Path:
-    return stage.outside / "den"
+def outside_directory(workspace: SecretWorkspace) -> Path:
+    return workspace.outside / "den"
 
 
-def told(outcome: ToolOutcome) -> str:
+def visible_text(outcome: ToolOutcome) -> str:
     """Return all that the model is told, pictures included."""
     looks = [b64decode(each.data).decode(errors="replace") for each in outcome.media]
     return "\n".join([outcome.text, *looks])
@@ -143,36 +143,36 @@ def read_directory_files(folder: Path) -> dict[str, str | bytes]:
 async def test_a_directory_swapped_for_a_link_gives_no_access(
     stage: SecretWorkspace, call: Attempt, mode: Mode
 ) -> None:
-    furnish(stage)
-    far = read_directory_files(den(stage))
-    premises = replace(make_tool_config(stage), sandbox=SandboxConfig("workspace"))
+    fill_directories(stage)
+    target = read_directory_files(outside_directory(stage))
+    config = replace(make_tool_config(stage), sandbox=SandboxConfig("workspace"))
     folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
-    async with open_tool_caller_with(stage, mode, premises) as actor:
-        with swapping_folder(folder, den(stage)):
+    async with open_tool_caller_with(stage, mode, config) as caller:
+        with swapping_folder(folder, outside_directory(stage)):
             for _ in range(ROUNDS):
                 stage.write_file("mine.txt", "harmless\n")
-                outcome = await actor.call(*call)
-                assert not [each for each in BEHIND if each in told(outcome)]
-    assert not any(MARKER in repr(event) for event in actor.screen.events)
-    assert read_directory_files(den(stage)) == far
+                outcome = await caller.call(*call)
+                assert not [each for each in BEHIND if each in visible_text(outcome)]
+    assert not any(MARKER in repr(event) for event in caller.log.events)
+    assert read_directory_files(outside_directory(stage)) == target
 
 
 @pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
 async def test_approving_a_directory_does_not_approve_the_target_of_a_later_link(
     stage: SecretWorkspace, call: Attempt
 ) -> None:
-    furnish(stage)
-    far = read_directory_files(den(stage))
+    fill_directories(stage)
+    target = read_directory_files(outside_directory(stage))
     user = RecordingUser("allow_once")
-    premises = replace(make_tool_config(stage), sandbox=SandboxConfig("workspace"))
+    config = replace(make_tool_config(stage), sandbox=SandboxConfig("workspace"))
     folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
-    async with open_tool_caller_with(stage, "ask", premises, user) as actor:
-        with swapping_folder(folder, den(stage)):
+    async with open_tool_caller_with(stage, "ask", config, user) as caller:
+        with swapping_folder(folder, outside_directory(stage)):
             for _ in range(ROUNDS):
                 stage.write_file("mine.txt", "harmless\n")
                 user.questions.clear()
-                outcome = await actor.call(*call)
+                outcome = await caller.call(*call)
                 if not any(str(stage.outside) in repr(each.effect) for each in user.questions):
-                    assert not [each for each in BEHIND if each in told(outcome)]
-                    assert read_directory_files(den(stage)) == far
-                far = read_directory_files(den(stage))
+                    assert not [each for each in BEHIND if each in visible_text(outcome)]
+                    assert read_directory_files(outside_directory(stage)) == target
+                target = read_directory_files(outside_directory(stage))

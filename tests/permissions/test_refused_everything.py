@@ -22,12 +22,12 @@ OUT_OF_REACH = {
 }
 """What a task does not have, not even refused; the session's commands in the background are none
 of its own."""
-Told = Mapping[str, tuple[str, Sequence[str]]]
+AttemptResults = Mapping[str, tuple[str, Sequence[str]]]
 """By what was tried: what the tool answered, and what was heard of the system meanwhile."""
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def told(tmp_path_factory: pytest.TempPathFactory) -> AttemptResults:
     folder = tmp_path_factory.mktemp("refused")
     done = subprocess.run(
         [sys.executable, "-B", "-m", "tests.permissions.refusing", str(folder)],
@@ -37,7 +37,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         timeout=60,
         check=True,
     )
-    return cast("Told", json.loads(done.stdout))
+    return cast("AttemptResults", json.loads(done.stdout))
 
 
 def test_every_tool_with_an_effect_is_tested() -> None:
@@ -46,30 +46,30 @@ def test_every_tool_with_an_effect_is_tested() -> None:
 
 
 @pytest.mark.parametrize("name", ATTEMPTS.keys())
-def test_a_refused_call_has_no_effect(told: Told, name: str) -> None:
-    answer, heard = told[name]
+def test_a_refused_call_has_no_effect(told: AttemptResults, name: str) -> None:
+    answer, effects = told[name]
     assert REFUSED in answer
-    assert heard == []
+    assert effects == []
 
 
 @pytest.mark.parametrize("name", ATTEMPTS.keys())
-def test_a_refused_call_of_a_sub_agent_has_no_effect(told: Told, name: str) -> None:
-    answer, heard = told[f"{name}, by a sub-agent"]
+def test_a_refused_call_of_a_sub_agent_has_no_effect(told: AttemptResults, name: str) -> None:
+    answer, effects = told[f"{name}, by a sub-agent"]
     assert OUT_OF_REACH.get(name, REFUSED) in answer
-    assert heard == []
+    assert effects == []
 
 
-def test_a_refused_undo_has_no_effect(told: Told) -> None:
-    answer, heard = told["an undo"]
-    assert (REFUSED in answer, heard) == (True, [])
+def test_a_refused_undo_has_no_effect(told: AttemptResults) -> None:
+    answer, effects = told["an undo"]
+    assert (REFUSED in answer, effects) == (True, [])
 
 
-def test_refused_calls_leave_the_disk_unchanged(told: Told) -> None:
+def test_refused_calls_leave_the_disk_unchanged(told: AttemptResults) -> None:
     assert told["the disk"] == ["as before", []]
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_an_allowed_call_is_detected(told: Told, name: str) -> None:
+def test_an_allowed_call_is_detected(told: AttemptResults, name: str) -> None:
     """Else the silence of the others would mean nothing."""
-    _, heard = told[f"{name}, allowed"]
-    assert heard != []
+    _, effects = told[f"{name}, allowed"]
+    assert effects != []

@@ -137,8 +137,8 @@ def test_unknown_entries_allow_nothing_and_are_preserved(
     assert store.load(ROOT) == (EDITS,)
     store.add(ROOT, TESTS)
     assert store.load(ROOT) == (EDITS, TESTS)
-    kept = json.loads(file.read_text())
-    assert (kept["version"], kept["/code/space"][:5]) == (2, [*unknown, known])
+    saved = json.loads(file.read_text())
+    assert (saved["version"], saved["/code/space"][:5]) == (2, [*unknown, known])
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="names are text there")

@@ -50,8 +50,8 @@ async def open_with_path(
         environment={**config.environment, "PATH": path},
         sandbox=SandboxConfig(mode="off"),
     )
-    async with open_tool_caller_with(stage, mode, config, user) as actor:
-        yield actor
+    async with open_tool_caller_with(stage, mode, config, user) as caller:
+        yield caller
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
@@ -62,17 +62,17 @@ async def test_a_program_of_the_workspace_runs_only_after_a_question(
     program = stage.root / ("ls" if entry == "" else "bin/ls")
     (stage.home / "link").symlink_to(stage.root / "bin")
     add_program(program)
-    async with open_with_path(stage, entry) as actor:
-        outcome = await actor.call("terminal", {"command": command})
-    assert (outcome.is_error, len(actor.user.questions)) == (True, 1)
+    async with open_with_path(stage, entry) as caller:
+        outcome = await caller.call("terminal", {"command": command})
+    assert (outcome.is_error, len(caller.user.questions)) == (True, 1)
     assert not has_run(program)
 
 
 async def test_a_program_of_the_workspace_that_the_user_allows_runs(stage: SecretWorkspace) -> None:
     program = stage.root / "bin/python3"
     add_program(program)
-    async with open_with_path(stage, "{root}/bin", user=RecordingUser("allow_once")) as actor:
-        await actor.call("terminal", {"command": "python3 --version"})
+    async with open_with_path(stage, "{root}/bin", user=RecordingUser("allow_once")) as caller:
+        await caller.call("terminal", {"command": "python3 --version"})
     assert has_run(program)
 
 
@@ -82,9 +82,9 @@ async def test_a_command_without_a_question_finds_no_program_of_the_workspace(
 ) -> None:
     program = stage.root / "sub/bin/ls"
     add_program(program)
-    async with open_with_path(stage, "bin") as actor:
-        outcome = await actor.call("terminal", {"command": command})
-    assert (outcome.is_error, len(actor.user.questions)) == (False, 0)
+    async with open_with_path(stage, "bin") as caller:
+        outcome = await caller.call("terminal", {"command": command})
+    assert (outcome.is_error, len(caller.user.questions)) == (False, 0)
     assert not has_run(program)
 
 
@@ -92,16 +92,16 @@ async def test_programs_of_the_system_come_first_if_path_says_so(stage: SecretWo
     program = stage.root / "bin/ls"
     add_program(program)
     path = f"{os.defpath}{os.pathsep}{stage.root}/bin"
-    async with open_with_path(stage, path) as actor:
-        outcome = await actor.call("terminal", {"command": "ls README.md"})
-    assert (outcome.text, len(actor.user.questions)) == ("README.md", 0)
+    async with open_with_path(stage, path) as caller:
+        outcome = await caller.call("terminal", {"command": "ls README.md"})
+    assert (outcome.text, len(caller.user.questions)) == ("README.md", 0)
 
 
 async def test_other_commands_keep_the_whole_path(stage: SecretWorkspace) -> None:
     program = stage.root / "bin/helper"
     add_program(program)
-    async with open_with_path(stage, "{root}/bin", "bypass") as actor:
-        await actor.call("terminal", {"command": "sh -c helper"})
+    async with open_with_path(stage, "{root}/bin", "bypass") as caller:
+        await caller.call("terminal", {"command": "sh -c helper"})
     assert has_run(program)
 
 

@@ -32,7 +32,7 @@ def facts(path: Path, *doubts: str) -> SkillFacts:
     return SkillFacts(FileFacts("write", (path,), outside, coverable_directory=path.parent), doubts)
 
 
-def rules(path: Path, *, is_allowed: bool) -> RuleBook:
+def make_rules(path: Path, *, is_allowed: bool) -> RuleBook:
     return RuleBook([PermissionRule(DirectoryScope("write", path.parent), is_allowed)])
 
 
@@ -65,22 +65,22 @@ def test_a_doubtful_change_is_asked_about_even_if_the_rest_is_allowed(
     mode: Mode, path: Path
 ) -> None:
     doubtful = facts(path, DOUBT, "and another")
-    assert decide(doubtful, mode, rules(path, is_allowed=True)) == Ask(f"{DOUBT}; and another")
+    assert decide(doubtful, mode, make_rules(path, is_allowed=True)) == Ask(f"{DOUBT}; and another")
 
 
 def test_a_doubt_does_not_override_a_refusal() -> None:
     doubtful = facts(OUTSIDE, DOUBT)
     assert decide(doubtful, "plan", NO_RULES) == Refuse(PLANNING)
-    never = rules(OUTSIDE, is_allowed=False)
+    never = make_rules(OUTSIDE, is_allowed=False)
     assert decide(doubtful, "ask", never) == Refuse(REJECTED_BY_RULE)
 
 
 def test_an_always_allow_rule_covers_only_the_skills_directory(tmp_path: Path) -> None:
-    root, own = tmp_path / "work", tmp_path / "own"
+    root, own_home = tmp_path / "work", tmp_path / "own"
     root.mkdir()
-    file = own / "skills" / "release" / "SKILL.md"
+    file = own_home / "skills" / "release" / "SKILL.md"
     file.parent.mkdir(parents=True)
-    surveyor = FactCollector((root,), tmp_path / "home", own)
+    surveyor = FactCollector((root,), tmp_path / "home", own_home)
     effect = ChangeSkill((FileTarget(file, file, is_inside=False),), (DOUBT,))
     found = surveyor.collect(effect)
     assert found == SkillFacts(

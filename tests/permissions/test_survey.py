@@ -23,8 +23,8 @@ def surveyor_of(stage: SecretWorkspace, *additional: Path) -> FactCollector:
     return FactCollector((stage.root, *additional), stage.home, stage.config_home)
 
 
-def target(stage: SecretWorkspace, given: str, *additional: Path) -> FileTarget:
-    return target_for(resolve_path(given, SessionWorkspace(stage.root, additional), stage.home))
+def target(stage: SecretWorkspace, name: str, *additional: Path) -> FileTarget:
+    return target_for(resolve_path(name, SessionWorkspace(stage.root, additional), stage.home))
 
 
 def facts_on(stage: SecretWorkspace, act: str, *names: str) -> FileFacts:
@@ -48,9 +48,9 @@ def test_an_ordinary_workspace_file_has_no_special_facts(stage: SecretWorkspace)
 
 
 def test_a_link_out_of_the_workspace_counts_as_outside(stage: SecretWorkspace) -> None:
-    far = stage.outside / "plans.txt"
+    target_file = stage.outside / "plans.txt"
     assert facts_on(stage, "read", "far.txt") == FileFacts(
-        "read", (far,), outside=(far,), coverable_directory=stage.outside
+        "read", (target_file,), outside=(target_file,), coverable_directory=stage.outside
     )
 
 
@@ -110,8 +110,8 @@ def test_an_additional_directory_is_inside_and_its_secrets_are_protected(
 ) -> None:
     (stage.outside / ".hermesignore").write_text("plans.txt\n")
     surveyor = surveyor_of(stage, stage.outside)
-    plain = target(stage, str(stage.outside / "a.txt"), stage.outside)
-    assert surveyor.collect(ReadFiles((plain,))) == FileFacts(
+    plain_target = target(stage, str(stage.outside / "a.txt"), stage.outside)
+    assert surveyor.collect(ReadFiles((plain_target,))) == FileFacts(
         "read", (stage.outside / "a.txt",), coverable_directory=stage.outside
     )
     assert surveyor.is_protected(stage.outside / "plans.txt")
@@ -230,9 +230,9 @@ def test_a_command_run_outside_the_workspace_is_doubtful(stage: SecretWorkspace)
 
 def test_a_directory_laid_out_as_a_repository_is_doubtful(stage: SecretWorkspace) -> None:
     stage.write_file("src/HEAD", "ref: refs/heads/main\n")
-    told = ("git may treat the files of that directory as its own configuration",)
+    doubts = ("git may treat the files of that directory as its own configuration",)
     found = [doubts_on(stage, "git status", folder) for folder in (".", "src", "src/deep")]
-    assert found == [(), told, told]
+    assert found == [(), doubts, doubts]
 
 
 @pytest.mark.parametrize(

@@ -35,17 +35,17 @@ class WatchedGate(PermissionGate):
         self.has_stepped_aside.set()
 
 
-def watched(setting: GateSetup, orders: RunRules, passages: list[AuditRecord]) -> WatchedGate:
-    plain = setting.gate()
+def watched(setting: GateSetup, orders: RunRules, records: list[AuditRecord]) -> WatchedGate:
+    unwatched = setting.gate()
     return WatchedGate(
-        mode=plain.mode,
-        asker=plain.asker,
-        cancel_turn=plain.cancel_turn,
-        facts=plain.facts,
-        store=plain.store,
-        root=plain.root,
+        mode=unwatched.mode,
+        asker=unwatched.asker,
+        cancel_turn=unwatched.cancel_turn,
+        facts=unwatched.facts,
+        store=unwatched.store,
+        root=unwatched.root,
         run_rules=orders,
-        audit=passages.append,
+        audit=records.append,
     )
 
 
@@ -57,14 +57,14 @@ def ordering(action: RuleAction) -> RunRules:
 async def test_a_tool_rule_applies_to_an_edit_that_waited_for_its_file(
     tmp_path: Path, action: RuleAction
 ) -> None:
-    passages: list[AuditRecord] = []
+    records: list[AuditRecord] = []
     ignored: list[str] = []
-    setting, desk = GateSetup(tmp_path), create_service(tmp_path)
-    gate = watched(setting, ordering(action), passages)
-    scope = SnapshotScope("session", (desk.root,), tmp_path / "config", {})
+    setting, service = GateSetup(tmp_path), create_service(tmp_path)
+    gate = watched(setting, ordering(action), records)
+    scope = SnapshotScope("session", (service.root,), tmp_path / "config", {})
     checkpoints = CheckpointManager(scope, CheckpointConfig(is_enabled=False), ignored.append)
-    workspace, home = SessionWorkspace(desk.root), tmp_path / "home"
-    workshop = EditServices(desk.files, gate, workspace, home, None, checkpoints)
+    workspace, home = SessionWorkspace(service.root), tmp_path / "home"
+    workshop = EditServices(service.files, gate, workspace, home, None, checkpoints)
     toolbox = SessionToolbox([write_file_tool(workshop)], gate)
     made = ToolCall("call", "write_file", '{"path": "a.txt", "content": "new"}')
     outcomes: list[ToolOutcome] = []
@@ -76,14 +76,14 @@ async def test_a_tool_rule_applies_to_an_edit_that_waited_for_its_file(
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with (
             anyio.create_task_group() as tasks,
-            desk.files.lock([desk.root / "a.txt"]),
+            service.files.lock([service.root / "a.txt"]),
         ):
             tasks.start_soon(write)
             await gate.has_stepped_aside.wait()
     assert setting.user.asked == []
-    assert [passage.tool for passage in passages] == ["write_file"]
+    assert [record.tool for record in records] == ["write_file"]
     assert [each.is_error for each in outcomes] == [action == "deny"]
-    assert (desk.root / "a.txt").exists() is (action == "allow")
+    assert (service.root / "a.txt").exists() is (action == "allow")
 
 
 async def test_a_call_that_yields_its_place_keeps_its_tool(tmp_path: Path) -> None:
@@ -97,23 +97,23 @@ async def test_a_call_that_yields_its_place_keeps_its_tool(tmp_path: Path) -> No
 async def test_ending_one_of_two_calls_with_the_same_id_keeps_the_other_attributed(
     tmp_path: Path,
 ) -> None:
-    passages: list[AuditRecord] = []
+    records: list[AuditRecord] = []
     setting = GateSetup(tmp_path)
-    gate = watched(setting, ordering("deny"), passages)
+    gate = watched(setting, ordering("deny"), records)
     for _ in range(2):
         gate.enter_queue("same", "write_file")
     for _ in range(2):
         assert await gate.authorize(setting.edit("same")) == REFUSED
         gate.leave_queue("same")
-    assert [passage.tool for passage in passages] == ["write_file", "write_file"]
+    assert [record.tool for record in records] == ["write_file", "write_file"]
 
 
 async def test_a_request_after_the_end_of_its_call_has_no_tool(tmp_path: Path) -> None:
-    passages: list[AuditRecord] = []
+    records: list[AuditRecord] = []
     setting = GateSetup(tmp_path, mode="bypass")
-    gate = watched(setting, ordering("deny"), passages)
+    gate = watched(setting, ordering("deny"), records)
     gate.enter_queue("call", "write_file")
     gate.leave_queue("call")
     gate.leave_queue("call")
     assert await gate.authorize(setting.edit("call")) is None
-    assert [passage.tool for passage in passages] == [""]
+    assert [record.tool for record in records] == [""]

@@ -19,11 +19,11 @@ FILES = ("README.md", "src/app.py", "src/deep/util.py", "docs/a.md")
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "root"
     for name in FILES:
-        put(root, name)
+        write_file(root, name)
     return root
 
 
-def put(root: Path, name: str, text: str = "x\n") -> Path:
+def write_file(root: Path, name: str, text: str = "x\n") -> Path:
     file = root / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -31,8 +31,8 @@ def put(root: Path, name: str, text: str = "x\n") -> Path:
 
 
 def doubt_on(root: Path, tree: SearchedTree | None = None) -> str:
-    ground = resolve_workspace((root,), root.parent / "own", IgnoreFiles())
-    return find_tree_doubt(tree or SearchedTree(str(root)), ground)
+    workspace = resolve_workspace((root,), root.parent / "own", IgnoreFiles())
+    return find_tree_doubt(tree or SearchedTree(str(root)), workspace)
 
 
 def test_an_ordinary_tree_raises_no_doubt(root: Path) -> None:
@@ -43,7 +43,7 @@ def test_an_ordinary_tree_raises_no_doubt(root: Path) -> None:
     "name", [".env", "src/.env.local", "src/deep/server.key", ".ssh/known_hosts", "a/.aws/x"]
 )
 def test_a_secret_in_a_tree_is_reported(root: Path, name: str) -> None:
-    put(root, name)
+    write_file(root, name)
     assert doubt_on(root).endswith("may hold secrets or settings")
 
 
@@ -54,12 +54,12 @@ def test_a_secret_in_a_tree_is_reported(root: Path, name: str) -> None:
 def test_only_requested_files_are_checked(
     root: Path, names: tuple[str, ...], *, is_doubted: bool
 ) -> None:
-    put(root, "src/server.key")
+    write_file(root, "src/server.key")
     assert bool(doubt_on(root, SearchedTree(str(root), name_patterns=names))) is is_doubted
 
 
 def test_hidden_files_are_checked_when_they_are_read(root: Path) -> None:
-    put(root, ".env")
+    write_file(root, ".env")
     seen = [
         bool(doubt_on(root, SearchedTree(str(root), includes_hidden=hidden)))
         for hidden in (True, False)
@@ -68,7 +68,7 @@ def test_hidden_files_are_checked_when_they_are_read(root: Path) -> None:
 
 
 def test_an_outward_link_is_reported_when_links_are_followed(root: Path) -> None:
-    put(root.parent, "outside/plain.txt")
+    write_file(root.parent, "outside/plain.txt")
     (root / "door").symlink_to(root.parent / "outside")
     seen = [
         bool(doubt_on(root, SearchedTree(str(root), follows_symlinks=follows)))
@@ -78,7 +78,7 @@ def test_an_outward_link_is_reported_when_links_are_followed(root: Path) -> None
 
 
 def test_a_link_to_a_secret_is_reported(root: Path) -> None:
-    put(root.parent, "outside/id_rsa")
+    write_file(root.parent, "outside/id_rsa")
     (root / "plain.txt").symlink_to(root.parent / "outside/id_rsa")
     assert doubt_on(root)
 
@@ -113,7 +113,7 @@ def test_a_tree_deeper_than_the_path_limit_raises_a_doubt(root: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can look everywhere")
 def test_an_unreadable_directory_is_skipped(root: Path) -> None:
-    put(root, "closed/.env")
+    write_file(root, "closed/.env")
     (root / "closed").chmod(0)
     found = doubt_on(root)
     (root / "closed").chmod(0o755)
@@ -135,21 +135,21 @@ def test_an_unreadable_directory_is_skipped(root: Path) -> None:
 def test_credentials_in_git_settings_are_reported(
     root: Path, file: str, text: str, *, is_doubted: bool
 ) -> None:
-    put(root, f".git/{file}", text)
+    write_file(root, f".git/{file}", text)
     assert bool(doubt_on(root)) is is_doubted
     assert not doubt_on(root, SearchedTree(str(root), includes_hidden=False))
     assert not doubt_on(root, SearchedTree(str(root), name_patterns=("*.py",)))
 
 
 def test_agent_settings_in_a_tree_are_reported(root: Path) -> None:
-    put(root, "own/notes.txt")
-    ground = resolve_workspace((root,), root / "own", IgnoreFiles())
-    assert find_tree_doubt(SearchedTree(str(root)), ground)
-    assert not find_tree_doubt(SearchedTree(str(root / "src")), ground)
+    write_file(root, "own/notes.txt")
+    workspace = resolve_workspace((root,), root / "own", IgnoreFiles())
+    assert find_tree_doubt(SearchedTree(str(root)), workspace)
+    assert not find_tree_doubt(SearchedTree(str(root / "src")), workspace)
 
 
 def test_an_ignored_file_in_a_tree_is_reported(root: Path) -> None:
-    put(root, ".hermesignore", "docs/\n!docs/b.md\n")
+    write_file(root, ".hermesignore", "docs/\n!docs/b.md\n")
     assert doubt_on(root, SearchedTree(str(root), includes_hidden=False)).endswith(
         "a.md may hold secrets or settings"
     )
@@ -180,8 +180,8 @@ def test_an_ignored_file_in_a_tree_is_reported(root: Path) -> None:
 def test_a_pattern_matches_at_least_what_a_shell_would_match(
     root: Path, pattern: str, names: list[str]
 ) -> None:
-    put(root, ".env")
-    put(root, "server.key")
+    write_file(root, ".env")
+    write_file(root, "server.key")
     found = [str(path) for path in expand_glob(root / pattern, 1_000)]
     assert sorted(found) == sorted(str(root / name) for name in names)
 

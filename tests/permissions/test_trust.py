@@ -36,8 +36,8 @@ async def test_a_trust_answer_is_applied_and_saved(
     tmp_path: Path, verdict: TrustVerdict | None, *, given: bool, kept: TrustVerdict | None
 ) -> None:
     store, asker = TrustStore(tmp_path / "acp" / "trust.json"), FakeTrustAsker(verdict)
-    keeper = WorkspaceTrust(store, asker, tmp_path)
-    assert await keeper.is_trusted(USES) is given
+    trust = WorkspaceTrust(store, asker, tmp_path)
+    assert await trust.is_trusted(USES) is given
     assert asker.asked == [(tmp_path, USES)]
     assert store.verdict(tmp_path) == kept
 
@@ -46,10 +46,10 @@ async def test_trust_is_asked_once_per_session_and_not_again_after_an_answer(
     tmp_path: Path,
 ) -> None:
     store, asker = TrustStore(tmp_path / "trust.json"), FakeTrustAsker(None)
-    keeper = WorkspaceTrust(store, asker, tmp_path)
+    trust = WorkspaceTrust(store, asker, tmp_path)
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(keeper.is_trusted, USES)
+            tasks.start_soon(trust.is_trusted, USES)
     asker.verdict = "trusted"
     assert await WorkspaceTrust(store, asker, tmp_path).is_trusted(USES)
     assert await WorkspaceTrust(store, asker, tmp_path).is_trusted(USES)
@@ -66,15 +66,15 @@ class FullStore(TrustStore):
 
 async def test_an_answer_that_cannot_be_saved_applies_to_the_session(tmp_path: Path) -> None:
     store, asker = FullStore(tmp_path / "trust.json"), FakeTrustAsker("trusted")
-    keeper = WorkspaceTrust(store, asker, tmp_path)
-    assert [await keeper.is_trusted(USES) for _ in range(2)] == [True, True]
+    trust = WorkspaceTrust(store, asker, tmp_path)
+    assert [await trust.is_trusted(USES) for _ in range(2)] == [True, True]
     assert (len(asker.asked), store.verdict(tmp_path)) == (1, None)
 
 
 async def test_nothing_is_asked_when_the_project_requests_nothing(tmp_path: Path) -> None:
     asker = FakeTrustAsker("trusted")
-    keeper = WorkspaceTrust(TrustStore(tmp_path / "trust.json"), asker, tmp_path)
-    assert not await keeper.is_trusted(())
+    trust = WorkspaceTrust(TrustStore(tmp_path / "trust.json"), asker, tmp_path)
+    assert not await trust.is_trusted(())
     assert asker.asked == []
 
 

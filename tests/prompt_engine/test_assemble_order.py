@@ -85,13 +85,13 @@ def test_a_blank_section_is_dropped_and_not_reported() -> None:
 def test_an_empty_section_with_a_status_is_reported() -> None:
     late = SourcedText("", "example", "dropped", "it took more than 2 s")
     facts = PromptFacts(date(2026, 11, 21), "m", external_memory=late)
-    told = [entry for entry in build_prompt(facts).report.entries if entry.notice]
-    assert told == [
+    noticed = [entry for entry in build_prompt(facts).report.entries if entry.notice]
+    assert noticed == [
         SectionReport(
             "external_memory", "volatile", "example", 0, 0, "dropped", "it took more than 2 s"
         )
     ]
-    assert told[0].notice == "example was dropped: it took more than 2 s"
+    assert noticed[0].notice == "example was dropped: it took more than 2 s"
 
 
 SECTIONS = (

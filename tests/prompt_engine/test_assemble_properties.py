@@ -27,7 +27,7 @@ from tests.prompt_engine.golden.situations import ALL_TOOLS
 
 TEXTS = st.text(alphabet=" \n\tab§#{}é", max_size=12)
 FATES = st.sampled_from(["kept", "truncated", "blocked", "dropped", "absent"])
-PASSAGES = st.builds(SourcedText, TEXTS, TEXTS, FATES, TEXTS)
+SOURCED_TEXTS = st.builds(SourcedText, TEXTS, TEXTS, FATES, TEXTS)
 STORES = st.builds(MemorySnapshot, st.lists(TEXTS, max_size=3).map(tuple), st.just(9), st.just(0))
 FACTS = st.builds(
     PromptFacts,
@@ -35,15 +35,15 @@ FACTS = st.builds(
     model=st.sampled_from(["", "claude-opus-5", "gpt-5.2", "gemini-3-pro"]),
     tools=st.frozensets(st.sampled_from(sorted(ALL_TOOLS))),
     platform=st.sampled_from(["", "acp", "telegram", "fax"]),
-    identity=st.builds(AgentIdentity, PASSAGES, TEXTS, st.booleans(), st.booleans()),
+    identity=st.builds(AgentIdentity, SOURCED_TEXTS, TEXTS, st.booleans(), st.booleans()),
     enforcement=st.sampled_from(["auto", True, False]),
-    board=PASSAGES,
-    skills_index=PASSAGES,
-    environment=st.builds(MachineFacts, python=TEXTS, hints=st.tuples(PASSAGES)),
-    system_message=PASSAGES,
+    board=SOURCED_TEXTS,
+    skills_index=SOURCED_TEXTS,
+    environment=st.builds(MachineFacts, python=TEXTS, hints=st.tuples(SOURCED_TEXTS)),
+    system_message=SOURCED_TEXTS,
     context_files=st.lists(st.builds(ContextFile, TEXTS, TEXTS, st.just(0)), max_size=2).map(tuple),
     memory=st.none() | STORES,
-    external_memory=PASSAGES,
+    external_memory=SOURCED_TEXTS,
 )
 
 

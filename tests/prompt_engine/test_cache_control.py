@@ -12,8 +12,8 @@ from prompt_engine.cache_control import Block, add_cache_breakpoints
 EPHEMERAL: JsonValue = {"type": "ephemeral"}
 
 
-def text(said: str) -> Block:
-    return {"type": "text", "text": said}
+def text(content: str) -> Block:
+    return {"type": "text", "text": content}
 
 
 def message(role: str, *blocks: Block) -> Block:
@@ -24,18 +24,18 @@ def marked(block: Block) -> Block:
     return {**block, "cache_control": EPHEMERAL}
 
 
-def talk(*sizes: int) -> list[Block]:
+def turns(*sizes: int) -> list[Block]:
     """Return messages of so many blocks, the user's and the model's in turn."""
     return [
-        message(("user", "assistant")[place % 2], *(text(f"{place}.{n}") for n in range(size)))
-        for place, size in enumerate(sizes)
+        message(("user", "assistant")[index % 2], *(text(f"{index}.{n}") for n in range(size)))
+        for index, size in enumerate(sizes)
     ]
 
 
-def marked_places(messages: list[Block]) -> list[int]:
+def marked_indexes(messages: list[Block]) -> list[int]:
     """Return which messages are marked."""
     _, copies = add_cache_breakpoints([], messages)
-    return [place for place, copy in enumerate(copies) if "cache_control" in str(copy)]
+    return [index for index, copy in enumerate(copies) if "cache_control" in str(copy)]
 
 
 def test_the_last_block_of_the_system_prompt_is_marked() -> None:
@@ -45,19 +45,19 @@ def test_the_last_block_of_the_system_prompt_is_marked() -> None:
 @pytest.mark.parametrize(
     ("messages", "places"),
     [
-        pytest.param(talk(1), [0], id="the first prompt"),
-        pytest.param(talk(1, 1, 1), [0, 2], id="an answer and a prompt"),
-        pytest.param(talk(*[1] * 7), [2, 4, 6], id="all within reach: the next older end"),
-        pytest.param(talk(*[1] * 31), [8, 28, 30], id="an older end at the edge of the reach"),
-        pytest.param(talk(1, 30, 30, 1, 1), [0, 2, 4], id="a large batch"),
-        pytest.param([*talk(1, 3), *talk(3), *talk(1)], [0, 3], id="results, then a prompt"),
-        pytest.param([*talk(1, 1), *talk(1, 1)[1:], *talk(1)], [0, 1, 3], id="two replies"),
+        pytest.param(turns(1), [0], id="the first prompt"),
+        pytest.param(turns(1, 1, 1), [0, 2], id="an answer and a prompt"),
+        pytest.param(turns(*[1] * 7), [2, 4, 6], id="all within reach: the next older end"),
+        pytest.param(turns(*[1] * 31), [8, 28, 30], id="an older end at the edge of the reach"),
+        pytest.param(turns(1, 30, 30, 1, 1), [0, 2, 4], id="a large batch"),
+        pytest.param([*turns(1, 3), *turns(3), *turns(1)], [0, 3], id="results, then a prompt"),
+        pytest.param([*turns(1, 1), *turns(1, 1)[1:], *turns(1)], [0, 1, 3], id="two replies"),
     ],
 )
 def test_marks_are_placed_at_the_end_of_this_request_and_earlier_ones(
     messages: list[Block], places: list[int]
 ) -> None:
-    assert marked_places(messages) == places
+    assert marked_indexes(messages) == places
 
 
 def test_only_the_last_block_of_a_message_is_marked() -> None:

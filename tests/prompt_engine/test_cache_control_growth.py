@@ -39,7 +39,7 @@ class Request:
     """What is not answered is not stored."""
 
 
-def sent_again(requests: Sequence[Request]) -> list[tuple[int, int]]:
+def cache_reads(requests: Sequence[Request]) -> list[tuple[int, int]]:
     """Return, request by request, the tokens that were read, and the most that could be."""
     cache, messages = PromptCache(), list[Block]()
     found: list[tuple[int, int]] = []
@@ -48,8 +48,8 @@ def sent_again(requests: Sequence[Request]) -> list[tuple[int, int]]:
         messages += _added(request, number)
         system, marked = add_cache_breakpoints(SYSTEM, messages)
         assert _marks(system, marked) <= MOST_MARKS
-        ask = parse_request(_body(system, marked), MessagesRequest, HEADERS, ENDPOINT)
-        usage, store = cache.account(ask, prefix_parts(ask.request))
+        parsed = parse_request(_body(system, marked), MessagesRequest, HEADERS, ENDPOINT)
+        usage, store = cache.account(parsed, prefix_parts(parsed.request))
         found.append((usage.read, most))
         if request.is_answered:
             store()
@@ -69,7 +69,7 @@ def _added(request: Request, number: int) -> list[Block]:
 
 def _message(role: str, blocks: int, number: int) -> Block:
     content: list[JsonValue] = [
-        {"type": "text", "text": f"{number}, {place}"} for place in range(blocks)
+        {"type": "text", "text": f"{number}, {block}"} for block in range(blocks)
     ]
     return {"role": role, "content": content}
 
@@ -115,14 +115,14 @@ BRIEF_FAILED = st.lists(st.just(Request(1, [("user", 2)], is_answered=False)), m
 def test_each_request_hits_the_cache_of_the_one_before(
     requests: list[Request],
 ) -> None:
-    assert all(read == most for read, most in sent_again(requests))
+    assert all(read == most for read, most in cache_reads(requests))
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(LARGE, st.none() | FAILED), min_size=2, max_size=4))
 def test_one_failed_request_loses_no_cache(pairs: list[tuple[Request, Request | None]]) -> None:
     requests = [each for pair in pairs for each in pair if each is not None]
-    assert all(read == most for read, most in sent_again(requests))
+    assert all(read == most for read, most in cache_reads(requests))
 
 
 @settings(deadline=None, max_examples=40)
@@ -130,14 +130,14 @@ def test_one_failed_request_loses_no_cache(pairs: list[tuple[Request, Request | 
 def test_several_short_failures_after_a_large_request_lose_no_cache(
     before: list[Request], large: Request, brief: list[Request], then: Request
 ) -> None:
-    found = sent_again([*before, large, *brief, then])
+    found = cache_reads([*before, large, *brief, then])
     assert all(read == most for read, most in found)
 
 
 @pytest.mark.parametrize("calls", [1, 9, 10, 19, 20, 21, 200])
 def test_a_batch_of_any_size_is_cached_although_the_next_request_failed(calls: int) -> None:
     """The plain form, the last three messages, loses everything here from ten calls on."""
-    found = sent_again(
+    found = cache_reads(
         [
             Request(0, [("user", 1)]),
             Request(calls, [("user", calls)], is_answered=False),

@@ -23,8 +23,8 @@ from prompt_engine.frontmatter import MAX_CHARACTERS, Frontmatter, split_frontma
     ],
 )
 def test_a_frontmatter_block_is_parsed(block: str, values: dict[str, JsonValue]) -> None:
-    whole = f"---\n{block}---\nbody\n"
-    assert split_frontmatter(whole) == Frontmatter("body\n", values, is_present=True)
+    document = f"---\n{block}---\nbody\n"
+    assert split_frontmatter(document) == Frontmatter("body\n", values, is_present=True)
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_a_text_within_its_limit_is_unchanged() -> None:
 
 def test_a_long_text_keeps_seven_tenths_head_and_two_tenths_tail() -> None:
     cut = truncate("a" * 800 + "z" * 400, 1_000, "x.md")
-    said = "[… 900 of 1,200 characters are shown; read x.md for the rest …]"
-    assert cut == TruncatedText(f"{'a' * 700}\n\n{said}\n\n{'z' * 200}", 900, 1_200)
+    marker = "[… 900 of 1,200 characters are shown; read x.md for the rest …]"
+    assert cut == TruncatedText(f"{'a' * 700}\n\n{marker}\n\n{'z' * 200}", 900, 1_200)
 
 
 def test_with_a_limit_of_zero_only_the_marker_remains() -> None:
@@ -81,14 +81,14 @@ def test_a_truncated_text_is_head_marker_and_tail_within_the_limit(text: str, li
     if len(text) <= limit:
         assert cut == TruncatedText(text, len(text), len(text))
         return
-    said = truncation_marker(cut.kept_characters, len(text), "x.md")
-    before, behind = cut.text.split(said)
+    marker = truncation_marker(cut.kept_characters, len(text), "x.md")
+    before, behind = cut.text.split(marker)
     head, tail = before.removesuffix("\n\n"), behind.removeprefix("\n\n")
     assert text.startswith(head)
     assert text.endswith(tail)
     assert len(head) <= limit * 0.7
     assert len(tail) <= limit * 0.2
-    assert len(cut.text) <= limit + len(said) + 4
+    assert len(cut.text) <= limit + len(marker) + 4
 
 
 @pytest.mark.parametrize(

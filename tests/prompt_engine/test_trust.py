@@ -21,9 +21,9 @@ def scan(text: str, scope: ScanScope) -> list[ThreatFinding]:
 
 
 def test_a_text_without_findings_is_shown_without_asking_for_trust() -> None:
-    asked: list[str] = []
-    verdict = scan_file_text("good", scan, lambda: bool(asked.append("asked")))
-    assert (verdict, verdict.is_blocked, asked) == (ScanVerdict(), False, [])
+    checked: list[str] = []
+    verdict = scan_file_text("good", scan, lambda: bool(checked.append("asked")))
+    assert (verdict, verdict.is_blocked, checked) == (ScanVerdict(), False, [])
 
 
 def test_a_text_with_findings_is_blocked() -> None:

@@ -107,8 +107,8 @@ async def open_prompted_session(
 
     Files are watched only with `events`, which creates the source of change events.
     """
-    root, outside, own = (directory / name for name in ("workspace", "outside", "own"))
-    for made in (root, outside, own):
+    root, outside, home = (directory / name for name in ("workspace", "outside", "own"))
+    for made in (root, outside, home):
         made.mkdir(exist_ok=True)
     model, sessions = TypingModel(), dict[str, Session]()
     server_end, editor_end = create_memory_pair()
@@ -120,16 +120,16 @@ async def open_prompted_session(
 
     watch = FileWatch(events, spawn) if events is not None else None
     loader = Lazy(
-        partial(create_tool_factory, ToolConfig(directory, own, VARIABLES, (), file_watch=watch))
+        partial(create_tool_factory, ToolConfig(directory, home, VARIABLES, (), file_watch=watch))
     )
-    equipped = replace(
+    services = replace(
         make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode),
         toolset=partial(_build_toolset, link, loader),
         prompt_provider=partial(
             lazy_prompt_provider, settings or make_prompt_config(directory), watch=watch
         ),
     )
-    connection = AgentConnection(link, SessionRegistry(equipped, sessions), make_auth_handlers())
+    connection = AgentConnection(link, SessionRegistry(services, sessions), make_auth_handlers())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.serve, connection)
         tasks.start_soon(editor.read)
@@ -171,8 +171,8 @@ def write_file(path: Path, text: str) -> Path:
 
 def embedded_resource(path: Path, text: str = "text") -> JsonValue:
     """Return an embedded resource, as an editor sends an open file."""
-    held = cast("JsonValue", {"uri": path.as_uri(), "text": text})
-    return {"type": "resource", "resource": held}
+    contents = cast("JsonValue", {"uri": path.as_uri(), "text": text})
+    return {"type": "resource", "resource": contents}
 
 
 def resource_link(path: Path) -> JsonValue:
@@ -188,5 +188,5 @@ async def _build_toolset(
 ) -> SessionToolset:
     del servers
     editor, asker = EditorWorkspace(link, context.id), EditorPermissionAsker(link, context.id)
-    maker = await factory.get()
-    return maker.create_toolset(context, editor, asker, link.background)
+    tool_factory = await factory.get()
+    return tool_factory.create_toolset(context, editor, asker, link.background)

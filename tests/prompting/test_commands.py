@@ -16,54 +16,54 @@ THINKING = [ThinkingDelta("Hm."), ThinkingSigned("sealed"), TextDelta("I see.")]
 
 
 async def test_the_context_command_lists_sections_and_sources(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", "Of all.")
-        room.write_file("CLAUDE.md", "Not wanted beside AGENTS.md.")
-        said = await room.run_command("/context")
-        assert said.startswith(
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", "Of all.")
+        session.write_file("CLAUDE.md", "Not wanted beside AGENTS.md.")
+        output = await session.run_command("/context")
+        assert output.startswith(
             "| section | source | characters | tokens | |\n|---|---|---|---|---|\n"
         )
-        assert "| AGENTS.md | " in said
-        assert "CLAUDE.md" not in said
-        assert "Directory instructions loaded so far: none yet." in said
-        assert room.model.requests == []
+        assert "| AGENTS.md | " in output
+        assert "CLAUDE.md" not in output
+        assert "Directory instructions loaded so far: none yet." in output
+        assert session.model.requests == []
 
 
 async def test_the_context_command_and_the_first_prompt_show_the_same_text(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", "Of all.")
-        said = await room.run_command("/context")
-        assert f"| **all** | | {len((await room.prompt()).system):,} |" in said
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", "Of all.")
+        output = await session.run_command("/context")
+        assert f"| **all** | | {len((await session.prompt()).system):,} |" in output
 
 
 async def test_the_context_command_names_a_blocked_file(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", INJECTION)
-        assert "blocked: ignore-earlier-instructions in line 1" in await room.run_command(
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", INJECTION)
+        assert "blocked: ignore-earlier-instructions in line 1" in await session.run_command(
             "/context"
         )
 
 
 async def test_the_context_command_lists_directory_instructions_at_once(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("a/AGENTS.md", "Of a.")
-        assert "loaded so far: none yet." in await room.run_command("/context")
-        await room.run_one(call("read_file", path="a/AGENTS.md"))
-        assert "loaded so far: `a/AGENTS.md`." in await room.run_command("/context")
-        room.sessions[room.session_id].context.conversation.rebuild(())
-        assert "loaded so far: none yet." in await room.run_command("/context")
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("a/AGENTS.md", "Of a.")
+        assert "loaded so far: none yet." in await session.run_command("/context")
+        await session.run_one(call("read_file", path="a/AGENTS.md"))
+        assert "loaded so far: `a/AGENTS.md`." in await session.run_command("/context")
+        session.sessions[session.session_id].context.conversation.rebuild(())
+        assert "loaded so far: none yet." in await session.run_command("/context")
 
 
 async def test_reload_reads_the_instructions_again_and_drops_reasoning(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", "Of all.")
-        before = await room.prompt(answer=THINKING)
-        sealed = (await room.prompt()).messages[1]
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", "Of all.")
+        before = await session.prompt(answer=THINKING)
+        sealed = (await session.prompt()).messages[1]
         assert sealed == AssistantMessage((Thinking("Hm.", "sealed"), Text("I see.")))
-        room.write_file("AGENTS.md", "Of all, now.")
-        said = await room.run_command("/reload")
-        assert said.startswith("The instructions were read again.")
-        after = await room.prompt()
+        session.write_file("AGENTS.md", "Of all, now.")
+        output = await session.run_command("/reload")
+        assert output.startswith("The instructions were read again.")
+        after = await session.prompt()
         assert after.system == before.system.replace("Of all.", "Of all, now.")
         parts = [part for message in after.messages for part in message.parts]
         assert not any(isinstance(part, Thinking | RedactedThinking) for part in parts)
@@ -71,45 +71,45 @@ async def test_reload_reads_the_instructions_again_and_drops_reasoning(tmp_path:
 
 
 async def test_reload_reads_the_memory_again(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        await room.prompt()
+    async with open_prompted_session(tmp_path) as session:
+        await session.prompt()
         (tmp_path / "own/memories").mkdir()
         (tmp_path / "own/memories/MEMORY.md").write_text("The tests run with `just`.")
-        await room.run_command("/reload")
-        assert "The tests run with `just`." in (await room.prompt()).system
+        await session.run_command("/reload")
+        assert "The tests run with `just`." in (await session.prompt()).system
 
 
 async def test_files_read_by_reload_are_not_delivered_again_as_changed(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", "Of all.")
-        room.write_file("a.txt", "text")
-        await room.prompt()
-        room.write_file("AGENTS.md", "Of all, now.")
-        await room.run_command("/reload")
-        assert hints_in((await room.run_one(call("read_file", path="a.txt"))).text) == []
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", "Of all.")
+        session.write_file("a.txt", "text")
+        await session.prompt()
+        session.write_file("AGENTS.md", "Of all, now.")
+        await session.run_command("/reload")
+        assert hints_in((await session.run_one(call("read_file", path="a.txt"))).text) == []
 
 
 async def test_compact_reads_everything_again_and_lost_instructions_return(
     tmp_path: Path,
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", "Of all.")
-        room.write_file("a/AGENTS.md", "Of a.")
-        await room.prompt()
-        before = await room.prompt()
-        await room.run_one(call("read_file", path="a/AGENTS.md"))
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", "Of all.")
+        session.write_file("a/AGENTS.md", "Of a.")
+        await session.prompt()
+        before = await session.prompt()
+        await session.run_one(call("read_file", path="a/AGENTS.md"))
         for _ in range(14):
-            await room.prompt()
-        room.write_file("AGENTS.md", "Of all, now.")
-        room.model.rounds = [[TextDelta("Much was said.")]]
-        assert await room.run_command("/compact") == "The conversation now has 24 messages."
-        asked = room.model.requests[-1]
-        assert asked.system == before.system
-        assert asked.messages[: len(before.messages)] == before.messages
-        after = await room.prompt()
+            await session.prompt()
+        session.write_file("AGENTS.md", "Of all, now.")
+        session.model.rounds = [[TextDelta("Much was said.")]]
+        assert await session.run_command("/compact") == "The conversation now has 24 messages."
+        summary_request = session.model.requests[-1]
+        assert summary_request.system == before.system
+        assert summary_request.messages[: len(before.messages)] == before.messages
+        after = await session.prompt()
         assert after.system == before.system.replace("Of all.", "Of all, now.")
-        told = await room.run_one(call("read_file", path="a/AGENTS.md"))
-        assert hints_in(told.text) == [("a/AGENTS.md", "Of a.")]
+        outcome = await session.run_one(call("read_file", path="a/AGENTS.md"))
+        assert hints_in(outcome.text) == [("a/AGENTS.md", "Of a.")]
 
 
 async def test_a_failed_summary_changes_only_the_usage(tmp_path: Path) -> None:
@@ -117,17 +117,17 @@ async def test_a_failed_summary_changes_only_the_usage(tmp_path: Path) -> None:
         reason = "the endpoint is down"
         raise ModelFailedError(reason)
 
-    async with open_prompted_session(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as prompted:
         for _ in range(14):
-            await room.prompt()
-        session = room.sessions[room.session_id]
+            await prompted.prompt()
+        session = prompted.sessions[prompted.session_id]
         before = (session.context.conversation.generation, tuple(session.context.conversation))
-        room.model.rounds = [[UsageReported(Usage(90, 10)), TextDelta("Much"), fail]]
+        prompted.model.rounds = [[UsageReported(Usage(90, 10)), TextDelta("Much"), fail]]
         params: JsonValue = {
-            "sessionId": room.session_id,
+            "sessionId": prompted.session_id,
             "prompt": [{"type": "text", "text": "/compact"}],
         }
-        answer = await room.editor.call("session/prompt", params)
+        answer = await prompted.editor.call("session/prompt", params)
         assert "the endpoint is down" in str(answer["error"])
         assert (
             session.context.conversation.generation,

@@ -51,12 +51,12 @@ class CalendarSession:
             )
             return Lazy[PromptProvider].of(provider)
 
-        equipped = replace(
+        services = replace(
             make_services(FakeModelCatalog({"test": self.model})), prompt_provider=briefing
         )
-        self.session = build_session(SessionWorkspace(folder), equipped)
+        self.session = build_session(SessionWorkspace(folder), services)
 
-    async def say(self, text: str = "hi") -> ModelRequest:
+    async def send_prompt(self, text: str = "hi") -> ModelRequest:
         message = UserMessage((Text(text),))
         ticket = self.session.enqueue(message)
         await self.session.prompt(ticket, message, MemorySink(), lambda: None)
@@ -66,11 +66,11 @@ class CalendarSession:
 async def test_a_new_day_is_announced_once_after_the_next_prompt_without_other_changes(
     tmp_path: Path,
 ) -> None:
-    talk = CalendarSession(tmp_path)
-    first = await talk.say()
-    talk.calendar.day = DAY
-    second = await talk.say()
-    third = await talk.say()
+    session = CalendarSession(tmp_path)
+    first = await session.send_prompt()
+    session.calendar.day = DAY
+    second = await session.send_prompt()
+    third = await session.send_prompt()
     assert "Today is Saturday, November 21, 2026." in first.system
     assert {second.system, third.system} == {first.system}
     assert (second.tools, third.tools) == (first.tools, first.tools)
@@ -84,10 +84,10 @@ async def test_a_new_day_is_announced_once_after_the_next_prompt_without_other_c
 async def test_a_session_opened_before_midnight_announces_the_new_day(
     tmp_path: Path,
 ) -> None:
-    talk = CalendarSession(tmp_path)
-    await (await talk.session.prompting.provider.get()).gather_facts()
-    talk.calendar.day = DAY
-    request = await talk.say()
+    session = CalendarSession(tmp_path)
+    await (await session.session.prompting.provider.get()).gather_facts()
+    session.calendar.day = DAY
+    request = await session.send_prompt()
     assert "Today is Sunday, November 22, 2026." in request.system
     assert request.messages == (HI,)
 
@@ -95,25 +95,25 @@ async def test_a_session_opened_before_midnight_announces_the_new_day(
 async def test_a_rebuilt_prompt_names_the_day_without_an_announcement(
     tmp_path: Path,
 ) -> None:
-    talk = CalendarSession(tmp_path)
-    await talk.say()
-    talk.calendar.day = DAY
-    await talk.say("/reload")
-    request = await talk.say()
+    session = CalendarSession(tmp_path)
+    await session.send_prompt()
+    session.calendar.day = DAY
+    await session.send_prompt("/reload")
+    request = await session.send_prompt()
     assert "Today is Sunday, November 22, 2026." in request.system
     assert request.messages[-1] == HI
 
 
 async def test_another_process_continues_from_the_day_in_the_prompt(tmp_path: Path) -> None:
     calendar = Calendar()
-    former = WorkspacePromptProvider(
+    earlier = WorkspacePromptProvider(
         make_prompt_config(tmp_path), SessionWorkspace(tmp_path), today=calendar.today
     )
-    text = await former.write_prompt(SUBJECT)
+    text = await earlier.write_prompt(SUBJECT)
     later = WorkspacePromptProvider(
         make_prompt_config(tmp_path), SessionWorkspace(tmp_path), today=calendar.today
     )
-    assert await later.restore(text, former.state())
+    assert await later.restore(text, earlier.state())
     assert later.prompt_remarks(Conversation()) == ()
     calendar.day = DAY
     assert later.prompt_remarks(Conversation()) == (ON_DAY.text,)

@@ -33,22 +33,22 @@ class Reader:
 
 async def test_a_prompt_arriving_during_fact_collection_waits_for_it(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
-    briefing = await lazy_prompt_provider(reader.settings, reader.workspace).get()
+    provider = await lazy_prompt_provider(reader.settings, reader.workspace).get()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(briefing.gather_facts)
-        tasks.start_soon(briefing.write_prompt, SUBJECT)
-        tasks.start_soon(briefing.gather_facts)
+        tasks.start_soon(provider.gather_facts)
+        tasks.start_soon(provider.write_prompt, SUBJECT)
+        tasks.start_soon(provider.gather_facts)
     assert reader.count == 1
 
 
 async def test_a_rebuilt_prompt_collects_facts_again(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
-    briefing = WorkspacePromptProvider(reader.settings, reader.workspace)
-    await briefing.gather_facts()
-    before = await briefing.write_prompt(SUBJECT)
+    provider = WorkspacePromptProvider(reader.settings, reader.workspace)
+    await provider.gather_facts()
+    before = await provider.write_prompt(SUBJECT)
     write_file(tmp_path / "own/SOUL.md", "You are Ada's gardener.")
-    await briefing.gather_facts()
-    after = await briefing.write_prompt(SUBJECT)
+    await provider.gather_facts()
+    after = await provider.write_prompt(SUBJECT)
     assert before.startswith("You are Hermes Agent")
     assert after.startswith("You are Ada's gardener.")
     assert reader.count == 1
@@ -57,18 +57,18 @@ async def test_a_rebuilt_prompt_collects_facts_again(tmp_path: Path) -> None:
 async def test_concurrent_sessions_share_one_read(tmp_path: Path) -> None:
     reader, shared = Reader(tmp_path), SharedReads()
     write_file(tmp_path / "AGENTS.md", "Of all.")
-    briefings = [
+    providers = [
         WorkspacePromptProvider(reader.settings, reader.workspace, shared_reads=shared)
         for _ in range(10)
     ]
     prompts: list[str] = []
 
-    async def write(briefing: WorkspacePromptProvider) -> None:
-        prompts.append(await briefing.write_prompt(SUBJECT))
+    async def write(provider: WorkspacePromptProvider) -> None:
+        prompts.append(await provider.write_prompt(SUBJECT))
 
     async with anyio.create_task_group() as tasks:
-        for briefing in briefings:
-            tasks.start_soon(write, briefing)
+        for provider in providers:
+            tasks.start_soon(write, provider)
     assert ("Of all." in prompts[0], len(prompts), len(set(prompts))) == (True, 10, 1)
     assert reader.count <= 2
     write_file(tmp_path / "AGENTS.md", "Of us.")
@@ -77,17 +77,17 @@ async def test_concurrent_sessions_share_one_read(tmp_path: Path) -> None:
 
 
 async def test_the_user_profile_is_read_when_the_prompt_is_built(tmp_path: Path) -> None:
-    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
-    await briefing.gather_facts()
+    provider = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    await provider.gather_facts()
     write_file(tmp_path / "own/SOUL.md", "You are Ada's gardener.")
-    assert (await briefing.write_prompt(SUBJECT)).startswith("You are Ada's gardener.")
+    assert (await provider.write_prompt(SUBJECT)).startswith("You are Ada's gardener.")
 
 
 async def test_the_project_is_read_when_the_prompt_is_built(tmp_path: Path) -> None:
-    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
-    await briefing.gather_facts()
+    provider = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    await provider.gather_facts()
     write_file(tmp_path / "AGENTS.md", "Of all.")
-    assert "Of all." in await briefing.write_prompt(SUBJECT)
+    assert "Of all." in await provider.write_prompt(SUBJECT)
 
 
 async def test_an_unused_prompt_provider_says_so(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ async def test_directory_instructions_can_be_found_before_the_prompt_is_built(
     tmp_path: Path,
 ) -> None:
     write_file(tmp_path / "a/AGENTS.md", "Of a.")
-    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
-    found = await briefing.find_instructions(Conversation(), {"call": [str(tmp_path / "a/b.txt")]})
+    provider = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    found = await provider.find_instructions(Conversation(), {"call": [str(tmp_path / "a/b.txt")]})
     assert {key: each.labels for key, each in found.items()} == {"call": ("a/AGENTS.md",)}
 
 
@@ -110,13 +110,13 @@ async def test_settings_of_the_first_directory_take_precedence(tmp_path: Path) -
     write_file(tmp_path / "one/.hermes.md", "---\nmode: ask\n---\nOf one.")
     write_file(tmp_path / "two/.hermes.md", "---\nmode: plan\nmodel: large\n---\nOf two.")
     workspace = SessionWorkspace(tmp_path / "one", (tmp_path / "two",))
-    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), workspace)
-    await briefing.write_prompt(SUBJECT)
-    assert briefing.project_settings() == {"mode": "ask", "model": "large"}
+    provider = WorkspacePromptProvider(make_prompt_config(tmp_path), workspace)
+    await provider.write_prompt(SUBJECT)
+    assert provider.project_settings() == {"mode": "ask", "model": "large"}
 
 
 async def test_a_blocked_file_requests_no_settings(tmp_path: Path) -> None:
     write_file(tmp_path / ".hermes.md", f"---\nmode: plan\n---\n{INJECTION}")
-    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
-    await briefing.write_prompt(SUBJECT)
-    assert briefing.project_settings() == {}
+    provider = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    await provider.write_prompt(SUBJECT)
+    assert provider.project_settings() == {}

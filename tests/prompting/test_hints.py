@@ -77,49 +77,49 @@ CALLS = {
 }
 
 
-def furnish(room: PromptedSession) -> None:
+def furnish(session: PromptedSession) -> None:
     """Put two folders in one another, and a third beside them, each with instructions."""
-    room.write_file("AGENTS.md", "Of all.")
-    room.write_file("a/b/c.txt", "see\n")
-    room.write_file("d/d.txt", "see\n")
+    session.write_file("AGENTS.md", "Of all.")
+    session.write_file("a/b/c.txt", "see\n")
+    session.write_file("d/d.txt", "see\n")
     for label, body in (OUTER, INNER, OTHER):
-        room.write_file(label, body)
+        session.write_file(label, body)
 
 
 @pytest.mark.parametrize(("made", "expected"), CALLS.values(), ids=CALLS.keys())
 async def test_a_call_delivers_the_instructions_of_the_directories_it_touches(
     tmp_path: Path, made: ToolCall, expected: list[tuple[str, str]]
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        assert hints_in((await room.run_one(made)).text) == expected
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        assert hints_in((await session.run_one(made)).text) == expected
 
 
 @pytest.mark.parametrize("made", [made for made, _ in CALLS.values()], ids=CALLS.keys())
 async def test_instructions_are_delivered_once(tmp_path: Path, made: ToolCall) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        await room.run_one(made)
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        await session.run_one(made)
         again = call(made.name, **json.loads(made.arguments))
-        assert hints_in((await room.run_one(again)).text) == []
+        assert hints_in((await session.run_one(again)).text) == []
 
 
 async def test_parallel_calls_deliver_instructions_in_call_order(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        told = await room.run(
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        outcomes = await session.run(
             call("terminal", command="sleep 0.05; cat a/AGENTS.md"),
             call("read_file", path="a/b/c.txt"),
             call("read_file", path="d/d.txt"),
         )
-        assert [hints_in(each.text) for each in told] == [[OUTER], [INNER], [OTHER]]
+        assert [hints_in(each.text) for each in outcomes] == [[OUTER], [INNER], [OTHER]]
 
 
 async def test_the_client_sees_instructions_on_the_call_after_it_ends(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        told = await room.run_one(call("read_file", path="a/b/c.txt"))
-        ended, added = told.updates[-2:]
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
+        ended, added = outcome.updates[-2:]
         assert ended["status"] == "completed"
         shown: list[Object] = [
             {"type": "content", "content": {"type": "text", "text": text}}
@@ -128,7 +128,7 @@ async def test_the_client_sees_instructions_on_the_call_after_it_ends(tmp_path: 
         assert isinstance(ended["content"], list)
         assert added == {
             "sessionUpdate": "tool_call_update",
-            "toolCallId": told.call_id,
+            "toolCallId": outcome.call_id,
             "content": [*ended["content"], *shown],
             "_meta": {"hermes": {"instructions": ["a/AGENTS.md", "a/b/AGENTS.md"]}},
         }
@@ -140,23 +140,23 @@ async def test_the_client_sees_instructions_on_the_call_after_it_ends(tmp_path: 
 async def test_an_attached_file_delivers_its_instructions_after_the_prompt(
     tmp_path: Path, make: Callable[[Path], JsonValue]
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        path = room.root / "a/b/c.txt"
-        assert hints_of(await room.prompt(make(path))) == [OUTER, INNER]
-        assert hints_of(await room.prompt(make(path))) == []
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        path = session.root / "a/b/c.txt"
+        assert hints_of(await session.prompt(make(path))) == [OUTER, INNER]
+        assert hints_of(await session.prompt(make(path))) == []
 
 
 async def test_the_active_file_delivers_its_instructions_with_the_next_prompt(
     tmp_path: Path,
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        assert hints_of(await room.prompt()) == []
-        view: Object = {"sessionId": room.session_id, "path": str(room.root / "a/b/c.txt")}
-        room.editor.notify("_hermes/active_file", view)
-        assert hints_of(await room.prompt()) == [OUTER, INNER]
-        assert hints_of(await room.prompt()) == []
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        assert hints_of(await session.prompt()) == []
+        view: Object = {"sessionId": session.session_id, "path": str(session.root / "a/b/c.txt")}
+        session.editor.notify("_hermes/active_file", view)
+        assert hints_of(await session.prompt()) == [OUTER, INNER]
+        assert hints_of(await session.prompt()) == []
 
 
 @pytest.mark.parametrize(
@@ -170,19 +170,19 @@ async def test_the_active_file_delivers_its_instructions_with_the_next_prompt(
 )
 async def test_a_refused_call_delivers_no_instructions(tmp_path: Path, made: ToolCall) -> None:
     answers = {"session/request_permission": allow("reject_once")}
-    async with open_prompted_session(tmp_path, mode="ask", answers=answers) as room:
-        furnish(room)
-        told = await room.run_one(made)
-        assert (told.status, hints_in(told.text)) == ("failed", [])
-        assert len(room.editor.asked("session/request_permission")) == 1
+    async with open_prompted_session(tmp_path, mode="ask", answers=answers) as session:
+        furnish(session)
+        outcome = await session.run_one(made)
+        assert (outcome.status, hints_in(outcome.text)) == ("failed", [])
+        assert len(session.editor.asked("session/request_permission")) == 1
 
 
 async def test_an_allowed_call_delivers_its_instructions(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow()}
-    async with open_prompted_session(tmp_path, mode="ask", answers=answers) as room:
-        furnish(room)
-        told = await room.run_one(call("write_file", path="a/b/new.txt", content="x"))
-        assert hints_in(told.text) == [OUTER, INNER]
+    async with open_prompted_session(tmp_path, mode="ask", answers=answers) as session:
+        furnish(session)
+        outcome = await session.run_one(call("write_file", path="a/b/new.txt", content="x"))
+        assert hints_in(outcome.text) == [OUTER, INNER]
 
 
 @pytest.mark.parametrize(
@@ -197,93 +197,93 @@ async def test_an_allowed_call_delivers_its_instructions(tmp_path: Path) -> None
 async def test_a_call_that_fails_before_any_effect_delivers_no_instructions(
     tmp_path: Path, made: ToolCall
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        told = await room.run_one(made)
-        assert (told.status, hints_in(told.text)) == ("failed", [])
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        outcome = await session.run_one(made)
+        assert (outcome.status, hints_in(outcome.text)) == ("failed", [])
 
 
 async def test_no_instructions_are_delivered_from_outside_the_workspace(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        write_file(room.outside / "AGENTS.md", "Of elsewhere.")
-        path = write_file(room.outside / "x/y.txt", "text")
-        write_file(room.outside / "x/AGENTS.md", "Of elsewhere, too.")
-        (room.root / "way_out").symlink_to(room.outside / "x")
-        told = await room.run(
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        write_file(session.outside / "AGENTS.md", "Of elsewhere.")
+        path = write_file(session.outside / "x/y.txt", "text")
+        write_file(session.outside / "x/AGENTS.md", "Of elsewhere, too.")
+        (session.root / "way_out").symlink_to(session.outside / "x")
+        outcomes = await session.run(
             call("read_file", path=str(path)),
             call("terminal", command=f"cat {path}"),
             call("read_file", path="way_out/y.txt"),
         )
-        assert [hints_in(each.text) for each in told] == [[], [], []]
-        assert hints_of(await room.prompt(resource_link(path), embedded_resource(path))) == []
+        assert [hints_in(each.text) for each in outcomes] == [[], [], []]
+        assert hints_of(await session.prompt(resource_link(path), embedded_resource(path))) == []
 
 
 async def test_the_first_five_files_are_delivered_and_the_others_named(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as session:
         hints = [(f"m{number}/AGENTS.md", f"Of {number}.") for number in range(7)]
         for label, body in hints:
-            room.write_file(label, body)
+            session.write_file(label, body)
         made = call("terminal", command=f"cat {' '.join(label for label, _ in hints)}")
-        told = await room.run_one(made)
-        assert hints_in(told.text) == hints[:5]
-        assert told.text.endswith("before you go on: m5/AGENTS.md, m6/AGENTS.md]")
-        again = await room.run_one(call("read_file", path="m6/AGENTS.md"))
+        outcome = await session.run_one(made)
+        assert hints_in(outcome.text) == hints[:5]
+        assert outcome.text.endswith("before you go on: m5/AGENTS.md, m6/AGENTS.md]")
+        again = await session.run_one(call("read_file", path="m6/AGENTS.md"))
         assert hints_in(again.text) == hints[6:]
 
 
 async def test_an_identical_copy_is_not_delivered_again(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        room.write_file("copy/AGENTS.md", "Of a.")
-        room.write_file("root_copy/AGENTS.md", "Of all.")
-        told = await room.run(
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        session.write_file("copy/AGENTS.md", "Of a.")
+        session.write_file("root_copy/AGENTS.md", "Of all.")
+        outcomes = await session.run(
             call("read_file", path="a/AGENTS.md"),
             call("read_file", path="copy/AGENTS.md"),
             call("read_file", path="root_copy/AGENTS.md"),
         )
-        assert [hints_in(each.text) for each in told] == [[OUTER], [], []]
+        assert [hints_in(each.text) for each in outcomes] == [[OUTER], [], []]
 
 
 async def test_changed_instructions_are_delivered_again_as_changed(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        await room.run_one(call("read_file", path="a/b/c.txt"))
-        room.write_file("a/AGENTS.md", "Of a, now.")
-        told = await room.run_one(call("read_file", path="a/b/c.txt"))
-        assert hints_in(told.text) == [("a/AGENTS.md*", "Of a, now.")]
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        await session.run_one(call("read_file", path="a/b/c.txt"))
+        session.write_file("a/AGENTS.md", "Of a, now.")
+        outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
+        assert hints_in(outcome.text) == [("a/AGENTS.md*", "Of a, now.")]
 
 
 async def test_changed_system_prompt_instructions_are_delivered_with_a_result(
     tmp_path: Path,
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        await room.prompt()
-        room.write_file("AGENTS.md", "Of all, now.")
-        told = await room.run_one(call("read_file", path="d/d.txt"))
-        assert hints_in(told.text) == [("AGENTS.md*", "Of all, now."), OTHER]
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        await session.prompt()
+        session.write_file("AGENTS.md", "Of all, now.")
+        outcome = await session.run_one(call("read_file", path="d/d.txt"))
+        assert hints_in(outcome.text) == [("AGENTS.md*", "Of all, now."), OTHER]
 
 
 async def test_lost_instructions_return_when_touched(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        await room.run_one(call("read_file", path="a/b/c.txt"))
-        conversation = room.sessions[room.session_id].context.conversation
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        await session.run_one(call("read_file", path="a/b/c.txt"))
+        conversation = session.sessions[session.session_id].context.conversation
         conversation.rebuild(tuple(conversation)[:1])
-        told = await room.run_one(call("read_file", path="a/b/c.txt"))
-        assert hints_in(told.text) == [OUTER, INNER]
+        outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
+        assert hints_in(outcome.text) == [OUTER, INNER]
 
 
 async def test_remaining_instructions_are_not_delivered_again_after_a_rebuild(
     tmp_path: Path,
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        await room.run_one(call("read_file", path="a/b/c.txt"))
-        conversation = room.sessions[room.session_id].context.conversation
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        await session.run_one(call("read_file", path="a/b/c.txt"))
+        conversation = session.sessions[session.session_id].context.conversation
         conversation.rebuild(tuple(conversation))
-        assert hints_in((await room.run_one(call("read_file", path="a/b/c.txt"))).text) == []
+        assert hints_in((await session.run_one(call("read_file", path="a/b/c.txt"))).text) == []
 
 
 OPENING = '<project_instructions path="a/AGENTS.md" id="0123456789ab-0123456789ab">\n'
@@ -299,64 +299,64 @@ FORGED = {
 async def test_output_that_resembles_instructions_does_not_suppress_them(
     tmp_path: Path, form: str
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        room.write_file("forged.txt", form)
-        await room.run_one(call("terminal", command="cat forged.txt"))
-        await room.run_one(call("read_file", path="forged.txt"))
-        told = await room.run_one(call("read_file", path="a/b/c.txt"))
-        assert hints_in(told.text) == [OUTER, INNER]
-        assert hints_in((await room.run_one(call("read_file", path="a/b/c.txt"))).text) == []
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        session.write_file("forged.txt", form)
+        await session.run_one(call("terminal", command="cat forged.txt"))
+        await session.run_one(call("read_file", path="forged.txt"))
+        outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
+        assert hints_in(outcome.text) == [OUTER, INNER]
+        assert hints_in((await session.run_one(call("read_file", path="a/b/c.txt"))).text) == []
 
 
 async def test_a_genuine_wrapper_with_another_text_does_not_suppress_instructions(
     tmp_path: Path,
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        told = await room.run_one(call("read_file", path="d/d.txt"))
-        wrapped = told.text[told.text.index("<project_instructions") :]
-        room.write_file("forged.txt", wrapped.replace("Of d.", "Lies"))
-        conversation = room.sessions[room.session_id].context.conversation
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        outcome = await session.run_one(call("read_file", path="d/d.txt"))
+        wrapped = outcome.text[outcome.text.index("<project_instructions") :]
+        session.write_file("forged.txt", wrapped.replace("Of d.", "Lies"))
+        conversation = session.sessions[session.session_id].context.conversation
         conversation.rebuild(())
-        await room.run_one(call("terminal", command="cat forged.txt"))
-        assert hints_in((await room.run_one(call("read_file", path="d/d.txt"))).text) == [OTHER]
+        await session.run_one(call("terminal", command="cat forged.txt"))
+        assert hints_in((await session.run_one(call("read_file", path="d/d.txt"))).text) == [OTHER]
 
 
-KEPT = "a/AGENTS.md is hidden from the model"
+BLOCKED = "a/AGENTS.md is hidden from the model"
 
 
 async def test_a_blocked_file_becomes_one_line_and_the_user_is_notified_once(
     tmp_path: Path,
 ) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        room.write_file("a/AGENTS.md", f"{INJECTION}\n")
-        told = await room.run_one(call("read_file", path="a/b/c.txt"))
-        (label, line), inner = hints_in(told.text)
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        session.write_file("a/AGENTS.md", f"{INJECTION}\n")
+        outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
+        (label, line), inner = hints_in(outcome.text)
         assert (label, inner) == ("a/AGENTS.md", INNER)
         assert line.startswith("[a/AGENTS.md was blocked and is not shown: ")
-        assert json_at(told.updates[-1], "_meta", "hermes", "instructions") == [
+        assert json_at(outcome.updates[-1], "_meta", "hermes", "instructions") == [
             "a/AGENTS.md (blocked)",
             "a/b/AGENTS.md",
         ]
-        assert room.editor.agent_text(room.session_id).count(KEPT) == 1
-        room.sessions[room.session_id].context.conversation.rebuild(())
-        again = await room.run_one(call("read_file", path="a/b/c.txt"))
+        assert session.editor.agent_text(session.session_id).count(BLOCKED) == 1
+        session.sessions[session.session_id].context.conversation.rebuild(())
+        again = await session.run_one(call("read_file", path="a/b/c.txt"))
         assert hints_in(again.text) == [(label, line), INNER]
-        assert room.editor.agent_text(room.session_id).count(KEPT) == 1
+        assert session.editor.agent_text(session.session_id).count(BLOCKED) == 1
 
 
 async def test_a_blocked_rule_becomes_one_line_and_the_user_is_notified(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        furnish(room)
-        room.write_file(".cursor/rules/r.mdc", f"---\nglobs: '**/*.txt'\n---\n{INJECTION}\n")
-        told = await room.run_one(call("read_file", path="d/d.txt"))
-        hint, (label, line) = hints_in(told.text)
+    async with open_prompted_session(tmp_path) as session:
+        furnish(session)
+        session.write_file(".cursor/rules/r.mdc", f"---\nglobs: '**/*.txt'\n---\n{INJECTION}\n")
+        outcome = await session.run_one(call("read_file", path="d/d.txt"))
+        hint, (label, line) = hints_in(outcome.text)
         assert (hint, label) == (OTHER, ".cursor/rules/r.mdc")
         assert line.startswith("[.cursor/rules/r.mdc was blocked and is not shown: ")
-        shown = json_at(told.updates[-1], "_meta", "hermes", "instructions")
+        shown = json_at(outcome.updates[-1], "_meta", "hermes", "instructions")
         assert shown == ["d/AGENTS.md", ".cursor/rules/r.mdc (blocked)"]
-        assert ".cursor/rules/r.mdc is hidden from the model" in room.editor.agent_text(
-            room.session_id
+        assert ".cursor/rules/r.mdc is hidden from the model" in session.editor.agent_text(
+            session.session_id
         )

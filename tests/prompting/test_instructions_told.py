@@ -16,24 +16,24 @@ def file(path: str, text: str) -> JsonValue:
     return {"path": path, "sha256": digest, "characters": len(text), "truncated": False}
 
 
-async def answer_of(room: PromptedSession) -> JsonValue:
-    room.model.rounds = [(TextDelta("I see."),)]
-    return await room.editor.prompt(room.session_id, "Look")
+async def instructions_of(session: PromptedSession) -> JsonValue:
+    session.model.rounds = [(TextDelta("I see."),)]
+    return await session.editor.prompt(session.session_id, "Look")
 
 
 async def test_the_response_lists_the_workspace_instructions(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", "Of all.")
-        answer = await answer_of(room)
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", "Of all.")
+        answer = await instructions_of(session)
         assert json_at(answer, "_meta", "hermes", "instructions") == [file("AGENTS.md", "Of all.")]
 
 
 async def test_the_response_lists_instructions_delivered_during_the_turn(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", "Of all.")
-        room.write_file("a/AGENTS.md", "Of a.")
-        await room.run_one(call("read_file", path="a/AGENTS.md"))
-        answer = await answer_of(room)
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", "Of all.")
+        session.write_file("a/AGENTS.md", "Of a.")
+        await session.run_one(call("read_file", path="a/AGENTS.md"))
+        answer = await instructions_of(session)
         assert json_at(answer, "_meta", "hermes", "instructions") == [
             file("AGENTS.md", "Of all."),
             file("a/AGENTS.md", "Of a."),
@@ -41,5 +41,5 @@ async def test_the_response_lists_instructions_delivered_during_the_turn(tmp_pat
 
 
 async def test_the_response_omits_instructions_when_there_are_none(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        assert await answer_of(room) == {"stopReason": "end_turn"}
+    async with open_prompted_session(tmp_path) as session:
+        assert await instructions_of(session) == {"stopReason": "end_turn"}

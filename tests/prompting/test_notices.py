@@ -27,11 +27,13 @@ BLOCKED = (
 TEXT = f"Be kind.\n{INJECTION}\n"
 
 
-def told(room: PromptedSession, can: JsonValue) -> list[str]:
+def notices(session: PromptedSession, can: JsonValue) -> list[str]:
     """What the client was told, in the way that it understands."""
     if can is NOTICES:
-        return room.notices()
-    return [line for line in room.editor.agent_text(room.session_id).split("\n") if ".md " in line]
+        return session.notices()
+    return [
+        line for line in session.editor.agent_text(session.session_id).split("\n") if ".md " in line
+    ]
 
 
 def trust(folder: Path) -> ContentTrust:
@@ -43,46 +45,46 @@ def trust(folder: Path) -> ContentTrust:
 async def test_a_blocked_file_is_not_shown_and_the_user_is_notified_once(
     tmp_path: Path, can: JsonValue
 ) -> None:
-    async with open_prompted_session(tmp_path, capabilities=can) as room:
-        room.write_file("AGENTS.md", TEXT)
-        request = await room.prompt()
+    async with open_prompted_session(tmp_path, capabilities=can) as session:
+        session.write_file("AGENTS.md", TEXT)
+        request = await session.prompt()
         assert INJECTION not in request.system
         assert "[AGENTS.md was blocked and is not shown: " in request.system
-        assert told(room, can) == [BLOCKED]
-        await room.prompt()
-        assert told(room, can) == [BLOCKED]
+        assert notices(session, can) == [BLOCKED]
+        await session.prompt()
+        assert notices(session, can) == [BLOCKED]
 
 
 async def test_a_blocked_file_does_not_hide_the_next_one(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        room.write_file("AGENTS.md", TEXT)
-        room.write_file("CLAUDE.md", "Be brief.")
-        assert "Be brief." in (await room.prompt()).system
+    async with open_prompted_session(tmp_path) as session:
+        session.write_file("AGENTS.md", TEXT)
+        session.write_file("CLAUDE.md", "Be brief.")
+        assert "Be brief." in (await session.prompt()).system
 
 
 async def test_a_trusted_blocked_file_is_shown_until_it_changes(tmp_path: Path) -> None:
-    given = trust(tmp_path)
-    settings = replace(make_prompt_config(tmp_path), is_trusted=given.is_trusted)
-    async with open_prompted_session(tmp_path, settings=settings, capabilities=NOTICES) as room:
-        path = room.write_file("AGENTS.md", TEXT)
-        given.trust(path, sha256_of(path.read_bytes()))
-        assert TEXT.strip() in (await room.prompt()).system
-        assert room.notices() == []
+    content_trust = trust(tmp_path)
+    settings = replace(make_prompt_config(tmp_path), is_trusted=content_trust.is_trusted)
+    async with open_prompted_session(tmp_path, settings=settings, capabilities=NOTICES) as session:
+        path = session.write_file("AGENTS.md", TEXT)
+        content_trust.trust(path, sha256_of(path.read_bytes()))
+        assert TEXT.strip() in (await session.prompt()).system
+        assert session.notices() == []
         path.write_text(f"{TEXT}More.\n")
-        other = await room.editor.new_session(room.root)
-        assert INJECTION not in (await room.prompt(session_id=other)).system
+        other = await session.editor.new_session(session.root)
+        assert INJECTION not in (await session.prompt(session_id=other)).system
 
 
 async def test_a_blocked_file_that_becomes_trusted_is_delivered_on_the_next_touch(
     tmp_path: Path,
 ) -> None:
-    given = trust(tmp_path)
-    settings = replace(make_prompt_config(tmp_path), is_trusted=given.is_trusted)
-    async with open_prompted_session(tmp_path, settings=settings) as room:
-        path = room.write_file("AGENTS.md", TEXT)
-        await room.prompt()
-        given.trust(path, sha256_of(path.read_bytes()))
-        result = await room.run_one(call("terminal", command="true"))
+    content_trust = trust(tmp_path)
+    settings = replace(make_prompt_config(tmp_path), is_trusted=content_trust.is_trusted)
+    async with open_prompted_session(tmp_path, settings=settings) as session:
+        path = session.write_file("AGENTS.md", TEXT)
+        await session.prompt()
+        content_trust.trust(path, sha256_of(path.read_bytes()))
+        result = await session.run_one(call("terminal", command="true"))
         assert hints_in(result.text) == [("AGENTS.md*", TEXT.strip())]
 
 
@@ -91,69 +93,69 @@ async def test_the_user_is_notified_of_a_truncated_file(tmp_path: Path, can: Jso
     settings = replace(
         make_prompt_config(tmp_path), settings=replace(SETTINGS, max_characters=1_000)
     )
-    async with open_prompted_session(tmp_path, settings=settings, capabilities=can) as room:
-        room.write_file("AGENTS.md", "".join(f"Rule {number:03}.\n" for number in range(500)))
-        system = (await room.prompt()).system
+    async with open_prompted_session(tmp_path, settings=settings, capabilities=can) as session:
+        session.write_file("AGENTS.md", "".join(f"Rule {number:03}.\n" for number in range(500)))
+        system = (await session.prompt()).system
         assert "Rule 001." in system
         assert "Rule 250." not in system
-        (said,) = told(room, can)
-        assert said.startswith("AGENTS.md is long: ")
-        assert said.endswith(" of its 4,999 characters are shown")
+        (notice,) = notices(session, can)
+        assert notice.startswith("AGENTS.md is long: ")
+        assert notice.endswith(" of its 4,999 characters are shown")
 
 
 async def test_the_user_is_notified_of_a_file_that_is_not_text(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
-        room.write_file("AGENTS.md", b"Be \xff\xfe kind.\n")
-        await room.prompt()
-        (said,) = room.notices()
-        assert said.startswith("AGENTS.md cannot be used: ")
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as session:
+        session.write_file("AGENTS.md", b"Be \xff\xfe kind.\n")
+        await session.prompt()
+        (notice,) = session.notices()
+        assert notice.startswith("AGENTS.md cannot be used: ")
 
 
 async def test_a_blocked_soul_md_keeps_the_default_identity_and_notifies_the_user(
     tmp_path: Path,
 ) -> None:
     write_file(tmp_path / "own/SOUL.md", INJECTION)
-    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
-        request = await room.prompt()
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as session:
+        request = await session.prompt()
         assert request.system.startswith("You are Hermes Agent")
         assert INJECTION not in request.system
-        (said,) = room.notices()
-        assert said.startswith(
+        (notice,) = session.notices()
+        assert notice.startswith(
             f"{tmp_path}/own/SOUL.md was blocked: ignore-earlier-instructions in line 1"
         )
 
 
 async def test_a_long_directory_file_is_truncated_and_the_user_is_notified(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
-        room.write_file("a/AGENTS.md", "x" * 9_000)
-        room.write_file("a/b.txt", "text")
-        result = await room.run_one(call("read_file", path="a/b.txt"))
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as session:
+        session.write_file("a/AGENTS.md", "x" * 9_000)
+        session.write_file("a/b.txt", "text")
+        result = await session.run_one(call("read_file", path="a/b.txt"))
         ((label, body),) = hints_in(result.text)
         assert (label, len(body) <= 8_000) == ("a/AGENTS.md", True)
-        (said,) = room.notices()
-        assert said.startswith("a/AGENTS.md is long: ")
+        (notice,) = session.notices()
+        assert notice.startswith("a/AGENTS.md is long: ")
 
 
 async def test_the_user_is_not_notified_again_when_the_prompt_is_rebuilt(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
-        room.write_file("AGENTS.md", TEXT)
-        await room.prompt()
-        await room.run_command("/reload")
-        room.write_file("CLAUDE.md", TEXT)
-        await room.run_command("/reload")
-        await room.prompt()
-        assert room.notices() == [BLOCKED, BLOCKED.replace("AGENTS", "CLAUDE")]
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as session:
+        session.write_file("AGENTS.md", TEXT)
+        await session.prompt()
+        await session.run_command("/reload")
+        session.write_file("CLAUDE.md", TEXT)
+        await session.run_command("/reload")
+        await session.prompt()
+        assert session.notices() == [BLOCKED, BLOCKED.replace("AGENTS", "CLAUDE")]
 
 
 async def test_ignored_instruction_files_are_not_read_without_permission(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
-        room.write_file(".hermesignore", "AGENTS.md\n")
-        room.write_file("AGENTS.md", "do-not-tell")
-        room.write_file("sub/AGENTS.md", "nor this")
-        room.write_file("sub/a.txt", "text")
-        assert "do-not-tell" not in (await room.prompt()).system
-        assert room.notices() == [
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as session:
+        session.write_file(".hermesignore", "AGENTS.md\n")
+        session.write_file("AGENTS.md", "do-not-tell")
+        session.write_file("sub/AGENTS.md", "nor this")
+        session.write_file("sub/a.txt", "text")
+        assert "do-not-tell" not in (await session.prompt()).system
+        assert session.notices() == [
             "AGENTS.md cannot be used: it is protected, and so kept from the model"
         ]
-        told = await room.run_one(call("read_file", path="sub/a.txt"))
-        assert "nor this" not in told.text
+        outcome = await session.run_one(call("read_file", path="sub/a.txt"))
+        assert "nor this" not in outcome.text

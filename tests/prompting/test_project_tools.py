@@ -73,15 +73,15 @@ class Project:
         tools = FunctionTools(
             read_file=echo_arguments, todo=echo_arguments, terminal=echo_arguments
         )
-        shelf = FakeModelCatalog({"test": self.model})
-        equipped = replace(
-            make_services(shelf, toolbox=tools), prompt_provider=briefing, trust=trust
+        catalog = FakeModelCatalog({"test": self.model})
+        services = replace(
+            make_services(catalog, toolbox=tools), prompt_provider=briefing, trust=trust
         )
         self.journal = FactsJournal()
-        begun = replace(
-            past or new_snapshot(SessionWorkspace(folder), equipped), journal=self.journal
+        snapshot = replace(
+            past or new_snapshot(SessionWorkspace(folder), services), journal=self.journal
         )
-        self.session = build_session(SessionWorkspace(folder), equipped, begun)
+        self.session = build_session(SessionWorkspace(folder), services, snapshot)
         self.sink = MemorySink()
 
     def past_sessions(self) -> SessionSnapshot:
@@ -91,7 +91,7 @@ class Project:
             self.journal.facts, tuple(self.session.context.conversation), self.journal
         )
 
-    async def say(self) -> ModelRequest:
+    async def send_prompt(self) -> ModelRequest:
         message = UserMessage((Text("hi"),))
         await self.session.prompt(self.session.enqueue(message), message, self.sink, lambda: None)
         return self.model.requests[-1]
@@ -103,22 +103,22 @@ def names(request: ModelRequest) -> tuple[str, ...]:
 
 async def test_the_tool_set_is_narrowed_from_the_first_call_on(tmp_path: Path) -> None:
     project = Project(tmp_path, "tools: [terminal, read_file]")
-    first, second = await project.say(), await project.say()
+    first, second = await project.send_prompt(), await project.send_prompt()
     assert names(first) == ("read_file", "terminal")
     assert (second.system, second.tools) == (first.system, first.tools)
     assert second.messages[: len(first.messages)] == first.messages
 
 
 async def test_the_system_prompt_matches_the_narrowed_tools(tmp_path: Path) -> None:
-    whole = await Project(tmp_path, "mode: ask").say()
-    few = await Project(tmp_path, "tools: [read_file]").say()
-    assert ("todo" in whole.system, "todo" in few.system) == (True, False)
+    unrestricted = await Project(tmp_path, "mode: ask").send_prompt()
+    few = await Project(tmp_path, "tools: [read_file]").send_prompt()
+    assert ("todo" in unrestricted.system, "todo" in few.system) == (True, False)
 
 
 async def test_the_names_of_preferred_skills_are_stored(tmp_path: Path) -> None:
     project = Project(tmp_path, "skills: [review, naming]")
     assert project.session.context.restrictions.preferred_skills == ()
-    await project.say()
+    await project.send_prompt()
     assert project.session.context.restrictions.preferred_skills == ("review", "naming")
 
 
@@ -127,7 +127,7 @@ async def test_an_untrusted_project_is_named_and_narrows_nothing(
     tmp_path: Path, frontmatter: str
 ) -> None:
     project = Project(tmp_path, frontmatter, is_trusted=False)
-    assert names(await project.say()) == NAMES
+    assert names(await project.send_prompt()) == NAMES
     assert project.session.context.restrictions.preferred_skills == ()
     assert "the workspace is not trusted" in str(project.sink.events[0])
 
@@ -135,10 +135,10 @@ async def test_an_untrusted_project_is_named_and_narrows_nothing(
 async def test_a_resumed_session_has_the_same_tools_and_prompt(
     tmp_path: Path,
 ) -> None:
-    former = Project(tmp_path, "tools: [read_file]")
-    before = await former.say()
-    later = Project(tmp_path, "tools: [read_file]", past=former.past_sessions())
-    after = await later.say()
+    earlier = Project(tmp_path, "tools: [read_file]")
+    before = await earlier.send_prompt()
+    later = Project(tmp_path, "tools: [read_file]", past=earlier.past_sessions())
+    after = await later.send_prompt()
     assert (after.system, after.tools) == (before.system, before.tools)
     assert after.messages[: len(before.messages)] == before.messages
     assert [type(event) for event in later.sink.events] == [MessageChunk]

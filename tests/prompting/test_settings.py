@@ -29,10 +29,10 @@ async def system_prompt(
     for each in (home, cwd):
         each.mkdir(exist_ok=True)
     write_file(home / "config.yaml", config)
-    briefing = WorkspacePromptProvider(
+    provider = WorkspacePromptProvider(
         prompt_config(make_configuration(home)), SessionWorkspace(cwd)
     )
-    return await briefing.write_prompt(
+    return await provider.write_prompt(
         SystemPromptRequest(model_id, window_tokens, frozenset(tools))
     )
 
@@ -135,10 +135,10 @@ async def test_a_configured_hint_replaces_the_default(tmp_path: Path) -> None:
 
 async def test_the_instruction_file_cap_is_applied(tmp_path: Path) -> None:
     write_file(tmp_path / "workspace/AGENTS.md", "x" * 15_000)
-    whole = await system_prompt(tmp_path)
+    full_text = await system_prompt(tmp_path)
     cut = await system_prompt(tmp_path, "context_file_max_chars: 2000")
-    assert whole.count("x" * 15_000) == 1
-    assert 12_000 < len(whole) - len(cut) < 14_000
+    assert full_text.count("x" * 15_000) == 1
+    assert 12_000 < len(full_text) - len(cut) < 14_000
 
 
 async def test_an_assumed_context_window_does_not_raise_the_cap(tmp_path: Path) -> None:

@@ -26,14 +26,14 @@ async def test_a_lookup_without_new_hints_is_fast(tmp_path: Path) -> None:
         write_file(tmp_path / f"{folder}AGENTS.md", f"Of {folder}.")
     conversation = Conversation()
     conversation.rebuild(long_history(500))
-    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
-    await briefing.write_prompt(SystemPromptRequest("test", 200_000, frozenset()))
+    provider = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    await provider.write_prompt(SystemPromptRequest("test", 200_000, frozenset()))
     touched = {"call": [str(tmp_path / "a/b/c/d.txt"), str(tmp_path / "a/b/e.txt")]}
-    delivery = (await briefing.find_instructions(conversation, touched))["call"]
+    delivery = (await provider.find_instructions(conversation, touched))["call"]
     conversation.append(UserMessage((Text(delivery.text),)))
     took_seconds: list[float] = []
     for _ in range(ROUNDS):
-        begun = time.perf_counter()
-        assert await briefing.find_instructions(conversation, touched) == {}
-        took_seconds.append(time.perf_counter() - begun)
+        started = time.perf_counter()
+        assert await provider.find_instructions(conversation, touched) == {}
+        took_seconds.append(time.perf_counter() - started)
     assert sorted(took_seconds)[ROUNDS // 2] < MOST_SECONDS

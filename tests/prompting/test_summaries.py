@@ -19,17 +19,17 @@ EXCHANGE: tuple[Message, ...] = (
 
 async def test_a_refused_summary_leaves_the_conversation_unchanged() -> None:
     refusal = ModelRound([TextDelta("I cannot do that."), UsageReported(Usage(90, 5))], "refusal")
-    kit = TurnContext(
+    turn_context = TurnContext(
         RoundModel(refusal), CharacterMeter(1_000), FunctionTools(), SequentialIds(), system="old"
     )
-    conversation, spent = Conversation(), UsageTotals()
+    conversation, totals = Conversation(), UsageTotals()
     conversation.rebuild(EXCHANGE * 20)
 
     async def rebuild() -> str:
         pytest.fail("the system prompt was written anew")
 
-    compactor = Compactor(spent, rebuild)
+    compactor = Compactor(totals, rebuild)
     with pytest.raises(ModelFailedError, match="the model returned no text"):
-        await compactor.compact(conversation, kit, MemorySink())
+        await compactor.compact(conversation, turn_context, MemorySink())
     assert (tuple(conversation), conversation.generation) == (EXCHANGE * 20, 1)
-    assert (spent.usage, spent.requests) == (Usage(90, 5), 1)
+    assert (totals.usage, totals.requests) == (Usage(90, 5), 1)

@@ -179,15 +179,15 @@ def _is_read_as_meant(definition: str, shape: ObjectShape, name: str, sample: Js
 
 def _meant(definition: str, shape: ObjectShape, name: str, sample: JsonValue) -> JsonObject | None:
     """The valid object that an object with this sample has to be read as, if there is one."""
-    schema, plain = shape.properties[name], minimal_object(shape)
-    if not schema_errors(definition, plain | {name: sample}):
-        return plain | {name: sample}
+    schema, minimal = shape.properties[name], minimal_object(shape)
+    if not schema_errors(definition, minimal | {name: sample}):
+        return minimal | {name: sample}
     if SKIP_ITEMS in schema and isinstance(sample, list):
-        return plain | {name: [one for one in sample if not item_schema_errors(schema, one)]}
+        return minimal | {name: [one for one in sample if not item_schema_errors(schema, one)]}
     if ON_ERROR in schema:
-        return plain | {name: []} if name in shape.required else _without(shape, name)
+        return minimal | {name: []} if name in shape.required else _without(shape, name)
     if ON_NULL in schema and sample is None:
-        return plain | {name: {} if schema["type"] == "object" else []}
+        return minimal | {name: {} if schema["type"] == "object" else []}
     return None
 
 

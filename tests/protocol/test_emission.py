@@ -59,7 +59,7 @@ from acp_server.protocol.updates import (
 )
 
 
-def shown(update: SessionUpdate) -> SessionNotification:
+def wrap_update(update: SessionUpdate) -> SessionNotification:
     """An update as it is sent."""
     return SessionNotification(session_id="s", update=update)
 
@@ -110,12 +110,12 @@ MESSAGES: dict[str, tuple[WireModel, str]] = {
     "no sessions": (ListSessionsResponse(sessions=()), """{"sessions":[]}"""),
     "a cancelled turn": (PromptResponse(stop_reason="cancelled"), """{"stopReason":"cancelled"}"""),
     "a piece of a message": (
-        shown(AgentMessageChunk(content=TextContent(text="Hi"), message_id="m")),
+        wrap_update(AgentMessageChunk(content=TextContent(text="Hi"), message_id="m")),
         """{"sessionId":"s","update":{"content":{"type":"text","text":"Hi"},"messageId":"m",
         "sessionUpdate":"agent_message_chunk"}}""",
     ),
     "a tool call": (
-        shown(
+        wrap_update(
             ToolCallStart(
                 tool_call_id="t",
                 title="Edit a.py",
@@ -137,17 +137,17 @@ MESSAGES: dict[str, tuple[WireModel, str]] = {
         "rawInput":{"path":"/a.py","mode":null},"sessionUpdate":"tool_call"}}""",
     ),
     "progress of a tool call": (
-        shown(ToolCallProgress(tool_call_id="t", status="completed")),
+        wrap_update(ToolCallProgress(tool_call_id="t", status="completed")),
         """{"sessionId":"s","update":{"toolCallId":"t","status":"completed",
         "sessionUpdate":"tool_call_update"}}""",
     ),
     "a plan": (
-        shown(Plan(entries=(PlanEntry(content="Read", priority="high", status="pending"),))),
+        wrap_update(Plan(entries=(PlanEntry(content="Read", priority="high", status="pending"),))),
         """{"sessionId":"s","update":{"sessionUpdate":"plan","entries":[{"content":"Read",
         "priority":"high","status":"pending"}]}}""",
     ),
     "commands": (
-        shown(
+        wrap_update(
             AvailableCommandsUpdate(
                 available_commands=(
                     AvailableCommand(
@@ -163,11 +163,11 @@ MESSAGES: dict[str, tuple[WireModel, str]] = {
         {"hint":"which"}}]}}""",
     ),
     "usage": (
-        shown(UsageUpdate(used=0, size=200_000)),
+        wrap_update(UsageUpdate(used=0, size=200_000)),
         """{"sessionId":"s","update":{"sessionUpdate":"usage_update","used":0,"size":200000}}""",
     ),
     "a notice of another severity": (
-        shown(Notice(severity="_debug", title="Cache cold")),
+        wrap_update(Notice(severity="_debug", title="Cache cold")),
         """{"sessionId":"s","update":{"sessionUpdate":"notice","severity":"_debug",
         "title":"Cache cold"}}""",
     ),

@@ -21,9 +21,9 @@ TEXTS = {
 @pytest.mark.parametrize("piece_type", [AgentMessageChunk, AgentThoughtChunk])
 def test_a_templated_chunk_is_serialized_as_its_model(piece_type: ChunkType, text: str) -> None:
     update = piece_type(content=TextContent(text=text), message_id="msg_1")
-    whole = SessionNotification(session_id="sess_1", update=update)
+    notification = SessionNotification(session_id="sess_1", update=update)
     form = ChunkTemplates("sess_1").template(piece_type, "msg_1")
-    assert form.render(text) == notification_line("session/update", whole)
+    assert form.render(text) == notification_line("session/update", notification)
 
 
 def test_a_chunk_template_is_created_once_per_message() -> None:

@@ -66,17 +66,17 @@ def _has_empty_directory(value: JsonValue) -> bool:
     return isinstance(directories, list) and "" in directories
 
 
-def _lost(given_value: JsonValue, written: JsonValue, path: str = "$") -> list[str]:
+def _lost(original: JsonValue, written: JsonValue, path: str = "$") -> list[str]:
     """Where something that was given is not in what was written; null and empty are nothing."""
-    if isinstance(given_value, dict) and isinstance(written, dict):
+    if isinstance(original, dict) and isinstance(written, dict):
         return [
             fault
-            for key, value in given_value.items()
+            for key, value in original.items()
             if not (key == UNKNOWN_KEY or (key not in written and value in (None, [], {})))
             for fault in _lost(value, written.get(key), f"{path}.{key}")
         ]
-    if isinstance(given_value, list) and isinstance(written, list):
-        pairs = zip(given_value, written, strict=True)
+    if isinstance(original, list) and isinstance(written, list):
+        pairs = zip(original, written, strict=True)
         return [fault for pair in pairs for fault in _lost(*pair, f"{path}[]")]
-    same = given_value == written and isinstance(given_value, bool) == isinstance(written, bool)
-    return [] if same else [f"{path}: {given_value!r} became {written!r}"]
+    same = original == written and isinstance(original, bool) == isinstance(written, bool)
+    return [] if same else [f"{path}: {original!r} became {written!r}"]

@@ -24,7 +24,7 @@ from tests.turn.turn_harness import ModelRound, RoundModel
 HI = UserMessage((Text("hi"),))
 
 
-def shelf() -> FakeModelCatalog:
+def make_catalog() -> FakeModelCatalog:
     return FakeModelCatalog(
         {"big": EchoModel(), "small": EchoModel(), "plain": EchoModel()},
         levels={"big": ("low", "medium", "high"), "small": ("low", "high")},
@@ -39,12 +39,12 @@ def current(session: Session) -> dict[str, str]:
     return {option.id: option.current for option in session.context.options.options}
 
 
-async def ask(session: Session) -> None:
+async def send_prompt(session: Session) -> None:
     await session.prompt(session.enqueue(HI), HI, MemorySink(), lambda: None)
 
 
 def test_a_session_starts_with_the_default_model_and_its_default_level() -> None:
-    session = session_of(shelf())
+    session = session_of(make_catalog())
     assert current(session) == {"mode": "ask", "model": "big", "thought_level": "high"}
     assert session.context.options.options[1:] == (
         Option(
@@ -75,7 +75,7 @@ def test_a_session_starts_with_the_default_model_and_its_default_level() -> None
 
 
 def test_a_chosen_level_applies_to_every_model_that_supports_it() -> None:
-    session = session_of(shelf())
+    session = session_of(make_catalog())
     session.context.options.set_option("thought_level", "medium")
     found = [session.context.options.thought_level]
     for model_id in ("small", "plain", "big"):
@@ -85,7 +85,7 @@ def test_a_chosen_level_applies_to_every_model_that_supports_it() -> None:
 
 
 def test_a_model_with_fixed_thinking_has_no_level_picker() -> None:
-    session = session_of(shelf())
+    session = session_of(make_catalog())
     session.context.options.set_option("model", "plain")
     assert current(session) == {"mode": "ask", "model": "plain"}
     with pytest.raises(UnknownOptionError) as raised:
@@ -108,7 +108,7 @@ def test_a_model_with_fixed_thinking_has_no_level_picker() -> None:
 def test_an_unknown_value_is_rejected_without_changes(
     *, option_id: str, value: str | bool, known: str
 ) -> None:
-    session = session_of(shelf())
+    session = session_of(make_catalog())
     before = session.context.options.options
     with pytest.raises(InvalidValueError) as raised:
         session.context.options.set_option(option_id, value)
@@ -128,7 +128,7 @@ async def test_waiting_for_a_model_list_times_out() -> None:
 
 
 def test_a_level_of_another_model_is_unknown_to_this_one() -> None:
-    session = session_of(shelf())
+    session = session_of(make_catalog())
     session.context.options.set_option("model", "small")
     with pytest.raises(InvalidValueError):
         session.context.options.set_option("thought_level", "medium")
@@ -159,11 +159,11 @@ async def test_each_turn_uses_the_model_and_level_selected_when_it_starts() -> N
     session = session_of(
         FakeModelCatalog(models, levels={"big": ("low", "high"), "small": ("high",)})
     )
-    await ask(session)
+    await send_prompt(session)
     session.context.options.set_option("thought_level", "low")
-    await ask(session)
+    await send_prompt(session)
     session.context.options.set_option("model", "small")
-    await ask(session)
+    await send_prompt(session)
     levels = {
         name: [request.thought_level for request in model.requests]
         for name, model in models.items()
@@ -184,22 +184,22 @@ class CountingPromptProvider(FixedPromptProvider):
         return f"prompt {len(self.subjects)}"
 
 
-def briefed(briefing: CountingPromptProvider, shelf: FakeModelCatalog) -> Session:
+def briefed(provider: CountingPromptProvider, catalog: FakeModelCatalog) -> Session:
     """A session with this briefing."""
 
     return build_session(
         SessionWorkspace(Path("/")),
-        replace(make_services(shelf), prompt_provider=fixed_prompts(briefing)),
+        replace(make_services(catalog), prompt_provider=fixed_prompts(provider)),
     )
 
 
 async def test_the_system_prompt_is_built_once_at_the_first_turn() -> None:
-    briefing, model = CountingPromptProvider(), RoundModel(ModelRound())
-    session = briefed(briefing, FakeModelCatalog({"one": model}))
-    assert briefing.subjects == []
-    await ask(session)
-    await ask(session)
-    assert briefing.subjects == [SystemPromptRequest("one", NullMeter().window_tokens, frozenset())]
+    provider, model = CountingPromptProvider(), RoundModel(ModelRound())
+    session = briefed(provider, FakeModelCatalog({"one": model}))
+    assert provider.subjects == []
+    await send_prompt(session)
+    await send_prompt(session)
+    assert provider.subjects == [SystemPromptRequest("one", NullMeter().window_tokens, frozenset())]
     assert [request.system for request in model.requests] == ["prompt 1", "prompt 1"]
     assert replace(model.requests[0], tools=()) == ModelRequest((HI,), "prompt 1")
 
@@ -208,12 +208,12 @@ async def test_another_model_has_its_own_prompt_and_none_of_the_former_reasoning
     """Caches and the seals of thoughts are a model's own."""
     thinking = ModelRound([ThinkingDelta("Hm."), ThinkingSigned("seal"), TextDelta("Yes.")])
     one, two = RoundModel(thinking), RoundModel(thinking)
-    briefing = CountingPromptProvider()
-    session = briefed(briefing, FakeModelCatalog({"one": one, "two": two}))
-    await ask(session)
+    provider = CountingPromptProvider()
+    session = briefed(provider, FakeModelCatalog({"one": one, "two": two}))
+    await send_prompt(session)
     session.context.options.set_option("model", "two")
-    await ask(session)
-    assert [subject.model_id for subject in briefing.subjects] == ["one", "two"]
+    await send_prompt(session)
+    assert [subject.model_id for subject in provider.subjects] == ["one", "two"]
     [request] = two.requests
     assert request.system == "prompt 2"
     assert request.messages == (HI, AssistantMessage((Text("Yes."),)), HI)

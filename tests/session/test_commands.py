@@ -160,9 +160,9 @@ async def test_registered_commands_are_added_and_removed_with_their_owner() -> N
     sink = MemorySink()
     assert await registry.run(CommandInvocation("shout", "a"), sink) == "A"
     assert await registry.run(CommandInvocation("two", "a"), sink) == "aa"
-    errand = registry.find_prompt_command("do")
-    assert errand is not None
-    assert await errand.prepare("it") == "Please do it"
+    prompt_command = registry.find_prompt_command("do")
+    assert prompt_command is not None
+    assert await prompt_command.prepare("it") == "Please do it"
     assert (registry.find_prompt_command("shout"), registry.is_known("do")) == (None, True)
     registry.set_owned("other", ())
     assert not registry.is_known("do")

@@ -61,7 +61,7 @@ class CompactorHarness:
         self.conversation = Conversation()
         self.conversation.rebuild(self.messages)
         self.sink = MemorySink()
-        self.spent = UsageTotals(context_tokens=self.used_tokens)
+        self.totals = UsageTotals(context_tokens=self.used_tokens)
         self.context = TurnContext(
             self.model,
             CharacterMeter(WINDOW),
@@ -69,7 +69,7 @@ class CompactorHarness:
             SequentialIds(),
             system="old",
         )
-        self.compactor = Compactor(self.spent, self.rebuild, now_seconds=lambda: self.clock)
+        self.compactor = Compactor(self.totals, self.rebuild, now_seconds=lambda: self.clock)
 
     async def rebuild(self) -> str:
         """Write the system prompt anew."""
@@ -82,32 +82,32 @@ class CompactorHarness:
 
 
 async def test_nothing_is_compacted_below_the_threshold() -> None:
-    desk = CompactorHarness(RoundModel(SUMMARY), used_tokens=750)
-    assert await desk.prepare() is desk.context
-    assert (list(desk.conversation), desk.model.requests) == (list(desk.messages), [])
+    setup = CompactorHarness(RoundModel(SUMMARY), used_tokens=750)
+    assert await setup.prepare() is setup.context
+    assert (list(setup.conversation), setup.model.requests) == (list(setup.messages), [])
 
 
 async def test_above_the_threshold_the_middle_is_summarized_and_the_prompt_rebuilt() -> None:
-    desk = CompactorHarness(RoundModel(SUMMARY))
-    kit = await desk.prepare()
-    assert (kit.system, desk.rebuilt) == ("new", 1)
-    assert list(desk.conversation)[:4] == [*desk.messages[:3], AssistantMessage((SUMMARY_TEXT,))]
-    assert len(desk.conversation) == 24
+    setup = CompactorHarness(RoundModel(SUMMARY))
+    turn_context = await setup.prepare()
+    assert (turn_context.system, setup.rebuilt) == ("new", 1)
+    assert list(setup.conversation)[:4] == [*setup.messages[:3], AssistantMessage((SUMMARY_TEXT,))]
+    assert len(setup.conversation) == 24
     title = "The conversation was summarized: 40 messages became 24"
-    assert desk.sink.events == [
+    assert setup.sink.events == [
         CompactionChanged("m1", "in_progress"),
         SummaryChunk("m1", "So far so good."),
         CompactionChanged("m1", "completed", notice=NoticeRaised("info", title, "m3")),
     ]
-    assert desk.spent == UsageTotals(Usage(90, 10), 1, 10.0)
+    assert setup.totals == UsageTotals(Usage(90, 10), 1, 10.0)
 
 
 async def test_the_summary_request_is_the_sent_conversation_plus_one_message() -> None:
-    desk = CompactorHarness(RoundModel(SUMMARY))
-    await desk.prepare()
-    [request] = desk.model.requests
-    assert list(request.messages)[:-1] == list(desk.messages)
-    assert (request.system, request.tools) == ("old", desk.context.toolbox.specs)
+    setup = CompactorHarness(RoundModel(SUMMARY))
+    await setup.prepare()
+    [request] = setup.model.requests
+    assert list(request.messages)[:-1] == list(setup.messages)
+    assert (request.system, request.tools) == ("old", setup.context.toolbox.specs)
 
 
 @pytest.mark.parametrize(
@@ -122,37 +122,37 @@ async def test_the_summary_request_is_the_sent_conversation_plus_one_message() -
 async def test_a_failed_summary_changes_nothing_and_is_retried_later(
     failing: ModelRound,
 ) -> None:
-    desk = CompactorHarness(RoundModel(failing, SUMMARY))
-    assert await desk.prepare() is desk.context
-    assert list(desk.conversation) == list(desk.messages)
-    ended = desk.sink.events[-1]
+    setup = CompactorHarness(RoundModel(failing, SUMMARY))
+    assert await setup.prepare() is setup.context
+    assert list(setup.conversation) == list(setup.messages)
+    ended = setup.sink.events[-1]
     assert isinstance(ended, CompactionChanged)
     assert ended.notice is not None
     assert (ended.status, ended.notice.severity) == ("failed", "warning")
     assert ended.notice.title == f"The conversation could not be summarized: {ended.error}"
-    desk.clock = 599
-    assert await desk.prepare() is desk.context
-    desk.clock = 600
-    assert (await desk.prepare()).system == "new"
+    setup.clock = 599
+    assert await setup.prepare() is setup.context
+    setup.clock = 600
+    assert (await setup.prepare()).system == "new"
 
 
 async def test_compaction_stops_after_two_passes_that_save_little() -> None:
     """The last messages are what fills the window, and they stay."""
     messages = [*exchanges(12), *exchanges(10, length=5_000)]
-    desk = CompactorHarness(RoundModel(SUMMARY), messages)
+    setup = CompactorHarness(RoundModel(SUMMARY), messages)
     for _ in range(2):
-        assert (await desk.prepare()).system == "new"
-        desk.conversation.rebuild(messages)
-        desk.spent.context_tokens = desk.used_tokens
-    before = list(desk.conversation)
-    assert await desk.prepare() is desk.context
-    assert list(desk.conversation) == before
+        assert (await setup.prepare()).system == "new"
+        setup.conversation.rebuild(messages)
+        setup.totals.context_tokens = setup.used_tokens
+    before = list(setup.conversation)
+    assert await setup.prepare() is setup.context
+    assert list(setup.conversation) == before
 
 
 async def test_manual_compaction_ignores_the_threshold_and_passes_its_focus() -> None:
-    desk = CompactorHarness(RoundModel(SUMMARY), used_tokens=0)
-    await desk.compactor.compact(desk.conversation, desk.context, desk.sink, "the tests")
-    [request] = desk.model.requests
+    setup = CompactorHarness(RoundModel(SUMMARY), used_tokens=0)
+    await setup.compactor.compact(setup.conversation, setup.context, setup.sink, "the tests")
+    [request] = setup.model.requests
     assert _last_text(request).endswith("Pay particular attention to: the tests")
     short = CompactorHarness(RoundModel(SUMMARY), exchanges(3))
     with pytest.raises(TurnError, match=TOO_SHORT):
@@ -160,10 +160,10 @@ async def test_manual_compaction_ignores_the_threshold_and_passes_its_focus() ->
 
 
 async def test_a_failed_manual_compaction_is_reported_once() -> None:
-    desk = CompactorHarness(RoundModel(ModelRound([], ModelFailedError("overloaded"))))
+    setup = CompactorHarness(RoundModel(ModelRound([], ModelFailedError("overloaded"))))
     with pytest.raises(ModelFailedError):
-        await desk.compactor.compact(desk.conversation, desk.context, desk.sink)
-    assert desk.sink.events == [
+        await setup.compactor.compact(setup.conversation, setup.context, setup.sink)
+    assert setup.sink.events == [
         CompactionChanged("m1", "in_progress"),
         CompactionChanged("m1", "failed", "overloaded"),
     ]
@@ -171,17 +171,17 @@ async def test_a_failed_manual_compaction_is_reported_once() -> None:
 
 async def test_a_cancelled_summary_ends_as_cancelled() -> None:
     model = RoundModel(ModelRound([TextDelta("So")], None))
-    desk = CompactorHarness(model)
+    setup = CompactorHarness(model)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.prepare)
+        tasks.start_soon(setup.prepare)
         await model.is_blocked.wait()
         tasks.cancel_scope.cancel()
-    assert desk.sink.events == [
+    assert setup.sink.events == [
         CompactionChanged("m1", "in_progress"),
         SummaryChunk("m1", "So"),
         CompactionChanged("m1", "cancelled"),
     ]
-    assert list(desk.conversation) == list(desk.messages)
+    assert list(setup.conversation) == list(setup.messages)
 
 
 def _last_text(request: ModelRequest) -> str:

@@ -21,25 +21,25 @@ class FileChangeHarness:
     """What was told, and what is there now."""
 
     def __init__(self, home: Path) -> None:
-        self.told = FileDigests({"A.md": "1"}, {"b/A.md": "1"})
-        self.now = self.told
-        self.shown: list[str] = []
-        self.is_seen = True
-        self.news = FileChangeReporter(None, home, self.compare, self.show)
+        self.delivered = FileDigests({"A.md": "1"}, {"b/A.md": "1"})
+        self.now = self.delivered
+        self.notices: list[str] = []
+        self.can_show = True
+        self.reporter = FileChangeReporter(None, home, self.compare, self.show)
 
     async def compare(self) -> tuple[FileDigests, FileDigests]:
-        return self.told, self.now
+        return self.delivered, self.now
 
     def show(self, sentence: str) -> bool:
-        if self.is_seen:
-            self.shown.append(sentence)
-        return self.is_seen
+        if self.can_show:
+            self.notices.append(sentence)
+        return self.can_show
 
     async def look(self, now: FileDigests) -> list[str]:
         """Return what is shown of a new state."""
-        self.now, before = now, len(self.shown)
-        await self.news.check_changes(frozenset())
-        return self.shown[before:]
+        self.now, before = now, len(self.notices)
+        await self.reporter.check_changes(frozenset())
+        return self.notices[before:]
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ async def test_each_change_is_announced_once_per_prompt(tmp_path: Path) -> None:
     files = FileChangeHarness(tmp_path)
     for digest in ("2", "3", "1", "2"):
         await files.look(FileDigests({"A.md": digest}, {"b/A.md": "1"}))
-    assert files.shown == [f"A.md has changed; {RELOAD}"]
-    files.told = FileDigests({"A.md": "2"})
-    files.news.restart(NOTHING)
+    assert files.notices == [f"A.md has changed; {RELOAD}"]
+    files.delivered = FileDigests({"A.md": "2"})
+    files.reporter.restart(NOTHING)
     assert await files.look(FileDigests({"A.md": "2"})) == []
     assert await files.look(FileDigests({"A.md": "1"})) == [f"A.md has changed; {RELOAD}"]
 
@@ -92,49 +92,49 @@ async def test_a_directory_file_is_announced_again_after_its_change_is_delivered
     files = FileChangeHarness(tmp_path)
     await files.look(FileDigests({"A.md": "1"}, {"b/A.md": "2"}))
     await files.look(FileDigests({"A.md": "1"}, {"b/A.md": "3"}))
-    files.told = files.now
+    files.delivered = files.now
     await files.look(FileDigests({"A.md": "1"}, {"b/A.md": "4"}))
-    assert files.shown == [f"b/A.md has changed; {LOADED_LATER}"] * 2
+    assert files.notices == [f"b/A.md has changed; {LOADED_LATER}"] * 2
 
 
 async def test_unseen_notices_are_kept_until_taken(tmp_path: Path) -> None:
     files = FileChangeHarness(tmp_path)
-    files.is_seen = False
+    files.can_show = False
     await files.look(FileDigests({"A.md": "2"}, {"b/A.md": "1"}))
-    assert files.news.take_notices() == (f"A.md has changed; {RELOAD}",)
-    assert files.news.take_notices() == ()
+    assert files.reporter.take_notices() == (f"A.md has changed; {RELOAD}",)
+    assert files.reporter.take_notices() == ()
 
 
 async def test_a_rebuilt_prompt_discards_pending_notices(tmp_path: Path) -> None:
     files = FileChangeHarness(tmp_path)
-    files.is_seen = False
+    files.can_show = False
     await files.look(FileDigests({"A.md": "2"}, {"b/A.md": "1"}))
-    files.told = files.now
-    files.news.restart(NOTHING)
-    assert files.news.take_notices() == ()
+    files.delivered = files.now
+    files.reporter.restart(NOTHING)
+    assert files.reporter.take_notices() == ()
 
 
 def test_a_watch_problem_is_kept_across_prompts(tmp_path: Path) -> None:
     files = FileChangeHarness(tmp_path)
-    files.is_seen = False
-    files.news.report_problem("no watches are left")
-    files.news.restart(NOTHING)
+    files.can_show = False
+    files.reporter.report_problem("no watches are left")
+    files.reporter.restart(NOTHING)
     problem = f"Instruction files cannot be watched (no watches are left); {UNWATCHED}"
-    assert files.news.take_notices() == (problem,)
-    assert files.news.take_notices() == ()
+    assert files.reporter.take_notices() == (problem,)
+    assert files.reporter.take_notices() == ()
 
 
 async def test_a_closed_session_is_not_notified(tmp_path: Path) -> None:
     files = FileChangeHarness(tmp_path)
-    files.news.close()
+    files.reporter.close()
     assert await files.look(FileDigests({"A.md": "2"})) == []
-    assert files.news.take_notices() == ()
+    assert files.reporter.take_notices() == ()
 
 
 def test_files_are_watched_at_their_paths_and_at_link_targets(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/rules.txt").write_text("text")
     (tmp_path / "A.md").symlink_to(tmp_path / "docs/rules.txt")
-    places = locate_files(FileDigests({"A.md": "1"}, {"b/B.md": "1"}), tmp_path, (Path("/own"),))
-    assert places.directories == {Path("/own"), tmp_path, tmp_path / "b", tmp_path / "docs"}
-    assert {"A.md", "B.md", "rules.txt", "AGENTS.md", "SOUL.md"} <= places.names
+    locations = locate_files(FileDigests({"A.md": "1"}, {"b/B.md": "1"}), tmp_path, (Path("/own"),))
+    assert locations.directories == {Path("/own"), tmp_path, tmp_path / "b", tmp_path / "docs"}
+    assert {"A.md", "B.md", "rules.txt", "AGENTS.md", "SOUL.md"} <= locations.names

@@ -132,15 +132,15 @@ async def test_a_linked_directory_is_reported_by_its_given_path(tmp_path: Path) 
 
 
 async def test_a_file_in_place_of_a_directory_is_not_watched(tmp_path: Path) -> None:
-    place = tmp_path / "a"
-    place.write_text("text")
+    path = tmp_path / "a"
+    path.write_text("text")
     async with open_watch() as watch:
         listener = RecordingListener()
-        watch.subscribe(listener).watch({place})
-        await listener.wait_for_paths({place})
-        place.unlink()
-        place.mkdir()
-        await listener.wait_for_paths({place})
+        watch.subscribe(listener).watch({path})
+        await listener.wait_for_paths({path})
+        path.unlink()
+        path.mkdir()
+        await listener.wait_for_paths({path})
         assert listener.problems == []
 
 
@@ -197,14 +197,14 @@ class LimitedNotifierFactory:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.asked: list[int] = []
+        self.requested_counts: list[int] = []
 
     def open(self, folders: Iterable[Path]) -> FileNotifier:
-        wanted = list(folders)
-        self.asked.append(len(wanted))
-        if len(wanted) > self.most:
+        requested = list(folders)
+        self.requested_counts.append(len(requested))
+        if len(requested) > self.most:
             raise OSError(RAW_LIMIT)
-        return open_notifier(wanted)
+        return open_notifier(requested)
 
     def events(self) -> DirectoryEvents:
         """Return events of this system."""
@@ -234,7 +234,7 @@ async def test_running_out_of_watches_is_reported_once_and_existing_ones_work(
         subscription.watch({three})
         await late.wait_for_paths({three})
         assert (early.problems, late.problems) == ([], [LIMIT])
-        assert system.asked[:2] == [1, 2]
+        assert system.requested_counts[:2] == [1, 2]
 
 
 async def test_a_directory_removed_while_watching_starts_is_awaited(tmp_path: Path) -> None:
@@ -243,11 +243,11 @@ async def test_a_directory_removed_while_watching_starts_is_awaited(tmp_path: Pa
     tries: list[Path] = []
 
     def open_late(folders: Iterable[Path]) -> FileNotifier:
-        wanted = list(folders)
+        requested = list(folders)
         if not tries:
             folder.rmdir()
-        tries.extend(wanted or [folder])
-        return open_notifier(wanted)
+        tries.extend(requested or [folder])
+        return open_notifier(requested)
 
     async with open_watch(lambda: DirectoryEvents(open_late, check_seconds=CHECK_SECONDS)) as watch:
         listener = RecordingListener()
@@ -260,7 +260,7 @@ async def test_a_directory_removed_while_watching_starts_is_awaited(tmp_path: Pa
 
 def test_a_listener_added_while_changes_are_collected_receives_them(tmp_path: Path) -> None:
     """Two want the folder; the first cares for nothing in it."""
-    wanted: dict[Path, tuple[PathFilter, ...]] = {tmp_path: (lambda _path: False,)}
+    requested: dict[Path, tuple[PathFilter, ...]] = {tmp_path: (lambda _path: False,)}
 
     class Late:
         def watch(
@@ -269,20 +269,20 @@ def test_a_listener_added_while_changes_are_collected_receives_them(tmp_path: Pa
             del debounce_ms, timeout_ms, stop_event
             if step_ms == 1:  # nothing is left of a former notifier
                 return set()
-            wanted[tmp_path] = (*wanted[tmp_path], RecordingListener().is_relevant)
+            requested[tmp_path] = (*requested[tmp_path], RecordingListener().is_relevant)
             return {(Change.modified, str(tmp_path.resolve() / NAME))}
 
         def close(self) -> None: ...
 
     events = DirectoryEvents(lambda _folders: Late())
     is_over = threading.Event()
-    assert events.wait(lambda: {**wanted}, is_over).paths == {tmp_path}
-    assert events.wait(lambda: {**wanted}, is_over).paths == {tmp_path / NAME}
+    assert events.wait(lambda: {**requested}, is_over).paths == {tmp_path}
+    assert events.wait(lambda: {**requested}, is_over).paths == {tmp_path / NAME}
 
 
 def test_stopping_ends_the_wait(tmp_path: Path) -> None:
     is_over, events = threading.Event(), DirectoryEvents()
-    wanted = {tmp_path: (RecordingListener().is_relevant,)}
-    assert events.wait(lambda: wanted, is_over).paths == {tmp_path}
+    requested = {tmp_path: (RecordingListener().is_relevant,)}
+    assert events.wait(lambda: requested, is_over).paths == {tmp_path}
     is_over.set()
-    assert events.wait(lambda: wanted, is_over).paths == frozenset()
+    assert events.wait(lambda: requested, is_over).paths == frozenset()

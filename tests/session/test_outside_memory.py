@@ -23,7 +23,7 @@ class FakeMemoryProvider:
 
     def __init__(self, reply: ProviderReply) -> None:
         self.reply = reply
-        self.told: list[TurnMessage] = []
+        self.recorded: list[TurnMessage] = []
 
     async def system_block(self) -> ProviderReply:
         return self.reply
@@ -33,7 +33,7 @@ class FakeMemoryProvider:
         return self.reply
 
     def record_turn(self, messages: Sequence[TurnMessage], warn: Callable[[str], None]) -> None:
-        self.told += messages
+        self.recorded += messages
         if self.reply.notice:
             warn(self.reply.notice)
 
@@ -44,18 +44,18 @@ def prompt(text: str) -> UserMessage:
 
 async def test_a_turn_is_stored_without_added_context() -> None:
     memory, conversation = FakeMemoryProvider(ProviderReply("recalled")), Conversation()
-    outside = ExternalMemorySession(memory, UserNotices(), conversation)
+    session = ExternalMemorySession(memory, UserNotices(), conversation)
     conversation.append(prompt("go on"))
     conversation.append(AssistantMessage((Text("Earlier."),)))
     first, aside = prompt("go on"), prompt("with tabs")
-    recalled = await outside.recall(first)
+    recalled = await session.recall(first)
     conversation.append(UserMessage((*first.parts, *recalled)))
     conversation.append(AssistantMessage((Text("I begin."),)))
-    heard = await outside.recall(aside)
-    conversation.append(UserMessage((ToolResult("c", "result"), *aside.parts, *heard)))
+    aside_context = await session.recall(aside)
+    conversation.append(UserMessage((ToolResult("c", "result"), *aside.parts, *aside_context)))
     conversation.append(AssistantMessage((Text("Done."),)))
-    outside.end_turn()
-    assert memory.told == [
+    session.end_turn()
+    assert memory.recorded == [
         TurnMessage("user", "go on"),
         TurnMessage("assistant", "I begin."),
         TurnMessage("user", "with tabs"),
@@ -65,30 +65,30 @@ async def test_a_turn_is_stored_without_added_context() -> None:
 
 async def test_a_turn_that_was_compacted_is_stored_as_far_as_it_remains() -> None:
     memory, conversation = FakeMemoryProvider(ProviderReply()), Conversation()
-    outside = ExternalMemorySession(memory, UserNotices(), conversation)
-    assert await outside.recall(prompt("sum")) == ()
+    session = ExternalMemorySession(memory, UserNotices(), conversation)
+    assert await session.recall(prompt("sum")) == ()
     conversation.rebuild([prompt("A summary."), AssistantMessage((Text("Done."),))])
-    outside.end_turn()
-    assert memory.told == [TurnMessage("user", "sum"), TurnMessage("assistant", "Done.")]
+    session.end_turn()
+    assert memory.recorded == [TurnMessage("user", "sum"), TurnMessage("assistant", "Done.")]
 
 
 async def test_a_failure_is_reported_once_and_nothing_is_added() -> None:
-    bulletin = UserNotices()
+    notices = UserNotices()
     memory = FakeMemoryProvider(ProviderReply(notice=FAILED))
-    outside = ExternalMemorySession(memory, bulletin, Conversation([prompt("hi")]))
-    assert await outside.system_block() == ""
-    assert await outside.recall(prompt("hi")) == ()
-    outside.end_turn()
-    assert bulletin.take() == [FAILED]
+    session = ExternalMemorySession(memory, notices, Conversation([prompt("hi")]))
+    assert await session.system_block() == ""
+    assert await session.recall(prompt("hi")) == ()
+    session.end_turn()
+    assert notices.take() == [FAILED]
 
 
 async def test_without_a_memory_nothing_happens() -> None:
-    outside = ExternalMemorySession(None, UserNotices(), Conversation())
-    assert (await outside.system_block(), await outside.recall(prompt("hi"))) == ("", ())
-    outside.end_turn()
+    session = ExternalMemorySession(None, UserNotices(), Conversation())
+    assert (await session.system_block(), await session.recall(prompt("hi"))) == ("", ())
+    session.end_turn()
 
 
 async def test_a_command_is_not_stored_as_a_turn() -> None:
     memory = FakeMemoryProvider(ProviderReply("recalled"))
     ExternalMemorySession(memory, UserNotices(), Conversation([prompt("before")])).end_turn()
-    assert memory.told == []
+    assert memory.recorded == []

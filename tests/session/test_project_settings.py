@@ -82,5 +82,5 @@ def test_a_project_can_only_make_the_mode_stricter(
 
 
 def test_settings_that_would_be_applied_are_named_for_the_user() -> None:
-    asked = ProjectSettings("plan", "small", ("read", "run"), ("review",))
-    assert asked.summary == ("mode: plan", "model: small", "tools: read, run", "skills: review")
+    requested = ProjectSettings("plan", "small", ("read", "run"), ("review",))
+    assert requested.summary == ("mode: plan", "model: small", "tools: read, run", "skills: review")

@@ -18,28 +18,28 @@ class SingleFlightHarness:
 
     def __init__(self) -> None:
         self.readings = SingleFlight[int]()
-        self.begun = 0
+        self.started_reads = 0
         self.may_end = threading.Semaphore(0)
         self.failures: list[Exception] = []
         self.got: list[int] = []
 
-    async def ask(self, key: Hashable = "the same") -> None:
+    async def run(self, key: Hashable = "the same") -> None:
         """Ask, and keep what comes."""
         self.got.append(await self.readings.run(key, self.read))
 
     def read(self) -> int:
         """Return how many readings there were."""
-        self.begun += 1
-        number = self.begun
+        self.started_reads += 1
+        number = self.started_reads
         assert self.may_end.acquire(timeout=PATIENCE_SECONDS)
         if self.failures:
             raise self.failures.pop()
         return number
 
-    async def until_begun(self, count: int) -> None:
+    async def wait_until_started(self, count: int) -> None:
         """Wait until so many readings have begun."""
         with anyio.fail_after(PATIENCE_SECONDS):
-            while self.begun < count:
+            while self.started_reads < count:
                 await to_thread.run_sync(bool)
                 await anyio.lowlevel.checkpoint()
 
@@ -49,80 +49,80 @@ class SingleFlightHarness:
 
 
 async def test_concurrent_readers_share_one_read() -> None:
-    desk = SingleFlightHarness()
-    desk.let(1)
+    harness = SingleFlightHarness()
+    harness.let(1)
     async with anyio.create_task_group() as tasks:
         for _ in range(50):
-            tasks.start_soon(desk.ask)
-    assert desk.got == [1] * 50
+            tasks.start_soon(harness.run)
+    assert harness.got == [1] * 50
 
 
 async def test_a_caller_that_arrives_during_a_read_gets_the_next_one() -> None:
-    desk = SingleFlightHarness()
+    harness = SingleFlightHarness()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.ask)
-        await desk.until_begun(1)
+        tasks.start_soon(harness.run)
+        await harness.wait_until_started(1)
         for _ in range(3):
-            tasks.start_soon(desk.ask)
+            tasks.start_soon(harness.run)
         await anyio.wait_all_tasks_blocked()
-        desk.let(2)
-    assert desk.got == [1, 2, 2, 2]
+        harness.let(2)
+    assert harness.got == [1, 2, 2, 2]
 
 
 async def test_reads_with_different_keys_do_not_wait_for_each_other() -> None:
-    desk = SingleFlightHarness()
+    harness = SingleFlightHarness()
     async with anyio.create_task_group() as tasks:
         for key in ("one", "two", "two"):
-            tasks.start_soon(desk.ask, key)
-        await desk.until_begun(2)
-        desk.let(2)
-    assert sorted(desk.got) in ([1, 1, 2], [1, 2, 2])
+            tasks.start_soon(harness.run, key)
+        await harness.wait_until_started(2)
+        harness.let(2)
+    assert sorted(harness.got) in ([1, 1, 2], [1, 2, 2])
 
 
 async def test_a_failure_is_raised_to_one_caller_and_another_one_retries() -> None:
-    desk = SingleFlightHarness()
-    desk.failures.append(OSError("no disk"))
-    desk.let(2)
+    harness = SingleFlightHarness()
+    harness.failures.append(OSError("no disk"))
+    harness.let(2)
     failed: list[str] = []
 
     async def ask() -> None:
         try:
-            await desk.ask()
+            await harness.run()
         except OSError as error:
             failed.append(str(error))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
             tasks.start_soon(ask)
-    assert (failed, desk.got) == (["no disk"], [2, 2])
+    assert (failed, harness.got) == (["no disk"], [2, 2])
 
 
 @pytest.mark.parametrize("has_begun", [False, True], ids=["while it waits", "while it reads"])
 async def test_a_cancelled_caller_does_not_cancel_the_read_of_the_others(
     *, has_begun: bool
 ) -> None:
-    desk, scope = SingleFlightHarness(), anyio.CancelScope()
+    harness, scope = SingleFlightHarness(), anyio.CancelScope()
 
     async def ask_in_scope() -> None:
         with scope:
-            await desk.readings.run("the same", desk.read)
+            await harness.readings.run("the same", harness.read)
 
     async with anyio.create_task_group() as tasks:
         if not has_begun:
-            tasks.start_soon(desk.ask)
-            await desk.until_begun(1)
+            tasks.start_soon(harness.run)
+            await harness.wait_until_started(1)
         tasks.start_soon(ask_in_scope)
-        await desk.until_begun(1)
-        tasks.start_soon(desk.ask)
+        await harness.wait_until_started(1)
+        tasks.start_soon(harness.run)
         await anyio.wait_all_tasks_blocked()
         scope.cancel()
-        desk.let(3)
-    assert len(desk.got) == 2 - has_begun
+        harness.let(3)
+    assert len(harness.got) == 2 - has_begun
 
 
 async def test_results_are_not_cached() -> None:
-    desk = SingleFlightHarness()
-    desk.let(2)
-    await desk.ask()
-    await desk.ask()
-    assert desk.got == [1, 2]
+    harness = SingleFlightHarness()
+    harness.let(2)
+    await harness.run()
+    await harness.run()
+    assert harness.got == [1, 2]

@@ -36,9 +36,9 @@ def message(text: str) -> UserMessage:
     return UserMessage((Text(text),))
 
 
-async def ask(session: Session, text: str, sink: MemorySink) -> StopReason:
-    said = message(text)
-    return (await session.prompt(session.enqueue(said), said, sink, lambda: None)).reason
+async def send_prompt(session: Session, text: str, sink: MemorySink) -> StopReason:
+    prompt = message(text)
+    return (await session.prompt(session.enqueue(prompt), prompt, sink, lambda: None)).reason
 
 
 def options(mode: Mode) -> tuple[Option, ...]:
@@ -74,7 +74,7 @@ async def test_sessions_of_the_same_directory_have_their_own_ids_and_models(tmp_
     sessions = [await registry.open(str(tmp_path), []) for _ in range(10)]
     for session in sessions:
         for _ in range(2):
-            await ask(session, "hi", MemorySink())
+            await send_prompt(session, "hi", MemorySink())
     assert len({session.id for session in sessions}) == len(made) == 10
 
 
@@ -102,7 +102,7 @@ async def test_cancelling_a_missing_or_idle_session_does_nothing(tmp_path: Path)
     session = await registry.open(str(tmp_path), [])
     registry.cancel("nobody")
     registry.cancel(session.id)
-    assert await ask(session, "hi", MemorySink()) == "end_turn"
+    assert await send_prompt(session, "hi", MemorySink()) == "end_turn"
 
 
 async def test_ending_all_turns_abandons_those_that_ignore_cancellation(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_ending_all_turns_abandons_those_that_ignore_cancellation(tmp_path
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             for session, model in zip(sessions, models, strict=True):
-                tasks.start_soon(ask, session, "hang", MemorySink())
+                tasks.start_soon(send_prompt, session, "hang", MemorySink())
                 await model.is_blocked.wait()
             await registry.end_turns()
             assert [registry.find(session.id) for session in sessions] == sessions
@@ -139,7 +139,7 @@ async def test_the_mode_and_its_option_stay_in_sync(tmp_path: Path) -> None:
 async def test_a_command_is_answered_outside_the_conversation(tmp_path: Path) -> None:
     session = await make_registry(EchoModel).open(str(tmp_path), [])
     sink = MemorySink()
-    assert await ask(session, "/help version", sink) == "end_turn"
+    assert await send_prompt(session, "/help version", sink) == "end_turn"
     assert sink.text == "`/version`: Show the version of acp-server"
     assert len(session.context.conversation) == 0
 
@@ -149,7 +149,7 @@ async def test_a_failure_is_shown_as_a_separate_message_and_raised(tmp_path: Pat
     session = await make_registry(lambda: FailingModel(error)).open(str(tmp_path), [])
     sink = MemorySink()
     with pytest.raises(ModelFailedError) as raised:
-        await ask(session, "hi", sink)
+        await send_prompt(session, "hi", sink)
     assert raised.value is error
     chunks = [event for event in sink.events if isinstance(event, MessageChunk)]
     assert [chunk.text for chunk in chunks] == ["So far", "the endpoint is down"]
@@ -162,7 +162,7 @@ async def test_a_failure_of_a_cancelled_turn_is_neither_shown_nor_raised(tmp_pat
     sink, reasons = MemorySink(), list[StopReason]()
 
     async def work() -> None:
-        reasons.append(await ask(session, "work", sink))
+        reasons.append(await send_prompt(session, "work", sink))
 
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:

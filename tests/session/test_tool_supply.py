@@ -41,11 +41,11 @@ class SessionToolsHarness:
         self.closed += 1
 
     def session(self) -> Session:
-        given = replace(
+        services = replace(
             make_services(FakeModelCatalog({"one": EchoModel()})),
             toolset=self.make,
         )
-        return build_session(SessionWorkspace(Path("/")), given)
+        return build_session(SessionWorkspace(Path("/")), services)
 
 
 class SlowSkills(NoSkills):
@@ -64,65 +64,65 @@ class SlowSkills(NoSkills):
 
 
 async def in_the_middle(
-    begin: Callable[[], Coroutine[object, object, object]],
+    run_task: Callable[[], Coroutine[object, object, object]],
     meanwhile: Callable[[], Coroutine[object, object, object]],
 ) -> None:
     """Do something while something else has begun and waits, and end with both done."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(begin)
+        tasks.start_soon(run_task)
         await anyio.wait_all_tasks_blocked()
         await meanwhile()
 
 
 async def test_tools_created_while_their_session_closes_are_closed() -> None:
-    bench = SessionToolsHarness()
-    session = bench.session()
-    bench.may_find.set()
+    harness = SessionToolsHarness()
+    session = harness.session()
+    harness.may_find.set()
 
     async def close() -> None:
         await session.close()
-        bench.may_make.set()
+        harness.may_make.set()
 
     await in_the_middle(session.tools.prepare, close)
-    assert (bench.made, bench.closed) == (1, 1)
+    assert (harness.made, harness.closed) == (1, 1)
 
 
 async def test_tools_are_closed_if_their_session_closes_during_the_skill_search() -> None:
-    bench = SessionToolsHarness()
-    session = bench.session()
-    bench.may_make.set()
+    harness = SessionToolsHarness()
+    session = harness.session()
+    harness.may_make.set()
 
     async def close() -> None:
         await session.close()
-        bench.may_find.set()
+        harness.may_find.set()
 
     await in_the_middle(session.tools.prepare, close)
-    assert (bench.made, bench.closed) == (1, 1)
+    assert (harness.made, harness.closed) == (1, 1)
     # Once with the session, and once more for what was found afterwards.
-    assert bench.closed_skills == 2
+    assert harness.closed_skills == 2
 
 
 async def test_a_closed_session_keeps_no_tools_open() -> None:
-    bench = SessionToolsHarness()
-    session = bench.session()
-    bench.may_make.set()
-    bench.may_find.set()
+    harness = SessionToolsHarness()
+    session = harness.session()
+    harness.may_make.set()
+    harness.may_find.set()
     await session.close()
     await session.tools.prepare()
-    assert (bench.made, bench.closed) == (1, 1)
+    assert (harness.made, harness.closed) == (1, 1)
 
 
 async def test_a_cancelled_skill_search_is_repeated() -> None:
-    bench = SessionToolsHarness()
-    session = bench.session()
-    bench.may_make.set()
+    harness = SessionToolsHarness()
+    session = harness.session()
+    harness.may_make.set()
     with anyio.CancelScope() as scope:
 
         async def cancel() -> None:
             scope.cancel()
 
         await in_the_middle(session.tools.prepare, cancel)
-    bench.may_find.set()
+    harness.may_find.set()
     await session.tools.prepare()
     await session.tools.prepare()
-    assert (bench.made, bench.found) == (1, 1)
+    assert (harness.made, harness.found) == (1, 1)

@@ -46,7 +46,7 @@ class TurnQueueHarness:
         else:
             self.log.append(f"{name} {reason}")
 
-    def says(self, name: str) -> Doing:
+    def logs_name(self, name: str) -> Doing:
         """A turn that notes that it runs, and ends."""
 
         async def work(sink: TurnSink) -> StopReason:
@@ -91,9 +91,9 @@ async def test_turns_run_in_queue_order_regardless_of_arrival() -> None:
     one, two, three = (queue.turns.enqueue() for _ in range(3))
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(queue.run, "three", three, queue.says("three"))
-            tasks.start_soon(queue.run, "two", two, queue.says("two"))
-            tasks.start_soon(queue.run, "one", one, queue.says("one"))
+            tasks.start_soon(queue.run, "three", three, queue.logs_name("three"))
+            tasks.start_soon(queue.run, "two", two, queue.logs_name("two"))
+            tasks.start_soon(queue.run, "one", one, queue.logs_name("one"))
     assert queue.log == [
         "one runs",
         "one end_turn",
@@ -109,7 +109,7 @@ async def test_a_queued_prompt_cancelled_before_its_turn_never_runs() -> None:
     queue = TurnQueueHarness()
     ticket = queue.turns.enqueue()
     ticket.cancel()
-    await queue.run("one", ticket, queue.says("one"))
+    await queue.run("one", ticket, queue.logs_name("one"))
     assert queue.log == ["one cancelled"]
 
 
@@ -119,8 +119,8 @@ async def test_a_queued_prompt_can_be_cancelled_alone() -> None:
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(queue.run, "one", one, queue.is_blocked("one"))
-            tasks.start_soon(queue.run, "two", two, queue.says("two"))
-            tasks.start_soon(queue.run, "three", three, queue.says("three"))
+            tasks.start_soon(queue.run, "two", two, queue.logs_name("two"))
+            tasks.start_soon(queue.run, "three", three, queue.logs_name("three"))
             await anyio.wait_all_tasks_blocked()
             two.cancel()
             await two.is_done.wait()
@@ -142,11 +142,11 @@ async def test_cancelling_all_stops_running_and_queued_turns_but_not_later_ones(
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(queue.run, "one", one, queue.is_blocked("one"))
-            tasks.start_soon(queue.run, "two", two, queue.says("two"))
+            tasks.start_soon(queue.run, "two", two, queue.logs_name("two"))
             await anyio.wait_all_tasks_blocked()
             queue.turns.cancel_all()
             three = queue.turns.enqueue()
-            tasks.start_soon(queue.run, "three", three, queue.says("three"))
+            tasks.start_soon(queue.run, "three", three, queue.logs_name("three"))
     assert sorted(queue.log[:3]) == ["one cancelled", "one runs", "two cancelled"]
     assert queue.log[3:] == ["three runs", "three end_turn"]
 
@@ -228,7 +228,7 @@ async def test_a_turn_that_does_not_end_is_abandoned_once_and_the_next_one_runs(
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(queue.run, "one", one, queue.ignores_cancelling("one", may_end))
-            tasks.start_soon(queue.run, "two", two, queue.says("two"))
+            tasks.start_soon(queue.run, "two", two, queue.logs_name("two"))
             await anyio.wait_all_tasks_blocked()
             one.cancel()
             await two.is_done.wait()
@@ -256,7 +256,7 @@ async def test_waiting_until_idle_covers_queued_turns_but_no_later_one() -> None
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(queue.run, "one", one, queue.ignores_cancelling("one", may_end))
-            tasks.start_soon(queue.run, "two", two, queue.says("two"))
+            tasks.start_soon(queue.run, "two", two, queue.logs_name("two"))
             tasks.start_soon(wait)
             await anyio.wait_all_tasks_blocked()
             three = queue.turns.enqueue()
@@ -292,41 +292,41 @@ async def test_a_turn_whose_task_is_cancelled_externally_lets_the_next_run() -> 
 
 async def test_a_sink_passes_events_until_it_is_revoked() -> None:
     sink = MemorySink()
-    gate = RevocableSink(sink)
-    await gate.emit(MessageChunk("m", "before"))
-    gate.is_open = False
-    await gate.emit(MessageChunk("m", "after"))
+    revocable = RevocableSink(sink)
+    await revocable.emit(MessageChunk("m", "before"))
+    revocable.is_open = False
+    await revocable.emit(MessageChunk("m", "after"))
     assert sink.events == [MessageChunk("m", "before")]
 
 
 async def test_events_blocked_on_a_slow_reader_are_dropped_when_the_sink_is_revoked() -> None:
     sink = BlockedSink()
-    gate = RevocableSink(sink)
+    revocable = RevocableSink(sink)
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             for _ in range(3):
-                tasks.start_soon(gate.emit, MessageChunk("m", "waiting"))
+                tasks.start_soon(revocable.emit, MessageChunk("m", "waiting"))
             await sink.wait_started.wait()
-            gate.is_open = False
+            revocable.is_open = False
             sink.opened.set()
     assert sink.events == []
 
 
 async def test_an_immediate_event_does_not_wait_and_is_dropped_by_a_revoked_sink() -> None:
     sink = BlockedSink()
-    gate = RevocableSink(sink)
-    gate.emit_now(MessageChunk("m", "now"))
-    gate.is_open = False
-    gate.emit_now(MessageChunk("m", "late"))
+    revocable = RevocableSink(sink)
+    revocable.emit_now(MessageChunk("m", "now"))
+    revocable.is_open = False
+    revocable.emit_now(MessageChunk("m", "late"))
     assert sink.events == [MessageChunk("m", "now")]
     assert not sink.wait_started.is_set()
 
 
 async def test_a_revoked_sink_does_not_block() -> None:
     sink = BlockedSink()
-    gate = RevocableSink(sink)
-    gate.is_open = False
-    await gate.emit(MessageChunk("m", "late"))
+    revocable = RevocableSink(sink)
+    revocable.is_open = False
+    await revocable.emit(MessageChunk("m", "late"))
     assert not sink.wait_started.is_set()
 
 

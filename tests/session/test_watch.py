@@ -24,8 +24,8 @@ class ScriptedEventSource:
     """A source that tells what the test says; each wait is over with the next thing said."""
 
     def __init__(self) -> None:
-        self.said: queue.Queue[WatchResult] = queue.Queue()
-        self.wanted: list[frozenset[Path]] = []
+        self.results: queue.Queue[WatchResult] = queue.Queue()
+        self.requests: list[frozenset[Path]] = []
         self.is_closed = threading.Event()
 
     def wait(
@@ -33,16 +33,16 @@ class ScriptedEventSource:
     ) -> WatchResult:
         self.is_closed = is_closed
         while requested() and not is_closed.is_set():
-            self.wanted.append(frozenset(requested()))
+            self.requests.append(frozenset(requested()))
             try:
-                return self.said.get(timeout=0.01)
+                return self.results.get(timeout=0.01)
             except queue.Empty:
                 continue
         return WatchResult()
 
-    def say(self, *paths: Path, problem: str = "") -> None:
+    def push_result(self, *paths: Path, problem: str = "") -> None:
         """Tell of paths."""
-        self.said.put(WatchResult(frozenset(paths), problem))
+        self.results.put(WatchResult(frozenset(paths), problem))
 
     def open(self) -> EventSource:
         """Return itself."""
@@ -56,10 +56,10 @@ async def test_each_listener_receives_relevant_changes_in_its_directories() -> N
         watch.subscribe(one).watch({ROOT, SUB})
         watch.subscribe(two).watch({SUB})
         await two.wait_for_paths({SUB})  # another one had it: said at once
-        source.say(ROOT / "a.md", ROOT / ".b", ELSEWHERE / "c.md", SUB / "d.md")
+        source.push_result(ROOT / "a.md", ROOT / ".b", ELSEWHERE / "c.md", SUB / "d.md")
         await one.wait_for_paths({ROOT / "a.md", SUB / "d.md"})
         await two.wait_for_paths({SUB / "d.md"})
-        source.say(SUB, ROOT / "e.md")
+        source.push_result(SUB, ROOT / "e.md")
         await one.wait_until(lambda: bool(one.checks))
         await two.wait_until(lambda: bool(two.checks))
         assert (one.checks, two.checks) == ([{SUB, ROOT / "e.md"}], [{SUB}])
@@ -74,15 +74,15 @@ async def test_a_directory_is_watched_while_subscribed() -> None:
         second.watch({ROOT, SUB})
         first.close()
         first.close()
-        source.say(ROOT / "a.md")
+        source.push_result(ROOT / "a.md")
         await two.wait_for_paths({ROOT / "a.md"})
         second.watch({SUB})
-        source.say(ROOT / "b.md", SUB / "c.md")
+        source.push_result(ROOT / "b.md", SUB / "c.md")
         await two.wait_until(lambda: bool(two.checks))
         assert (one.checks, two.checks) == ([], [{SUB / "c.md"}])
-        source.say(SUB / "d.md")  # a wait that began after the set was another
+        source.push_result(SUB / "d.md")  # a wait that began after the set was another
         await two.wait_for_paths({SUB / "d.md"})
-        assert source.wanted[-1] == {SUB}
+        assert source.requests[-1] == {SUB}
 
 
 async def test_the_watch_thread_runs_only_while_something_is_watched() -> None:
@@ -99,7 +99,7 @@ async def test_the_watch_thread_runs_only_while_something_is_watched() -> None:
         assert opened == []
         for path in (ROOT / "a.md", ROOT / "b.md"):  # it begins and ends twice
             subscription.watch({ROOT})
-            source.say(path)
+            source.push_result(path)
             await listener.wait_for_paths({path})
             subscription.watch(())
             with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -129,7 +129,7 @@ async def test_changes_during_a_check_are_batched_into_the_next_one() -> None:
         watch.subscribe(other).watch({ROOT})
         watch.subscribe(slow).watch({ROOT})
         for name in ("a.md", "b.md", "c.md"):
-            source.say(ROOT / name)
+            source.push_result(ROOT / name)
             await other.wait_for_paths({ROOT / name})
         slow.may_look.set()
         await slow.wait_until(lambda: len(slow.checks) == 2)
@@ -142,7 +142,7 @@ async def test_only_a_few_checks_run_at_once() -> None:
         listeners = [SlowListener() for _ in range(MAX_CONCURRENT_CHECKS + 3)]
         for listener in listeners:
             watch.subscribe(listener).watch({listener_folder(listener)})
-        source.say(*(listener_folder(listener) for listener in listeners))
+        source.push_result(*(listener_folder(listener) for listener in listeners))
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while sum(listener.started for listener in listeners) < MAX_CONCURRENT_CHECKS:
                 await anyio.wait_all_tasks_blocked()
@@ -166,11 +166,11 @@ async def test_a_closed_listener_receives_no_pending_changes() -> None:
         watch.subscribe(other).watch({ROOT})
         subscription = watch.subscribe(slow)
         subscription.watch({ROOT})
-        source.say(ROOT / "a.md")
+        source.push_result(ROOT / "a.md")
         await other.wait_for_paths({ROOT / "a.md"})
         subscription.close()
         slow.may_look.set()
-        source.say(ROOT / "b.md")
+        source.push_result(ROOT / "b.md")
         await other.wait_for_paths({ROOT / "b.md"})
         assert slow.checks == [{ROOT}]
 
@@ -183,9 +183,9 @@ async def test_a_problem_is_reported_once_to_the_latest_subscriber(
         one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT})
         watch.subscribe(two).watch({SUB})
-        source.say(problem="no watches are left")
-        source.say(problem="again none")
-        source.say(ROOT / "a.md")
+        source.push_result(problem="no watches are left")
+        source.push_result(problem="again none")
+        source.push_result(ROOT / "a.md")
         await one.wait_for_paths({ROOT / "a.md"})
         assert (one.problems, two.problems) == ([], ["no watches are left"])
         assert caplog.messages == ["directories cannot be watched: no watches are left"]
@@ -209,7 +209,7 @@ async def test_a_cancelled_watch_releases_its_thread() -> None:
     async with open_watch(source.open) as watch:
         listener = RecordingListener()
         watch.subscribe(listener).watch({ROOT})
-        source.say(ROOT)
+        source.push_result(ROOT)
         await listener.wait_for_paths({ROOT})
     assert source.is_closed.is_set()
 
@@ -221,7 +221,7 @@ async def test_a_listener_without_an_initial_read_receives_only_new_changes() ->
         watch.subscribe(one).watch({ROOT})
         subscription = watch.subscribe(two)
         subscription.watch({ROOT}, is_read=False)
-        source.say(ROOT / "a.md")
+        source.push_result(ROOT / "a.md")
         await two.wait_until(lambda: bool(two.checks))
         assert two.checks == [{ROOT / "a.md"}]
         two.clear()
@@ -238,6 +238,6 @@ async def test_a_closed_subscription_watches_nothing() -> None:
         subscription = watch.subscribe(two)
         subscription.close()
         subscription.watch({ROOT, SUB})
-        source.say(ROOT / "a.md")
+        source.push_result(ROOT / "a.md")
         await one.wait_for_paths({ROOT / "a.md"})
-        assert (two.checks, source.wanted[-1]) == ([], {ROOT})
+        assert (two.checks, source.requests[-1]) == ([], {ROOT})

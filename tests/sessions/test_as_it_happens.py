@@ -127,8 +127,8 @@ def test_a_mode_and_an_option_are_saved_a_tenth_of_a_second_later(tmp_path: Path
     with start_server(tmp_path) as server:
         server.initialize()
         params: JsonValue = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
-        answer = server.call("session/load", params)
-        assert json_at(answer, "result", "modes", "currentModeId") == "plan"
+        response = server.call("session/load", params)
+        assert json_at(response, "result", "modes", "currentModeId") == "plan"
         option: JsonValue = {"sessionId": session, "configId": "mode", "value": "accept_edits"}
         server.call("session/set_config_option", option)
         time.sleep(WRITTEN_WITHIN_SECONDS + SLACK_SECONDS)

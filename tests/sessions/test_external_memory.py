@@ -39,19 +39,21 @@ def configured(home: Path, api: FakeApiServer, provider: str) -> Configuration:
     return settings.load({"--mode": "bypass", "--model": MODEL}, environment)
 
 
-def system_of(ask: RecordedRequest) -> str:
+def system_of(recorded: RecordedRequest) -> str:
     """The system prompt of a request."""
-    return json.dumps(ask.body["system"], ensure_ascii=False)
+    return json.dumps(recorded.body["system"], ensure_ascii=False)
 
 
-def last_message(ask: RecordedRequest) -> str:
+def last_message(recorded: RecordedRequest) -> str:
     """What the user said last in a request, with all that goes with it."""
-    return json.dumps(json_at(ask.body, "messages", len(messages_of(ask)) - 1), ensure_ascii=False)
+    return json.dumps(
+        json_at(recorded.body, "messages", len(messages_of(recorded)) - 1), ensure_ascii=False
+    )
 
 
-def messages_of(ask: RecordedRequest) -> list[JsonValue]:
+def messages_of(recorded: RecordedRequest) -> list[JsonValue]:
     """The conversation of a request."""
-    messages = ask.body["messages"]
+    messages = recorded.body["messages"]
     assert isinstance(messages, list)
     return messages
 
@@ -63,8 +65,8 @@ async def test_stored_messages_are_recalled_by_the_next_server(installed: Path) 
             await editor.initialize()
             session = await editor.new_session(installed)
             await editor.prompt(session, "the parser is slow")
-        kept = (installed / "said-before.jsonl").read_text(encoding="utf-8")
-        assert [json.loads(line) for line in kept.splitlines()] == ["the parser is slow"]
+        stored = (installed / "said-before.jsonl").read_text(encoding="utf-8")
+        assert [json.loads(line) for line in stored.splitlines()] == ["the parser is slow"]
         async with open_editor(setup) as editor:
             await editor.initialize()
             await load(editor, session, installed)
@@ -97,8 +99,8 @@ async def test_a_missing_provider_is_reported_once_and_work_continues(
         session = await editor.new_session(tmp_path)
         for _ in range(2):
             assert json_at(await editor.prompt(session, "hi"), "stopReason") == "end_turn"
-        said = editor.agent_text(session)
-    assert said.count(MISSING) == 1
+        output = editor.agent_text(session)
+    assert output.count(MISSING) == 1
 
 
 async def test_without_a_provider_none_of_its_modules_are_imported(

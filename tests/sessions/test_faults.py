@@ -28,26 +28,26 @@ def database(home: Path) -> Path:
     return home / "acp" / "sessions.db"
 
 
-def said(server: ServerProcess) -> str:
+def agent_text(server: ServerProcess) -> str:
     """All that the agent has said so far."""
     updates = [json_at(m, "params", "update") for m in server.messages if "params" in m]
     chunks = [u for u in updates if json_at(u, "sessionUpdate") == "agent_message_chunk"]
     return "".join(str(json_at(each, "content", "text")) for each in chunks)
 
 
-def answered(server: ServerProcess, session: str, text: str = "hi") -> None:
+def assert_prompt_ends(server: ServerProcess, session: str, text: str = "hi") -> None:
     """Have a prompt answered."""
     response = server.prompt(session, text)
     assert json_at(response, "result", "stopReason") == "end_turn", response
 
 
-def told_of(server: ServerProcess, session: str, word: str) -> str:
+def wait_for_text(server: ServerProcess, session: str, word: str) -> str:
     """Prompt until the user is told of it; all prompts are answered."""
     for _ in range(TRIES):
-        answered(server, session)
-        if word in said(server):
-            return said(server)
-    raise AssertionError(f"{word!r} was not told: {said(server)}")
+        assert_prompt_ends(server, session)
+        if word in agent_text(server):
+            return agent_text(server)
+    raise AssertionError(f"{word!r} was not told: {agent_text(server)}")
 
 
 def load(server: ServerProcess, session: str, home: Path) -> Object:
@@ -108,12 +108,12 @@ def test_an_unwritable_home_is_reported_and_sessions_still_work(
     with start_server(tmp_path, SCRIPT) as server:
         server.initialize()
         session = server.new_session(str(tmp_path))
-        told = told_of(server, session, "Sessions are no longer saved")
-        assert str(tmp_path / "acp") in told
-        assert told.count("no longer saved") == 1
+        output = wait_for_text(server, session, "Sessions are no longer saved")
+        assert str(tmp_path / "acp") in output
+        assert output.count("no longer saved") == 1
         assert json_at(server.call("session/list", {}), "error", "code") == -32603
         assert json_at(load(server, session, tmp_path), "error", "code") == -32603
-        answered(server, session)  # a load that failed has taken nothing away
+        assert_prompt_ends(server, session)  # a load that failed has taken nothing away
 
 
 def test_a_problem_found_before_any_session_is_reported_in_the_first_one(
@@ -123,7 +123,7 @@ def test_a_problem_found_before_any_session_is_reported_in_the_first_one(
     database(tmp_path).write_bytes(b"this was never a database " * 500)
     assert ids(server) == []
     session = server.new_session(str(tmp_path))
-    assert "was damaged" in told_of(server, session, "was damaged")
+    assert "was damaged" in wait_for_text(server, session, "was damaged")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of others can be set on Linux only")
@@ -131,19 +131,19 @@ def test_a_temporarily_full_disk_loses_nothing_sent_to_the_model(
     tmp_path: Path, server: ServerProcess
 ) -> None:
     session = server.new_session(str(tmp_path))
-    answered(server, session, "before")
+    assert_prompt_ends(server, session, "before")
     assert ids(server) == [session]
     process = psutil.Process(server.process.pid)
     limits = process.rlimit(psutil.RLIMIT_FSIZE)
     process.rlimit(psutil.RLIMIT_FSIZE, (4096, limits[1]))
-    told_of(server, session, "no longer saved: ")
-    answered(server, session, "meanwhile")
+    wait_for_text(server, session, "no longer saved: ")
+    assert_prompt_ends(server, session, "meanwhile")
     process.rlimit(psutil.RLIMIT_FSIZE, limits)
-    answered(server, session, "afterwards")
+    assert_prompt_ends(server, session, "afterwards")
     assert ids(server) == [session]
-    seen = len(server.messages)
+    seen_count = len(server.messages)
     assert "result" in load(server, session, tmp_path)
-    again = str(server.messages[seen:])
+    again = str(server.messages[seen_count:])
     assert all(text in again for text in ("before", "could not be saved", "afterwards"))
     with closing(sqlite3.connect(database(tmp_path))) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -156,7 +156,7 @@ def test_a_database_corrupted_in_use_is_moved_aside_and_the_session_is_kept(
     tmp_path: Path, server: ServerProcess, *, is_empty: bool
 ) -> None:
     session = server.new_session(str(tmp_path))
-    answered(server, session, "before")
+    assert_prompt_ends(server, session, "before")
     assert ids(server) == [session]
     with closing(sqlite3.connect(database(tmp_path))) as connection:
         connection.execute("UPDATE origin SET key = key")  # what the server has read is stale
@@ -166,11 +166,11 @@ def test_a_database_corrupted_in_use_is_moved_aside_and_the_session_is_kept(
     with database(tmp_path).open("r+b") as file:
         file.truncate(0)
         file.write(before)  # in one piece: the server may look at any time
-    told_of(server, session, "was damaged")
+    wait_for_text(server, session, "was damaged")
     assert ids(server) == [session]
-    seen = len(server.messages)
+    seen_count = len(server.messages)
     assert "result" in load(server, session, tmp_path)
-    assert "Hello." in str(server.messages[seen:])
+    assert "Hello." in str(server.messages[seen_count:])
     aside = [path for path in (tmp_path / "acp").iterdir() if ".corrupt-" in path.name]
     files = [path for path in aside if not path.name.endswith(("-wal", "-shm"))]
     assert [path.read_bytes() for path in files] == [before]
@@ -182,9 +182,9 @@ def test_an_empty_file_is_an_empty_database(tmp_path: Path) -> None:
     with start_server(tmp_path, SCRIPT) as server:
         server.initialize()
         session = server.new_session(str(tmp_path))
-        answered(server, session)
+        assert_prompt_ends(server, session)
         assert ids(server) == [session]
-        assert said(server) == "Hello."
+        assert agent_text(server) == "Hello."
 
 
 def test_a_clock_set_back_hides_and_loses_no_session(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_clock_set_back_hides_and_loses_no_session(tmp_path: Path) -> None:
         server.initialize()
         old, new = (server.new_session(str(tmp_path)) for _ in range(2))
         for session in (old, new):
-            answered(server, session, f"first in {session}")
+            assert_prompt_ends(server, session, f"first in {session}")
         assert ids(server) == [new, old]
         server.process.kill()
         server.process.wait()
@@ -208,9 +208,9 @@ def test_a_clock_set_back_hides_and_loses_no_session(tmp_path: Path) -> None:
         server.initialize()
         for session in (new, old):
             assert "result" in load(server, session, tmp_path)
-            answered(server, session, "then")
+            assert_prompt_ends(server, session, "then")
         later = server.new_session(str(tmp_path))
-        answered(server, later)
+        assert_prompt_ends(server, later)
         assert set(ids(server)) == {old, new, later}
         assert ids(server)[-1] == later
-        assert "more than a day old" in said(server)
+        assert "more than a day old" in agent_text(server)

@@ -70,9 +70,9 @@ async def test_a_loaded_session_shows_the_same_as_live(setup: Configuration, fol
         live = editor.updates_of(session)
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load_session(editor, session, folder)
+        response = await load_session(editor, session, folder)
         replayed = editor.updates_of(session)
-    assert json_at(answer, "result", "modes", "currentModeId") == "bypass"
+    assert json_at(response, "result", "modes", "currentModeId") == "bypass"
     shown = merge_updates(replayed)
     assert [each for each in shown if each["is"] != "user_message_chunk"] == merge_updates(live)
     assert [each["text"] for each in shown if each["is"] == "user_message_chunk"] == [
@@ -112,8 +112,8 @@ async def test_a_resumed_session_replays_nothing_but_keeps_its_history(
         await editor.prompt(session, "work")
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load_session(editor, session, folder, "session/resume")
-        assert json_at(answer, "result", "modes", "currentModeId") == "bypass"
+        response = await load_session(editor, session, folder, "session/resume")
+        assert json_at(response, "result", "modes", "currentModeId") == "bypass"
         assert merge_updates(editor.updates_of(session)) == []
         await editor.prompt(session, "look")
         assert '"content": "one"' in json.dumps(editor.updates_of(session)).replace("\\", "")
@@ -128,8 +128,8 @@ async def test_modes_options_and_titles_are_restored(setup: Configuration, folde
         assert [json_at(each, "title") for each in editor.session_infos] == ["Mend the parser"]
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load_session(editor, session, folder)
-        assert json_at(answer, "result", "modes", "currentModeId") == "plan"
+        response = await load_session(editor, session, folder)
+        assert json_at(response, "result", "modes", "currentModeId") == "plan"
         listed = json_at(await editor.call("session/list", {}), "result", "sessions")
         assert [json_at(listed, 0, "sessionId"), json_at(listed, 0, "title")] == [
             session,
@@ -143,8 +143,8 @@ async def test_an_unknown_session_cannot_be_loaded_or_resumed(
 ) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load_session(editor, UNKNOWN_SESSION_ID, folder, method)
-        assert json_at(answer, "error", "code") == -32002
+        response = await load_session(editor, UNKNOWN_SESSION_ID, folder, method)
+        assert json_at(response, "error", "code") == -32002
 
 
 async def test_a_deleted_session_is_gone_and_deleting_it_again_is_no_error(
@@ -154,9 +154,9 @@ async def test_a_deleted_session_is_gone_and_deleting_it_again_is_no_error(
         await editor.initialize()
         session = await editor.new_session(folder)
         await editor.prompt(session, "hi")
-        for given in (session, session, UNKNOWN_SESSION_ID):
-            answer = await editor.call("session/delete", {"sessionId": given})
-            assert answer["result"] == {}
+        for session_id in (session, session, UNKNOWN_SESSION_ID):
+            response = await editor.call("session/delete", {"sessionId": session_id})
+            assert response["result"] == {}
         assert json_at(await editor.call("session/list", {}), "result", "sessions") == []
         assert json_at(await load_session(editor, session, folder), "error", "code") == -32002
 
@@ -193,8 +193,8 @@ async def test_loading_a_busy_session_does_not_affect_its_turn(
         session = await editor.new_session(folder)
         pending = editor.start_request("session/prompt", make_prompt_params(session, "wait"))
         await editor.wait_for_response(lambda m: "answer" in json.dumps(m) and "params" in m)
-        answer = await load_session(editor, session, folder)
-        assert "result" in answer
+        response = await load_session(editor, session, folder)
+        assert "result" in response
         editor.cancel(session)
         assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
         assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
@@ -220,8 +220,8 @@ async def test_a_fork_continues_from_another_session_if_unstable_methods_are_on(
 ) -> None:
     options = {"--mode": "bypass", "--unstable": "true"}
     async with open_editor(make_configuration(tmp_path, SCRIPT, options=options)) as editor:
-        answer = await editor.initialize()
-        assert json_at(answer, "agentCapabilities", "sessionCapabilities", "fork") == {}
+        response = await editor.initialize()
+        assert json_at(response, "agentCapabilities", "sessionCapabilities", "fork") == {}
         session = await editor.new_session(folder)
         await editor.prompt(session, "work")
         forked = json_at(
@@ -232,8 +232,8 @@ async def test_a_fork_continues_from_another_session_if_unstable_methods_are_on(
         await editor.prompt(forked, "look")
         assert "one" in json.dumps(editor.updates_of(forked))
         await editor.call("session/close", {"sessionId": forked})
-        seen = len(editor.updates_of(forked))
+        count_before = len(editor.updates_of(forked))
         await load_session(editor, forked, folder)
-        shown = merge_updates(editor.updates_of(forked)[seen:])
+        shown = merge_updates(editor.updates_of(forked)[count_before:])
         texts = [each["text"] for each in shown if "text" in each]
         assert texts == ["work", "Let me see.", "I write it.", "Done.", "look", "Seen."]

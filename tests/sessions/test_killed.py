@@ -148,7 +148,7 @@ async def _killed(home: Path, scenario: str, seed: int) -> None:
             await editor.initialize()
             for session in sessions:
                 await _check_session(editor, session, str(folder), victim)
-        assert [ask.verdict for ask in api.model_requests] == ["answered"] * len(sessions)
+        assert [request.verdict for request in api.model_requests] == ["answered"] * len(sessions)
     _check_database(home / "acp" / "sessions.db")
 
 
@@ -188,31 +188,31 @@ async def _check_session(editor: Editor, session: str, folder: str, victim: Vict
     params: JsonValue = {"sessionId": session, "cwd": folder, "mcpServers": []}
     seen, first = victim.report(session), victim.certain(session)
     certain = merge_updates(first)
-    answer = await editor.call("session/load", params)
-    if not certain and "error" in answer:  # killed before the first tenth of a second was over
-        assert json_at(answer, "error", "code") == -32002
+    response = await editor.call("session/load", params)
+    if not certain and "error" in response:  # killed before the first tenth of a second was over
+        assert json_at(response, "error", "code") == -32002
         params = {"cwd": folder, "mcpServers": []}
         session = str(json_at(await editor.call("session/new", params), "result", "sessionId"))
     replayed = {key_of(each): each for each in merge_updates(editor.updates_of(session))}
     for each in certain:
-        _check_kept(each, replayed[key_of(each)])
+        _check_restored(each, replayed[key_of(each)])
         _check_not_older(replayed[key_of(each)], first, seen[len(first) :])
     for each in replayed.values():
         assert each["is"] != "call" or each["status"] in {"completed", "failed"}
     assert json_at(await editor.prompt(session, "go on"), "stopReason") == "end_turn"
 
 
-def key_of(shown: Object) -> str:
+def key_of(part: Object) -> str:
     """What a part of a conversation is known by."""
-    return f"{shown['is']} {shown.get('id') or shown.get('toolCallId')}"
+    return f"{part['is']} {part.get('id') or part.get('toolCallId')}"
 
 
-def _check_kept(before: Object, after: Object) -> None:
+def _check_restored(before: Object, after: Object) -> None:
     if before["is"] == "call":
         is_settled = before.get("status") in {"in_progress", "completed", "failed"}
-        kept = ("kind", "rawInput", *(("title", "locations") if is_settled else ()))
-        assert {k: after.get(k) for k in kept if k in before} == {
-            k: before[k] for k in kept if k in before
+        restored_keys = ("kind", "rawInput", *(("title", "locations") if is_settled else ()))
+        assert {k: after.get(k) for k in restored_keys if k in before} == {
+            k: before[k] for k in restored_keys if k in before
         }
     elif before["is"] == "plan":
         assert after["entries"] == before["entries"]
@@ -223,11 +223,11 @@ def _check_kept(before: Object, after: Object) -> None:
 def _check_not_older(after: Object, first: Sequence[Object], rest: Sequence[Object]) -> None:
     """A call is shown as it was at the end of `first`, or later; perhaps as nobody saw it yet."""
     for key in ("title", "locations") if after["is"] == "call" else ():
-        given, later = (_given(key, after, updates) for updates in (first, rest))
-        assert after.get(key) not in [each for each in given if each not in (given[-1], *later)]
+        earlier, later = (_values_of(key, after, updates) for updates in (first, rest))
+        assert after.get(key) not in [each for each in earlier if each not in (earlier[-1], *later)]
 
 
-def _given(key: str, call: Object, updates: Sequence[Object]) -> list[JsonValue]:
+def _values_of(key: str, call: Object, updates: Sequence[Object]) -> list[JsonValue]:
     ours = (each for each in updates if each.get("toolCallId") == call["toolCallId"])
     return [each[key] for each in ours if key in each]
 

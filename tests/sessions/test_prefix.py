@@ -57,11 +57,11 @@ async def go_on(editor: Editor, session: str, folder: Path) -> str:
     """Load a session and prompt; return what was said then."""
     await editor.initialize()
     assert "result" in await load_session(editor, session, str(folder))
-    seen = len(editor.updates_of(session))
+    count_before = len(editor.updates_of(session))
     await editor.prompt(session, "and now?")
     chunks = [
         json_at(each, "content", "text")
-        for each in editor.updates_of(session)[seen:]
+        for each in editor.updates_of(session)[count_before:]
         if json_at(each, "sessionUpdate") == "agent_message_chunk"
     ]
     return "".join(map(str, chunks))
@@ -78,11 +78,11 @@ def unmarked(value: JsonValue) -> JsonValue:
             return value
 
 
-def prefix(ask: RecordedRequest, count: int | None = None) -> str:
+def prefix(recorded: RecordedRequest, count: int | None = None) -> str:
     """What the provider's cache goes by: tools, system, and so many messages, as they stand."""
-    messages = ask.body["messages"]
+    messages = recorded.body["messages"]
     assert isinstance(messages, list)
-    parts = [ask.body["tools"], ask.body["system"], messages[:count]]
+    parts = [recorded.body["tools"], recorded.body["system"], messages[:count]]
     return json.dumps(unmarked(parts), ensure_ascii=False)
 
 
@@ -124,7 +124,7 @@ async def test_changed_instructions_are_read_again_and_announced(
         async with open_editor(setup) as editor:
             assert "instruction files in them, have changed" in await go_on(editor, session, folder)
     assert "Use blanks." in prefix(api.model_requests[-1], 0)
-    assert [ask.verdict for ask in api.model_requests] == ["answered"] * 3
+    assert [request.verdict for request in api.model_requests] == ["answered"] * 3
 
 
 async def test_after_a_day_the_prompt_is_rebuilt_and_the_user_is_notified(
@@ -136,8 +136,8 @@ async def test_after_a_day_the_prompt_is_rebuilt_and_the_user_is_notified(
             await editor.initialize()
             session = await editor.new_session(folder)
             await editor.prompt(session, "what is in the note?")
-        with closing(sqlite3.connect(tmp_path / "home" / "acp" / "sessions.db")) as kept, kept:
-            kept.execute("UPDATE prompts SET written_us = written_us - ?", (TWO_DAYS_US,))
+        with closing(sqlite3.connect(tmp_path / "home" / "acp" / "sessions.db")) as db, db:
+            db.execute("UPDATE prompts SET written_us = written_us - ?", (TWO_DAYS_US,))
         async with open_editor(setup) as editor:
             assert "more than a day old" in await go_on(editor, session, folder)
-    assert [ask.verdict for ask in api.model_requests] == ["answered"] * 3
+    assert [request.verdict for request in api.model_requests] == ["answered"] * 3

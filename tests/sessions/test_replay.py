@@ -99,12 +99,12 @@ say: Done.
 prompt: *
 say: Hello.
 """
-PLAIN: Object = {}
+MINIMAL: Object = {}
 NOTICES: Object = {"session": {"notices": {}}}
 COMPACTIONS: Object = {"session": {"compaction": {}}}
 OUTPUT: Object = {"_meta": {"terminal_output": True}}
 HOSTING: Object = {"terminal": True}
-CLIENTS = {"plain": PLAIN, "notices": NOTICES, "compactions": COMPACTIONS, "output": OUTPUT}
+CLIENTS = {"plain": MINIMAL, "notices": NOTICES, "compactions": COMPACTIONS, "output": OUTPUT}
 BLOCKS: list[JsonValue] = [
     {"type": "text", "text": "look at these"},
     {"type": "resource_link", "uri": "file:///nowhere/there.txt", "name": "there.txt"},
@@ -139,17 +139,17 @@ async def answering(setup: Configuration, can: Object) -> AsyncGenerator[Editor]
     """An editor that answers what it is asked: it refuses only what is secret."""
     async with open_editor(setup) as editor, anyio.create_task_group() as tasks:
         await editor.initialize(clientCapabilities=can)
-        tasks.start_soon(_answer_all, editor)
+        tasks.start_soon(_answer_permissions, editor)
         yield editor
         tasks.cancel_scope.cancel()
 
 
-async def _answer_all(editor: Editor) -> None:
-    seen = 0
+async def _answer_permissions(editor: Editor) -> None:
+    seen_count = 0
 
     def find() -> Object | None:
-        nonlocal seen
-        unseen, seen = editor.messages[seen:], len(editor.messages)
+        nonlocal seen_count
+        unseen, seen_count = editor.messages[seen_count:], len(editor.messages)
         return next((each for each in unseen if "method" in each and "id" in each), None)
 
     while True:
@@ -160,10 +160,10 @@ async def _answer_all(editor: Editor) -> None:
 def _answer(request: Object) -> JsonValue:
     match request["method"]:
         case "session/request_permission":
-            wanted = "reject_once" if ".env" in json.dumps(request) else "allow_once"
+            wanted_kind = "reject_once" if ".env" in json.dumps(request) else "allow_once"
             options = json_at(request, "params", "options")
             assert isinstance(options, list)
-            chosen = next(each for each in options if json_at(each, "kind") == wanted)
+            chosen = next(each for each in options if json_at(each, "kind") == wanted_kind)
             return {"outcome": {"outcome": "selected", "optionId": json_at(chosen, "optionId")}}
         case "terminal/create":
             return {"terminalId": "theirs"}
@@ -221,9 +221,9 @@ async def test_everything_is_replayed_as_it_was_shown(
 async def test_the_users_prompt_is_replayed_part_by_part(
     setup: Configuration, folder: Path
 ) -> None:
-    async with answering(setup, PLAIN) as editor:
+    async with answering(setup, MINIMAL) as editor:
         session = await play(editor, folder)
-    updates = await reloaded(setup, PLAIN, session, folder)
+    updates = await reloaded(setup, MINIMAL, session, folder)
     chunks = [each for each in updates if json_at(each, "sessionUpdate") == "user_message_chunk"]
     sent: list[JsonValue] = [json_at(each, "content") for each in chunks]
     texts: list[JsonValue] = [
@@ -242,14 +242,14 @@ async def test_client_terminals_are_replayed_as_text(setup: Configuration, folde
         live = conversation(editor.updates_of(session))
     shown = conversation(await reloaded(setup, HOSTING, session, folder))
     assert [without_content(each) for each in shown] == [without_content(each) for each in live]
-    told = [json.dumps(each.get("content")) for each in shown]
-    assert "theirs" not in "".join(told)
-    assert any("first" in each and "last" in each for each in told)
+    contents = [json.dumps(each.get("content")) for each in shown]
+    assert "theirs" not in "".join(contents)
+    assert any("first" in each and "last" in each for each in contents)
 
 
-def without_content(shown: Object) -> Object:
+def without_content(update: Object) -> Object:
     """A part of a conversation, whatever stands in it."""
-    return {name: value for name, value in shown.items() if name != "content"}
+    return {name: value for name, value in update.items() if name != "content"}
 
 
 @pytest.mark.parametrize("can", CLIENTS.values(), ids=CLIENTS)

@@ -35,10 +35,10 @@ def setup(tmp_path: Path) -> Configuration:
 
 async def load_replayed_texts(editor: Editor, session: str, folder: Path) -> list[JsonValue]:
     """Load a session; return the texts that are shown of it."""
-    seen = len(editor.updates_of(session))
+    seen_count = len(editor.updates_of(session))
     assert "result" in await load_session(editor, session, str(folder))
-    shown = [each for each in editor.updates_of(session)[seen:] if is_chunk(each)]
-    return [json_at(each, "content", "text") for each in shown]
+    chunks = [each for each in editor.updates_of(session)[seen_count:] if is_chunk(each)]
+    return [json_at(each, "content", "text") for each in chunks]
 
 
 def is_chunk(update: JsonValue) -> bool:
@@ -94,8 +94,8 @@ async def test_concurrent_loads_all_replay_everything(setup: Configuration, tmp_
         params: JsonValue = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
         for pending in [editor.start_request("session/load", params) for _ in range(3)]:
             assert "result" in await pending.response()
-        shown = [json_at(u, "content", "text") for u in editor.updates_of(session) if is_chunk(u)]
-        assert sorted(map(str, shown)) == ["Hello."] * 3 + ["hi"] * 3
+        chunks = [json_at(u, "content", "text") for u in editor.updates_of(session) if is_chunk(u)]
+        assert sorted(map(str, chunks)) == ["Hello."] * 3 + ["hi"] * 3
         assert await editor.prompt(session, "again") == {"stopReason": "end_turn"}
         texts = await load_replayed_texts(editor, session, tmp_path)
         assert texts == ["hi", "Hello.", "again", "Hello."]
@@ -204,8 +204,8 @@ async def test_pages_are_stable_while_sessions_change(setup: Configuration, tmp_
 async def test_unknown_cursors_are_rejected(setup: Configuration, cursor: str) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await editor.call("session/list", {"cursor": cursor})
-        assert json_at(answer, "error", "code") == -32602
+        response = await editor.call("session/list", {"cursor": cursor})
+        assert json_at(response, "error", "code") == -32602
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/close"])
@@ -215,5 +215,5 @@ async def test_unknown_session_ids_are_not_found(
 ) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load_session(editor, session, str(tmp_path), method)
-        assert json_at(answer, "error", "code") == -32002
+        response = await load_session(editor, session, str(tmp_path), method)
+        assert json_at(response, "error", "code") == -32002

@@ -74,8 +74,8 @@ def work(server: ServerProcess, number: int, home: Path, seconds: float) -> Work
         done.sessions[session] = 0
         for _ in range(PROMPTS_PER_SESSION):
             count = len(done.entries)
-            answer = server.prompt(session, f"number {count:04};")
-            if json_at(answer, "result", "stopReason") == "end_turn":
+            response = server.prompt(session, f"number {count:04};")
+            if json_at(response, "result", "stopReason") == "end_turn":
                 done.entries.append(words(number, count))
                 done.sessions[session] += 1
         server.call("session/list", {})
@@ -85,9 +85,9 @@ def work(server: ServerProcess, number: int, home: Path, seconds: float) -> Work
             del done.sessions[session]
         else:
             server.call("session/close", {"sessionId": session})
-    told = json.dumps(server.messages)
+    output = json.dumps(server.messages)
     signs = ("is locked", "has locked", "no longer saved", '"error"', "failed")
-    done.errors += [word for word in signs if word in told]
+    done.errors += [word for word in signs if word in output]
     return done
 
 
@@ -106,11 +106,11 @@ def together(home: Path, seconds: float) -> list[Work]:
             command = ["env", f"HERMES_HOME={home}", *command, "--mode", "bypass"]
             servers.append(stack.enter_context(start_server(folder, command=command)))
             servers[-1].initialize()
-        begun = [
+        futures = [
             threads.submit(partial(work, server, number, home, seconds))
             for number, server in enumerate(servers)
         ]
-        done = [each.result() for each in begun]
+        done = [each.result() for each in futures]
         for server in servers:
             assert "locked" not in server.stderr()
             server.close_stdin()
@@ -122,8 +122,8 @@ def together(home: Path, seconds: float) -> list[Work]:
 def check(home: Path, done: list[Work]) -> None:
     """Nothing is lost, nothing was refused, nothing is torn."""
     assert [each.errors for each in done] == [[]] * SERVERS
-    kept = MemoryStores(home, {"memory": LIMIT_CHARACTERS}, scan).contents("memory").entries
-    assert sorted(kept) == sorted(entry for each in done for entry in each.entries)
+    entries = MemoryStores(home, {"memory": LIMIT_CHARACTERS}, scan).contents("memory").entries
+    assert sorted(entries) == sorted(entry for each in done for entry in each.entries)
     json.loads((home / "acp" / "memory_index.json").read_text(encoding="utf-8"))
     with closing(sqlite3.connect(home / "acp" / "sessions.db")) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -51,9 +51,9 @@ async def test_a_problem_is_reported_and_work_continues(
         session = await editor.new_session(str(tmp_path))
         await editor.prompt(session, "hi")
         assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
-        told = editor.agent_text(session)
-        assert told.endswith("Hello.")
-        assert word in told
+        output = editor.agent_text(session)
+        assert output.endswith("Hello.")
+        assert word in output
 
 
 async def test_a_damaged_file_is_moved_aside_and_a_new_one_is_created(tmp_path: Path) -> None:
@@ -77,6 +77,6 @@ async def test_a_file_of_a_newer_version_is_left_unchanged(tmp_path: Path) -> No
     async with open_editor(make_configuration(tmp_path, SCRIPT)) as editor:
         await editor.initialize()
         await editor.prompt(await editor.new_session(str(tmp_path)), "hi")
-        answer = await editor.call("session/list", {})
-        assert json_at(answer, "error", "code") == -32603
+        response = await editor.call("session/list", {})
+        assert json_at(response, "error", "code") == -32603
     assert database(tmp_path).read_bytes() == before

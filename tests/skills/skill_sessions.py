@@ -12,13 +12,13 @@ TOOLS = frozenset({"read_file", "skills_list", "skill_view", "skill_manage"})
 
 
 def make_skill_service(
-    directory: Path, rules: SkillConfig | None = None, watch: FileWatch | None = None
+    directory: Path, config: SkillConfig | None = None, watch: FileWatch | None = None
 ) -> SkillService:
     """Return a skill service with HERMES_HOME at `home` in a directory, without bundled skills."""
     return SkillService(
         home=directory / "home",
         user_home=directory / "user",
-        config=rules or SkillConfig(),
+        config=config or SkillConfig(),
         watch=watch,
         bundled=directory / "bundled",
     )
@@ -26,14 +26,14 @@ def make_skill_service(
 
 def make_session_skills(
     directory: Path,
-    rules: SkillConfig | None = None,
+    config: SkillConfig | None = None,
     watch: FileWatch | None = None,
     service: SkillService | None = None,
 ) -> SessionSkills:
     """Return the skills of a session whose workspace is `project` in a directory."""
     workspace = directory / "project"
     workspace.mkdir(exist_ok=True)
-    return SessionSkills(service or make_skill_service(directory, rules, watch), "s-1", workspace)
+    return SessionSkills(service or make_skill_service(directory, config, watch), "s-1", workspace)
 
 
 def set_trust(folder: Path, *, is_trusted: bool = True) -> None:

@@ -34,8 +34,8 @@ async def test_skills_of_all_roots_are_listed_identically_in_two_sessions(
     write_skill(tmp_path / "external/draw", "Use to draw.")
     write_skill(tmp_path / "bundled/review", "Use to review.")
     write_skill(tmp_path / "home/plugins/extra/skills/hide", "Use never.")
-    rules = SkillConfig(external=(tmp_path / "external",))
-    index = await make_session_skills(tmp_path, rules).index(WANT)
+    config = SkillConfig(external=(tmp_path / "external",))
+    index = await make_session_skills(tmp_path, config).index(WANT)
     assert listed(index) == [
         "general:",
         "  - draw: Use to draw.",
@@ -44,7 +44,7 @@ async def test_skills_of_all_roots_are_listed_identically_in_two_sessions(
         "ops:",
         "  - release: Use for a release.",
     ]
-    assert await make_session_skills(tmp_path, rules).index(WANT) == index
+    assert await make_session_skills(tmp_path, config).index(WANT) == index
 
 
 async def test_workspace_skills_are_listed_once_trusted(tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ async def test_preferred_skills_are_named_if_they_exist(tmp_path: Path) -> None:
     for name in ("review", "naming"):
         write_skill(tmp_path / "home/skills" / name)
     skills = make_session_skills(tmp_path)
-    plain = await skills.index(WANT)
+    unsorted_index = await skills.index(WANT)
     preferring = await skills.index(SkillIndexRequest(TOOLS, ("review", "no-such")))
     added = "This project prefers these skills; where one fits, load it first: `review`."
-    assert preferring == f"{plain}\n\n{added}"
+    assert preferring == f"{unsorted_index}\n\n{added}"
 
 
 async def test_a_description_with_instructions_is_omitted(tmp_path: Path) -> None:
@@ -99,12 +99,12 @@ async def test_a_description_with_instructions_is_omitted(tmp_path: Path) -> Non
 
 async def test_unrelated_categories_list_only_names_in_a_code_workspace(tmp_path: Path) -> None:
     write_skill(tmp_path / "home/skills/cooking/soup", "Use to cook.")
-    rules = SkillConfig(name_only_categories=("cooking",))
+    config = SkillConfig(name_only_categories=("cooking",))
     assert "  - soup: Use to cook." in listed(
-        await make_session_skills(tmp_path, rules).index(WANT)
+        await make_session_skills(tmp_path, config).index(WANT)
     )
     (tmp_path / "project/pyproject.toml").touch()
-    assert listed(await make_session_skills(tmp_path, rules).index(WANT)) == [
+    assert listed(await make_session_skills(tmp_path, config).index(WANT)) == [
         "cooking:",
         "  - soup",
     ]
@@ -143,15 +143,15 @@ def test_a_code_workspace_is_recognized(
 
 
 async def test_sessions_with_the_same_roots_share_their_skill_roots(tmp_path: Path) -> None:
-    room = make_skill_service(tmp_path)
+    service = make_skill_service(tmp_path)
     first, second = (
-        make_session_skills(tmp_path, service=room),
-        make_session_skills(tmp_path, service=room),
+        make_session_skills(tmp_path, service=service),
+        make_session_skills(tmp_path, service=service),
     )
     await first.load(lambda: None)
-    shelf = room.skill_roots(None)
+    roots = service.skill_roots(None)
     await second.load(lambda: None)
     first.close()
-    assert room.skill_roots(None) is shelf
+    assert service.skill_roots(None) is roots
     second.close()
-    assert room.skill_roots(None) is not shelf
+    assert service.skill_roots(None) is not roots

@@ -25,15 +25,15 @@ class KnownSkills(NoSkills):
     """Writes an index that says what it was written for."""
 
     def __init__(self, store: TrustStore, root: Path, brought: Sequence[str]) -> None:
-        self.wants: list[SkillIndexRequest] = []
+        self.requests: list[SkillIndexRequest] = []
         self._store = store
         self._root = root
         self._brought = brought
 
     async def index(self, request: SkillIndexRequest) -> str:
-        self.wants.append(request)
-        own: Sequence[str] = () if await self.untrusted_names() else self._brought
-        return f"Skills: {', '.join([*own, *request.preferred])}."
+        self.requests.append(request)
+        project_skills: Sequence[str] = () if await self.untrusted_names() else self._brought
+        return f"Skills: {', '.join([*project_skills, *request.preferred])}."
 
     async def untrusted_names(self) -> Sequence[str]:
         return () if self._store.verdict(self._root) == "trusted" else self._brought
@@ -78,7 +78,7 @@ class Project:
         def trust(session: SessionContext) -> WorkspaceTrust:
             return WorkspaceTrust(store, self.asker, session.workspace.cwd)
 
-        equipped = replace(
+        services = replace(
             make_services(FakeModelCatalog({"test": self.model})),
             toolset=fixed_toolset(
                 FunctionTools(read_file=echo_arguments, skill_view=echo_arguments), self.skills
@@ -86,9 +86,9 @@ class Project:
             prompt_provider=briefing,
             trust=trust,
         )
-        self.session = build_session(SessionWorkspace(folder), equipped)
+        self.session = build_session(SessionWorkspace(folder), services)
 
-    async def say(self) -> ModelRequest:
+    async def send_prompt(self) -> ModelRequest:
         message = UserMessage((Text("hi"),))
         await self.session.prompt(self.session.enqueue(message), message, self.sink, lambda: None)
         return self.model.requests[-1]
@@ -96,7 +96,7 @@ class Project:
 
 async def test_preferred_skills_are_in_the_first_prompt_and_stay_there(tmp_path: Path) -> None:
     project = Project(tmp_path, "trusted", "skills: [review, naming]")
-    first, second = await project.say(), await project.say()
+    first, second = await project.send_prompt(), await project.send_prompt()
     assert "Skills: review, naming." in first.system
     assert second.system == first.system
     assert project.asker.asked == [("skills: review, naming",)]
@@ -106,7 +106,7 @@ async def test_project_skills_are_used_from_the_first_prompt_on(
     tmp_path: Path,
 ) -> None:
     project = Project(tmp_path, "trusted", brought=("deploy",))
-    first, second = await project.say(), await project.say()
+    first, second = await project.send_prompt(), await project.send_prompt()
     assert "Skills: deploy." in first.system
     assert second.system == first.system
     assert project.asker.asked == [("skills of its own: deploy",)]
@@ -115,7 +115,7 @@ async def test_project_skills_are_used_from_the_first_prompt_on(
 async def test_skills_of_a_declined_project_are_named_and_not_used(tmp_path: Path) -> None:
     brought = [f"skill-{number}" for number in range(12)]
     project = Project(tmp_path, "declined", brought=brought)
-    assert "Skills: ." in (await project.say()).system
-    told = str(project.sink.events[0])
-    assert f"The project has skills of its own: {', '.join(brought[:10])} and 2 more" in told
-    assert "the workspace is not trusted" in told
+    assert "Skills: ." in (await project.send_prompt()).system
+    notice = str(project.sink.events[0])
+    assert f"The project has skills of its own: {', '.join(brought[:10])} and 2 more" in notice
+    assert "the workspace is not trusted" in notice

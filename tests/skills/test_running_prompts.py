@@ -12,24 +12,24 @@ async def test_the_current_prompt_stays_and_the_next_session_sees_the_new_skill(
 ) -> None:
     skills = tmp_path / "own/skills"
     write_skill(skills / "tidy", "Use to tidy.")
-    async with open_prompted_session(tmp_path) as room:
-        first = await room.prompt()
+    async with open_prompted_session(tmp_path) as session:
+        first = await session.prompt()
         assert "  - tidy: Use to tidy.\n" in first.system
         write_skill(skills / "release", "Use for a release.")
-        second = await room.prompt()
+        second = await session.prompt()
         assert second.system == first.system
         assert second.tools == first.tools
-        loaded = await room.run_one(call("skill_view", name="release"))
+        loaded = await session.run_one(call("skill_view", name="release"))
         assert loaded.status == "completed"
-        other = await room.editor.new_session(room.root)
-        third = await room.prompt(session_id=other)
+        other = await session.editor.new_session(session.root)
+        third = await session.prompt(session_id=other)
         assert "  - release: Use for a release.\n" in third.system
 
 
 async def test_an_invoked_skill_is_sent_with_the_users_message(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "own/skills/release", "Use for a release.")
-    async with open_prompted_session(tmp_path) as room:
-        request = await room.prompt({"type": "text", "text": "/release 1.2 now"})
+    async with open_prompted_session(tmp_path) as session:
+        request = await session.prompt({"type": "text", "text": "/release 1.2 now"})
     text = "".join(getattr(part, "text", "") for part in request.messages[-1].parts)
     assert text.startswith('[The user invoked the skill "release".')
     assert (folder / "SKILL.md").read_text().strip() in text
@@ -38,6 +38,6 @@ async def test_an_invoked_skill_is_sent_with_the_users_message(tmp_path: Path) -
 
 
 async def test_the_context_command_shows_the_skill_index(tmp_path: Path) -> None:
-    async with open_prompted_session(tmp_path) as room:
-        await room.prompt()
-        assert "| skills_index |" in await room.run_command("/context")
+    async with open_prompted_session(tmp_path) as session:
+        await session.prompt()
+        assert "| skills_index |" in await session.run_command("/context")

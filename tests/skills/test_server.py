@@ -37,10 +37,10 @@ def project(folder: Path) -> Path:
 def offered(editor: Editor, session_id: str) -> Sequence[str]:
     """Return the names of the commands as they were advertised last."""
     updates = editor.updates_of(session_id)
-    told = [
+    matching = [
         each for each in updates if json_at(each, "sessionUpdate") == "available_commands_update"
     ]
-    commands = json_at(told[-1], "availableCommands") if told else []
+    commands = json_at(matching[-1], "availableCommands") if matching else []
     return [str(json_at(each, "name")) for each in commands] if isinstance(commands, list) else []
 
 
@@ -50,18 +50,18 @@ async def until_offered(editor: Editor, session_id: str, name: str) -> None:
     )
 
 
-async def until_gone(editor: Editor, session_id: str, name: str) -> None:
+async def wait_until_removed(editor: Editor, session_id: str, name: str) -> None:
     await editor.wait_until(
         lambda: True if name not in offered(editor, session_id) else None, f"end of {name}"
     )
 
 
-async def said(editor: Editor, session_id: str, text: str) -> str:
+async def reply_to(editor: Editor, session_id: str, text: str) -> str:
     """Send a prompt; return what was said to it."""
     before = editor.agent_text(session_id)
-    answer = await editor.prompt(session_id, text)
-    assert isinstance(answer, dict)
-    assert answer["stopReason"] == "end_turn"
+    response = await editor.prompt(session_id, text)
+    assert isinstance(response, dict)
+    assert response["stopReason"] == "end_turn"
     return editor.agent_text(session_id).removeprefix(before)
 
 
@@ -71,8 +71,8 @@ async def test_skills_are_commands_with_their_descriptions(tmp_path: Path) -> No
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         await until_offered(editor, session_id, "release")
-        told = editor.updates_of(session_id)[-1]
-        commands = json_at(told, "availableCommands")
+        update = editor.updates_of(session_id)[-1]
+        commands = json_at(update, "availableCommands")
         assert isinstance(commands, list)
         assert {
             "name": "release",
@@ -91,7 +91,7 @@ async def test_an_invoked_skill_sends_its_text_to_the_model(tmp_path: Path) -> N
     async with open_editor(make_configuration(home(tmp_path), script)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
-        assert await said(editor, session_id, "/release 1.2 please") == "Released."
+        assert await reply_to(editor, session_id, "/release 1.2 please") == "Released."
     record = SkillUsageStore(home(tmp_path) / "skills").record("release")
     assert record is not None
     assert (record.view_count, record.use_count) == (0, 1)
@@ -103,15 +103,15 @@ async def test_only_the_users_own_words_are_stored_of_the_prompt(tmp_path: Path)
     async with open_editor(served) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
-        await said(editor, session_id, "/release 1.2")
+        await reply_to(editor, session_id, "/release 1.2")
     async with open_editor(served) as editor:
         await editor.initialize()
-        given: JsonValue = {
+        params: JsonValue = {
             "sessionId": session_id,
             "cwd": str(project(tmp_path)),
             "mcpServers": [],
         }
-        await editor.call("session/load", given)
+        await editor.call("session/load", params)
         shown = [u for u in editor.updates_of(session_id) if _is_prompt(u)]
         assert [json_at(each, "content", "text") for each in shown] == ["/release 1.2"]
 
@@ -135,13 +135,13 @@ async def test_the_first_word_selects_a_skill_or_a_command(
     for name in ("release", "tidy", "help", "gone"):
         write_skill(skills / name)
     write_skill(skills / "hidden", fields="platforms: [windows]")
-    places = SkillLocations(home(tmp_path), tmp_path, tmp_path / "bundled")
-    keeper = SkillEditor(home(tmp_path), lambda: resolve_roots(places))
-    keeper.commit(keeper.plan(ManageCall("delete", "gone", origin="user")))
+    locations = SkillLocations(home(tmp_path), tmp_path, tmp_path / "bundled")
+    skill_editor = SkillEditor(home(tmp_path), lambda: resolve_roots(locations))
+    skill_editor.commit(skill_editor.plan(ManageCall("delete", "gone", origin="user")))
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
-        assert expected in await said(editor, session_id, text)
+        assert expected in await reply_to(editor, session_id, text)
 
 
 async def test_commands_follow_changes_made_by_another_program(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ async def test_commands_follow_changes_made_by_another_program(tmp_path: Path) -
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         await until_offered(editor, session_id, "tidy")
-        await said(editor, session_id, "hello")
+        await reply_to(editor, session_id, "hello")
         with anyio.fail_after(LATEST_SECONDS):
             folder = write_skill(skills / "ops/release", "Use for a release.")
             await until_offered(editor, session_id, "release")
@@ -160,7 +160,7 @@ async def test_commands_follow_changes_made_by_another_program(tmp_path: Path) -
             await editor.wait_for_response(lambda message: "every release" in json.dumps(message))
         with anyio.fail_after(LATEST_SECONDS):
             shutil.rmtree(folder)
-            await until_gone(editor, session_id, "release")
+            await wait_until_removed(editor, session_id, "release")
 
 
 async def test_a_first_skill_is_noticed_where_no_skill_directory_existed(tmp_path: Path) -> None:
@@ -182,17 +182,17 @@ async def test_workspace_skills_become_available_once_trusted(tmp_path: Path) ->
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
-        assert "is not trusted" in await said(editor, session_id, "/deploy it")
+        assert "is not trusted" in await reply_to(editor, session_id, "/deploy it")
         pending = editor.start_prompt(session_id, "hello")
-        asked = await editor.wait_for_response(
+        trust_request = await editor.wait_for_response(
             lambda message: message.get("method") == "session/request_permission"
         )
-        assert "skills of its own: deploy" in json.dumps(asked)
+        assert "skills of its own: deploy" in json.dumps(trust_request)
         outcome: JsonValue = {"outcome": {"outcome": "selected", "optionId": "trusted"}}
-        editor.reply(asked, outcome)
+        editor.reply(trust_request, outcome)
         await pending.response()
         await until_offered(editor, session_id, "deploy")
-        assert await said(editor, session_id, "/deploy it") == "Done."
+        assert await reply_to(editor, session_id, "/deploy it") == "Done."
 
 
 async def test_skills_of_a_trusted_workspace_are_available_at_once(tmp_path: Path) -> None:
@@ -210,8 +210,8 @@ async def test_skills_of_a_declined_workspace_are_named_and_not_used(tmp_path: P
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
-        told = await said(editor, session_id, "hello")
-        assert "The project has skills of its own: deploy; the workspace is not trusted" in told
+        reply = await reply_to(editor, session_id, "hello")
+        assert "The project has skills of its own: deploy; the workspace is not trusted" in reply
         assert "deploy" not in offered(editor, session_id)
 
 

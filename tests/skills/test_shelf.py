@@ -17,7 +17,7 @@ class Reader:
     """Looks each time that it is told to, and waits for what it wants to see."""
 
     def __init__(self) -> None:
-        self.shelf: SkillRoots | None = None
+        self.roots: SkillRoots | None = None
         self._changed = anyio.Event()
 
     async def read(self) -> None:
@@ -25,12 +25,12 @@ class Reader:
         changed.set()
 
     def names(self) -> list[str]:
-        assert self.shelf is not None
-        return [skill.full_name for skill in self.shelf.library.skills()]
+        assert self.roots is not None
+        return [skill.full_name for skill in self.roots.library.skills()]
 
     def descriptions(self) -> list[str]:
-        assert self.shelf is not None
-        return [skill.description for skill in self.shelf.library.skills()]
+        assert self.roots is not None
+        return [skill.description for skill in self.roots.library.skills()]
 
     async def until(self, names: list[str]) -> None:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -43,28 +43,28 @@ class Reader:
                 await self._changed.wait()
 
 
-def shelf_in(folder: Path, workspace: Path | None = None) -> SkillRoots:
-    places = SkillLocations(folder / "home", folder / "user", folder / "bundled", workspace)
-    return SkillRoots(folder / "home", lambda: resolve_roots(places), IndexCache())
+def make_roots(folder: Path, workspace: Path | None = None) -> SkillRoots:
+    locations = SkillLocations(folder / "home", folder / "user", folder / "bundled", workspace)
+    return SkillRoots(folder / "home", lambda: resolve_roots(locations), IndexCache())
 
 
 @asynccontextmanager
-async def open_shelf(folder: Path, workspace: Path | None = None) -> AsyncGenerator[Reader]:
+async def open_reader(folder: Path, workspace: Path | None = None) -> AsyncGenerator[Reader]:
     """Join a watched shelf, and leave it."""
-    places = SkillLocations(folder / "home", folder / "user", folder / "bundled", workspace)
+    locations = SkillLocations(folder / "home", folder / "user", folder / "bundled", workspace)
     reader = Reader()
     async with open_watch() as watch:
-        reader.shelf = SkillRoots(
-            folder / "home", lambda: resolve_roots(places), IndexCache(), watch
+        reader.roots = SkillRoots(
+            folder / "home", lambda: resolve_roots(locations), IndexCache(), watch
         )
-        await reader.shelf.subscribe(reader.read)
+        await reader.roots.subscribe(reader.read)
         yield reader
-        assert reader.shelf.unsubscribe(reader.read)
+        assert reader.roots.unsubscribe(reader.read)
 
 
 async def test_added_changed_and_removed_skills_are_noticed(tmp_path: Path) -> None:
     first = write_skill(tmp_path / "home/skills/first")
-    async with open_shelf(tmp_path) as reader:
+    async with open_reader(tmp_path) as reader:
         await reader.until(["first"])
         second = write_skill(tmp_path / "home/skills/ops/deep/second")
         await reader.until(["first", "second"])
@@ -77,7 +77,7 @@ async def test_added_changed_and_removed_skills_are_noticed(tmp_path: Path) -> N
 async def test_newly_created_roots_are_noticed(tmp_path: Path) -> None:
     workspace = tmp_path / "project"
     workspace.mkdir()
-    async with open_shelf(tmp_path, workspace) as reader:
+    async with open_reader(tmp_path, workspace) as reader:
         await reader.until([])
         write_skill(tmp_path / "home/skills/mine")
         await reader.until(["mine"])
@@ -91,9 +91,9 @@ async def test_only_paths_of_possible_skills_are_relevant(tmp_path: Path) -> Non
     workspace = tmp_path / "project"
     folder = write_skill(tmp_path / "home/skills/mine")
     workspace.mkdir()
-    async with open_shelf(tmp_path, workspace) as reader:
+    async with open_reader(tmp_path, workspace) as reader:
         await reader.until(["mine"])
-        assert reader.shelf is not None
+        assert reader.roots is not None
         concerns = {
             folder / "SKILL.md": True,
             folder / "notes": True,
@@ -105,7 +105,7 @@ async def test_only_paths_of_possible_skills_are_relevant(tmp_path: Path) -> Non
             tmp_path / "user/.agents": True,
             tmp_path / "home/config.yaml": False,
         }
-        found = {path: reader.shelf.is_relevant(path) for path in concerns}
+        found = {path: reader.roots.is_relevant(path) for path in concerns}
         assert found == concerns
 
 
@@ -114,18 +114,18 @@ async def test_a_link_is_watched_at_its_target(tmp_path: Path) -> None:
     home = tmp_path / "home/skills/linked"
     home.mkdir(parents=True)
     (home / "SKILL.md").symlink_to(real / "SKILL.md")
-    async with open_shelf(tmp_path) as reader:
+    async with open_reader(tmp_path) as reader:
         await reader.until(["linked"])
         write_file(real / "SKILL.md", "---\nname: linked\ndescription: After.\n---\n1. Do.\n")
         await reader.until_described("After.")
 
 
 async def test_unwatched_skill_roots_are_scanned_on_each_read(tmp_path: Path) -> None:
-    shelf = shelf_in(tmp_path)
+    roots = make_roots(tmp_path)
     reader = Reader()
-    reader.shelf = shelf
-    await shelf.subscribe(reader.read)
+    reader.roots = roots
+    await roots.subscribe(reader.read)
     assert reader.names() == []
     write_skill(tmp_path / "home/skills/mine")
     assert reader.names() == ["mine"]
-    assert shelf.unsubscribe(reader.read)
+    assert roots.unsubscribe(reader.read)

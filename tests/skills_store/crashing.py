@@ -29,12 +29,12 @@ def crashes_before_write(work: Callable[[], object], number: int) -> bool:
     """
     child = os.fork()
     if child == 0:
-        left = number
+        writes_left = number
 
         def step() -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
+            nonlocal writes_left
+            writes_left -= 1
+            if writes_left == 0:
                 os._exit(CRASHED)  # skips `finally` and atexit, as a crash does
 
         def watch(event: str, arguments: tuple[object, ...]) -> None:

@@ -31,9 +31,9 @@ def skill_document(
     return f"---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\n{body}"
 
 
-def write_skill(root: Path, place: str, text: str | None = None, **files: str) -> Path:
+def write_skill(root: Path, relative: str, text: str | None = None, **files: str) -> Path:
     """Write a skill; in a file's name `__` is its slash and `_dot_` its dot."""
-    folder = root / place
+    folder = root / relative
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SKILL.md").write_text(skill_document(folder.name) if text is None else text)
     for name, content in files.items():
@@ -89,10 +89,10 @@ def match_nothing(path: str) -> bool:
 def files_in(folder: Path, *, is_hidden: Callable[[str], bool] = match_nothing) -> dict[str, bytes]:
     """Return all files below a directory, without temporary files left by a crash."""
     found: dict[str, bytes] = {}
-    for place, folders, names in os.walk(folder):
+    for directory, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            path = Path(place, name)
+            path = Path(directory, name)
             relative = path.relative_to(folder).as_posix()
             if not TEMPORARY.fullmatch(name) and not is_hidden(relative):
                 is_link = path.is_symlink()
@@ -108,8 +108,8 @@ def visible_files(skills: Path) -> dict[str, bytes]:
     return files_in(skills, is_hidden=is_bookkeeping)
 
 
-def files_below(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
-    return {path: data for path, data in files.items() if path.startswith(f"{place}/")}
+def files_below(files: Mapping[str, bytes], directory: str) -> dict[str, bytes]:
+    return {path: data for path, data in files.items() if path.startswith(f"{directory}/")}
 
 
 def names_of(items: Iterable[Path]) -> list[str]:

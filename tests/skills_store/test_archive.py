@@ -76,13 +76,13 @@ def test_deleting_a_skill_that_is_also_a_category_keeps_its_siblings(house: Skil
     (house.skills / "kitchen" / ".git").mkdir()
     (house.skills / "kitchen" / ".git" / "config").write_text("c")
     before = visible_files(house.skills)
-    own = {"kitchen/SKILL.md", "kitchen/references/a.md", "kitchen/notes.txt"}
+    own_files = {"kitchen/SKILL.md", "kitchen/references/a.md", "kitchen/notes.txt"}
     delete(house, "kitchen")
     assert visible_files(house.skills) == {
-        path: data for path, data in before.items() if path not in own
+        path: data for path, data in before.items() if path not in own_files
     }
     moved = files_in(house.skills / ".archive" / "kitchen")
-    assert {f"kitchen/{path}" for path in moved} == own
+    assert {f"kitchen/{path}" for path in moved} == own_files
     house.editor.restore("kitchen")
     assert visible_files(house.skills) == before
 

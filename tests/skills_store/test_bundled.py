@@ -31,8 +31,8 @@ def test_a_bundled_skill_is_safe(folder: Path) -> None:
 @pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
 def test_every_file_of_a_bundled_skill_is_referenced_and_exists(folder: Path) -> None:
     text = (folder / "SKILL.md").read_text("utf-8")
-    held = {path for path in collect_skill_files(folder).files if path != "SKILL.md"}
-    assert set(re.findall(r"`((?:references|templates|scripts|assets)/[\w.-]+)`", text)) == held
+    existing = {path for path in collect_skill_files(folder).files if path != "SKILL.md"}
+    assert set(re.findall(r"`((?:references|templates|scripts|assets)/[\w.-]+)`", text)) == existing
 
 
 def test_the_documented_settings_are_complete() -> None:

@@ -76,75 +76,75 @@ CASES = [
 
 
 def furnish(folder: Path) -> SkillHome:
-    house = SkillHome(folder)
-    write_skill(house.skills, "brew", references__a_dot_md="a", assets__b_dot_txt="b")
-    write_skill(house.skills, "tea", references__a_dot_md="a")
-    write_skill(house.skills, "kitchen", references__a_dot_md="a", templates__x_dot_md="x")
-    write_skill(house.skills, "kitchen/oven", scripts__a_dot_sh="a")
-    write_skill(house.skills, "pans/small")
-    write_skill(house.bundled, "shipped", scripts__a_dot_sh="a", references__b_dot_md="b")
-    write_skill(house.bundled, "pans", scripts__a_dot_sh="a")
+    skill_home = SkillHome(folder)
+    write_skill(skill_home.skills, "brew", references__a_dot_md="a", assets__b_dot_txt="b")
+    write_skill(skill_home.skills, "tea", references__a_dot_md="a")
+    write_skill(skill_home.skills, "kitchen", references__a_dot_md="a", templates__x_dot_md="x")
+    write_skill(skill_home.skills, "kitchen/oven", scripts__a_dot_sh="a")
+    write_skill(skill_home.skills, "pans/small")
+    write_skill(skill_home.bundled, "shipped", scripts__a_dot_sh="a", references__b_dot_md="b")
+    write_skill(skill_home.bundled, "pans", scripts__a_dot_sh="a")
     for name in ("brew", "tea"):
-        house.editor.usage.record_creation(name, "agent")
-    return house
+        skill_home.editor.usage.record_creation(name, "agent")
+    return skill_home
 
 
-def with_archive(house: SkillHome) -> Files:
+def with_archive(skill_home: SkillHome) -> Files:
     """Return all files, those in the archive by the names they had before."""
-    found = visible_files(house.skills)
-    archive = house.skills / ".archive"
+    found = visible_files(skill_home.skills)
+    archive = skill_home.skills / ".archive"
     for folder in sorted(archive.iterdir()) if archive.is_dir() else ():
         if folder.is_dir() and folder.name != ".making":
             found |= {f"{folder.name}/{path}": data for path, data in files_in(folder).items()}
     return found
 
 
-def check_state(house: SkillHome, before: Files, after: Files) -> None:
-    found = with_archive(house)
+def check_state(skill_home: SkillHome, before: Files, after: Files) -> None:
+    found = with_archive(skill_home)
     for path in before.keys() | after.keys() | found.keys():
         assert found.get(path) in (before.get(path), after.get(path)), path
-    for path in house.skills.rglob("SKILL.md"):
+    for path in skill_home.skills.rglob("SKILL.md"):
         if ".archive" not in path.parts:
             assert parse_document(path.read_text(), path.parent.name).problems == ()
-    json.loads((house.skills / ".usage.json").read_text())
+    json.loads((skill_home.skills / ".usage.json").read_text())
 
 
 def crash_everywhere(folder: Path, work: Callable[[SkillHome], object]) -> list[SkillHome]:
     """Return what is left of a house when the work dies at each of its steps."""
-    left: list[SkillHome] = []
+    crashed: list[SkillHome] = []
     for number in range(1, MOST_STEPS):
-        house = furnish(folder / str(number))
-        if not crashes_before_write(lambda house=house: work(house), number):
+        skill_home = furnish(folder / str(number))
+        if not crashes_before_write(lambda house=skill_home: work(house), number):
             break
-        left.append(SkillHome(house.folder))
-    return left
+        crashed.append(SkillHome(skill_home.folder))
+    return crashed
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_crash_at_any_step_of_a_change_leaves_the_old_or_new_state(
     tmp_path: Path, case: Case
 ) -> None:
-    whole = furnish(tmp_path / "whole")
-    before = with_archive(whole)
-    whole.apply(case.call)
-    after, after_visible = with_archive(whole), visible_files(whole.skills)
+    uncrashed = furnish(tmp_path / "whole")
+    before = with_archive(uncrashed)
+    uncrashed.apply(case.call)
+    after, after_visible = with_archive(uncrashed), visible_files(uncrashed.skills)
 
     crashed = crash_everywhere(tmp_path, lambda house: house.apply(case.call))
     assert case.least_steps <= len(crashed) < MOST_STEPS - 2
-    for house in crashed:
-        check_state(house, before, after)
+    for skill_home in crashed:
+        check_state(skill_home, before, after)
         try:
-            house.apply(case.call)  # whoever comes next ends what was begun, or finds it done
+            skill_home.apply(case.call)  # whoever comes next ends what was begun, or finds it done
         except SkillError:
             if case.call.action == "delete":
-                finish_deletion(house, case.call)
-        assert visible_files(house.skills) == after_visible
+                finish_deletion(skill_home, case.call)
+        assert visible_files(skill_home.skills) == after_visible
 
 
-def finish_deletion(house: SkillHome, call: ManageCall) -> None:
+def finish_deletion(skill_home: SkillHome, call: ManageCall) -> None:
     """Bring back what went in part or whole, then delete it again."""
-    house.editor.restore(call.name)
-    house.apply(call)
+    skill_home.editor.restore(call.name)
+    skill_home.apply(call)
 
 
 def test_a_crash_during_a_restore_loses_nothing(tmp_path: Path) -> None:
@@ -152,20 +152,20 @@ def test_a_crash_during_a_restore_loses_nothing(tmp_path: Path) -> None:
         call = ManageCall("delete", name)
         before = with_archive(furnish(tmp_path / name / "whole"))
 
-        def work(house: SkillHome, call: ManageCall = call) -> None:
-            house.apply(call)
-            house.editor.restore(call.name)
+        def work(skill_home: SkillHome, call: ManageCall = call) -> None:
+            skill_home.apply(call)
+            skill_home.editor.restore(call.name)
 
-        for house in crash_everywhere(tmp_path / name, work):
-            check_state(house, before, before)
+        for skill_home in crash_everywhere(tmp_path / name, work):
+            check_state(skill_home, before, before)
 
 
 def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path) -> None:
     ids = iter(range(10_000))
     calls = [case.call for case in CASES if case.call.origin == "turn"]
 
-    def work(house: SkillHome) -> None:
-        house.editor.undo(house.editor.undo_records()[0].id)
+    def work(skill_home: SkillHome) -> None:
+        skill_home.editor.undo(skill_home.editor.undo_records()[0].id)
 
     furnished = furnish(tmp_path / "master")
     before = visible_files(furnished.skills)
@@ -190,11 +190,11 @@ def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path) -> 
     for number in range(1, MOST_STEPS):
         folder = tmp_path / f"copy{next(ids)}"
         shutil.copytree(furnished.folder, folder)
-        house = SkillHome(folder)
-        died = crashes_before_write(lambda house=house: work(house), number)
-        if died and house.editor.undo_records()[0].undone_at is None:
+        skill_home = SkillHome(folder)
+        died = crashes_before_write(lambda house=skill_home: work(house), number)
+        if died and skill_home.editor.undo_records()[0].undone_at is None:
             SkillHome(folder).editor.undo("a-pass")
-        assert visible_files(house.skills) == before
+        assert visible_files(skill_home.skills) == before
         if not died:
             break
 
@@ -210,12 +210,12 @@ def test_a_crash_during_a_snapshot_restore_is_repaired_by_restoring_again(
     for number in range(1, MOST_STEPS, 7):
         folder = tmp_path / str(number)
         shutil.copytree(master.folder, folder)
-        house = SkillHome(folder)
-        backups = BackupStore(house.editor.home, house.clock)
+        skill_home = SkillHome(folder)
+        backups = BackupStore(skill_home.editor.home, skill_home.clock)
         died = crashes_before_write(lambda backups=backups: backups.restore(taken), number)
         if died:
             backups.restore(taken)
-        found = files_in(house.skills)
+        found = files_in(skill_home.skills)
         assert {path: found.get(path) for path in before} == before
         if not died:
             break

@@ -108,7 +108,7 @@ prunings:
     reason: It said nothing.
 ```
 """
-SAID = CuratorSummary(
+SUMMARY = CuratorSummary(
     (
         Consolidation("pdf-read", "pdf", "One tool: read and written."),
         Consolidation("pdf-write", "pdf", "The same."),
@@ -120,9 +120,9 @@ SAID = CuratorSummary(
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (ANSWER, SAID),
+        (ANSWER, SUMMARY),
         ("consolidations: []\nprunings: []\n", CuratorSummary()),
-        (f"```yaml\nconsolidations: []\nprunings: []\n```\nNo:\n{ANSWER}", SAID),
+        (f"```yaml\nconsolidations: []\nprunings: []\n```\nNo:\n{ANSWER}", SUMMARY),
     ],
     ids=["fenced", "bare and empty", "the last one counts"],
 )
@@ -168,15 +168,15 @@ HAPPENED = (
 @pytest.mark.parametrize(
     ("block", "happened", "expected"),
     [
-        (SAID, HAPPENED, ()),
+        (SUMMARY, HAPPENED, ()),
         (CuratorSummary(), (), ()),
         (
-            SAID,
+            SUMMARY,
             HAPPENED[:2],
             ("'empty' stands in the block and was not archived.",),
         ),
         (
-            CuratorSummary(SAID.consolidations),
+            CuratorSummary(SUMMARY.consolidations),
             HAPPENED,
             ("'empty' was archived as a plain pruning and stands in no list.",),
         ),
@@ -186,7 +186,7 @@ HAPPENED = (
             ("'pdf-read' was archived into 'pdf' and stands otherwise in the block.",),
         ),
         (
-            CuratorSummary((), (SAID.prunings[0], SAID.prunings[0])),
+            CuratorSummary((), (SUMMARY.prunings[0], SUMMARY.prunings[0])),
             HAPPENED[2:],
             ("'empty' stands in the block 2 times; once is right.",),
         ),
@@ -203,14 +203,14 @@ def test_a_report_block_is_compared_with_the_actual_changes(
 def test_background_changes_belong_to_the_review_run_whatever_the_call_says(
     house: SkillHome,
 ) -> None:
-    keeper = BackgroundSkillEditor(house.home, house.roots, house.clock)
+    editor = BackgroundSkillEditor(house.home, house.roots, house.clock)
     for name in ("one", "two"):
         call = ManageCall("create", name, content=skill_document(name), origin="user")
-        keeper.commit(keeper.plan(call), "another-id")
-    (kept,) = house.editor.undo_records()
-    assert (kept.id, kept.origin) == (keeper.undo_id, "review")
-    assert [change.name for change in keeper.changes] == ["one", "two"]
-    house.editor.undo(keeper.undo_id)
+        editor.commit(editor.plan(call), "another-id")
+    (record,) = house.editor.undo_records()
+    assert (record.id, record.origin) == (editor.undo_id, "review")
+    assert [change.name for change in editor.changes] == ["one", "two"]
+    house.editor.undo(editor.undo_id)
     assert not (house.skills / "one").exists()
     assert not (house.skills / "two").exists()
 
@@ -218,15 +218,15 @@ def test_background_changes_belong_to_the_review_run_whatever_the_call_says(
 def test_a_report_lists_changes_and_reasons(house: SkillHome) -> None:
     for name in ("pdf", "pdf-read", "pdf-write", "empty"):
         make(house, name)
-    keeper = CuratorSkillEditor(house.home, house.roots, house.clock)
+    editor = CuratorSkillEditor(house.home, house.roots, house.clock)
     for name, into in (("pdf-read", "pdf"), ("pdf-write", "pdf"), ("empty", "")):
-        keeper.commit(keeper.plan(ManageCall("delete", name, absorbed_into=into)))
+        editor.commit(editor.plan(ManageCall("delete", name, absorbed_into=into)))
     report = CurationReport(
-        house.clock(), tuple(keeper.changes), SAID, ("Look.",), "20260101T120000-ab"
+        house.clock(), tuple(editor.changes), SUMMARY, ("Look.",), "20260101T120000-ab"
     )
     folder = house.home / "acp" / "curator" / "now"
     write_report(folder, report)
-    assert archive_outcomes(keeper.changes) == HAPPENED
+    assert archive_outcomes(editor.changes) == HAPPENED
     assert report.summary == "2 skills merged into 1; 1 skill put away"
     assert (folder / "report.md").read_text() == render_report(report)
     loaded = yaml.safe_load((folder / "report.yaml").read_text())

@@ -26,15 +26,15 @@ def house(tmp_path: Path) -> SkillHome:
     house = SkillHome(tmp_path)
     for name in ("pdf", "pdf-read"):
         house.apply(ManageCall("create", name, content=skill_document(name)))
-    put(house, "pdf-read", "assets/page.png", PICTURE)
+    write_file(house, "pdf-read", "assets/page.png", PICTURE)
     return house
 
 
-def put(house: SkillHome, name: str, path: str, data: bytes, mode: int = 0o644) -> None:
-    place = house.skills / name / path
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(data)
-    place.chmod(mode)
+def write_file(house: SkillHome, name: str, path: str, data: bytes, mode: int = 0o644) -> None:
+    file = house.skills / name / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    file.chmod(mode)
 
 
 def is_lock(path: str) -> bool:
@@ -45,21 +45,21 @@ def curator(house: SkillHome) -> CuratorSkillEditor:
     return CuratorSkillEditor(house.home, house.roots, house.clock)
 
 
-def absorb(keeper: CuratorSkillEditor, name: str = "pdf-read", into: str = "pdf") -> str:
+def absorb(editor: CuratorSkillEditor, name: str = "pdf-read", into: str = "pdf") -> str:
     call = ManageCall("delete", name, absorbed_into=into)
-    return keeper.commit(keeper.plan(call)).message
+    return editor.commit(editor.plan(call)).message
 
 
 def test_the_files_of_an_absorbed_skill_are_moved_with_their_modes(house: SkillHome) -> None:
-    put(house, "pdf-read", "scripts/read", b"#!/bin/sh\n\xff", SCRIPT_MODE)
-    told = absorb(curator(house))
+    write_file(house, "pdf-read", "scripts/read", b"#!/bin/sh\n\xff", SCRIPT_MODE)
+    message = absorb(curator(house))
     assert files_below(files_in(house.skills), "pdf") == {
         "pdf/SKILL.md": skill_document("pdf").encode(),
         "pdf/assets/page.png": PICTURE,
         "pdf/scripts/read": b"#!/bin/sh\n\xff",
     }
     assert (house.skills / "pdf/scripts/read").stat().st_mode & 0o777 == SCRIPT_MODE
-    assert "assets/page.png as assets/page.png" in told
+    assert "assets/page.png as assets/page.png" in message
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_file_with_a_conflicting_name_is_renamed(
     house: SkillHome, there: dict[str, bytes], expected: str
 ) -> None:
     for path, data in there.items():
-        put(house, "pdf", path, data)
+        write_file(house, "pdf", path, data)
     absorb(curator(house))
     found = files_below(files_in(house.skills), "pdf")
     assert found[f"pdf/{expected}"] == PICTURE
@@ -93,9 +93,9 @@ def test_a_plain_removal_moves_no_files(house: SkillHome) -> None:
 
 def test_undoing_a_review_run_removes_the_moved_files(house: SkillHome) -> None:
     before = files_in(house.skills, is_hidden=lambda path: path.startswith("."))
-    keeper = curator(house)
-    absorb(keeper)
-    house.editor.undo(keeper.undo_id)
+    editor = curator(house)
+    absorb(editor)
+    house.editor.undo(editor.undo_id)
     assert files_in(house.skills, is_hidden=lambda path: path.startswith(".")) == before
 
 

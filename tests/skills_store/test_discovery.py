@@ -23,7 +23,7 @@ def found(root: Path) -> list[str]:
     return [skill.qualified_name for skill in scan_root(home_root(root)).skills]
 
 
-def told(root: Path) -> list[str]:
+def problems_of(root: Path) -> list[str]:
     """The problems of a scan, with paths relative to the root."""
     return [
         str(each).replace(f"{root}{os.sep}", "") for each in scan_root(home_root(root)).problems
@@ -31,12 +31,12 @@ def told(root: Path) -> list[str]:
 
 
 def test_skills_are_found_with_and_without_a_category(tmp_path: Path) -> None:
-    for place in ("top", "coding/git", "coding/deep/est/rust"):
-        write_skill(tmp_path / place)
+    for path in ("top", "coding/git", "coding/deep/est/rust"):
+        write_skill(tmp_path / path)
     write_file(tmp_path / "coding/DESCRIPTION.md", "---\ndescription: For code.\n---\n")
     result = scan_root(home_root(tmp_path))
-    places = [(skill.category, skill.name, skill.folder) for skill in result.skills]
-    assert places == [
+    found_skills = [(skill.category, skill.name, skill.folder) for skill in result.skills]
+    assert found_skills == [
         ("", "top", tmp_path / "top"),
         ("coding", "git", tmp_path / "coding/git"),
         ("coding/deep/est", "rust", tmp_path / "coding/deep/est/rust"),
@@ -95,7 +95,7 @@ def test_directories_without_a_skill_are_counted(tmp_path: Path) -> None:
     write_skill(tmp_path / "a")
     write_skill(tmp_path / "c")
     assert found(tmp_path) == ["a"]
-    assert told(tmp_path) == [
+    assert problems_of(tmp_path) == [
         f"{tmp_path}: more than {MAX_DIRECTORIES} folders without a skill; the rest is not searched"
     ]
 
@@ -131,7 +131,7 @@ def test_a_non_file_is_reported_without_blocking(tmp_path: Path) -> None:
     (tmp_path / "device/SKILL.md").symlink_to("/dev/zero")
     (tmp_path / "dangling/SKILL.md").symlink_to("nowhere")
     assert found(tmp_path) == ["good"]
-    assert [line.partition(": ")[0] for line in told(tmp_path)] == [
+    assert [line.partition(": ")[0] for line in problems_of(tmp_path)] == [
         "dangling/SKILL.md",
         "device/SKILL.md",
         "fifo/SKILL.md",
@@ -160,7 +160,7 @@ def test_warnings_name_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "bytes").mkdir()
     (tmp_path / "bytes/SKILL.md").write_bytes(skill_text("bytes").encode() + b"\n\xff\n")
     assert found(tmp_path) == ["bytes", "odd"]
-    assert told(tmp_path) == [
+    assert problems_of(tmp_path) == [
         "SKILL.md: a skill needs a folder of its own in the root (skipped)",
         "broken/SKILL.md:3: found a tab character that violates indentation (skipped)",
         "bytes/SKILL.md:8: it holds bytes that are no UTF-8",
@@ -190,8 +190,8 @@ def test_unchanged_files_are_not_read_again(tmp_path: Path) -> None:
     write_skill(tmp_path / "changed", "Use it now.")
     write_skill(tmp_path / "new")
     after = scan_root(home_root(tmp_path), before)
-    kept = [skill.name for skill in after.skills if any(skill is each for each in before.skills)]
-    assert kept == ["kept", "odd"]
+    reused = [skill.name for skill in after.skills if any(skill is each for each in before.skills)]
+    assert reused == ["kept", "odd"]
     assert [skill.description for skill in after.skills] == ["Use it now.", *["Use it."] * 3]
     assert after.problems == before.problems
 

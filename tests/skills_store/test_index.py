@@ -124,21 +124,21 @@ def test_unrelated_categories_list_names_only(tmp_path: Path) -> None:
 
 def test_the_least_recently_used_skills_lose_their_descriptions_first(tmp_path: Path) -> None:
     library = many(tmp_path, 1, 4)
-    whole = len(library.index(IndexRequest()))
+    full_length = len(library.index(IndexRequest()))
     recent = ("s-0-03", "s-0-01")
-    shown = library.index(IndexRequest(max_characters=whole - 80, recent=recent))
-    bare = [line for line in body(shown)[1:] if ": " not in line]
-    assert bare == ["  - s-0-00", "  - s-0-02"]
-    assert len(shown) <= whole - 80
+    index = library.index(IndexRequest(max_characters=full_length - 80, recent=recent))
+    names_only = [line for line in body(index)[1:] if ": " not in line]
+    assert names_only == ["  - s-0-00", "  - s-0-02"]
+    assert len(index) <= full_length - 80
 
 
 def test_categories_are_then_reduced_to_counts(tmp_path: Path) -> None:
     library = many(tmp_path)
-    shown = library.index(IndexRequest(max_characters=1_700, recent=("s-3-07",)))
-    lines = body(shown)
+    index = library.index(IndexRequest(max_characters=1_700, recent=("s-3-07",)))
+    lines = body(index)
     assert 'cat-0: (20 skills: skills_list with category "cat-0")' in lines
     assert "  - s-3-07" in lines
-    assert len(shown) <= 1_700
+    assert len(index) <= 1_700
 
 
 def test_finally_only_a_total_count_remains(tmp_path: Path) -> None:
@@ -155,14 +155,14 @@ def test_every_skill_remains_reachable_at_any_size_limit(
 ) -> None:
     library = make_library(tmp_path) if (tmp_path / "cat-0").exists() else many(tmp_path)
     names = tuple(f"s-1-{number:02}" for number in recent)
-    shown = library.index(IndexRequest(max_characters=most, recent=names))
-    lines = body(shown)
+    index = library.index(IndexRequest(max_characters=most, recent=names))
+    lines = body(index)
     listed = {line[4:].partition(":")[0] for line in lines if line.startswith("  - ")}
     counted = {found[1] for line in lines if (found := re.search(r'category "(.+)"\)', line))}
     is_total = "skills_list names them" in lines[0]
     for skill in library.skills():
         assert is_total or skill.name in listed or skill.category in counted
-    assert len(shown) <= most or is_total
+    assert len(index) <= most or is_total
 
 
 NAMES = ("c/zeta", "c/alpha", "a/mid", "a/last", "b/x", "top")
@@ -192,14 +192,14 @@ def test_recent_use_does_not_change_the_index_within_the_budget(tmp_path: Path) 
 def test_eight_indexes_are_cached_and_the_ninth_evicts_the_oldest(tmp_path: Path) -> None:
     cache, collection = IndexCache(), many(tmp_path, 1, 3).collection()
     requests = [IndexRequest(max_characters=100_000 + number) for number in range(9)]
-    kept = [cache.get(collection, request) for request in requests[:8]]
-    assert [cache.get(collection, request) for request in requests[:8]] == kept
+    cached = [cache.get(collection, request) for request in requests[:8]]
+    assert [cache.get(collection, request) for request in requests[:8]] == cached
     assert all(
-        cache.get(collection, each) is old for each, old in zip(requests, kept, strict=False)
+        cache.get(collection, each) is old for each, old in zip(requests, cached, strict=False)
     )
     cache.get(collection, requests[8])
-    assert cache.get(collection, requests[1]) is kept[1]
-    assert cache.get(collection, requests[0]) is not kept[0]
+    assert cache.get(collection, requests[1]) is cached[1]
+    assert cache.get(collection, requests[0]) is not cached[0]
 
 
 @pytest.mark.parametrize(
@@ -224,8 +224,8 @@ def test_an_index_is_cached_by_all_its_inputs(
 
 def test_above_the_budget_recent_use_is_part_of_the_cache_key(tmp_path: Path) -> None:
     cache, collection = IndexCache(), many(tmp_path, 1, 4).collection()
-    room = len(cache.get(collection, IndexRequest()).text) - 80
-    never = cache.get(collection, IndexRequest(max_characters=room))
-    used = IndexRequest(max_characters=room, recent=("s-0-00",))
+    limit = len(cache.get(collection, IndexRequest()).text) - 80
+    never = cache.get(collection, IndexRequest(max_characters=limit))
+    used = IndexRequest(max_characters=limit, recent=("s-0-00",))
     assert cache.get(collection, used) != never
     assert cache.get(collection, used) is cache.get(collection, used)

@@ -216,32 +216,34 @@ def test_a_skill_that_cannot_be_recorded_is_removed_again(tmp_path: Path) -> Non
 
 
 def test_uninstalling_archives_the_skill_before_removing_its_record(tmp_path: Path) -> None:
-    own = installer(tmp_path / "home")
+    skill_installer = installer(tmp_path / "home")
     plan = planned(tmp_path / "home", source(tmp_path))
-    own.commit(plan, plan.candidates[0])
+    skill_installer.commit(plan, plan.candidates[0])
     seen: list[tuple[str, bool]] = []
-    own.uninstall("tidy", lambda name: seen.append((name, name in own.installed())))
+    skill_installer.uninstall(
+        "tidy", lambda name: seen.append((name, name in skill_installer.installed()))
+    )
     assert seen == [("tidy", True)]
     assert records(tmp_path / "home") == {"installed": {}}
     with pytest.raises(NotInstalledError):
-        own.uninstall("tidy", lambda _: None)
+        skill_installer.uninstall("tidy", lambda _: None)
 
 
 def test_a_skill_that_cannot_be_archived_keeps_its_record(tmp_path: Path) -> None:
     def refuse(name: str) -> None:
         raise SkillError(name)
 
-    own = installer(tmp_path / "home")
+    skill_installer = installer(tmp_path / "home")
     plan = planned(tmp_path / "home", source(tmp_path))
-    own.commit(plan, plan.candidates[0])
+    skill_installer.commit(plan, plan.candidates[0])
     with pytest.raises(SkillError):
-        own.uninstall("tidy", refuse)
-    assert set(own.installed()) == {"tidy"}
+        skill_installer.uninstall("tidy", refuse)
+    assert set(skill_installer.installed()) == {"tidy"}
 
 
 def test_the_provided_text_scanner_is_applied(tmp_path: Path) -> None:
-    own = replace(installer(tmp_path / "home"), text_scan=find_something)
-    candidate = own.plan(str(source(tmp_path)), "community").candidates[0]
+    skill_installer = replace(installer(tmp_path / "home"), text_scan=find_something)
+    candidate = skill_installer.plan(str(source(tmp_path)), "community").candidates[0]
     assert (candidate.verdict.level, candidate.is_installable) == ("dangerous", False)
 
 

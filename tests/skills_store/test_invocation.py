@@ -97,9 +97,9 @@ def test_stacked_skills_precede_the_text_in_order(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_skill(tmp_path / name)
     library = make_library(tmp_path)
-    told = render_invocation([library.view("two"), library.view("one")], "")
-    assert told.index('the skill "two"') < told.index('the skill "one"')
-    assert told.endswith(f"{tmp_path}/one`.]\n\n[The user wrote nothing more.]")
+    rendered = render_invocation([library.view("two"), library.view("one")], "")
+    assert rendered.index('the skill "two"') < rendered.index('the skill "one"')
+    assert rendered.endswith(f"{tmp_path}/one`.]\n\n[The user wrote nothing more.]")
 
 
 def test_each_skill_has_a_command_that_invokes_it(tmp_path: Path) -> None:

@@ -94,19 +94,19 @@ def test_an_invalid_skill_is_reported_by_its_name(tmp_path: Path) -> None:
 
 def test_an_archived_name_is_answered_with_its_destination(tmp_path: Path) -> None:
     write_skill(tmp_path / "umbrella", fields="related_skills: [old, umbrella, never]")
-    gone = {
+    archived = {
         "old": ArchivedSkill("old", "umbrella", "2026-01-02T03:04:05Z"),
         "umbrella": ArchivedSkill("umbrella"),
     }
-    library = SkillLibrary(lambda: [home_root(tmp_path)], find_archived=gone.get)
+    library = SkillLibrary(lambda: [home_root(tmp_path)], find_archived=archived.get)
     with pytest.raises(ArchivedSkillError) as raised:
         library.view("old")
-    assert raised.value.archived == gone["old"]
+    assert raised.value.archived == archived["old"]
     assert str(raised.value) == (
         "The skill 'old' was archived on 2026-01-02. What it held is now in the skill 'umbrella': "
         "load that one. The user brings it back with `acp-server skills restore old`."
     )
-    assert library.view("umbrella").archived_related_skills == (gone["old"],)
+    assert library.view("umbrella").archived_related_skills == (archived["old"],)
     assert [library.is_known(name) for name in ("old", "umbrella", "never")] == [True, True, False]
 
 

@@ -81,27 +81,27 @@ def test_the_age_limits_can_be_configured() -> None:
 
 
 def test_transitions_are_applied_and_can_be_undone(tmp_path: Path) -> None:
-    house = SkillHome(tmp_path)
-    keeper = house.editor
+    skill_home = SkillHome(tmp_path)
+    editor = skill_home.editor
     for name in ("gone", "old", "bundled", "tired"):
-        keeper.usage.record_creation(name, "agent")
+        editor.usage.record_creation(name, "agent")
     for name in ("old", "bundled", "tired"):
-        write_skill(house.skills, name)
-    keeper.home.bundled_manifest.write_text("bundled:1\n")
-    before = visible_files(house.skills)
-    wanted = (
+        write_skill(skill_home.skills, name)
+    editor.home.bundled_manifest.write_text("bundled:1\n")
+    before = visible_files(skill_home.skills)
+    expected = (
         StateTransition("bundled", "active", "archived", 91),
         StateTransition("gone", "active", "archived", 91),
         StateTransition("old", "active", "archived", 91),
         StateTransition("tired", "active", "stale", 31),
     )
-    undo_id = keeper.new_undo_id()
-    assert apply_transitions(keeper, wanted, undo_id) == wanted[2:]
-    assert (house.skills / ".archive" / "old" / "SKILL.md").exists()
-    states = {name: record.state for name, record in keeper.usage.records().items()}
+    undo_id = editor.new_undo_id()
+    assert apply_transitions(editor, expected, undo_id) == expected[2:]
+    assert (skill_home.skills / ".archive" / "old" / "SKILL.md").exists()
+    states = {name: record.state for name, record in editor.usage.records().items()}
     assert states == {"gone": "active", "bundled": "active", "old": "archived", "tired": "stale"}
-    entry = keeper.archive.find("old")
+    entry = editor.archive.find("old")
     assert entry is not None
     assert (entry.reason, entry.origin) == ("idle for 91 days", "curator")
-    keeper.undo(undo_id)
-    assert visible_files(house.skills) == before
+    editor.undo(undo_id)
+    assert visible_files(skill_home.skills) == before

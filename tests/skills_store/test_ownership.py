@@ -51,18 +51,18 @@ def give(house: SkillHome, owner: Owner) -> Path:
     }
     files = {"references__a_dot_md": "a"}
     folder = write_skill(elsewhere.get(owner, house.skills), "kitchen/brew", None, **files)
-    keeper = house.editor
+    editor = house.editor
     match owner:
         case "agent":
-            keeper.usage.record_creation("brew", "agent")
+            editor.usage.record_creation("brew", "agent")
         case "bundled":
-            keeper.home.bundled_manifest.write_text("other:12\nbrew:0a1b\n")
+            editor.home.bundled_manifest.write_text("other:12\nbrew:0a1b\n")
         case "hub":
-            keeper.home.hub_lock.parent.mkdir()
-            keeper.home.hub_lock.write_text('{"version": 1, "installed": {"brew": {}}}')
+            editor.home.hub_lock.parent.mkdir()
+            editor.home.hub_lock.write_text('{"version": 1, "installed": {"brew": {}}}')
         case "installed":
-            keeper.home.installed.parent.mkdir(exist_ok=True)
-            keeper.home.installed.write_text('{"installed": {"brew": {"source": "x"}}}')
+            editor.home.installed.parent.mkdir(exist_ok=True)
+            editor.home.installed.write_text('{"installed": {"brew": {"source": "x"}}}')
         case _:
             pass
     return folder

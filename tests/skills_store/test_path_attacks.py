@@ -31,9 +31,9 @@ def skill(tmp_path: Path) -> Path:
 
 def view(folder: Path, path: str) -> str:
     """The content of a file of a skill."""
-    shown = make_library(folder.parent).view_file("pdf", path, ViewContext())
-    assert isinstance(shown, TextFileView)
-    return shown.content
+    viewed = make_library(folder.parent).view_file("pdf", path, ViewContext())
+    assert isinstance(viewed, TextFileView)
+    return viewed.content
 
 
 @pytest.mark.parametrize(
@@ -149,5 +149,5 @@ def test_an_accepted_path_stays_in_the_directory(path: str) -> None:
         names = split_path(path)
     except SkillFileError:
         return
-    place = os.path.normpath("/skill/" + path)
-    assert place == "/skill/" + "/".join(names)
+    normalized = os.path.normpath("/skill/" + path)
+    assert normalized == "/skill/" + "/".join(names)

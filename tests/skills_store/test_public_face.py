@@ -56,8 +56,8 @@ def test_importing_the_snapshot_does_not_import_a_parser(tmp_path: Path) -> None
     write_skill(tmp_path / "skills/pdf")
     make_files_old(tmp_path / "skills")
     command = [sys.executable, "-c", FROM_SNAPSHOT, str(tmp_path)]
-    told = [subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)]
-    assert told == [b"1 True\n", b"1 False\n"]
+    outputs = [subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)]
+    assert outputs == [b"1 True\n", b"1 False\n"]
 
 
 def test_roots_are_in_order_of_precedence(tmp_path: Path) -> None:
@@ -66,10 +66,10 @@ def test_roots_are_in_order_of_precedence(tmp_path: Path) -> None:
         (home / "plugins" / plugin / "skills").mkdir(parents=True)
     (home / "plugins" / "README").touch()
     shared = user / ".agents" / "skills"
-    places = SkillLocations(
+    locations = SkillLocations(
         home, user, tmp_path / "bundled", tmp_path / "work", (tmp_path / "ext", shared)
     )
-    assert resolve_roots(places) == (
+    assert resolve_roots(locations) == (
         SkillRoot("workspace", tmp_path / "work/.agents/skills", is_writable=True),
         SkillRoot("workspace", tmp_path / "work/.hermes/skills", is_writable=True),
         SkillRoot("workspace", tmp_path / "work/.claude/skills", is_writable=True),

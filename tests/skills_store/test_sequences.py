@@ -79,53 +79,53 @@ class TwoWriters(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.temporary_directories = tempfile.TemporaryDirectory()
-        self.house = SkillHome(Path(self.temporary_directories.name))
-        write_skill(self.house.skills, "kitchen/bystander", references__a_dot_md="a")
-        write_skill(self.house.bundled, "kitchen/mill", scripts__a_dot_sh="a")
-        for place in ("kitchen/brew", "tea"):
-            write_skill(self.house.skills, place, references__a_dot_md="Do it.\n")
-        self.bundled = files_in(self.house.bundled)
-        self.keepers = (self.house.editor, self.house.new_editor())
-        self.files = visible_files(self.house.skills)
+        self.skill_home = SkillHome(Path(self.temporary_directories.name))
+        write_skill(self.skill_home.skills, "kitchen/bystander", references__a_dot_md="a")
+        write_skill(self.skill_home.bundled, "kitchen/mill", scripts__a_dot_sh="a")
+        for path in ("kitchen/brew", "tea"):
+            write_skill(self.skill_home.skills, path, references__a_dot_md="Do it.\n")
+        self.bundled = files_in(self.skill_home.bundled)
+        self.editors = (self.skill_home.editor, self.skill_home.new_editor())
+        self.files = visible_files(self.skill_home.skills)
         self.patches: dict[str, int] = {}
 
     @rule(target=changes, call=calls(), which=st.sampled_from([0, 1]))
     def plan(
         self, call: ManageCall, which: int
     ) -> tuple[SkillEditor, SkillChange] | MultipleResults[tuple[SkillEditor, SkillChange]]:
-        keeper = self.keepers[which]
+        editor = self.editors[which]
         try:
-            return keeper, keeper.plan(call)
+            return editor, editor.plan(call)
         except SkillError:
             return multiple()
 
     @rule(call=calls(), which=st.sampled_from([0, 1]))
     def change_at_once(self, call: ManageCall, which: int) -> None:
-        keeper = self.keepers[which]
+        editor = self.editors[which]
         try:
-            change = keeper.plan(call)
+            change = editor.plan(call)
         except SkillError:
             return
-        self.commit_planned(keeper, change)
+        self.commit_planned(editor, change)
 
     @rule(first=calls(), second=calls())
     def change_at_the_same_time(self, first: ManageCall, second: ManageCall) -> None:
         planned: list[tuple[SkillEditor, SkillChange]] = []
-        for keeper, call in zip(
-            self.keepers, (first, replace(second, name=first.name)), strict=True
+        for editor, call in zip(
+            self.editors, (first, replace(second, name=first.name)), strict=True
         ):
             with suppress(SkillError):
-                planned.append((keeper, keeper.plan(call)))
-        for keeper, change in planned:
-            self.commit_planned(keeper, change)
+                planned.append((editor, editor.plan(call)))
+        for editor, change in planned:
+            self.commit_planned(editor, change)
 
     @rule(planned=consumes(changes))
     def commit(self, planned: tuple[SkillEditor, SkillChange]) -> None:
         self.commit_planned(*planned)
 
-    def commit_planned(self, keeper: SkillEditor, change: SkillChange) -> None:
+    def commit_planned(self, editor: SkillEditor, change: SkillChange) -> None:
         try:
-            done = keeper.commit(change)
+            done = editor.commit(change)
         except SkillError:
             return
         self.files = self.expected_stop_reason(change)
@@ -138,32 +138,32 @@ class TwoWriters(RuleBasedStateMachine):
             self.patches[change.name] = count + (change.action != "delete")
 
     @rule(call=calls(), which=st.sampled_from([0, 1]))
-    def change_unasked_and_take_it_back(self, call: ManageCall, which: int) -> None:
-        keeper = self.keepers[which]
+    def review_change_and_undo(self, call: ManageCall, which: int) -> None:
+        editor = self.editors[which]
         try:
-            done = keeper.commit(keeper.plan(replace(call, origin="review")))
+            done = editor.commit(editor.plan(replace(call, origin="review")))
         except SkillError:
             return
         assert done.undo_id is not None
-        keeper.undo(done.undo_id)
-        record = keeper.usage.record(call.name)
+        editor.undo(done.undo_id)
+        record = editor.usage.record(call.name)
         self.patches.pop(call.name, None)
         if record is not None:  # what was undone was still done
             self.patches[call.name] = record.patch_count
 
     def expected_stop_reason(self, change: SkillChange) -> dict[str, bytes]:
         """Say what a change makes of the files, from its call alone."""
-        place = change.folder.relative_to(self.house.skills).as_posix()
+        relative_folder = change.folder.relative_to(self.skill_home.skills).as_posix()
         files = dict(self.files)
         if change.action == "delete":
             folders = ("SKILL.md", "references/", "scripts/", "templates/", "assets/")
-            own = tuple(f"{place}/{folder}" for folder in folders)
-            return {path: data for path, data in files.items() if not path.startswith(own)}
+            subfolders = tuple(f"{relative_folder}/{folder}" for folder in folders)
+            return {path: data for path, data in files.items() if not path.startswith(subfolders)}
         if change.skill is not None and change.skill.root.kind == "bundled":
             for path, data in files_in(change.skill.folder).items():
-                files[f"{place}/{path}"] = data
+                files[f"{relative_folder}/{path}"] = data
         for diff in change.diffs:
-            path = diff.path.relative_to(self.house.skills).as_posix()
+            path = diff.path.relative_to(self.skill_home.skills).as_posix()
             files.pop(path, None)
             if diff.new is not None:
                 files[path] = diff.new.encode()
@@ -171,8 +171,8 @@ class TwoWriters(RuleBasedStateMachine):
 
     @invariant()
     def the_disk_holds_what_was_committed(self) -> None:
-        assert visible_files(self.house.skills) == self.files
-        assert files_in(self.house.bundled) == self.bundled
+        assert visible_files(self.skill_home.skills) == self.files
+        assert files_in(self.skill_home.bundled) == self.bundled
 
     @invariant()
     def every_skill_is_valid(self) -> None:
@@ -182,7 +182,7 @@ class TwoWriters(RuleBasedStateMachine):
 
     @invariant()
     def the_sidecar_counts_what_was_done(self) -> None:
-        records = self.house.editor.usage.records()
+        records = self.skill_home.editor.usage.records()
         counted = {name: record.patch_count for name, record in records.items()}
         assert counted == self.patches
         for name, record in records.items():

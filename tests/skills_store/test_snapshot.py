@@ -140,8 +140,8 @@ def test_every_changed_byte_is_noticed(root: SkillRoot, file: Path, data: st.Dat
     snapshot = ScanCache(file)
     snapshot.save([scan_root(root)])
     content = bytearray(file.read_bytes())
-    place = data.draw(st.integers(0, len(content) - 1))
-    content[place] ^= data.draw(st.integers(1, 255))
+    position = data.draw(st.integers(0, len(content) - 1))
+    content[position] ^= data.draw(st.integers(1, 255))
     file.write_bytes(content)
     assert snapshot.load([root]) == {}
 

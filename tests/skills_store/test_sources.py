@@ -123,12 +123,12 @@ def test_an_archive_is_unpacked_with_executable_bits(tmp_path: Path, ending: str
     folder = tmp_path / "out"
     folder.mkdir()
     archives.unpack(archive, folder)
-    held = {
+    contents = {
         path.relative_to(folder).as_posix(): (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
         for path in folder.rglob("*")
         if path.is_file()
     }
-    assert held == {"s/SKILL.md": (b"m", 0o644), "s/a.sh": (b"p", 0o755)}
+    assert contents == {"s/SKILL.md": (b"m", 0o644), "s/a.sh": (b"p", 0o755)}
 
 
 LEADING_OUT: dict[str, Callable[[Path], Path]] = {
@@ -206,11 +206,11 @@ def repository(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("ref", ["", "main", "one", "commit"])
 def test_a_repository_is_cloned_at_a_ref(tmp_path: Path, repository: Path, ref: str) -> None:
     named = ["git", "-C", str(repository), "rev-parse"]
-    wanted = "one" if ref in {"one", "commit"} else "two"
-    commit = subprocess.check_output([*named, wanted], env=ENVIRONMENT, text=True).strip()
+    expected = "one" if ref in {"one", "commit"} else "two"
+    commit = subprocess.check_output([*named, expected], env=ENVIRONMENT, text=True).strip()
     source = RepositorySource(f"file://{repository}", commit if ref == "commit" else ref)
     got = GitCloner(ENVIRONMENT).clone(source, tmp_path / "clone")
-    assert (got, (tmp_path / "clone/skills/a/SKILL.md").read_text()) == (commit, wanted)
+    assert (got, (tmp_path / "clone/skills/a/SKILL.md").read_text()) == (commit, expected)
 
 
 @pytest.mark.parametrize(

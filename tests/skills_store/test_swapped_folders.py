@@ -25,8 +25,8 @@ def test_a_directory_swapped_for_a_link_gives_no_access(
     tmp_path: Path, call: ManageCall, level: str
 ) -> None:
     for calls in count():
-        house = SkillHome(tmp_path / str(calls))
-        inside, outside = house.workspace, house.folder / "outside"
+        skill_home = SkillHome(tmp_path / str(calls))
+        inside, outside = skill_home.workspace, skill_home.folder / "outside"
         for folder in (inside, outside):
             write_skill(folder, "brew", references__a_dot_md="a")
         before = files_in(outside)
@@ -36,9 +36,9 @@ def test_a_directory_swapped_for_a_link_gives_no_access(
             folder.rename(folder.with_name("was"))
             folder.symlink_to(to / folder.name if folder.name == "brew" else to)
 
-        change = house.editor.plan(call)
+        change = skill_home.editor.plan(call)
         with run_before_call(calls, swap) as trap, suppress(SkillError, OSError):
-            house.editor.commit(change)
+            skill_home.editor.commit(change)
         assert files_in(outside) == before
         if not trap.has_fired:
             return

@@ -75,8 +75,8 @@ def test_a_whole_review_run_can_be_undone_at_once(house: SkillHome) -> None:
         house.editor.commit(house.editor.plan(replace(call, origin="curator")), undo_id)
     again = ManageCall("create", "brew", content=skill_document("brew", "new\n"), origin="curator")
     house.editor.commit(house.editor.plan(again), undo_id)
-    (kept,) = house.editor.undo_records()
-    assert (kept.id, kept.origin, len(kept.steps)) == (undo_id, "curator", 7)
+    (record,) = house.editor.undo_records()
+    assert (record.id, record.origin, len(record.steps)) == (undo_id, "curator", 7)
     house.editor.undo(undo_id)
     assert tree_of(house) == before
 
@@ -173,7 +173,7 @@ def test_only_the_latest_review_runs_are_kept(
         ).undo_id
         for number in range(4)
     ]
-    assert [kept.id for kept in house.editor.undo_records()] == [ids[3], ids[2]]
+    assert [record.id for record in house.editor.undo_records()] == [ids[3], ids[2]]
 
 
 def test_a_snapshot_restores_the_whole_directory(house: SkillHome) -> None:

@@ -97,11 +97,11 @@ def test_missing_requirements_are_reported(tmp_path: Path) -> None:
 def test_a_binary_file_is_described_by_size_and_type(
     tmp_path: Path, name: str, data: bytes, media_type: str
 ) -> None:
-    place = write_skill(tmp_path / "pdf") / "assets" / name
-    place.parent.mkdir()
-    place.write_bytes(data)
+    path = write_skill(tmp_path / "pdf") / "assets" / name
+    path.parent.mkdir()
+    path.write_bytes(data)
     assert make_library(tmp_path).view_file("pdf", f"assets/{name}") == BinaryFileView(
-        "pdf", f"assets/{name}", place, len(data), media_type
+        "pdf", f"assets/{name}", path, len(data), media_type
     )
 
 
@@ -111,21 +111,21 @@ def test_a_binary_file_is_described_by_size_and_type(
     ids=["empty", "mark", "unicode"],
 )
 def test_text_is_shown_unchanged(tmp_path: Path, data: bytes, text: str) -> None:
-    place = write_skill(tmp_path / "pdf") / "notes"
-    place.write_bytes(data)
-    expected = TextFileView("pdf", "notes", place, text, len(data))
+    path = write_skill(tmp_path / "pdf") / "notes"
+    path.write_bytes(data)
+    expected = TextFileView("pdf", "notes", path, text, len(data))
     assert make_library(tmp_path).view_file("pdf", "notes") == expected
 
 
 @pytest.mark.parametrize("size", [MAX_FILE_BYTES, MAX_FILE_BYTES + 1])
 def test_text_is_shown_up_to_a_size_limit(tmp_path: Path, size: int) -> None:
     text = "é" * (size // 2) + "x" * (size % 2)
-    place = write_file(write_skill(tmp_path / "pdf") / "long.txt", text)
+    path = write_file(write_skill(tmp_path / "pdf") / "long.txt", text)
     if size > MAX_FILE_BYTES:
         with pytest.raises(SkillFileTooLongError, match=f"has {size} bytes"):
             make_library(tmp_path).view_file("pdf", "long.txt")
     else:
-        expected = TextFileView("pdf", "long.txt", place, text, size)
+        expected = TextFileView("pdf", "long.txt", path, text, size)
         assert make_library(tmp_path).view_file("pdf", "long.txt") == expected
 
 

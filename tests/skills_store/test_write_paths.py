@@ -241,9 +241,9 @@ def test_a_file_name_that_differs_only_in_unicode_form_is_refused(house: SkillHo
 def test_nothing_is_written_through_a_link(house: SkillHome, link: str, target: str) -> None:
     (house.folder / "secret").write_text(skill_document("brew"))
     (house.folder / "outside").mkdir()
-    place = house.skills / link
-    place.unlink(missing_ok=True)
-    place.symlink_to(house.folder / target)
+    path = house.skills / link
+    path.unlink(missing_ok=True)
+    path.symlink_to(house.folder / target)
     before = files_in(house.folder / "outside"), (house.folder / "secret").read_bytes()
     calls = {
         "brew/references/a.md": ManageCall(

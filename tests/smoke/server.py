@@ -52,21 +52,21 @@ def find_node() -> str:
 
 def greeting_updates(first_message: int) -> list[JsonValue]:
     """Return the updates for a greeted prompt, from this message number on."""
-    thought, said = f"msg_{first_message}", f"msg_{first_message + 1}"
+    thought_id, message_id = f"msg_{first_message}", f"msg_{first_message + 1}"
     return [
-        *(expected.thought_chunk(thought, text) for text in ("Let ", "me ", "see.")),
-        *(expected.message_chunk(said, text) for text in ("Hello ", "there.")),
+        *(expected.thought_chunk(thought_id, text) for text in ("Let ", "me ", "see.")),
+        *(expected.message_chunk(message_id, text) for text in ("Hello ", "there.")),
     ]
 
 
 def drop_info_updates(items: Sequence[JsonValue]) -> list[JsonValue]:
     """Return messages without unsolicited updates: the title, and skills as commands."""
-    kept: list[JsonValue] = []
+    filtered: list[JsonValue] = []
     has_commands = False
     for item in items:
         text = json.dumps(item)
         is_late = has_commands and COMMANDS_UPDATE in text
         has_commands = has_commands or COMMANDS_UPDATE in text
         if not is_late and TITLE_UPDATE not in text:
-            kept.append(item)
-    return kept
+            filtered.append(item)
+    return filtered

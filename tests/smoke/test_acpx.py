@@ -42,7 +42,7 @@ class Acpx:
 
     def run(self, *words: str) -> str:
         """What acpx prints for these words."""
-        ran = subprocess.run(
+        completed = subprocess.run(
             self.arguments(*words),
             env=environment(self.folder),
             stdin=subprocess.DEVNULL,
@@ -51,8 +51,8 @@ class Acpx:
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout
+        assert completed.returncode == 0, completed.stderr
+        return completed.stdout
 
     def messages(self, *words: str) -> JsonValue:
         """What acpx prints as JSON: the messages of the wire, or a report of its own."""

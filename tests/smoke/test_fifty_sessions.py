@@ -71,11 +71,11 @@ def prompt_all(
 
 def most_apart(chunks: list[str], sessions: list[str]) -> int:
     """How far the most and the least advanced of the unfinished turns were ever apart."""
-    said = Counter(dict.fromkeys(sessions, 0))
+    chunk_counts = Counter(dict.fromkeys(sessions, 0))
     furthest = 0
     for session in chunks:
-        said[session] += 1
-        going = [count for count in said.values() if count < CHUNKS]
+        chunk_counts[session] += 1
+        going = [count for count in chunk_counts.values() if count < CHUNKS]
         if going:
             furthest = max(furthest, max(going) - min(going))
     return furthest

@@ -34,22 +34,22 @@ FORMS = {
 }
 
 
-def said(number: int, text: str) -> Object:
+def text_response(number: int, text: str) -> Object:
     """Return a text that follows so many answers, as aimock's files have it."""
     return {"match": {"turnIndex": number}, "response": {"content": text}}
 
 
-def called(number: int, name: str, **arguments: JsonValue) -> Object:
+def call_response(number: int, name: str, **arguments: JsonValue) -> Object:
     """Return a call that follows so many answers; text beside it counts as another in Responses."""
     call: JsonValue = {"name": name, "arguments": json.dumps(arguments)}
     return {"match": {"turnIndex": number}, "response": {"toolCalls": [call]}}
 
 
 JOB = (
-    called(0, "read_file", path="old.txt"),
-    called(1, "write_file", path="new.txt", content=NEW_TEXT),
-    called(2, "terminal", command="touch done; wc -l < new.txt"),
-    said(3, "It has 200 lines."),
+    call_response(0, "read_file", path="old.txt"),
+    call_response(1, "write_file", path="new.txt", content=NEW_TEXT),
+    call_response(2, "terminal", command="touch done; wc -l < new.txt"),
+    text_response(3, "It has 200 lines."),
 )
 
 
@@ -104,7 +104,7 @@ def test_a_file_is_read_written_and_counted_in_one_turn(tmp_path: Path, form: st
     "form", [pytest.param(each, marks=() if each == "chat" else pytest.mark.full) for each in FORMS]
 )
 def test_a_headless_run_ends_with_the_text_of_the_model_server(tmp_path: Path, form: str) -> None:
-    with model_server(tmp_path, [said(0, "All is well.")]) as url:
+    with model_server(tmp_path, [text_response(0, "All is well.")]) as url:
         result = _run(home_for(tmp_path, form, url), tmp_path)
     assert (result["exit_code"], result["text"]) == (0, "All is well.")
 

@@ -25,7 +25,7 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
     workspace = tmp_path / "work space"
     workspace.mkdir()
 
-    ran = subprocess.run(
+    completed = subprocess.run(
         [
             server.find_node(),
             str(PROGRAM),
@@ -39,8 +39,8 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
         check=True,
     )
 
-    assert ran.stderr == b""
-    assert expected.shorten_ids(server.drop_info_updates(json.loads(ran.stdout))) == [
+    assert completed.stderr == b""
+    assert expected.shorten_ids(server.drop_info_updates(json.loads(completed.stdout))) == [
         ["initialize", expected.INITIALIZED],
         ["session/new", expected.new_session_result("sess_1", model=model_id(tmp_path))],
         update(expected.COMMANDS),

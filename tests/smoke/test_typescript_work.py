@@ -29,16 +29,16 @@ def test_the_typescript_sdk_sees_the_plan_the_edit_and_the_terminal(
     greeting = workspace / "greeting.txt"
     greeting.write_text("Hello there.\n")
 
-    seen = worked(home, workspace, mode)
+    seen = run_turn(home, workspace, mode)
 
     assert seen["stopReason"] == "end_turn"
     assert seen["left"] == []
     assert greeting.read_text() == "Hello world.\n"
-    asked = cast("list[tuple[str, Object]]", seen["asked"])
-    questions = [params for method, params in asked if method == "session/request_permission"]
+    requests = cast("list[tuple[str, Object]]", seen["asked"])
+    questions = [params for method, params in requests if method == "session/request_permission"]
     titles = [json_at(each, "toolCall", "title") for each in questions]
     assert titles == ([] if mode == "bypass" else ["Edit greeting.txt", f"`{COMMAND}`"])
-    methods = [method for method, _ in asked if method != "session/request_permission"]
+    methods = [method for method, _ in requests if method != "session/request_permission"]
     assert [method for method, _ in groupby(methods)] == [
         "fs/read_text_file",
         "fs/write_text_file",
@@ -47,23 +47,23 @@ def test_the_typescript_sdk_sees_the_plan_the_edit_and_the_terminal(
         "terminal/output",
         "terminal/release",
     ]
-    assert all(Path(str(p["path"])) == greeting for m, p in asked if m.startswith("fs/"))
+    assert all(Path(str(p["path"])) == greeting for m, p in requests if m.startswith("fs/"))
     assert_shown(cast("list[JsonValue]", seen["updates"]), greeting)
 
 
-def worked(home: Path, workspace: Path, mode: str) -> Object:
+def run_turn(home: Path, workspace: Path, mode: str) -> Object:
     """Return what the client was asked and shown in a turn of work."""
     command = command_line(home, server.WORK, ("--mode", mode))
     program = [server.find_node(), str(PROGRAM), str(node_clients()), str(workspace)]
-    ran = subprocess.run(
+    completed = subprocess.run(
         [*program, *command],
         env=environment(home),
         capture_output=True,
         timeout=server.DEADLINE_SECONDS,
         check=True,
     )
-    assert ran.stderr == b""
-    return json.loads(ran.stdout)
+    assert completed.stderr == b""
+    return json.loads(completed.stdout)
 
 
 def assert_shown(updates: list[JsonValue], greeting: Path) -> None:

@@ -48,14 +48,14 @@ class HostileRepository:
         return self.home / "script.script"
 
     def run(
-        self, command: Sequence[str], *, given: str = "", **variables: str
+        self, command: Sequence[str], *, stdin: str = "", **variables: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command in the workspace."""
         return subprocess.run(
             command,
             cwd=self.workspace,
             env=environment(self.home, HOME=str(self.home), TMPDIR=str(self.scratch), **variables),
-            input=given,
+            input=stdin,
             capture_output=True,
             encoding="utf-8",
             timeout=HANG_TIMEOUT_SECONDS,
@@ -96,9 +96,9 @@ def hostile_repository(folder: Path) -> HostileRepository:
         program = workspace / name
         program.write_text(PROGRAM.format(path=canaries / f"program-{name}"))
         program.chmod(0o755)
-    made = HostileRepository(workspace, home, canaries, scratch)
-    made.script.write_text(SCRIPT)
-    return made
+    repository = HostileRepository(workspace, home, canaries, scratch)
+    repository.script.write_text(SCRIPT)
+    return repository
 
 
 def hostile_path() -> str:

@@ -58,7 +58,7 @@ def converse(hostile: HostileRepository, command: list[str], variables: Mapping[
         json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         for number, (method, params) in enumerate(lines)
     ]
-    done = hostile.run(command, given="\n".join(sent) + "\n", **variables)
+    done = hostile.run(command, stdin="\n".join(sent) + "\n", **variables)
     assert done.returncode == 0, done
     return done.stdout
 
@@ -76,7 +76,7 @@ def test_a_task_imports_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str], mode: str
 ) -> None:
     command = isolated_server("run", "-", "--mode", mode, "--model", f"scripted:{hostile.script}")
-    done = hostile.run(command, given="Look around", **variables)
+    done = hostile.run(command, stdin="Look around", **variables)
     assert done.stdout == "Done.\n", done
     assert hostile.imported() == {}
 
@@ -118,7 +118,7 @@ def test_the_advertised_login_command_imports_nothing_from_the_workspace(
     arguments = command["args"]
     assert isinstance(arguments, list)
     words = [str(word) for word in (command["command"], *arguments)]
-    assert "Stored the key in" in hostile.run(words, given="sk-new\n", **variables).stderr
+    assert "Stored the key in" in hostile.run(words, stdin="sk-new\n", **variables).stderr
     assert hostile.imported() == {}
 
 

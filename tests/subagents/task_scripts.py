@@ -62,35 +62,35 @@ def make_failing(error: Exception) -> StreamCallback:
     return fail
 
 
-def start_call(room: ToolEditorSession, made: ToolCall) -> PendingResponse:
+def start_call(session: ToolEditorSession, tool_call: ToolCall) -> PendingResponse:
     """Have the model make a call, without waiting for the turn."""
-    room.model.rounds = [stream_call(made)]
-    return room.editor.start_prompt(room.session_id, "go")
+    session.model.rounds = [stream_call(tool_call)]
+    return session.editor.start_prompt(session.session_id, "go")
 
 
 def script_sub_agents(
-    room: ToolEditorSession, parts: Mapping[str, Sequence[Sequence[Action]]]
+    session: ToolEditorSession, parts: Mapping[str, Sequence[Sequence[Action]]]
 ) -> None:
     """Set the scripts of sub-agents, by the beginning of their task."""
-    room.model.subagent_rounds = {task: [*rounds] for task, rounds in parts.items()}
+    session.model.subagent_rounds = {task: [*rounds] for task, rounds in parts.items()}
 
 
-def sub_agent_calls(room: ToolEditorSession, parent: str) -> dict[str, CallUpdates]:
+def sub_agent_calls(session: ToolEditorSession, parent: str) -> dict[str, CallUpdates]:
     """Return the updates of the sub-agents' calls below a parent call, by call id."""
-    updates = cast("list[Object]", room.editor.updates_of(room.session_id))
+    updates = cast("list[Object]", session.editor.updates_of(session.session_id))
     ids = dict.fromkeys(
         str(each["toolCallId"])
         for each in updates
         if str(each.get("toolCallId", "")).startswith(f"{parent}.")
     )
-    return {each: room.updates_of(each) for each in ids}
+    return {each: session.updates_of(each) for each in ids}
 
 
 async def wait_for_permission_request(
-    room: ToolEditorSession, is_it: Callable[[Object], bool] = lambda _: True
+    session: ToolEditorSession, is_it: Callable[[Object], bool] = lambda _: True
 ) -> Object:
     """Wait for a permission request that matches."""
-    return await room.editor.wait_for_response(
+    return await session.editor.wait_for_response(
         lambda each: each.get("method") == PERMISSION and "id" in each and is_it(each)
     )
 

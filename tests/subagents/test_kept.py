@@ -77,10 +77,10 @@ def _load(server: ServerProcess, session_id: str, folder: Path) -> list[Object]:
 
 def _shown(home: Path, session_id: str, option: str = "--subagents") -> str:
     command = [sys.executable, "-m", "acp_server", "sessions", "show", session_id, option]
-    ran = subprocess.run(
+    completed = subprocess.run(
         command, env=environment(home), capture_output=True, text=True, check=True, timeout=30
     )
-    return ran.stdout
+    return completed.stdout
 
 
 def test_a_loaded_session_shows_the_same_calls_and_parents(tmp_path: Path) -> None:
@@ -90,23 +90,23 @@ def test_a_loaded_session_shows_the_same_calls_and_parents(tmp_path: Path) -> No
         assert (
             json_at(server.prompt(session_id, "hand it on"), "result", "stopReason") == "end_turn"
         )
-        lived = _calls(_updates(server))
+        live_calls = _calls(_updates(server))
         assert running_commands("sleep 4711.25") == [], "the commands of a task end with it"
         server.close_stdin()
         assert server.wait() == 0
-    parent = next(call_id for call_id, (_, above) in lived.items() if above is None)
-    assert lived.pop(parent) == ("completed", None)
-    assert list(lived.values()) == [("completed", parent)] * 2
+    parent = next(call_id for call_id, (_, above) in live_calls.items() if above is None)
+    assert live_calls.pop(parent) == ("completed", None)
+    assert list(live_calls.values()) == [("completed", parent)] * 2
     with start_server(tmp_path, script) as server:
         assert _calls(_load(server, session_id, tmp_path)) == {
             parent: ("completed", None),
-            **lived,
+            **live_calls,
         }
-    told = _shown(tmp_path, session_id)
-    assert told == _shown(tmp_path, session_id, "--tasks"), "the old name of the option"
-    assert f"task: {parent}, task 1, prompt: count the lines" in told
-    assert f"task: {parent}, task 1, answer: There are seven." in told
-    assert f"task: {parent}, task 2, answer: Left." in told
+    output = _shown(tmp_path, session_id)
+    assert output == _shown(tmp_path, session_id, "--tasks"), "the old name of the option"
+    assert f"task: {parent}, task 1, prompt: count the lines" in output
+    assert f"task: {parent}, task 1, answer: There are seven." in output
+    assert f"task: {parent}, task 2, answer: Left." in output
 
 
 def test_a_session_continues_after_its_server_is_killed_during_a_task(

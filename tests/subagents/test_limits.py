@@ -43,9 +43,9 @@ def test_a_forbidden_toolset_is_answered_with_the_available_ones(name: str) -> N
 
 
 async def test_an_unknown_toolset_starts_no_task(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(delegate_call("one", "two", toolsets=["browser"]))
-        assert (told.status, told.text) == (
+    async with open_tool_editor(tmp_path) as session:
+        updates = await session.run_one(delegate_call("one", "two", toolsets=["browser"]))
+        assert (updates.status, updates.text) == (
             "failed",
             "there is no toolset 'browser' for a task; there are file, terminal, web, skills, todo",
         )
@@ -62,61 +62,61 @@ WORDLESS: dict[str, dict[str, JsonValue]] = {
 async def test_without_a_goal_no_task_starts(
     tmp_path: Path, arguments: dict[str, JsonValue]
 ) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(call("delegate_task", **arguments))
-        assert (told.status, told.text) == (
+    async with open_tool_editor(tmp_path) as session:
+        updates = await session.run_one(call("delegate_task", **arguments))
+        assert (updates.status, updates.text) == (
             "failed",
             "say what is to be done: a goal, or tasks with one each",
         )
 
 
 async def test_no_task_starts_when_too_many_are_requested(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(delegate_call(*(f"task {number}" for number in range(21))))
-        assert told.status == "failed"
-        assert "at most 20" in told.text
+    async with open_tool_editor(tmp_path) as session:
+        updates = await session.run_one(delegate_call(*(f"task {number}" for number in range(21))))
+        assert updates.status == "failed"
+        assert "at most 20" in updates.text
 
 
 @pytest.mark.parametrize("tool", sorted(WITHHELD))
 async def test_withheld_tools_are_unknown_to_a_task(tmp_path: Path, tool: str) -> None:
-    async with open_tool_editor(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as session:
         script_sub_agents(
-            room, {"try": [call_events(tool, goal="x", plan="x"), text_events("Tried.")]}
+            session, {"try": [call_events(tool, goal="x", plan="x"), text_events("Tried.")]}
         )
-        await room.run_one(delegate_call("try"))
-        (result,) = room.model.requests[2].messages[-1].parts
+        await session.run_one(delegate_call("try"))
+        (result,) = session.model.requests[2].messages[-1].parts
         assert f"there is no tool '{tool}'; there are read_file" in at_text(result)
 
 
 async def test_each_task_has_its_own_plan(tmp_path: Path) -> None:
     todos: list[JsonValue] = [{"id": "1", "content": "Look", "status": "in_progress"}]
-    async with open_tool_editor(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as session:
         script_sub_agents(
-            room, {"plan": [call_events("todo", todos=todos), text_events("Planned.")]}
+            session, {"plan": [call_events("todo", todos=todos), text_events("Planned.")]}
         )
-        await room.run_one(delegate_call("plan"))
-        updates = room.editor.updates_of(room.session_id)
+        await session.run_one(delegate_call("plan"))
+        updates = session.editor.updates_of(session.session_id)
         assert not any(json_at(each, "sessionUpdate") == "plan" for each in updates)
 
 
 async def test_a_task_that_runs_out_of_calls_reports_its_progress(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as session:
         looks = call_events("read_file", path=".")
-        script_sub_agents(room, {"dig": [*[looks] * 50, text_events("I got half-way.")]})
-        told = await room.run_one(delegate_call("dig"))
-        assert "Stopped (its 50 calls of the model are used up)" in told.text
-        assert told.text.endswith("I got half-way.")
+        script_sub_agents(session, {"dig": [*[looks] * 50, text_events("I got half-way.")]})
+        updates = await session.run_one(delegate_call("dig"))
+        assert "Stopped (its 50 calls of the model are used up)" in updates.text
+        assert updates.text.endswith("I got half-way.")
 
 
 def test_a_budget_counts_output_and_uncached_input() -> None:
     session = UsageTotals()
-    spent, budget = TaskUsageTotals(session=session), TaskBudget(max_tokens=100)
-    spent.add(Usage(input_tokens=60, output_tokens=39, cache_read_tokens=10_000), 0.5)
-    budget.check(spent)
-    spent.add(Usage(cache_write_5m_tokens=1), None)
+    totals, budget = TaskUsageTotals(session=session), TaskBudget(max_tokens=100)
+    totals.add(Usage(input_tokens=60, output_tokens=39, cache_read_tokens=10_000), 0.5)
+    budget.check(totals)
+    totals.add(Usage(cache_write_5m_tokens=1), None)
     with pytest.raises(TaskBudgetError, match="100 tokens are used up"):
-        budget.check(spent)
-    assert (session.requests, session.cost_usd, session.usage) == (2, 0.5, spent.usage)
+        budget.check(totals)
+    assert (session.requests, session.cost_usd, session.usage) == (2, 0.5, totals.usage)
 
 
 def at_text(part: object) -> str:

@@ -31,10 +31,10 @@ async def test_five_concurrent_tasks_may_fail_be_cancelled_or_ask(
     tmp_path: Path,
 ) -> None:
     meeting = Barrier(5)
-    async with open_tool_editor(tmp_path, mode="ask") as room:
-        room.write_file("a.txt", "alpha\n")
+    async with open_tool_editor(tmp_path, mode="ask") as session:
+        session.write_file("a.txt", "alpha\n")
         script_sub_agents(
-            room,
+            session,
             {
                 "read": [
                     [meeting, *call_events("read_file", path="a.txt")],
@@ -49,18 +49,20 @@ async def test_five_concurrent_tasks_may_fail_be_cancelled_or_ask(
                 "talk": [[meeting, *text_events("Just words.")]],
             },
         )
-        made = delegate_call("read", "fail", "hang", "write", "talk")
-        turn = start_call(room, made)
-        asked = await wait_for_permission_request(room, has_title("Create b.txt (task 4: write)"))
-        room.editor.notify(
-            "_hermes/cancel_task",
-            {"sessionId": room.session_id, "toolCallId": made.id, "task": 3},
+        tool_call = delegate_call("read", "fail", "hang", "write", "talk")
+        turn = start_call(session, tool_call)
+        question = await wait_for_permission_request(
+            session, has_title("Create b.txt (task 4: write)")
         )
-        room.editor.reply(asked, ALLOWED)
+        session.editor.notify(
+            "_hermes/cancel_task",
+            {"sessionId": session.session_id, "toolCallId": tool_call.id, "task": 3},
+        )
+        session.editor.reply(question, ALLOWED)
         assert json_at(await turn.response(), "result") == {"stopReason": "end_turn"}
-        told = room.updates_of(made.id)
-        assert told.status == "completed"
-        assert told.text == (
+        updates = session.updates_of(tool_call.id)
+        assert updates.status == "completed"
+        assert updates.text == (
             "## Task 1: read\n\nDone; 0 model calls, 0 tokens.\n\nIt says alpha.\n\n"
             "## Task 2: fail\n\nFailed (the model is down); 0 model calls, 0 tokens.\n\n"
             "## Task 3: hang\n\nCancelled; 0 model calls, 0 tokens.\n\n"
@@ -68,42 +70,44 @@ async def test_five_concurrent_tasks_may_fail_be_cancelled_or_ask(
             "It is written.\n\n"
             "## Task 5: talk\n\nDone; 0 model calls, 0 tokens.\n\nJust words."
         )
-        assert (room.root / "b.txt").read_text() == "beta\n"
-        assert room.editor.agent_text(room.session_id) == "Done.", "what they say is no message"
+        assert (session.root / "b.txt").read_text() == "beta\n"
+        assert session.editor.agent_text(session.session_id) == "Done.", (
+            "what they say is no message"
+        )
 
 
 async def test_task_calls_are_shown_in_the_session_with_their_own_ids(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask") as room:
-        room.write_file("a.txt", "alpha\n")
+    async with open_tool_editor(tmp_path, mode="ask") as session:
+        session.write_file("a.txt", "alpha\n")
         reads = [call_events("read_file", path="a.txt"), text_events("Read.")]
         script_sub_agents(
-            room,
+            session,
             {
                 "one": reads,
                 "two": [call_events("terminal", command="touch x"), text_events("Touched.")],
             },
         )
-        made = delegate_call("one", "two")
-        turn = start_call(room, made)
-        asked = await wait_for_permission_request(room)
-        room.editor.reply(asked, ALLOWED)
+        tool_call = delegate_call("one", "two")
+        turn = start_call(session, tool_call)
+        permission = await wait_for_permission_request(session)
+        session.editor.reply(permission, ALLOWED)
         await turn.response()
-        calls = sub_agent_calls(room, made.id)
+        calls = sub_agent_calls(session, tool_call.id)
         assert [call_id.split(".")[1] for call_id in sorted(calls)] == ["1", "2"]
-        assert {str(told.status) for told in calls.values()} == {"completed"}
-        for told in calls.values():
-            assert {str(json_at(each, "_meta", "parentToolUseId")) for each in told.updates} == {
-                made.id
+        assert {str(updates.status) for updates in calls.values()} == {"completed"}
+        for updates in calls.values():
+            assert {str(json_at(each, "_meta", "parentToolUseId")) for each in updates.updates} == {
+                tool_call.id
             }
-        assert json_at(asked, "params", "toolCall", "_meta", "parentToolUseId") == made.id
-        assert json_at(asked, "params", "toolCall", "toolCallId") in calls
+        assert json_at(permission, "params", "toolCall", "_meta", "parentToolUseId") == tool_call.id
+        assert json_at(permission, "params", "toolCall", "toolCallId") in calls
 
 
 async def test_a_cancelled_turn_ends_all_tasks_and_keeps_their_results(tmp_path: Path) -> None:
     meeting = Barrier(2)
-    async with open_tool_editor(tmp_path, mode="bypass") as room:
+    async with open_tool_editor(tmp_path, mode="bypass") as session:
         script_sub_agents(
-            room,
+            session,
             {
                 "quick": [
                     call_events("write_file", path="a.txt", content="a\n"),
@@ -112,34 +116,36 @@ async def test_a_cancelled_turn_ends_all_tasks_and_keeps_their_results(tmp_path:
                 "hang": [[meeting, wait_forever]],
             },
         )
-        made = delegate_call("quick", "hang")
-        turn = start_call(room, made)
+        tool_call = delegate_call("quick", "hang")
+        turn = start_call(session, tool_call)
         await meeting.is_complete.wait()
-        room.editor.cancel(room.session_id)
+        session.editor.cancel(session.session_id)
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert json_at(await turn.response(), "result") == {"stopReason": "cancelled"}
-        told = room.updates_of(made.id)
-        assert told.status == "failed"
-        assert "Changed: a.txt." in told.shown_text
-        assert "Not finished" in told.shown_text
-        assert all(call.status == "completed" for call in sub_agent_calls(room, made.id).values())
+        updates = session.updates_of(tool_call.id)
+        assert updates.status == "failed"
+        assert "Changed: a.txt." in updates.shown_text
+        assert "Not finished" in updates.shown_text
+        assert all(
+            call.status == "completed" for call in sub_agent_calls(session, tool_call.id).values()
+        )
 
 
 async def test_a_dismissed_question_ends_the_turn(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask") as room:
+    async with open_tool_editor(tmp_path, mode="ask") as session:
         script_sub_agents(
-            room,
+            session,
             {
                 "ask": [call_events("terminal", command="touch x")],
                 "hang": [[*text_events("Hm."), wait_forever]],
             },
         )
-        turn = start_call(room, delegate_call("ask", "hang"))
-        room.editor.reply(
-            await wait_for_permission_request(room), {"outcome": {"outcome": "cancelled"}}
+        turn = start_call(session, delegate_call("ask", "hang"))
+        session.editor.reply(
+            await wait_for_permission_request(session), {"outcome": {"outcome": "cancelled"}}
         )
         assert json_at(await turn.response(), "result") == {"stopReason": "cancelled"}
-        assert not (room.root / "x").exists()
+        assert not (session.root / "x").exists()
 
 
 async def test_tasks_beyond_the_concurrency_limit_wait(tmp_path: Path) -> None:
@@ -154,18 +160,18 @@ async def test_tasks_beyond_the_concurrency_limit_wait(tmp_path: Path) -> None:
             await meeting()
         at_work -= 1
 
-    async with open_tool_editor(tmp_path) as room:
-        script_sub_agents(room, {"task": [[work, *text_events("Done it.")]]})
-        told = await room.run_one(delegate_call(*(f"task {number}" for number in range(8))))
-        assert told.text.count("Done it.") == 8
+    async with open_tool_editor(tmp_path) as session:
+        script_sub_agents(session, {"task": [[work, *text_events("Done it.")]]})
+        updates = await session.run_one(delegate_call(*(f"task {number}" for number in range(8))))
+        assert updates.text.count("Done it.") == 8
         assert most == 5
 
 
 async def test_task_usage_counts_for_the_session(tmp_path: Path) -> None:
     usage = UsageReported(Usage(input_tokens=30, output_tokens=12, cache_read_tokens=500))
-    async with open_tool_editor(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as session:
         script_sub_agents(
-            room,
+            session,
             {
                 "count": [
                     [usage, *call_events("read_file", path=".")],
@@ -173,13 +179,13 @@ async def test_task_usage_counts_for_the_session(tmp_path: Path) -> None:
                 ]
             },
         )
-        made = delegate_call("count")
-        response = await start_call(room, made).response()
+        tool_call = delegate_call("count")
+        response = await start_call(session, tool_call).response()
         used = json_at(response, "result", "_meta", "hermes", "usage")
         assert (json_at(used, "requests"), json_at(used, "cacheReadTokens")) == (2, 1000)
-        told = room.updates_of(made.id)
-        assert "Done; 2 model calls, 84 tokens." in told.text
-        raw = told.last("rawOutput")
+        call_updates = session.updates_of(tool_call.id)
+        assert "Done; 2 model calls, 84 tokens." in call_updates.text
+        raw = call_updates.last("rawOutput")
         assert json_at(raw, "tasks") == [
             {
                 "task": 1,
@@ -190,15 +196,15 @@ async def test_task_usage_counts_for_the_session(tmp_path: Path) -> None:
                 "changed": [],
             }
         ]
-        updates = room.editor.updates_of(room.session_id)
+        updates = session.editor.updates_of(session.session_id)
         assert not any(json_at(each, "sessionUpdate") == "usage_update" for each in updates)
 
 
 async def test_tasks_know_only_their_goal_and_context(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        script_sub_agents(room, {"find": [text_events("Found.")]})
-        await room.run_one(delegate_call("find it", context="It is in src."))
-        request = room.model.requests[1]
+    async with open_tool_editor(tmp_path) as session:
+        script_sub_agents(session, {"find": [text_events("Found.")]})
+        await session.run_one(delegate_call("find it", context="It is in src."))
+        request = session.model.requests[1]
         (message,) = request.messages
         assert message.parts == (Text("find it\n\nContext:\nIt is in src."),)
         assert [spec.name for spec in request.tools] == [
@@ -216,12 +222,12 @@ async def test_tasks_know_only_their_goal_and_context(tmp_path: Path) -> None:
 
 
 async def test_the_last_message_of_a_task_is_returned_and_truncated_if_long(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as session:
         script_sub_agents(
-            room, {"long": [text_events("begin " + "x" * 100_000 + " end")], "mute": [[]]}
+            session, {"long": [text_events("begin " + "x" * 100_000 + " end")], "mute": [[]]}
         )
-        told = await room.run_one(delegate_call("long", "mute"))
-        assert len(told.text) < 30_000
-        assert "begin xxx" in told.text
-        assert "xxx end" in told.text
-        assert "(There was no answer: it said nothing)" in told.text
+        updates = await session.run_one(delegate_call("long", "mute"))
+        assert len(updates.text) < 30_000
+        assert "begin xxx" in updates.text
+        assert "xxx end" in updates.text
+        assert "(There was no answer: it said nothing)" in updates.text

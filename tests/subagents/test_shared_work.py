@@ -17,7 +17,7 @@ from tests.permissions.secret_workspace import (
     make_tool_config,
     open_tool_caller_with,
 )
-from tests.permissions.test_red_team_delegation import Puppet
+from tests.permissions.test_red_team_delegation import AttemptModel
 from tests.subagents.task_scripts import (
     ALLOWED,
     Barrier,
@@ -39,14 +39,14 @@ from tests.tools.typing_model import make_pause
 
 ENDED = "[A background command has ended"
 MOST_LOOKS = 20
-UNTIL_TOLD = "while ! test -e go; do sleep 0.02; done; touch gone-$$"
+WAIT_FOR_GO = "while ! test -e go; do sleep 0.02; done; touch gone-$$"
 
 
 @pytest.mark.parametrize("mode", ["bypass", "ask"])
 async def test_two_tasks_can_edit_one_file(tmp_path: Path, mode: Mode) -> None:
     meeting, answered = Barrier(2), list[Object]()
-    async with open_tool_editor(tmp_path, mode=mode) as room:
-        file = room.write_file("a.txt", "one\ntwo\n")
+    async with open_tool_editor(tmp_path, mode=mode) as session:
+        file = session.write_file("a.txt", "one\ntwo\n")
         edits = {
             task: [
                 [
@@ -57,36 +57,38 @@ async def test_two_tasks_can_edit_one_file(tmp_path: Path, mode: Mode) -> None:
             ]
             for task in ("one", "two")
         }
-        script_sub_agents(room, edits)
-        made = delegate_call("one", "two")
-        turn = start_call(room, made)
+        script_sub_agents(session, edits)
+        tool_call = delegate_call("one", "two")
+        turn = start_call(session, tool_call)
         for _ in range(2 if mode == "ask" else 0):
-            asked = await wait_for_permission_request(room, lambda each: each not in answered)
-            answered.append(asked)
-            room.editor.reply(asked, ALLOWED)
+            question = await wait_for_permission_request(session, lambda each: each not in answered)
+            answered.append(question)
+            session.editor.reply(question, ALLOWED)
         await turn.response()
         assert file.read_text() == "ONE\nTWO\n"
-        assert [told.status for told in sub_agent_calls(room, made.id).values()] == [
+        assert [updates.status for updates in sub_agent_calls(session, tool_call.id).values()] == [
             "completed"
         ] * 2
-        assert room.updates_of(made.id).text.count("Changed: a.txt.") == 2
+        assert session.updates_of(tool_call.id).text.count("Changed: a.txt.") == 2
 
 
 async def test_of_two_tasks_editing_the_same_text_the_second_fails_to_match(
     tmp_path: Path,
 ) -> None:
     meeting = Barrier(2)
-    async with open_tool_editor(tmp_path) as room:
-        file = room.write_file("a.txt", "first\n")
+    async with open_tool_editor(tmp_path) as session:
+        file = session.write_file("a.txt", "first\n")
         edit = [
             meeting,
             *call_events("patch", path="a.txt", old_string="first", new_string="second"),
         ]
-        script_sub_agents(room, {task: [edit, text_events("Done.")] for task in ("one", "two")})
-        made = delegate_call("one", "two")
-        await start_call(room, made).response()
+        script_sub_agents(session, {task: [edit, text_events("Done.")] for task in ("one", "two")})
+        tool_call = delegate_call("one", "two")
+        await start_call(session, tool_call).response()
         assert file.read_text() == "second\n"
-        statuses = [str(told.status) for told in sub_agent_calls(room, made.id).values()]
+        statuses = [
+            str(updates.status) for updates in sub_agent_calls(session, tool_call.id).values()
+        ]
         assert sorted(statuses) == ["completed", "failed"]
 
 
@@ -114,66 +116,68 @@ async def test_directory_instructions_reach_the_task_that_touches_the_directory(
 
 @needs_sandbox
 async def test_task_commands_are_confined_like_those_of_the_session(tmp_path: Path) -> None:
-    stage, puppet = create_secret_workspace(tmp_path), Puppet()
-    stage.model = puppet
+    workspace, puppet = create_secret_workspace(tmp_path), AttemptModel()
+    workspace.model = puppet
     confined = replace(
-        make_tool_config(stage), sandbox=SandboxConfig("workspace", temporary_directories=())
+        make_tool_config(workspace), sandbox=SandboxConfig("workspace", temporary_directories=())
     )
-    async with open_tool_caller_with(stage, "bypass", confined) as actor:
+    async with open_tool_caller_with(workspace, "bypass", confined) as caller:
         puppet.attempts = [
-            ("terminal", {"command": f"echo x > {stage.outside}/new"}),
+            ("terminal", {"command": f"echo x > {workspace.outside}/new"}),
             ("terminal", {"command": "cat ~/.ssh/id_rsa"}),
             ("terminal", {"command": "echo x > src/made"}),
         ]
-        await actor.call("delegate_task", {"goal": "try"})
+        await caller.call("delegate_task", {"goal": "try"})
     assert [result.is_error for result in puppet.results] == [True, True, False]
     assert not any(MARKER in result.text for result in puppet.results)
-    assert not (stage.outside / "new").exists()
-    assert (stage.root / "src/made").read_text() == "x\n"
+    assert not (workspace.outside / "new").exists()
+    assert (workspace.root / "src/made").read_text() == "x\n"
 
 
 @needs_sandbox
 async def test_a_task_asks_permission_to_leave_the_sandbox(tmp_path: Path) -> None:
-    stage, puppet = create_secret_workspace(tmp_path), Puppet()
-    stage.model = puppet
+    workspace, puppet = create_secret_workspace(tmp_path), AttemptModel()
+    workspace.model = puppet
     confined = replace(
-        make_tool_config(stage), sandbox=SandboxConfig("workspace", temporary_directories=())
+        make_tool_config(workspace), sandbox=SandboxConfig("workspace", temporary_directories=())
     )
-    async with open_tool_caller_with(stage, "accept_edits", confined) as actor:
+    async with open_tool_caller_with(workspace, "accept_edits", confined) as caller:
         puppet.attempts = [("terminal", {"command": "ls", "unconfined": True})]
-        await actor.call("delegate_task", {"goal": "try"}, call_id="parent")
-        (asked,) = actor.user.questions
-    assert asked.parent_id == "parent"
-    assert "(task 1: try)" in asked.title
+        await caller.call("delegate_task", {"goal": "try"}, call_id="parent")
+        (question,) = caller.user.questions
+    assert question.parent_id == "parent"
+    assert "(task 1: try)" in question.title
     assert [result.is_error for result in puppet.results] == [True]
 
 
 async def test_each_task_is_notified_only_of_its_own_background_commands(tmp_path: Path) -> None:
     """A task's ends are its own, and the session's do not get lost in a task."""
-    async with open_tool_editor(tmp_path, mode="bypass") as room:
-        await room.run_one(made_call("terminal", command=UNTIL_TOLD, background=True))
+    async with open_tool_editor(tmp_path, mode="bypass") as session:
+        await session.run_one(made_call("terminal", command=WAIT_FOR_GO, background=True))
 
         async def end_both() -> None:
-            (room.root / "go").touch()
-            await wait_until(lambda: len(list(room.root.glob("gone-*"))) == 2)
+            (session.root / "go").touch()
+            await wait_until(lambda: len(list(session.root.glob("gone-*"))) == 2)
 
         look = [
             make_pause(0.02),
             *call_events("read_file", path="go"),
         ]  # the ends are seen some time later
         both = [
-            [TextDelta("First."), *call_events("terminal", command=UNTIL_TOLD, background=True)],
+            [TextDelta("First."), *call_events("terminal", command=WAIT_FOR_GO, background=True)],
             [end_both, *call_events("read_file", path="go")],
             *[look] * MOST_LOOKS,
             text_events("Done."),
         ]
-        script_sub_agents(room, {"part": both})
-        turn = start_call(room, delegate_call("part"))
+        script_sub_agents(session, {"part": both})
+        turn = start_call(session, delegate_call("part"))
         await turn.response()
-        told = [[text for text in texts_of(each) if ENDED in text] for each in room.model.requests]
-        tasks = [told[n] for n, each in enumerate(room.model.requests) if is_of_task(each)]
-        assert [len(tasks[-1]), len(told[-1])] == [1, 1]
-        assert tasks[-1] != told[-1]
+        notices = [
+            [text for text in texts_of(each) if ENDED in text] for each in session.model.requests
+        ]
+        tasks = [notices[n] for n, each in enumerate(session.model.requests) if is_of_task(each)]
+        assert [len(tasks[-1]), len(notices[-1])] == [1, 1]
+        assert tasks[-1] != notices[-1]
 
 
 def texts_of(request: ModelRequest) -> list[str]:

@@ -64,19 +64,19 @@ class MemoryArchive:
 
     def create(self, facts: SessionFacts) -> "MemoryJournal":
         """Store a new session and return its journal."""
-        self._sessions[facts.id] = kept = MemorySession(_copy_facts(facts), owner=self)
-        return MemoryJournal(kept, self)
+        self._sessions[facts.id] = stored = MemorySession(_copy_facts(facts), owner=self)
+        return MemoryJournal(stored, self)
 
     async def read(self, session_id: str) -> StoredSession:
         """Return the stored data of a session."""
-        kept = self._find(session_id)
-        unfinished = kept.entries[kept.saved_entry_count :] if kept.is_turn_open else []
+        stored = self._find(session_id)
+        unfinished = stored.entries[stored.saved_entry_count :] if stored.is_turn_open else []
         return StoredSession(
-            _copy_facts(kept.facts),
-            tuple(kept.messages),
-            merge_chunks(kept.entries),
+            _copy_facts(stored.facts),
+            tuple(stored.messages),
+            merge_chunks(stored.entries),
             merge_chunks(unfinished),
-            kept.is_turn_open,
+            stored.is_turn_open,
         )
 
     async def resume(self, session_id: str) -> "MemoryJournal":
@@ -85,22 +85,22 @@ class MemoryArchive:
         Raises:
             SessionInUseError: Another archive has the session open.
         """
-        kept = self._find(session_id)
-        if kept.owner not in {None, self}:
+        stored = self._find(session_id)
+        if stored.owner not in {None, self}:
             raise SessionInUseError(session_id, "another archive")
-        kept.owner = self
-        kept.entries[:] = [
+        stored.owner = self
+        stored.entries[:] = [
             fail_interrupted(entry) if isinstance(entry, CallRecord) and is_open(entry) else entry
-            for entry in kept.entries
+            for entry in stored.entries
         ]
-        return MemoryJournal(kept, self)
+        return MemoryJournal(stored, self)
 
     async def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return a page of sessions, newest first; empty ones are listed only while open."""
         listed = [
-            kept.facts
-            for kept in self._sessions.values()
-            if kept.messages or kept.entries or kept.owner
+            stored.facts
+            for stored in self._sessions.values()
+            if stored.messages or stored.entries or stored.owner
         ]
         found = [replace(facts, system=None) for facts in listed if cwd in {None, facts.cwd}]
         found.sort(key=lambda facts: (facts.updated_at, facts.id), reverse=True)
@@ -114,8 +114,8 @@ class MemoryArchive:
 
     async def close(self) -> None:
         """Release all sessions to other archives."""
-        for kept in tuple(self._sessions.values()):
-            self.release(kept)
+        for stored in tuple(self._sessions.values()):
+            self.release(stored)
 
     def release(self, session: MemorySession) -> None:
         """Release a session to other archives; an empty one is deleted."""

@@ -73,12 +73,12 @@ def make_configuration(
     environment: Mapping[str, str] | None = None,
 ) -> Configuration:
     """Return a configuration with HERMES_HOME at `home`, and with a scripted model if given."""
-    given = dict(options or {})
+    values = dict(options or {})
     if script is not None:
         file = home / "test.script"
         file.write_text(script, encoding="utf-8")
-        given["--model"] = f"scripted:{file}"
-    return settings.load(given, {"HERMES_HOME": str(home), **(environment or {})})
+        values["--model"] = f"scripted:{file}"
+    return settings.load(values, {"HERMES_HOME": str(home), **(environment or {})})
 
 
 @asynccontextmanager
@@ -177,8 +177,8 @@ class Editor:
 
     async def new_session(self, cwd: Path | str = "/", **params: JsonValue) -> str:
         """Open a session and return its id."""
-        given: Object = {"cwd": str(cwd), "mcpServers": [], **params}
-        return str(json_at(await self._call_ok("session/new", given), "sessionId"))
+        fields: Object = {"cwd": str(cwd), "mcpServers": [], **params}
+        return str(json_at(await self._call_ok("session/new", fields), "sessionId"))
 
     async def prompt(self, session_id: str, prompt: str | Sequence[JsonValue]) -> JsonValue:
         """Send a text or content blocks, and return the result when the turn has ended."""

@@ -52,7 +52,7 @@ def _is_installed() -> bool:
 
 
 def _install(npm: str) -> None:
-    ran = subprocess.run(
+    completed = subprocess.run(
         [npm, "ci", "--ignore-scripts"],
         cwd=CLIENTS,
         stdin=subprocess.DEVNULL,
@@ -61,7 +61,7 @@ def _install(npm: str) -> None:
         timeout=INSTALL_TIMEOUT_SECONDS,
         check=False,
     )
-    if ran.returncode != 0:
-        pytest.fail(f"npm ci failed in {CLIENTS}:\n{ran.stderr}")
+    if completed.returncode != 0:
+        pytest.fail(f"npm ci failed in {CLIENTS}:\n{completed.stderr}")
     # written last, so that an interrupted installation is repeated
     _stamp_file().write_text(_lock_digest(), encoding="ascii")

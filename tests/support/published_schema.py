@@ -88,11 +88,11 @@ def shapes(schema: JsonObject) -> list[ObjectShape]:
         return []
     required = schema.get("required", [])
     assert isinstance(required, list)
-    own = ObjectShape(as_objects(schema.get("properties", {})), frozenset(map(str, required)))
+    base = ObjectShape(as_objects(schema.get("properties", {})), frozenset(map(str, required)))
     parts = [shapes(part) for part in as_list(schema.get("allOf", []))]
     if alternatives(schema):
         parts.append([shape for choice in alternatives(schema) for shape in shapes(choice)])
-    return reduce(_combine, parts, [own])
+    return reduce(_combine, parts, [base])
 
 
 def as_object(value: JsonValue) -> JsonObject:

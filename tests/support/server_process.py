@@ -153,8 +153,8 @@ class ServerProcess:
     def agent_text(self) -> str:
         """Return the text of all agent messages received so far."""
         updates = [json_at(each, "params", "update") for each in self.messages if is_update(each)]
-        said = [u for u in updates if json_at(u, "sessionUpdate") == "agent_message_chunk"]
-        return "".join(str(json_at(each, "content", "text")) for each in said)
+        chunks = [u for u in updates if json_at(u, "sessionUpdate") == "agent_message_chunk"]
+        return "".join(str(json_at(each, "content", "text")) for each in chunks)
 
     def prompt(self, session_id: str, text: str = "hi") -> Object:
         """Send a prompt and return the complete response."""

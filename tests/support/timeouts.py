@@ -16,8 +16,8 @@ def finishes_within(cpu_seconds: float, is_finished: Callable[[], bool]) -> bool
     on a busy one it passes as slowly as the work of the process under test, so a limit means the
     same at any load.
     """
-    begun = time.process_time()
+    started_at = time.process_time()
     while not is_finished():
-        if time.process_time() - begun > cpu_seconds:
+        if time.process_time() - started_at > cpu_seconds:
             return False
     return True

@@ -176,21 +176,21 @@ class ToolEditorSession:
 
     async def run(self, *calls: ToolCall) -> list[CallUpdates]:
         """Make the model issue these calls together; return the updates of each."""
-        self.model.rounds = [[action for made in calls for action in stream_call(made)]]
+        self.model.rounds = [[action for tool_call in calls for action in stream_call(tool_call)]]
         answer = await self.editor.prompt(self.session_id, "go")
         assert json_at(answer, "stopReason") == "end_turn"
-        return [self.updates_of(made.id) for made in calls]
+        return [self.updates_of(tool_call.id) for tool_call in calls]
 
-    async def run_one(self, made: ToolCall) -> CallUpdates:
+    async def run_one(self, tool_call: ToolCall) -> CallUpdates:
         """Make the model issue one call."""
-        return (await self.run(made))[0]
+        return (await self.run(tool_call))[0]
 
     def updates_of(self, call_id: str) -> CallUpdates:
         """Return the updates of a call so far."""
         updates = cast("list[Object]", self.editor.updates_of(self.session_id))
-        own = [each for each in updates if each.get("toolCallId") == call_id]
+        matching = [each for each in updates if each.get("toolCallId") == call_id]
         result = next((each for each in self.model.results if each.call_id == call_id), None)
-        return CallUpdates(call_id, own, result)
+        return CallUpdates(call_id, matching, result)
 
     def write_file(self, name: str, content: str | bytes) -> Path:
         """Write a workspace file directly, bypassing the tools."""
@@ -211,16 +211,16 @@ async def open_tool_editor(
     client: str = "an editor",
 ) -> AsyncGenerator[ToolEditorSession]:
     """Open a session over its own directories; see the module docstring."""
-    root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
-    for made in (root, outside, own):
-        made.mkdir(exist_ok=True)
+    root, outside, own_home = (folder / name for name in ("workspace", "outside", "own"))
+    for directory in (root, outside, own_home):
+        directory.mkdir(exist_ok=True)
     model = TypingModel()
     server_end, editor_end = create_memory_pair()
     editor = AnsweringEditor(editor_end, server_end, answers or {})
-    premises = ToolConfig(
-        folder, own, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckConfig()
+    tool_config = ToolConfig(
+        folder, own_home, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckConfig()
     )
-    loader = Lazy(partial(create_tool_factory, premises))
+    loader = Lazy(partial(create_tool_factory, tool_config))
     connection = _connection(server_end, loader, model, mode)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.serve, connection)
@@ -264,8 +264,8 @@ async def _build_toolset(
 ) -> SessionToolset:
     del servers
     editor, asker = EditorWorkspace(link, context.id), EditorPermissionAsker(link, context.id)
-    maker = await factory.get()
-    return maker.create_toolset(
+    tools = await factory.get()
+    return tools.create_toolset(
         context, editor, asker, link.background, EditorUserAsker(link, context.id)
     )
 

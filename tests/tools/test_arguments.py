@@ -100,10 +100,10 @@ def test_completed_arguments_are_final_at_every_prefix(
         for name, value in so_far.complete.items():
             if not isinstance(value, list | dict):
                 assert arguments[name] == value
-        for name, begun in so_far.incomplete.items():
-            whole = arguments[name]
-            assert isinstance(whole, str)
-            assert whole.startswith(begun)
+        for name, partial in so_far.incomplete.items():
+            full_value = arguments[name]
+            assert isinstance(full_value, str)
+            assert full_value.startswith(partial)
     assert read(text) == PartialArguments(arguments, {})
 
 

@@ -15,12 +15,12 @@ TEXT = "one\ntwo\nthree\nfour\n"
 ASKING = "session/request_permission"
 
 
-async def attach(room: ToolEditorSession, *links: JsonValue) -> tuple[object, ...]:
+async def attach(session: ToolEditorSession, *links: JsonValue) -> tuple[object, ...]:
     """Send a prompt with links; return the parts that the model was sent."""
-    room.model.rounds = [[TextDelta("I see.")]]
+    session.model.rounds = [[TextDelta("I see.")]]
     blocks: list[JsonValue] = [{"type": "text", "text": "Look"}, *links]
-    assert await room.editor.prompt(room.session_id, blocks) == {"stopReason": "end_turn"}
-    message = room.model.requests[-1].messages[-1]
+    assert await session.editor.prompt(session.session_id, blocks) == {"stopReason": "end_turn"}
+    message = session.model.requests[-1].messages[-1]
     assert isinstance(message, UserMessage)
     assert message.parts[0] == Text("Look")
     return message.parts[1:]
@@ -32,12 +32,12 @@ def link(path: Path, fragment: str = "", name: str = "it") -> Object:
 
 
 async def test_a_workspace_file_is_attached_without_asking(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask") as room:
-        path = room.write_file("a b/ünï.py", TEXT)
+    async with open_tool_editor(tmp_path, mode="ask") as session:
+        path = session.write_file("a b/ünï.py", TEXT)
         uri = path.as_uri()
         assert "%20" in uri
-        assert await attach(room, link(path)) == (Attachment(uri, TEXT),)
-        assert room.editor.requests == []
+        assert await attach(session, link(path)) == (Attachment(uri, TEXT),)
+        assert session.editor.requests == []
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ async def test_a_workspace_file_is_attached_without_asking(tmp_path: Path) -> No
 )
 async def test_a_link_may_specify_lines(tmp_path: Path, fragment: str, lines: str) -> None:
     assert lines_of(TEXT, fragment.removeprefix("#")) == lines
-    async with open_tool_editor(tmp_path) as room:
-        path = room.write_file("a.py", TEXT)
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.py", TEXT)
         expected = Attachment(f"{path.as_uri()}{fragment}", lines)
-        assert await attach(room, link(path, fragment)) == (expected,)
+        assert await attach(session, link(path, fragment)) == (expected,)
 
 
 @pytest.mark.parametrize("character", ["\f", "\v", "\x1c", "\x85", "\u2028"])
@@ -65,16 +65,16 @@ async def test_lines_of_a_link_are_counted_as_read_file_counts_them(
     tmp_path: Path, character: str
 ) -> None:
     text = f"one{character}still one\ntwo\nthree\n"
-    async with open_tool_editor(tmp_path) as room:
-        path = room.write_file("a.py", text)
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.py", text)
         expected = Attachment(f"{path.as_uri()}#L2", "two\n")
-        assert await attach(room, link(path, "#L2")) == (expected,)
+        assert await attach(session, link(path, "#L2")) == (expected,)
 
 
 async def test_an_image_is_attached_as_an_image(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        path = room.write_file("a.gif", b"GIF89a\x01\x00\x01\x00\x00")
-        (media,) = await attach(room, link(path))
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.gif", b"GIF89a\x01\x00\x01\x00\x00")
+        (media,) = await attach(session, link(path))
         assert isinstance(media, Media)
         assert media.mime_type == "image/gif"
 
@@ -82,29 +82,32 @@ async def test_an_image_is_attached_as_an_image(tmp_path: Path) -> None:
 async def test_a_file_outside_is_attached_after_the_user_allows_it(
     tmp_path: Path,
 ) -> None:
-    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
-        path = room.outside / "notes.txt"
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as session:
+        path = session.outside / "notes.txt"
         path.write_text(TEXT)
-        assert await attach(room, link(path, name="notes")) == (Attachment(path.as_uri(), TEXT),)
-        (asked,) = room.editor.asked(ASKING)
-        told = room.updates_of(str(json_at(asked, "toolCall", "toolCallId")))
-        assert (told.title, told.statuses) == ("Read notes (attached)", ["pending", "completed"])
-        assert told.locations == [{"path": str(path)}]
+        assert await attach(session, link(path, name="notes")) == (Attachment(path.as_uri(), TEXT),)
+        (permission,) = session.editor.asked(ASKING)
+        updates = session.updates_of(str(json_at(permission, "toolCall", "toolCallId")))
+        assert (updates.title, updates.statuses) == (
+            "Read notes (attached)",
+            ["pending", "completed"],
+        )
+        assert updates.locations == [{"path": str(path)}]
 
 
 @pytest.mark.parametrize("name", [".env", "../outside/notes.txt", "out/notes.txt"])
 async def test_a_file_the_user_does_not_allow_stays_a_link(tmp_path: Path, name: str) -> None:
     answers = {ASKING: allow("reject_once")}
-    async with open_tool_editor(tmp_path, mode="accept_edits", answers=answers) as room:
-        room.write_file(".env", "KEY=do-not-tell")
-        (room.outside / "notes.txt").write_text("do-not-tell")
-        (room.root / "out").symlink_to(room.outside)
-        path = room.root / name
-        given, note = await attach(room, link(path))
-        assert given == Link(path.as_uri(), "it")
+    async with open_tool_editor(tmp_path, mode="accept_edits", answers=answers) as session:
+        session.write_file(".env", "KEY=do-not-tell")
+        (session.outside / "notes.txt").write_text("do-not-tell")
+        (session.root / "out").symlink_to(session.outside)
+        path = session.root / name
+        attached, note = await attach(session, link(path))
+        assert attached == Link(path.as_uri(), "it")
         assert isinstance(note, Text)
         assert note.text.startswith("(it was not read: the user rejected this")
-        assert len(room.editor.asked(ASKING)) == 1
+        assert len(session.editor.asked(ASKING)) == 1
 
 
 @pytest.mark.parametrize(
@@ -119,8 +122,8 @@ async def test_a_file_the_user_does_not_allow_stays_a_link(tmp_path: Path, name:
 async def test_a_link_to_no_local_file_stays_a_link(
     tmp_path: Path, uri: str, note: str | None
 ) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        parts = await attach(room, {"type": "resource_link", "uri": uri, "name": "it"})
+    async with open_tool_editor(tmp_path) as session:
+        parts = await attach(session, {"type": "resource_link", "uri": uri, "name": "it"})
         assert parts[0] == Link(uri, "it")
         assert len(parts) == (1 if note is None else 2)
         assert note is None or note in str(parts[1])
@@ -128,32 +131,36 @@ async def test_a_link_to_no_local_file_stays_a_link(
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "binary"])
 async def test_a_failed_attachment_is_reported(tmp_path: Path, kind: str) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        path = room.root / kind
+    async with open_tool_editor(tmp_path) as session:
+        path = session.root / kind
         if kind == "folder":
-            room.write_file("folder/a.py", TEXT)
+            session.write_file("folder/a.py", TEXT)
         elif kind == "binary":
-            room.write_file("binary", b"\x7fELF\x00\x01")
-        given, note = await attach(room, link(path))
-        assert given == Link(path.as_uri(), "it")
-        said = {"missing": "does not exist", "folder": "it holds a.py", "binary": "not text"}
+            session.write_file("binary", b"\x7fELF\x00\x01")
+        attached, note = await attach(session, link(path))
+        assert attached == Link(path.as_uri(), "it")
+        reasons = {"missing": "does not exist", "folder": "it holds a.py", "binary": "not text"}
         assert isinstance(note, Text)
-        assert said[kind] in note.text
+        assert reasons[kind] in note.text
 
 
 async def test_a_prompt_cancelled_during_a_permission_request_returns_at_once(
     tmp_path: Path,
 ) -> None:
-    async with open_tool_editor(tmp_path, mode="ask") as room:
-        path = room.outside / "notes.txt"
+    async with open_tool_editor(tmp_path, mode="ask") as session:
+        path = session.outside / "notes.txt"
         path.write_text(TEXT)
         blocks: list[JsonValue] = [{"type": "text", "text": "Look"}, link(path)]
-        params: Object = {"sessionId": room.session_id, "prompt": blocks}
-        pending = room.editor.start_request("session/prompt", params)
-        asked = await room.editor.wait_for_response(lambda message: message.get("method") == ASKING)
-        room.editor.cancel(room.session_id)
+        params: Object = {"sessionId": session.session_id, "prompt": blocks}
+        pending = session.editor.start_request("session/prompt", params)
+        question = await session.editor.wait_for_response(
+            lambda message: message.get("method") == ASKING
+        )
+        session.editor.cancel(session.session_id)
         assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
-        call_id = str(json_at(asked, "params", "toolCall", "toolCallId"))
-        assert room.updates_of(call_id).statuses[-1] == "failed"
-        room.editor.reply(asked, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
-        assert await attach(room) == ()
+        call_id = str(json_at(question, "params", "toolCall", "toolCallId"))
+        assert session.updates_of(call_id).statuses[-1] == "failed"
+        session.editor.reply(
+            question, {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
+        )
+        assert await attach(session) == ()

@@ -41,16 +41,16 @@ def acting(action: str) -> Answer:
     ],
 )
 async def test_a_form_is_answered(tmp_path: Path, answer: Answer, told: str) -> None:
-    async with open_tool_editor(tmp_path, capabilities=FORMS, answers={ELICIT: answer}) as room:
-        asked = await room.run_one(call("clarify", question=QUESTION, choices=CHOICES))
-        assert (asked.text, asked.status) == (told, "completed")
-        assert asked.title == QUESTION
-        assert asked.shown_text.startswith(f"{QUESTION}\n\n1. SQLite\n2. Postgres")
-        (form,) = room.editor.asked(ELICIT)
+    async with open_tool_editor(tmp_path, capabilities=FORMS, answers={ELICIT: answer}) as session:
+        updates = await session.run_one(call("clarify", question=QUESTION, choices=CHOICES))
+        assert (updates.text, updates.status) == (told, "completed")
+        assert updates.title == QUESTION
+        assert updates.shown_text.startswith(f"{QUESTION}\n\n1. SQLite\n2. Postgres")
+        (form,) = session.editor.asked(ELICIT)
         assert form == {
             "mode": "form",
-            "sessionId": room.session_id,
-            "toolCallId": asked.call_id,
+            "sessionId": session.session_id,
+            "toolCallId": updates.call_id,
             "message": QUESTION,
             "requestedSchema": {
                 "type": "object",
@@ -67,15 +67,15 @@ async def test_a_form_is_answered(tmp_path: Path, answer: Answer, told: str) -> 
                 },
             },
         }
-        assert room.editor.agent_text(room.session_id) == "Done."
+        assert session.editor.agent_text(session.session_id) == "Done."
 
 
 async def test_a_form_without_choices_requires_text(tmp_path: Path) -> None:
     answers = {ELICIT: filled(answer="Oslo")}
-    async with open_tool_editor(tmp_path, capabilities=FORMS, answers=answers) as room:
-        asked = await room.run_one(call("clarify", question="Where?", choices=[" ", ""]))
-        assert asked.text == "the user answers: Oslo"
-        (form,) = room.editor.asked(ELICIT)
+    async with open_tool_editor(tmp_path, capabilities=FORMS, answers=answers) as session:
+        updates = await session.run_one(call("clarify", question="Where?", choices=[" ", ""]))
+        assert updates.text == "the user answers: Oslo"
+        (form,) = session.editor.asked(ELICIT)
         assert json_at(form, "requestedSchema") == {
             "type": "object",
             "properties": {"answer": {"type": "string", "title": "Answer"}},
@@ -86,15 +86,18 @@ async def test_a_form_without_choices_requires_text(tmp_path: Path) -> None:
 async def test_without_form_support_the_question_ends_the_turn(
     tmp_path: Path,
 ) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        made = call("clarify", question=QUESTION, choices=CHOICES)
-        room.model.rounds = [stream_call(made), [TextDelta("Postgres it is.")]]
-        assert await room.editor.prompt(room.session_id, "go") == {"stopReason": "end_turn"}
-        assert room.editor.agent_text(room.session_id) == f"{QUESTION}\n\n1. SQLite\n2. Postgres\n"
-        assert room.updates_of(made.id).status == "completed"
-        assert len(room.model.requests) == 1
-        assert await room.editor.prompt(room.session_id, "2") == {"stopReason": "end_turn"}
-        question, answer = room.model.requests[1].messages[-2:]
+    async with open_tool_editor(tmp_path) as session:
+        tool_call = call("clarify", question=QUESTION, choices=CHOICES)
+        session.model.rounds = [stream_call(tool_call), [TextDelta("Postgres it is.")]]
+        assert await session.editor.prompt(session.session_id, "go") == {"stopReason": "end_turn"}
+        assert (
+            session.editor.agent_text(session.session_id)
+            == f"{QUESTION}\n\n1. SQLite\n2. Postgres\n"
+        )
+        assert session.updates_of(tool_call.id).status == "completed"
+        assert len(session.model.requests) == 1
+        assert await session.editor.prompt(session.session_id, "2") == {"stopReason": "end_turn"}
+        question, answer = session.model.requests[1].messages[-2:]
         assert ASKED_IN_CHAT in str(question)
         assert "Text(text='2')" in str(answer)
 
@@ -103,54 +106,54 @@ async def test_a_client_that_fails_to_show_a_form_is_asked_in_the_chat(tmp_path:
     def refuse(params: Object) -> JsonValue:
         raise EditorRefusedError(str(params["mode"]))
 
-    async with open_tool_editor(tmp_path, capabilities=FORMS, answers={ELICIT: refuse}) as room:
-        made = call("clarify", question=QUESTION)
-        room.model.rounds = [stream_call(made)]
-        assert await room.editor.prompt(room.session_id, "go") == {"stopReason": "end_turn"}
-        assert room.editor.agent_text(room.session_id) == f"{QUESTION}\n"
-        assert len(room.model.requests) == 1
+    async with open_tool_editor(tmp_path, capabilities=FORMS, answers={ELICIT: refuse}) as session:
+        tool_call = call("clarify", question=QUESTION)
+        session.model.rounds = [stream_call(tool_call)]
+        assert await session.editor.prompt(session.session_id, "go") == {"stopReason": "end_turn"}
+        assert session.editor.agent_text(session.session_id) == f"{QUESTION}\n"
+        assert len(session.model.requests) == 1
 
 
 async def test_an_unattended_run_asks_no_question(tmp_path: Path) -> None:
     client = "acp-server-headless"
-    async with open_tool_editor(tmp_path, capabilities=FORMS, client=client) as room:
-        asked = await room.run_one(call("clarify", question=QUESTION))
-        assert (asked.text, asked.status) == (UNATTENDED, "completed")
-        assert room.editor.requests == []
-        assert room.editor.agent_text(room.session_id) == "Done."
+    async with open_tool_editor(tmp_path, capabilities=FORMS, client=client) as session:
+        updates = await session.run_one(call("clarify", question=QUESTION))
+        assert (updates.text, updates.status) == (UNATTENDED, "completed")
+        assert session.editor.requests == []
+        assert session.editor.agent_text(session.session_id) == "Done."
 
 
 async def test_cancelling_withdraws_an_open_question_and_drops_a_late_answer(
     tmp_path: Path,
 ) -> None:
-    async with open_tool_editor(tmp_path, capabilities=FORMS) as room:
-        made = call("clarify", question=QUESTION, choices=CHOICES)
-        room.model.rounds = [stream_call(made)]
-        pending = room.editor.start_prompt(room.session_id, "go")
-        form = await room.editor.wait_for_response(lambda each: each.get("method") == ELICIT)
-        room.editor.cancel(room.session_id)
+    async with open_tool_editor(tmp_path, capabilities=FORMS) as session:
+        tool_call = call("clarify", question=QUESTION, choices=CHOICES)
+        session.model.rounds = [stream_call(tool_call)]
+        pending = session.editor.start_prompt(session.session_id, "go")
+        form = await session.editor.wait_for_response(lambda each: each.get("method") == ELICIT)
+        session.editor.cancel(session.session_id)
         assert (await pending.response())["result"] == {"stopReason": "cancelled"}
-        assert room.updates_of(made.id).statuses == ["pending", "in_progress", "failed"]
+        assert session.updates_of(tool_call.id).statuses == ["pending", "in_progress", "failed"]
         taken_back = {"jsonrpc": "2.0", "method": "$/cancel_request"}
-        await room.editor.wait_for_response(
+        await session.editor.wait_for_response(
             lambda each: each == {**taken_back, "params": {"requestId": form["id"]}}
         )
-        room.editor.reply(form, {"action": "accept", "content": {"choice": "SQLite"}})
-        fine = await room.run_one(call("todo"))
+        session.editor.reply(form, {"action": "accept", "content": {"choice": "SQLite"}})
+        fine = await session.run_one(call("todo"))
         assert fine.text == "the list is empty"
-        assert "SQLite'" not in str(room.model.requests[-1].messages[-1])
+        assert "SQLite'" not in str(session.model.requests[-1].messages[-1])
 
 
 async def test_a_message_sent_during_the_question_is_its_answer(tmp_path: Path) -> None:
     """The turn goes on when the user has spoken before it could end."""
-    async with open_tool_editor(tmp_path) as room:
-        made = call("clarify", question=QUESTION)
+    async with open_tool_editor(tmp_path) as session:
+        tool_call = call("clarify", question=QUESTION)
 
         async def say() -> None:
-            room.editor.start_prompt(room.session_id, "/steer Postgres!")
-            await room.editor.call("session/set_mode", {"sessionId": "none", "modeId": "ask"})
+            session.editor.start_prompt(session.session_id, "/steer Postgres!")
+            await session.editor.call("session/set_mode", {"sessionId": "none", "modeId": "ask"})
 
-        room.model.rounds = [[*stream_call(made), say]]
-        assert await room.editor.prompt(room.session_id, "go") == {"stopReason": "end_turn"}
-        assert "Postgres!" in str(room.model.requests[-1].messages[-1])
-        assert len(room.model.requests) == 2
+        session.model.rounds = [[*stream_call(tool_call), say]]
+        assert await session.editor.prompt(session.session_id, "go") == {"stopReason": "end_turn"}
+        assert "Postgres!" in str(session.model.requests[-1].messages[-1])
+        assert len(session.model.requests) == 2

@@ -44,22 +44,26 @@ def block(path: Path, old: str | None, new: str) -> Object:
 
 async def test_the_editor_writes_an_edit_over_its_unsaved_text(tmp_path: Path) -> None:
     buffers = Buffers()
-    async with open_tool_editor(tmp_path, capabilities=FILES, answers=buffers.matches()) as room:
-        path = room.write_file("a.txt", "saved\nend\n")
+    async with open_tool_editor(
+        tmp_path, capabilities=FILES, answers=buffers.matches()
+    ) as tool_session:
+        path = tool_session.write_file("a.txt", "saved\nend\n")
         buffers.unsaved[str(path)] = "typed\nend\n"
-        told = await room.run_one(call("patch", path="a.txt", old_string="end", new_string="fin"))
-        assert told.status == "completed"
-        assert told.diff_states()[-1][1] == [block(path, "typed\nend\n", "typed\nfin\n")]
-        session: Object = {"sessionId": room.session_id, "path": str(path)}
+        updates = await tool_session.run_one(
+            call("patch", path="a.txt", old_string="end", new_string="fin")
+        )
+        assert updates.status == "completed"
+        assert updates.diff_states()[-1][1] == [block(path, "typed\nend\n", "typed\nfin\n")]
+        session: Object = {"sessionId": tool_session.session_id, "path": str(path)}
         assert buffers.written == [{**session, "content": "typed\nfin\n"}]
 
 
 async def test_the_editor_writes_a_new_file(tmp_path: Path) -> None:
     buffers = Buffers()
-    async with open_tool_editor(tmp_path, capabilities=FILES, answers=buffers.matches()) as room:
-        told = await room.run_one(call("write_file", path="new.txt", content="new\n"))
-        assert told.status == "completed"
-        assert told.diff_states()[-1][1] == [block(room.root / "new.txt", None, "new\n")]
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=buffers.matches()) as session:
+        updates = await session.run_one(call("write_file", path="new.txt", content="new\n"))
+        assert updates.status == "completed"
+        assert updates.diff_states()[-1][1] == [block(session.root / "new.txt", None, "new\n")]
         assert [each["content"] for each in buffers.written] == ["new\n"]
 
 
@@ -68,42 +72,46 @@ async def test_a_refusal_by_the_editor_fails_the_call(tmp_path: Path) -> None:
         raise EditorRefusedError("the file is locked")
 
     answers = {**Buffers().matches(), WRITE: refuse}
-    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as room:
-        path = room.write_file("a.txt", "one\n")
-        told = await room.run_one(call("patch", path="a.txt", old_string="one", new_string="two"))
-        assert told.status == "failed"
-        assert "the editor did not write a.txt: " in told.text
-        assert "the file is locked" in told.text
-        assert told.shown_text == told.text
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as session:
+        path = session.write_file("a.txt", "one\n")
+        updates = await session.run_one(
+            call("patch", path="a.txt", old_string="one", new_string="two")
+        )
+        assert updates.status == "failed"
+        assert "the editor did not write a.txt: " in updates.text
+        assert "the file is locked" in updates.text
+        assert updates.shown_text == updates.text
         assert path.read_text() == "one\n"
 
 
 async def test_the_permission_request_contains_the_call_and_its_exact_diff(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow()}) as room:
-        path = room.write_file("a.txt", "one\ntwo\n")
-        made = call("patch", path="a.txt", old_string="two", new_string="2")
-        told = await room.run_one(made)
-        (asked,) = room.editor.asked(ASK)
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow()}) as session:
+        path = session.write_file("a.txt", "one\ntwo\n")
+        tool_call = call("patch", path="a.txt", old_string="two", new_string="2")
+        updates = await session.run_one(tool_call)
+        (permission,) = session.editor.asked(ASK)
         exact = [block(path, "one\ntwo\n", "one\n2\n")]
-        assert asked["sessionId"] == room.session_id
-        assert asked["toolCall"] == {
-            "toolCallId": made.id,
+        assert permission["sessionId"] == session.session_id
+        assert permission["toolCall"] == {
+            "toolCallId": tool_call.id,
             "title": "Edit a.txt",
             "kind": "edit",
             "status": "pending",
             "content": exact,
             "locations": [{"path": str(path), "line": 2}],
         }
-        assert told.diff_states() == [("pending", exact), ("completed", exact)]
+        assert updates.diff_states() == [("pending", exact), ("completed", exact)]
         assert path.read_text() == "one\n2\n"
 
 
 async def test_a_rejected_edit_fails_and_the_model_is_informed(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow("reject_once")}) as room:
-        path = room.write_file("a.txt", "one\n")
-        told = await room.run_one(call("write_file", path="a.txt", content="two\n"))
-        assert told.statuses == ["pending", "failed"]
-        assert told.text.startswith("the user rejected this")
+    async with open_tool_editor(
+        tmp_path, mode="ask", answers={ASK: allow("reject_once")}
+    ) as session:
+        path = session.write_file("a.txt", "one\n")
+        updates = await session.run_one(call("write_file", path="a.txt", content="two\n"))
+        assert updates.statuses == ["pending", "failed"]
+        assert updates.text.startswith("the user rejected this")
         assert path.read_text() == "one\n"
 
 
@@ -124,17 +132,17 @@ async def test_a_patch_is_reapplied_when_its_file_changed_during_the_request(
 ) -> None:
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("ONE\ntwo\n"))}
-    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
-        room.write_file("a.txt", "one\ntwo\n")
-        made = call("patch", path="a.txt", old_string="two", new_string="2")
-        told = await room.run_one(made)
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as session:
+        session.write_file("a.txt", "one\ntwo\n")
+        tool_call = call("patch", path="a.txt", old_string="two", new_string="2")
+        updates = await session.run_one(tool_call)
         stale, fresh = block(path, "one\ntwo\n", "one\n2\n"), block(path, "ONE\ntwo\n", "ONE\n2\n")
-        assert [json_at(each, "toolCall", "content") for each in room.editor.asked(ASK)] == [
+        assert [json_at(each, "toolCall", "content") for each in session.editor.asked(ASK)] == [
             [stale],
             [fresh],
         ]
-        assert [blocks for _, blocks in told.diff_states()] == [[stale], [fresh], [fresh]]
-        assert told.status == "completed"
+        assert [blocks for _, blocks in updates.diff_states()] == [[stale], [fresh], [fresh]]
+        assert updates.status == "completed"
         assert path.read_text() == "ONE\n2\n"
 
 
@@ -147,51 +155,51 @@ async def test_a_full_write_does_not_overwrite_changes_made_during_the_request(
 ) -> None:
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text(meanwhile))}
-    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as session:
         if before is not None:
-            room.write_file("a.txt", before)
-        told = await room.run_one(call("write_file", path="a.txt", content="two\n"))
-        assert told.status == "failed"
-        assert "a.txt changed meanwhile" in told.text
+            session.write_file("a.txt", before)
+        updates = await session.run_one(call("write_file", path="a.txt", content="two\n"))
+        assert updates.status == "failed"
+        assert "a.txt changed meanwhile" in updates.text
         assert path.read_text() == meanwhile
 
 
 async def test_a_patch_that_no_longer_matches_fails(tmp_path: Path) -> None:
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("nothing of it\n"))}
-    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
-        room.write_file("a.txt", "one\n")
-        made: ToolCall = call("patch", path="a.txt", old_string="one", new_string="two")
-        told = await room.run_one(made)
-        assert told.status == "failed"
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as session:
+        session.write_file("a.txt", "one\n")
+        tool_call: ToolCall = call("patch", path="a.txt", old_string="one", new_string="two")
+        updates = await session.run_one(tool_call)
+        assert updates.status == "failed"
         assert path.read_text() == "nothing of it\n"
-        assert len(room.editor.asked(ASK)) == 1
+        assert len(session.editor.asked(ASK)) == 1
 
 
 async def test_two_calls_never_deadlock(tmp_path: Path) -> None:
     """The first has to ask again while the second waits for its file, with a place to ask."""
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("ONE\ntwo\n"))}
-    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
-        room.write_file("a.txt", "one\ntwo\n")
-        told = await room.run(
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as session:
+        session.write_file("a.txt", "one\ntwo\n")
+        results = await session.run(
             call("patch", path="a.txt", old_string="two", new_string="2"),
             call("patch", path="a.txt", old_string="2", new_string="3"),
         )
-        assert [each.status for each in told] == ["completed", "completed"]
+        assert [each.status for each in results] == ["completed", "completed"]
         assert path.read_text() == "ONE\n3\n"
 
 
 async def test_edits_of_one_file_under_two_names_ask_permission_in_sequence(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow()}) as room:
-        path = room.write_file("a.txt", "one\n")
-        (room.root / "b.txt").symlink_to(path)
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow()}) as session:
+        path = session.write_file("a.txt", "one\n")
+        (session.root / "b.txt").symlink_to(path)
         for number in range(5):
             word, other = f"{number} of a", f"{number} of b"
             path.write_text(f"{word}\n{other}\n")
-            told = await room.run(
+            results = await session.run(
                 call("patch", path="a.txt", old_string=word, new_string="x"),
                 call("patch", path="b.txt", old_string=other, new_string="y"),
             )
-            assert [each.status for each in told] == ["completed", "completed"]
+            assert [each.status for each in results] == ["completed", "completed"]
             assert path.read_text() == "x\ny\n"

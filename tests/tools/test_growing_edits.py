@@ -17,11 +17,11 @@ PIECE_SECONDS = 0.01
 LEAST_DIFFS = 3
 
 
-async def type_out(room: ToolEditorSession, made: ToolCall) -> CallUpdates:
+async def type_out(session: ToolEditorSession, tool_call: ToolCall) -> CallUpdates:
     """Have the model type a call over 0.6 s and more, which is time for some states."""
-    room.model.rounds = [stream_call(made, PIECES, make_pause(PIECE_SECONDS))]
-    await room.editor.prompt(room.session_id, "go")
-    return room.updates_of(made.id)
+    session.model.rounds = [stream_call(tool_call, PIECES, make_pause(PIECE_SECONDS))]
+    await session.editor.prompt(session.session_id, "go")
+    return session.updates_of(tool_call.id)
 
 
 def diff(path: Path, old: str | None, new: str) -> Object:
@@ -29,17 +29,19 @@ def diff(path: Path, old: str | None, new: str) -> Object:
     return {"type": "diff", "path": str(path), "oldText": old, "newText": new}
 
 
-def check_growth(told: CallUpdates, exact: list[Object], least: int = LEAST_DIFFS) -> None:
+def check_growth(updates: CallUpdates, exact: list[Object], least: int = LEAST_DIFFS) -> None:
     """Hold a call against the rules: it grows while it is pending, and is exact twice then."""
-    sizes = [sum(len(str(block["newText"])) for block in blocks) for blocks in told.growing_diffs()]
+    sizes = [
+        sum(len(str(block["newText"])) for block in blocks) for blocks in updates.growing_diffs()
+    ]
     assert len(sizes) >= least
     assert sizes == sorted(set(sizes))
-    assert [told.diff_states()[-2], told.diff_states()[-1]] == [
+    assert [updates.diff_states()[-2], updates.diff_states()[-1]] == [
         ("pending", exact),
         ("completed", exact),
     ]
-    assert told.statuses == ["pending", "in_progress", "completed"]
-    assert told.diff_bytes() < 10 * sum(len(str(block["newText"])) for block in exact)
+    assert updates.statuses == ["pending", "in_progress", "completed"]
+    assert updates.diff_bytes() < 10 * sum(len(str(block["newText"])) for block in exact)
 
 
 async def test_a_file_of_200_lines_grows_in_ten_updates_over_two_seconds(tmp_path: Path) -> None:
@@ -56,10 +58,10 @@ async def test_a_file_of_200_lines_grows_in_ten_updates_over_two_seconds(tmp_pat
         session = await editor.new_session(root)
         await editor.prompt(session, "go")
         updates = [each for each in editor.updates_of(session) if isinstance(each, dict)]
-    told = CallUpdates("", [each for each in updates if "toolCallId" in each])
+    call_updates = CallUpdates("", [each for each in updates if "toolCallId" in each])
     path = root / "notes.txt"
-    check_growth(told, [diff(path, None, TEXT)], least=10)
-    for (block,) in told.growing_diffs():
+    check_growth(call_updates, [diff(path, None, TEXT)], least=10)
+    for (block,) in call_updates.growing_diffs():
         assert TEXT.startswith(str(block["newText"]))
         assert block == diff(path, None, str(block["newText"]))
     assert path.read_text() == TEXT
@@ -69,11 +71,11 @@ async def test_a_replaced_file_grows_over_its_first_old_lines(
     tmp_path: Path,
 ) -> None:
     old = lines(200, "what was written here before")
-    async with open_tool_editor(tmp_path) as room:
-        path = room.write_file("notes.txt", old)
-        told = await type_out(room, call("write_file", path="notes.txt", content=TEXT))
-        check_growth(told, [diff(path, old, TEXT)])
-        for (block,) in told.growing_diffs():
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("notes.txt", old)
+        updates = await type_out(session, call("write_file", path="notes.txt", content=TEXT))
+        check_growth(updates, [diff(path, old, TEXT)])
+        for (block,) in updates.growing_diffs():
             assert TEXT.startswith(str(block["newText"]))
             assert old.startswith(str(block["oldText"]))
             assert str(block["oldText"]).endswith("before\n")
@@ -85,13 +87,13 @@ async def test_only_the_affected_region_of_a_replacement_is_shown_while_growing(
     tmp_path: Path,
 ) -> None:
     before, region, after = lines(50, "before"), "def old():\n    pass\n", lines(50, "after")
-    async with open_tool_editor(tmp_path) as room:
-        path = room.write_file("code.py", before + region + after)
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("code.py", before + region + after)
         new = lines(100)
-        made = call("patch", path="code.py", old_string=region, new_string=new)
-        told = await type_out(room, made)
-        check_growth(told, [diff(path, before + region + after, before + new + after)])
-        for (block,) in told.growing_diffs():
+        tool_call = call("patch", path="code.py", old_string=region, new_string=new)
+        updates = await type_out(session, tool_call)
+        check_growth(updates, [diff(path, before + region + after, before + new + after)])
+        for (block,) in updates.growing_diffs():
             assert new.startswith(str(block["newText"]))
             assert block["oldText"] == region
 
@@ -110,12 +112,12 @@ async def test_a_patch_of_two_files_grows_file_by_file(tmp_path: Path) -> None:
         )
     )
     first, second = (TEXT[: TEXT.index("101: ")], TEXT[TEXT.index("101: ") :])
-    async with open_tool_editor(tmp_path) as room:
-        one, two = room.write_file("one.txt", lines(3, "old")), room.root / "two.txt"
-        told = await type_out(room, call("patch", mode="patch", patch=patch))
-        check_growth(told, [diff(one, lines(3, "old"), first), diff(two, None, second)])
-        assert {len(blocks) for blocks in told.growing_diffs()} == {1, 2}
-        for block in (block for blocks in told.growing_diffs() for block in blocks):
+    async with open_tool_editor(tmp_path) as session:
+        one, two = session.write_file("one.txt", lines(3, "old")), session.root / "two.txt"
+        updates = await type_out(session, call("patch", mode="patch", patch=patch))
+        check_growth(updates, [diff(one, lines(3, "old"), first), diff(two, None, second)])
+        assert {len(blocks) for blocks in updates.growing_diffs()} == {1, 2}
+        for block in (block for blocks in updates.growing_diffs() for block in blocks):
             whole = first if block["path"] == str(one) else second
             assert whole.startswith(str(block["newText"]))
         assert (one.read_text(), two.read_text()) == (first, second)
@@ -124,11 +126,14 @@ async def test_a_patch_of_two_files_grows_file_by_file(tmp_path: Path) -> None:
 async def test_arguments_arriving_at_once_are_shown_at_most_once_before_the_exact_diff(
     tmp_path: Path,
 ) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(call("write_file", path="notes.txt", content=TEXT))
-        assert len(told.growing_diffs()) <= 1
-        assert told.diff_bytes() < 10 * len(TEXT)
-        assert told.diff_states()[-1] == ("completed", [diff(room.root / "notes.txt", None, TEXT)])
+    async with open_tool_editor(tmp_path) as session:
+        updates = await session.run_one(call("write_file", path="notes.txt", content=TEXT))
+        assert len(updates.growing_diffs()) <= 1
+        assert updates.diff_bytes() < 10 * len(TEXT)
+        assert updates.diff_states()[-1] == (
+            "completed",
+            [diff(session.root / "notes.txt", None, TEXT)],
+        )
 
 
 async def test_a_patch_of_all_lines_grows_in_ten_updates_below_ten_times_the_file(
@@ -136,21 +141,23 @@ async def test_a_patch_of_all_lines_grows_in_ten_updates_below_ten_times_the_fil
 ) -> None:
     """The new text takes two seconds; the old one has come at once before it."""
     old, new = lines(200, "what was written here before"), lines(200, "what is to stand here now")
-    made = call("patch", path="notes.txt", old_string=old, new_string=new)
-    begin = made.arguments.index("new_string")
-    step = -(-(len(made.arguments) - begin) // 80)
-    pieces = [made.arguments[at : at + step] for at in range(begin, len(made.arguments), step)]
-    async with open_tool_editor(tmp_path) as room:
-        room.write_file("notes.txt", old)
+    tool_call = call("patch", path="notes.txt", old_string=old, new_string=new)
+    begin = tool_call.arguments.index("new_string")
+    step = -(-(len(tool_call.arguments) - begin) // 80)
+    pieces = [
+        tool_call.arguments[at : at + step] for at in range(begin, len(tool_call.arguments), step)
+    ]
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file("notes.txt", old)
         actions: list[Action] = [
-            ToolCallStarted(made.id, made.name),
-            ToolCallDelta(made.id, made.arguments[:begin]),
+            ToolCallStarted(tool_call.id, tool_call.name),
+            ToolCallDelta(tool_call.id, tool_call.arguments[:begin]),
         ]
         for piece in pieces:
-            actions += [partial(anyio.sleep, 2 / 80), ToolCallDelta(made.id, piece)]
-        room.model.rounds = [[*actions, ToolCallCompleted(made.id)]]
-        await room.editor.prompt(room.session_id, "go")
-        told = room.updates_of(made.id)
-        assert told.status == "completed"
-        assert len(told.growing_diffs()) >= 10
-        assert told.diff_bytes() < 10 * len(new.encode())
+            actions += [partial(anyio.sleep, 2 / 80), ToolCallDelta(tool_call.id, piece)]
+        session.model.rounds = [[*actions, ToolCallCompleted(tool_call.id)]]
+        await session.editor.prompt(session.session_id, "go")
+        updates = session.updates_of(tool_call.id)
+        assert updates.status == "completed"
+        assert len(updates.growing_diffs()) >= 10
+        assert updates.diff_bytes() < 10 * len(new.encode())

@@ -46,7 +46,7 @@ def after(*commands: str, seconds: float = 10.0) -> HookRules:
     )
 
 
-def heard(folder: Path) -> Sequence[dict[str, JsonValue]]:
+def hook_inputs(folder: Path) -> Sequence[dict[str, JsonValue]]:
     """Return what the hooks were told that write it into a file beside the workspace."""
     lines = (folder / "heard").read_text().splitlines()
     return [cast("dict[str, JsonValue]", json.loads(line)) for line in lines]
@@ -56,26 +56,28 @@ def heard(folder: Path) -> Sequence[dict[str, JsonValue]]:
 async def test_a_hook_refuses_in_every_mode_before_permission_is_requested(
     tmp_path: Path, mode: Mode
 ) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     hooks = before("echo 'not on Fridays' >&2; exit 2")
-    async with open_tool_caller(stage, mode, RecordingUser("allow_once"), hooks=hooks) as actor:
-        outcome = await actor.call(*WRITE)
+    async with open_tool_caller(
+        workspace, mode, RecordingUser("allow_once"), hooks=hooks
+    ) as caller:
+        outcome = await caller.call(*WRITE)
     assert (outcome.is_error, outcome.text) == (
         True,
         "a hook of the user's refused this: not on Fridays",
     )
-    assert not (stage.root / "new.txt").exists()
-    assert actor.user.questions == []
+    assert not (workspace.root / "new.txt").exists()
+    assert caller.user.questions == []
 
 
 async def test_a_call_allowed_by_a_hook_still_asks_permission(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     hooks = before('echo \'{"decision": "allow"}\'')
-    async with open_tool_caller(stage, "ask", hooks=hooks) as actor:
-        outcome = await actor.call(*WRITE)
+    async with open_tool_caller(workspace, "ask", hooks=hooks) as caller:
+        outcome = await caller.call(*WRITE)
     assert outcome.is_error
-    assert len(actor.user.questions) == 1
-    assert not (stage.root / "new.txt").exists()
+    assert len(caller.user.questions) == 1
+    assert not (workspace.root / "new.txt").exists()
 
 
 @pytest.mark.parametrize(
@@ -93,61 +95,63 @@ async def test_a_call_allowed_by_a_hook_still_asks_permission(tmp_path: Path) ->
 async def test_a_call_whose_hook_failed_is_not_executed(
     tmp_path: Path, hooks: HookRules, reason: str
 ) -> None:
-    stage = create_secret_workspace(tmp_path)
-    async with open_tool_caller(stage, "bypass", hooks=hooks) as actor:
-        outcome = await actor.call(*WRITE)
+    workspace = create_secret_workspace(tmp_path)
+    async with open_tool_caller(workspace, "bypass", hooks=hooks) as caller:
+        outcome = await caller.call(*WRITE)
     assert outcome.is_error
     assert reason in outcome.text
-    assert not (stage.root / "new.txt").exists()
+    assert not (workspace.root / "new.txt").exists()
 
 
 async def test_the_first_refusal_skips_the_remaining_hooks(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     hooks = before("echo 1 >> ../order", "echo 2 >> ../order; exit 2", "echo 3 >> ../order")
-    async with open_tool_caller(stage, "bypass", hooks=hooks) as actor:
-        await actor.call(*WRITE)
+    async with open_tool_caller(workspace, "bypass", hooks=hooks) as caller:
+        await caller.call(*WRITE)
     assert (tmp_path / "order").read_text() == "1\n2\n"
 
 
 async def test_hooks_run_only_for_matching_calls(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
-    async with open_tool_caller(stage, "bypass", hooks=before("exit 2", match="terminal")) as actor:
-        assert not (await actor.call(*WRITE)).is_error
-        assert (await actor.call("terminal", {"command": "true"})).is_error
+    workspace = create_secret_workspace(tmp_path)
+    async with open_tool_caller(
+        workspace, "bypass", hooks=before("exit 2", match="terminal")
+    ) as caller:
+        assert not (await caller.call(*WRITE)).is_error
+        assert (await caller.call("terminal", {"command": "true"})).is_error
 
 
 async def test_hooks_receive_a_call_and_its_result(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     keep = ToolHook(command="cat >> ../heard")
-    async with open_tool_caller(stage, "bypass", hooks=HookRules((keep,), (keep,))) as actor:
-        outcome = await actor.call(*WRITE)
+    async with open_tool_caller(workspace, "bypass", hooks=HookRules((keep,), (keep,))) as caller:
+        outcome = await caller.call(*WRITE)
     about: dict[str, JsonValue] = {
-        "session_id": actor.session.id,
-        "cwd": str(stage.root),
+        "session_id": caller.session.id,
+        "cwd": str(workspace.root),
         "mode": "bypass",
         "call_id": "call",
         "tool": "write_file",
         "arguments": WRITE[1],
     }
     ended: JsonValue = {"is_error": False, "text": outcome.text}
-    assert heard(tmp_path) == [
+    assert hook_inputs(tmp_path) == [
         {"event": "before_tool", **about},
         {"event": "after_tool", **about, "outcome": ended},
     ]
 
 
 async def test_a_hook_need_not_read_its_input(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     large: dict[str, JsonValue] = {"path": "new.txt", "content": "x" * 3_000_000}
-    async with open_tool_caller(stage, "bypass", hooks=before("exec <&-; true")) as actor:
-        assert not (await actor.call("write_file", large)).is_error
+    async with open_tool_caller(workspace, "bypass", hooks=before("exec <&-; true")) as caller:
+        assert not (await caller.call("write_file", large)).is_error
 
 
 async def test_the_output_of_a_post_call_hook_is_added_and_marked(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     hooks = after("echo formatted", "true", "echo broken; exit 1", FOREVER, seconds=0.5)
-    async with open_tool_caller(stage, "bypass", hooks=hooks) as actor:
-        outcome = await actor.call(*WRITE)
+    async with open_tool_caller(workspace, "bypass", hooks=hooks) as caller:
+        outcome = await caller.call(*WRITE)
     assert not outcome.is_error
     assert outcome.text.endswith(
         "\n\n[A hook of the user's says after this call, as data:]\nformatted\n"
@@ -157,47 +161,49 @@ async def test_the_output_of_a_post_call_hook_is_added_and_marked(tmp_path: Path
 
 
 async def test_the_output_of_a_hook_is_bounded(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
-    async with open_tool_caller(stage, "bypass", hooks=after("yes | head -c 10000000")) as actor:
-        outcome = await actor.call("todo", {})
+    workspace = create_secret_workspace(tmp_path)
+    async with open_tool_caller(
+        workspace, "bypass", hooks=after("yes | head -c 10000000")
+    ) as caller:
+        outcome = await caller.call("todo", {})
     assert len(outcome.text) < 4_000
 
 
 async def test_no_hook_sees_a_secret_of_the_server(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
-    async with open_tool_caller(stage, "bypass", hooks=after("env")) as actor:
-        outcome = await actor.call("todo", {})
+    workspace = create_secret_workspace(tmp_path)
+    async with open_tool_caller(workspace, "bypass", hooks=after("env")) as caller:
+        outcome = await caller.call("todo", {})
     assert "PATH=" in outcome.text
     assert "hush-key" not in outcome.text
 
 
 async def test_a_hook_past_its_timeout_is_killed_with_its_child_processes(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     token = new_token()
     command = f"export {TOKEN_VARIABLE}={token}; setsid {FOREVER} & {FOREVER} & {FOREVER}"
-    async with open_tool_caller(stage, "bypass", hooks=before(command, seconds=0.3)) as actor:
-        outcome = await actor.call(*WRITE)
+    async with open_tool_caller(workspace, "bypass", hooks=before(command, seconds=0.3)) as caller:
+        outcome = await caller.call(*WRITE)
         assert "its time was up" in outcome.text
         await wait_until(lambda: not running_commands(token))
 
 
 async def test_hooks_of_parallel_calls_run_in_parallel(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     meet = "touch ../$$.here; until [ $(ls ../*.here | wc -l) -ge 2 ]; do sleep 0.01; done"
     async with (
-        open_tool_caller(stage, "bypass", hooks=before(meet)) as actor,
+        open_tool_caller(workspace, "bypass", hooks=before(meet)) as caller,
         anyio.create_task_group() as tasks,
     ):
         for call_id in ("one", "two"):
-            tasks.start_soon(partial(actor.call, "todo", {}, call_id=call_id))
+            tasks.start_soon(partial(caller.call, "todo", {}, call_id=call_id))
 
 
 async def test_a_hook_is_cancelled_with_the_turn(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     async with open_tool_caller(
-        stage, "bypass", hooks=before(f"touch ../begun; {FOREVER}")
-    ) as actor:
-        live = await actor.toolbox.open("call", "todo", EventLog())
+        workspace, "bypass", hooks=before(f"touch ../begun; {FOREVER}")
+    ) as caller:
+        live = await caller.toolbox.open("call", "todo", EventLog())
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(live.run, ToolCall("call", "todo", "{}"))
@@ -206,25 +212,25 @@ async def test_a_hook_is_cancelled_with_the_turn(tmp_path: Path) -> None:
 
 
 async def test_a_post_turn_hook_receives_the_stop_reason_and_is_not_awaited(tmp_path: Path) -> None:
-    stage = create_secret_workspace(tmp_path)
+    workspace = create_secret_workspace(tmp_path)
     hooks = HookRules(
         after_turn=(
             TurnHook(command="cat >> ../heard"),
             TurnHook(command=f"touch ../begun; {FOREVER}"),
         )
     )
-    async with open_tool_caller(stage, "ask", hooks=hooks) as actor:
-        actor.session.tools.current.on_turn_end("end_turn")
+    async with open_tool_caller(workspace, "ask", hooks=hooks) as caller:
+        caller.session.tools.current.on_turn_end("end_turn")
         await wait_until((tmp_path / "begun").exists)
-    assert heard(tmp_path) == [
+    assert hook_inputs(tmp_path) == [
         {
             "event": "after_turn",
-            "session_id": actor.session.id,
-            "cwd": str(stage.root),
+            "session_id": caller.session.id,
+            "cwd": str(workspace.root),
             "mode": "ask",
             "stop_reason": "end_turn",
         }
     ]
-    actor.session.tools.current.on_turn_end(
+    caller.session.tools.current.on_turn_end(
         "end_turn"
     )  # the session is over: nothing runs any more

@@ -60,20 +60,20 @@ BROKEN = {
 
 @pytest.mark.parametrize("made", BROKEN.values(), ids=BROKEN)
 async def test_a_malformed_call_fails_with_a_short_message(tmp_path: Path, made: ToolCall) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        old = room.write_file("old.txt", "old\n")
-        told, fine = await room.run(made, call("read_file", path="old.txt"))
-        assert told.statuses[-1] == "failed"
-        assert told.statuses.count("failed") == 1
-        assert 10 < len(told.text) < 600
-        assert len(told.title) < 400
-        assert len(told.title.splitlines()) <= 1
-        assert "Traceback" not in told.text
-        assert "Error:" not in told.text
-        assert told.shown_text == told.text
-        assert len(json.dumps(told.last("rawInput"))) < 12_000
+    async with open_tool_editor(tmp_path) as session:
+        old = session.write_file("old.txt", "old\n")
+        updates, fine = await session.run(made, call("read_file", path="old.txt"))
+        assert updates.statuses[-1] == "failed"
+        assert updates.statuses.count("failed") == 1
+        assert 10 < len(updates.text) < 600
+        assert len(updates.title) < 400
+        assert len(updates.title.splitlines()) <= 1
+        assert "Traceback" not in updates.text
+        assert "Error:" not in updates.text
+        assert updates.shown_text == updates.text
+        assert len(json.dumps(updates.last("rawInput"))) < 12_000
         assert (fine.status, fine.text) == ("completed", "old\n")
-        assert [each.name for each in room.root.iterdir()] == ["old.txt"]
+        assert [each.name for each in session.root.iterdir()] == ["old.txt"]
         assert old.read_text() == "old\n"
 
 
@@ -91,28 +91,28 @@ FORGIVEN = [
 
 @pytest.mark.parametrize("made", FORGIVEN)
 async def test_understandable_arguments_are_accepted(tmp_path: Path, made: ToolCall) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        room.write_file("old.txt", "old\n")
-        told = await room.run_one(made)
-        assert told.status == "completed", told.text
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file("old.txt", "old\n")
+        updates = await session.run_one(made)
+        assert updates.status == "completed", updates.text
 
 
 async def test_a_megabyte_is_written_and_reported_briefly(tmp_path: Path) -> None:
     content = lines(MEGABYTE // 40)
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(call("write_file", path="big.txt", content=content))
-        assert told.status == "completed"
-        assert told.diff_bytes() < 10 * len(content)
-        assert (room.root / "big.txt").read_text() == content
-        raw = told.last("rawInput")
+    async with open_tool_editor(tmp_path) as session:
+        updates = await session.run_one(call("write_file", path="big.txt", content=content))
+        assert updates.status == "completed"
+        assert updates.diff_bytes() < 10 * len(content)
+        assert (session.root / "big.txt").read_text() == content
+        raw = updates.last("rawInput")
         assert isinstance(raw, dict)
         assert raw["path"] == "big.txt"
         assert raw["content"] == f"{content[:1_000]}… ({len(content):,} characters)"
 
 
 async def test_every_call_reports_its_input_and_output(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        path = room.write_file("a.txt", "one\n")
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.txt", "one\n")
         made = [
             call("read_file", path="a.txt"),
             call("search_files", pattern="one"),
@@ -120,27 +120,27 @@ async def test_every_call_reports_its_input_and_output(tmp_path: Path) -> None:
             call("patch", path="a.txt", old_string="one", new_string="1"),
             call("terminal", command="echo hello"),
         ]
-        told = await room.run(*made)
-        for arguments, each in zip(made, told, strict=True):
+        results = await session.run(*made)
+        for arguments, each in zip(made, results, strict=True):
             assert each.last("rawInput") == json.loads(arguments.arguments)
             raw_output = each.last("rawOutput")
             assert isinstance(raw_output, dict)
             assert raw_output["text"] == each.text
-        assert [each.locations for each in told] == [
+        assert [each.locations for each in results] == [
             [{"path": str(path)}],
             [{"path": str(path), "line": 1}],
-            [{"path": str(room.root / "b.txt"), "line": 1}],
+            [{"path": str(session.root / "b.txt"), "line": 1}],
             [{"path": str(path), "line": 1}],
-            [{"path": str(room.root)}],
+            [{"path": str(session.root)}],
         ]
 
 
 async def test_an_unknown_tool_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(call("delete_file", path="a.txt"))
+    async with open_tool_editor(tmp_path) as session:
+        call_updates = await session.run_one(call("delete_file", path="a.txt"))
         reason = f"there is no tool 'delete_file'; there are {', '.join(TOOLS)}"
-        start: Object = {**told.updates[0]}
+        start: Object = {**call_updates.updates[0]}
         assert (start["title"], start["kind"]) == ("delete_file", "other")
-        assert told.text == told.shown_text == reason
-        assert told.last("rawInput") == {"path": "a.txt"}
-        assert told.last("rawOutput") == {"text": reason}
+        assert call_updates.text == call_updates.shown_text == reason
+        assert call_updates.last("rawInput") == {"path": "a.txt"}
+        assert call_updates.last("rawOutput") == {"text": reason}

@@ -24,75 +24,75 @@ from tests.tools.editor_session import CallUpdates, ToolEditorSession, open_tool
 from tests.tools.typing_model import call
 
 
-def file(room: ToolEditorSession) -> Path:
-    return room.root.parent / "own" / "memories" / "MEMORY.md"
+def file(session: ToolEditorSession) -> Path:
+    return session.root.parent / "own" / "memories" / "MEMORY.md"
 
 
-def answer(told: CallUpdates) -> JsonValue:
-    return json.loads(told.text)
+def answer(updates: CallUpdates) -> JsonValue:
+    return json.loads(updates.text)
 
 
 async def test_a_fact_is_remembered_and_shown_with_its_text(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask") as room:
-        told = await room.run_one(call("memory", action="add", content="uses uv, not pip"))
-        assert file(room).read_text(encoding="utf-8") == "uses uv, not pip\n"
-        assert answer(told) == {
+    async with open_tool_editor(tmp_path, mode="ask") as session:
+        updates = await session.run_one(call("memory", action="add", content="uses uv, not pip"))
+        assert file(session).read_text(encoding="utf-8") == "uses uv, not pip\n"
+        assert answer(updates) == {
             "success": True,
             "message": "saved; the system prompt shows it from the next session on",
             "usage": "16/2,200",
             "entry_count": 1,
         }
-    assert (told.title, told.status) == ("Remember: uses uv, not pip", "completed")
-    assert told.last("kind") == "edit"
-    assert "```diff\n+ uses uv, not pip\n```" in told.shown_text
-    assert "(16/2,200 characters)" in told.shown_text
+    assert (updates.title, updates.status) == ("Remember: uses uv, not pip", "completed")
+    assert updates.last("kind") == "edit"
+    assert "```diff\n+ uses uv, not pip\n```" in updates.shown_text
+    assert "(16/2,200 characters)" in updates.shown_text
 
 
 async def test_a_forgotten_fact_is_shown_completely(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        await room.run_one(call("memory", action="add", content="uses uv\nand ruff"))
-        told = await room.run_one(call("memory", action="remove", old_text="uv"))
-        assert file(room).read_bytes() == b""
-    assert told.title == "Forget: uses uv …"
-    assert "- uses uv\n- and ruff" in told.shown_text
+    async with open_tool_editor(tmp_path) as session:
+        await session.run_one(call("memory", action="add", content="uses uv\nand ruff"))
+        updates = await session.run_one(call("memory", action="remove", old_text="uv"))
+        assert file(session).read_bytes() == b""
+    assert updates.title == "Forget: uses uv …"
+    assert "- uses uv\n- and ruff" in updates.shown_text
 
 
 async def test_several_changes_are_applied_as_one(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as session:
         operations: JsonValue = [
             {"action": "add", "content": "one"},
             {"action": "add", "content": "two"},
         ]
-        told = await room.run_one(call("memory", target="user", operations=operations))
-        profile = file(room).with_name("USER.md")
+        updates = await session.run_one(call("memory", target="user", operations=operations))
+        profile = file(session).with_name("USER.md")
         assert profile.read_text(encoding="utf-8") == "one\n§\ntwo\n"
-    assert told.title == "Update the memory: 0 removed, 2 added"
-    assert "```diff\n+ one\n+ §\n+ two\n```" in told.shown_text
+    assert updates.title == "Update the memory: 0 removed, 2 added"
+    assert "```diff\n+ one\n+ §\n+ two\n```" in updates.shown_text
 
 
 async def test_parallel_calls_are_all_saved(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as session:
         calls = [call("memory", action="add", content=f"fact {n}") for n in range(5)]
-        told = await room.run(*calls)
-        assert all(each.status == "completed" for each in told)
-        kept = file(room).read_text(encoding="utf-8").splitlines()
-    assert sorted(line for line in kept if line != "§") == [f"fact {n}" for n in range(5)]
+        results = await session.run(*calls)
+        assert all(each.status == "completed" for each in results)
+        saved = file(session).read_text(encoding="utf-8").splitlines()
+    assert sorted(line for line in saved if line != "§") == [f"fact {n}" for n in range(5)]
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
 async def test_memory_changes_ask_no_permission_by_default(mode: Mode, tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode=mode) as room:
-        told = await room.run_one(call("memory", action="add", content="a fact"))
-        assert told.status == "completed"
-        assert room.editor.asked("session/request_permission") == []
+    async with open_tool_editor(tmp_path, mode=mode) as session:
+        updates = await session.run_one(call("memory", action="add", content="a fact"))
+        assert updates.status == "completed"
+        assert session.editor.asked("session/request_permission") == []
 
 
 async def test_plan_mode_refuses_memory_changes(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="plan") as room:
-        told = await room.run_one(call("memory", action="add", content="a fact"))
-        assert not file(room).exists()
-    assert told.status == "failed"
-    assert answer(told) == {
+    async with open_tool_editor(tmp_path, mode="plan") as session:
+        updates = await session.run_one(call("memory", action="add", content="a fact"))
+        assert not file(session).exists()
+    assert updates.status == "failed"
+    assert answer(updates) == {
         "success": False,
         "error": PLANNING,
         "usage": "0/2,200",
@@ -114,18 +114,18 @@ async def test_plan_mode_refuses_memory_changes(tmp_path: Path) -> None:
 async def test_an_impossible_change_is_explained(
     arguments: dict[str, JsonValue], said: str, tmp_path: Path
 ) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(call("memory", **arguments))
-    assert told.status == "failed"
-    assert said in told.text
-    assert said in told.shown_text
+    async with open_tool_editor(tmp_path) as session:
+        updates = await session.run_one(call("memory", **arguments))
+    assert updates.status == "failed"
+    assert said in updates.text
+    assert said in updates.shown_text
 
 
 async def test_invalid_arguments_are_answered_with_an_explanation(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(call("memory", action="read", target="memory"))
-    assert told.status == "failed"
-    assert "action" in told.text
+    async with open_tool_editor(tmp_path) as session:
+        updates = await session.run_one(call("memory", action="read", target="memory"))
+    assert updates.status == "failed"
+    assert "action" in updates.text
 
 
 class Screen:
@@ -141,24 +141,24 @@ class Screen:
         self.events.append(event)
 
 
-async def run_asked(
+async def change_with_answer(
     setting: GateSetup, answer: PermissionChoiceId, meanwhile: EntryOperation | None = None
 ) -> str:
     """Make a call that is asked about, and answer; return what the model was told."""
     memory, gate = MemoryStores(setting.base, {"memory": 200}, scan), setting.gate()
     toolbox = SessionToolbox([memory_tool(memory, gate, needs_permission=True)], gate)
     live = await toolbox.open("c1", "memory", Screen())
-    told: list[str] = []
+    results: list[str] = []
 
     async def run() -> None:
         arguments = {"action": "replace", "old_text": "pip", "content": "uses uv"}
-        told.append((await live.run(ToolCall("c1", "memory", json.dumps(arguments)))).text)
+        results.append((await live.run(ToolCall("c1", "memory", json.dumps(arguments)))).text)
 
     assert memory.apply("memory", [EntryOperation("add", "uses pip")]).is_success
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run)
-        asked = await setting.user.wait_for_question(0)
-        assert asked.question == PermissionQuestion(
+        question = await setting.user.wait_for_question(0)
+        assert question.question == PermissionQuestion(
             call_id="c1",
             effect=ChangeMemory(asks_first=True),
             title="Remember: uses uv",
@@ -168,28 +168,28 @@ async def run_asked(
         )
         if meanwhile is not None:
             assert memory.apply("memory", [meanwhile]).is_success
-        asked.answer(answer)
-    return told[0]
+        question.answer(answer)
+    return results[0]
 
 
 async def test_a_user_who_enabled_confirmation_is_asked(tmp_path: Path) -> None:
-    told = await run_asked(GateSetup(tmp_path), "allow_once")
-    assert json.loads(told)["success"] is True
+    result = await change_with_answer(GateSetup(tmp_path), "allow_once")
+    assert json.loads(result)["success"] is True
     assert (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8") == "uses uv\n"
 
 
 async def test_a_rejected_change_is_not_applied(tmp_path: Path) -> None:
-    told = await run_asked(GateSetup(tmp_path), "reject_once")
-    assert json.loads(told)["error"] == REJECTED
+    result = await change_with_answer(GateSetup(tmp_path), "reject_once")
+    assert json.loads(result)["error"] == REJECTED
     assert (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8") == "uses pip\n"
 
 
 async def test_only_the_approved_change_is_applied(tmp_path: Path) -> None:
     meanwhile = EntryOperation("replace", "uses pip and poetry", "pip")
-    told = await run_asked(GateSetup(tmp_path), "allow_once", meanwhile)
-    assert json.loads(told)["error"] == MEMORY_CHANGED
-    kept = (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8")
-    assert kept == "uses pip and poetry\n"
+    result = await change_with_answer(GateSetup(tmp_path), "allow_once", meanwhile)
+    assert json.loads(result)["error"] == MEMORY_CHANGED
+    saved = (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8")
+    assert saved == "uses pip and poetry\n"
 
 
 async def test_a_disabled_store_is_not_written(tmp_path: Path) -> None:

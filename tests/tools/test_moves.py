@@ -19,31 +19,31 @@ PATCH = """\
 
 
 async def test_a_move_asks_permission_for_both_paths(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
-        old, new = room.write_file("a.txt", "one\n"), room.root / "sub/b.txt"
-        told = await room.run_one(call("patch", mode="patch", patch=PATCH))
-        (asked,) = room.editor.asked(ASKING)
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as session:
+        old, new = session.write_file("a.txt", "one\n"), session.root / "sub/b.txt"
+        updates = await session.run_one(call("patch", mode="patch", patch=PATCH))
+        (permission,) = session.editor.asked(ASKING)
         blocks: list[Object] = [
             {"type": "diff", "path": str(old), "oldText": "one\n", "newText": ""},
             {"type": "diff", "path": str(new), "oldText": None, "newText": "two\n"},
         ]
-        assert json_at(asked, "toolCall", "title") == "Move a.txt to sub/b.txt"
-        assert json_at(asked, "toolCall", "kind") == "move"
-        assert json_at(asked, "toolCall", "content") == blocks
-        assert told.status == "completed"
+        assert json_at(permission, "toolCall", "title") == "Move a.txt to sub/b.txt"
+        assert json_at(permission, "toolCall", "kind") == "move"
+        assert json_at(permission, "toolCall", "content") == blocks
+        assert updates.status == "completed"
         assert (old.exists(), new.read_text()) == (False, "two\n")
 
 
 async def test_a_move_onto_another_file_is_refused_without_asking(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
-        old, taken = room.write_file("a.txt", "one\n"), room.write_file("sub/b.txt", "mine\n")
-        told = await room.run_one(call("patch", mode="patch", patch=PATCH))
-        assert (told.status, room.editor.asked(ASKING)) == ("failed", [])
-        assert told.text.startswith("sub/b.txt exists already")
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as session:
+        old, taken = session.write_file("a.txt", "one\n"), session.write_file("sub/b.txt", "mine\n")
+        updates = await session.run_one(call("patch", mode="patch", patch=PATCH))
+        assert (updates.status, session.editor.asked(ASKING)) == ("failed", [])
+        assert updates.text.startswith("sub/b.txt exists already")
         assert (old.read_text(), taken.read_text()) == ("one\n", "mine\n")
 
 
 async def test_a_deceptive_name_is_shown_escaped(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        told = await room.run_one(call("write_file", path="a\u202etxt.exe", content="x"))
-        assert told.title == "Create a\\u202etxt.exe"
+    async with open_tool_editor(tmp_path) as session:
+        updates = await session.run_one(call("write_file", path="a\u202etxt.exe", content="x"))
+        assert updates.title == "Create a\\u202etxt.exe"

@@ -63,39 +63,41 @@ PAGES = [
 async def test_lines_are_read_page_by_page(
     tmp_path: Path, content: str, arguments: Object, read: str
 ) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        room.write_file("a.txt", content)
-        told = await room.run_one(call("read_file", path="a.txt", **arguments))
-        assert (told.status, told.text) == ("completed", read)
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file("a.txt", content)
+        updates = await session.run_one(call("read_file", path="a.txt", **arguments))
+        assert (updates.status, updates.text) == ("completed", read)
 
 
 async def test_the_path_and_line_are_reported_and_the_text_is_fenced(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        path = room.write_file("a.md", "1\n```\ncode\n```\n")
-        told = await room.run_one(call("read_file", path=str(path), offset=2, limit=3))
-        assert told.title == "Read a.md from line 2"
-        assert told.locations == [{"path": str(path), "line": 2}]
-        assert told.shown_text == "````\n```\ncode\n```\n[lines 2-4 of 4]\n````"
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.md", "1\n```\ncode\n```\n")
+        updates = await session.run_one(call("read_file", path=str(path), offset=2, limit=3))
+        assert updates.title == "Read a.md from line 2"
+        assert updates.locations == [{"path": str(path), "line": 2}]
+        assert updates.shown_text == "````\n```\ncode\n```\n[lines 2-4 of 4]\n````"
 
 
 async def test_a_file_of_12_mb_is_read_in_pages_that_fit(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as session:
         line = "0123456789" * 100
-        room.write_file("big.txt", f"{line}\n" * 12_000)
-        told = await room.run_one(call("read_file", path="big.txt", offset=11_000, limit=5_000))
-        assert told.status == "completed"
-        assert told.text.startswith(line)
-        assert len(told.text) < MAX_CHARACTERS + 200
-        assert "[lines 11,000-11,078 of" in told.text
-        assert told.text.endswith("; go on with offset=11079]")
+        session.write_file("big.txt", f"{line}\n" * 12_000)
+        updates = await session.run_one(
+            call("read_file", path="big.txt", offset=11_000, limit=5_000)
+        )
+        assert updates.status == "completed"
+        assert updates.text.startswith(line)
+        assert len(updates.text) < MAX_CHARACTERS + 200
+        assert "[lines 11,000-11,078 of" in updates.text
+        assert updates.text.endswith("; go on with offset=11079]")
 
 
 async def test_a_huge_line_is_truncated(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        room.write_file("big.json", "[" + "0," * 6_000_000 + "0]")
-        told = await room.run_one(call("read_file", path="big.json"))
-        assert told.status == "completed"
-        assert len(told.text) < 3_000
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file("big.json", "[" + "0," * 6_000_000 + "0]")
+        updates = await session.run_one(call("read_file", path="big.json"))
+        assert updates.status == "completed"
+        assert len(updates.text) < 3_000
 
 
 @pytest.mark.parametrize(
@@ -111,20 +113,20 @@ async def test_an_image_or_document_is_shown_to_model_and_client(
     tmp_path: Path, name: str, data: bytes, kind: str
 ) -> None:
     encoded = base64.b64encode(data).decode()
-    async with open_tool_editor(tmp_path) as room:
-        room.write_file(name, data)
-        told = await room.run_one(call("read_file", path=name))
-        assert told.result is not None
-        assert told.result.media == (Media(kind, encoded),)
-        assert told.text == f"{name} ({kind})"
-        content = told.last("content")
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file(name, data)
+        updates = await session.run_one(call("read_file", path=name))
+        assert updates.result is not None
+        assert updates.result.media == (Media(kind, encoded),)
+        assert updates.text == f"{name} ({kind})"
+        content = updates.last("content")
         assert isinstance(content, list)
         image: Object = {"type": "image", "data": encoded, "mimeType": kind}
         resource: Object = {"uri": "attachment:document", "mimeType": kind, "blob": encoded}
         document: Object = {"type": "resource", "resource": resource}
         block = image if kind.startswith("image/") else document
         assert content[1:] == [{"type": "content", "content": block}]
-        assert told.last("rawOutput") == {"text": told.text}
+        assert updates.last("rawOutput") == {"text": updates.text}
 
 
 FAILURES = [
@@ -139,29 +141,29 @@ FAILURES = [
 async def test_an_unreadable_file_is_explained_in_one_sentence(
     tmp_path: Path, name: str, reason: str
 ) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        room.write_file("main.py", "")
-        room.write_file("src/a.py", "")
-        room.write_file("data.bin", bytes(range(256)) * 4)
-        told = await room.run_one(call("read_file", path=name))
-        assert told.status == "failed"
-        assert told.text.startswith(reason)
-        assert told.shown_text == told.text
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file("main.py", "")
+        session.write_file("src/a.py", "")
+        session.write_file("data.bin", bytes(range(256)) * 4)
+        updates = await session.run_one(call("read_file", path=name))
+        assert updates.status == "failed"
+        assert updates.text.startswith(reason)
+        assert updates.shown_text == updates.text
 
 
 async def test_a_secret_is_not_read_without_permission(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow("reject_once")}
-    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
-        room.write_file(".env", "TOKEN=do-not-tell\n")
-        told = await room.run_one(call("read_file", path=".env"))
-        assert told.status == "failed"
-        assert told.statuses == ["pending", "failed"]
-        assert "do-not-tell" not in str(room.editor.messages)
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as session:
+        session.write_file(".env", "TOKEN=do-not-tell\n")
+        updates = await session.run_one(call("read_file", path=".env"))
+        assert updates.status == "failed"
+        assert updates.statuses == ["pending", "failed"]
+        assert "do-not-tell" not in str(session.editor.messages)
 
 
 async def test_a_page_is_shown_briefly_to_the_user(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        room.write_file("a.txt", lines(400))
-        told = await room.run_one(call("read_file", path="a.txt"))
-        assert told.text == lines(400)
-        assert told.shown_text.endswith(f"… ({len(lines(400)):,} characters were read)\n```")
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file("a.txt", lines(400))
+        updates = await session.run_one(call("read_file", path="a.txt"))
+        assert updates.text == lines(400)
+        assert updates.shown_text.endswith(f"… ({len(lines(400)):,} characters were read)\n```")

@@ -61,12 +61,12 @@ def test_reported_names_are_bounded() -> None:
 async def test_only_title_changes_are_reported_as_one_bounded_line() -> None:
     sink = MemorySink()
     report = CallReporter("call", sink)
-    place = (Location("/a"),)
-    await report.describe("Read a", place)
-    await report.describe("Read a", place)
-    await report.describe("Read\na", place)
+    locations = (Location("/a"),)
+    await report.describe("Read a", locations)
+    await report.describe("Read a", locations)
+    await report.describe("Read\na", locations)
     await report.describe("x" * 1_000, ())
     assert sink.events == [
-        CallChanged("call", title="Read a", locations=place),
+        CallChanged("call", title="Read a", locations=locations),
         CallChanged("call", title=f"{'x' * 300}…", locations=()),
     ]

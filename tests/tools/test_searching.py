@@ -10,70 +10,70 @@ from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
 
-def furnish(room: ToolEditorSession) -> None:
-    room.write_file("src/a.py", "x = 1\nneedle = 2\n")
-    room.write_file("src/b.txt", "needle\n")
-    room.write_file(".env", "needle=do-not-tell\n")
-    room.write_file("server.pem", "needle do-not-tell\n")
-    room.write_file("private/notes.txt", "needle do-not-tell\n")
-    room.write_file(".hermesignore", "private/\n")
+def furnish(session: ToolEditorSession) -> None:
+    session.write_file("src/a.py", "x = 1\nneedle = 2\n")
+    session.write_file("src/b.txt", "needle\n")
+    session.write_file(".env", "needle=do-not-tell\n")
+    session.write_file("server.pem", "needle do-not-tell\n")
+    session.write_file("private/notes.txt", "needle do-not-tell\n")
+    session.write_file(".hermesignore", "private/\n")
 
 
 async def test_hits_are_reported_with_their_locations(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        furnish(room)
-        made = call("search_files", pattern="needle", path="src", file_glob="*.py")
-        told = await room.run_one(made)
-        assert told.statuses == ["pending", "in_progress", "completed"]
-        assert told.title == "Search `needle` in src: 1 found"
-        assert told.locations == [{"path": str(room.root / "src/a.py"), "line": 2}]
-        assert "needle = 2" in told.text
+    async with open_tool_editor(tmp_path) as session:
+        furnish(session)
+        tool_call = call("search_files", pattern="needle", path="src", file_glob="*.py")
+        updates = await session.run_one(tool_call)
+        assert updates.statuses == ["pending", "in_progress", "completed"]
+        assert updates.title == "Search `needle` in src: 1 found"
+        assert updates.locations == [{"path": str(session.root / "src/a.py"), "line": 2}]
+        assert "needle = 2" in updates.text
 
 
 async def test_an_empty_search_result_names_the_searched_path(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        furnish(room)
-        told = await room.run_one(call("search_files", pattern="haystack"))
-        assert told.status == "completed"
-        assert told.title == "Search `haystack`: nothing"
-        assert told.locations == [{"path": str(room.root)}]
+    async with open_tool_editor(tmp_path) as session:
+        furnish(session)
+        updates = await session.run_one(call("search_files", pattern="haystack"))
+        assert updates.status == "completed"
+        assert updates.title == "Search `haystack`: nothing"
+        assert updates.locations == [{"path": str(session.root)}]
 
 
 async def test_files_are_found_by_name(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        furnish(room)
-        told = await room.run_one(call("search_files", target="files", pattern="*.py"))
-        assert told.text.splitlines()[0] == "src/a.py"
-        assert json_at(told.locations, 0, "path") == str(room.root / "src/a.py")
+    async with open_tool_editor(tmp_path) as session:
+        furnish(session)
+        updates = await session.run_one(call("search_files", target="files", pattern="*.py"))
+        assert updates.text.splitlines()[0] == "src/a.py"
+        assert json_at(updates.locations, 0, "path") == str(session.root / "src/a.py")
 
 
 @pytest.mark.parametrize("mode", ["ask", "plan", "accept_edits"])
 @pytest.mark.parametrize("output_mode", ["content", "files_only", "count"])
 async def test_no_search_returns_a_secret(tmp_path: Path, mode: Mode, output_mode: str) -> None:
-    async with open_tool_editor(tmp_path, mode=mode) as room:
-        furnish(room)
-        made = call("search_files", pattern="needle", output_mode=output_mode, context=2)
-        told = await room.run_one(made)
-        assert told.status == "completed"
-        assert "b.txt" in told.text
-        assert not room.editor.requests
+    async with open_tool_editor(tmp_path, mode=mode) as session:
+        furnish(session)
+        tool_call = call("search_files", pattern="needle", output_mode=output_mode, context=2)
+        updates = await session.run_one(tool_call)
+        assert updates.status == "completed"
+        assert "b.txt" in updates.text
+        assert not session.editor.requests
         for hidden in ("do-not-tell", ".env", ".pem", "notes.txt"):
-            assert hidden not in str(told)
+            assert hidden not in str(updates)
 
 
 async def test_bypass_mode_searches_everything(tmp_path: Path) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        furnish(room)
-        told = await room.run_one(call("search_files", pattern="do-not-tell"))
+    async with open_tool_editor(tmp_path) as session:
+        furnish(session)
+        updates = await session.run_one(call("search_files", pattern="do-not-tell"))
         for found in (".env", "server.pem", "private/notes.txt"):
-            assert found in told.text
+            assert found in updates.text
 
 
 @pytest.mark.parametrize("pattern", ["x" * 100_000, "a\0b"], ids=["a huge one", "one with a NUL"])
 async def test_an_invalid_pattern_is_a_failed_call(tmp_path: Path, pattern: str) -> None:
-    async with open_tool_editor(tmp_path) as room:
-        furnish(room)
-        told = await room.run_one(call("search_files", pattern=pattern))
-        assert len(told.title) < 350
-        assert len(told.text) < 1_000
-        assert told.status == "failed"
+    async with open_tool_editor(tmp_path) as session:
+        furnish(session)
+        updates = await session.run_one(call("search_files", pattern=pattern))
+        assert len(updates.title) < 350
+        assert len(updates.text) < 1_000
+        assert updates.status == "failed"

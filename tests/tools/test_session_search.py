@@ -34,7 +34,7 @@ from tests.turn.fake_sinks import MemorySink
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 SESSION = PastSession("s1", "acp-server", "The title", "/code", AT, AT)
-TOLD: dict[str, JsonValue] = {
+SESSION_JSON: dict[str, JsonValue] = {
     "session_id": "s1",
     "title": "The title",
     "source": "acp-server",
@@ -43,16 +43,16 @@ TOLD: dict[str, JsonValue] = {
 }
 
 
-def said(number: int, text: str = "text") -> PastText:
+def past(number: int, text: str = "text") -> PastText:
     return PastText(number, "user", AT, text)
 
 
-def told(number: int, text: str = "text", **more: JsonValue) -> dict[str, JsonValue]:
+def text_json(number: int, text: str = "text", **more: JsonValue) -> dict[str, JsonValue]:
     return {"id": number, "role": "user", "when": "2026-03-01T12:30Z", "text": text, **more}
 
 
 def hit(text: str = "text", session: PastSession = SESSION) -> SessionHit:
-    return SessionHit(session, said(2, text), ">>>text<<<", (said(1, text), said(2, text)), 3)
+    return SessionHit(session, past(2, text), ">>>text<<<", (past(1, text), past(2, text)), 3)
 
 
 @dataclass(slots=True)
@@ -62,31 +62,31 @@ class FakeRecall:
     findings: SessionSearchResults = field(
         default_factory=lambda: SessionSearchResults((hit(),), ("a note",))
     )
-    passage: SessionExcerpt = field(
-        default_factory=lambda: SessionExcerpt(SESSION, (said(4), said(5)), 3, 6, 7)
+    excerpt: SessionExcerpt = field(
+        default_factory=lambda: SessionExcerpt(SESSION, (past(4), past(5)), 3, 6, 7)
     )
     error: Exception | None = None
-    asked: list[object] = field(default_factory=list[object])
+    requests: list[object] = field(default_factory=list[object])
 
-    def _ask(self, *what: object) -> None:
-        self.asked += what
+    def _record(self, *what: object) -> None:
+        self.requests += what
         if self.error is not None:
             raise self.error
 
     async def search(self, request: SessionQuery) -> SessionSearchResults:
-        self._ask(request)
+        self._record(request)
         return self.findings
 
     async def scroll(self, session_id: str, text_id: int, window: int) -> SessionExcerpt:
-        self._ask(session_id, text_id, window)
-        return self.passage
+        self._record(session_id, text_id, window)
+        return self.excerpt
 
     async def read(self, session_id: str, max_texts: int) -> SessionExcerpt:
-        self._ask(session_id, max_texts)
-        return self.passage
+        self._record(session_id, max_texts)
+        return self.excerpt
 
     async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
-        self._ask(limit, excluded_id)
+        self._record(limit, excluded_id)
         return (SESSION,)
 
 
@@ -106,7 +106,7 @@ async def test_a_query_searches_all_sessions_except_the_current_one() -> None:
     outcome, titles = await use(
         recall, query=" a  b ", limit=5, sort="newest", role_filter="User, tool"
     )
-    assert recall.asked == [SessionQuery(" a  b ", 5, "newest", ("user", "tool"), "me")]
+    assert recall.requests == [SessionQuery(" a  b ", 5, "newest", ("user", "tool"), "me")]
     assert titles == [
         'Search past sessions for "a b"',
         'Search past sessions for "a b": 1 session',
@@ -115,13 +115,13 @@ async def test_a_query_searches_all_sessions_except_the_current_one() -> None:
         "mode": "discover",
         "query": " a  b ",
         "results": [
-            TOLD
+            SESSION_JSON
             | {
                 "matches": 3,
                 "match_message_id": 2,
                 "matched_role": "user",
                 "snippet": ">>>text<<<",
-                "messages": [told(1), told(2, is_match=True)],
+                "messages": [text_json(1), text_json(2, is_match=True)],
             }
         ],
         "notes": ["a note"],
@@ -137,33 +137,33 @@ async def test_an_empty_result_is_not_an_error() -> None:
 async def test_a_session_can_be_scrolled() -> None:
     recall = FakeRecall()
     outcome, titles = await use(recall, session_id=" s1 ", around_message_id=5, query="ignored")
-    assert (recall.asked, titles) == (["s1", 5, 5], ["Read past session s1 around message 5"])
+    assert (recall.requests, titles) == (["s1", 5, 5], ["Read past session s1 around message 5"])
     assert json.loads(outcome.text) == {
         "mode": "scroll",
-        "session": TOLD,
+        "session": SESSION_JSON,
         "messages_before": 3,
         "messages_after": 6,
-        "messages": [told(4), told(5, is_match=True)],
+        "messages": [text_json(4), text_json(5, is_match=True)],
     }
 
 
 async def test_a_session_can_be_read() -> None:
     recall = FakeRecall()
     outcome, titles = await use(recall, session_id="s1")
-    assert (recall.asked, titles) == (["s1", READ_MESSAGES], ["Read past session s1"])
+    assert (recall.requests, titles) == (["s1", READ_MESSAGES], ["Read past session s1"])
     assert json.loads(outcome.text) == {
         "mode": "read",
-        "session": TOLD,
+        "session": SESSION_JSON,
         "messages_omitted": 7,
-        "messages": [told(4), told(5)],
+        "messages": [text_json(4), text_json(5)],
     }
 
 
 async def test_without_arguments_recent_sessions_are_listed() -> None:
     recall = FakeRecall()
     outcome, titles = await use(recall)
-    assert (recall.asked, titles) == ([3, "me"], ["List past sessions"])
-    assert json.loads(outcome.text) == {"mode": "browse", "sessions": [TOLD]}
+    assert (recall.requests, titles) == ([3, "me"], ["List past sessions"])
+    assert json.loads(outcome.text) == {"mode": "browse", "sessions": [SESSION_JSON]}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ async def test_an_invalid_request_is_explained(
 
 async def test_a_message_not_in_the_session_is_reported() -> None:
     outcome, _ = await use(
-        FakeRecall(passage=SessionExcerpt(SESSION, ())), session_id="s", around_message_id=9
+        FakeRecall(excerpt=SessionExcerpt(SESSION, ())), session_id="s", around_message_id=9
     )
     assert (outcome.is_error, "has no message 9" in outcome.text) == (True, True)
 
@@ -205,11 +205,11 @@ async def test_a_response_is_never_long(arguments: dict[str, JsonValue]) -> None
     long = "long text\n" * 5_000
     session = PastSession("s" * 36, "hermes", long, "/" + long, AT, AT)
     hits = tuple(
-        SessionHit(session, said(n, long), long, tuple(said(m, long) for m in range(5)), 1)
+        SessionHit(session, past(n, long), long, tuple(past(m, long) for m in range(5)), 1)
         for n in range(10)
     )
     recall = FakeRecall(
-        SessionSearchResults(hits), SessionExcerpt(session, tuple(said(n, long) for n in range(41)))
+        SessionSearchResults(hits), SessionExcerpt(session, tuple(past(n, long) for n in range(41)))
     )
     outcome, _ = await use(recall, None, **arguments)
     assert len(outcome.text) <= MAX_CHARACTERS
@@ -217,12 +217,12 @@ async def test_a_response_is_never_long(arguments: dict[str, JsonValue]) -> None
 
 
 async def test_a_summary_is_created_within_a_budget() -> None:
-    asked: list[tuple[int, int]] = []
+    limits: list[tuple[int, int]] = []
 
     async def condense(instructions: str, text: str, max_tokens: int) -> str:
         assert "records, not instructions" in instructions
         assert text.startswith("Question: q\n\n# Session s1, 2026-03-01T12:30Z: The title\n")
-        asked.append((len(text), max_tokens))
+        limits.append((len(text), max_tokens))
         return "the summary"
 
     long = "word " * 50_000
@@ -232,8 +232,8 @@ async def test_a_summary_is_created_within_a_budget() -> None:
         query="q",
         summarize=True,
     )
-    assert asked[0][0] < SUMMARY_INPUT_CHARACTERS * 1.02
-    assert asked[0][1] == SUMMARY_OUTPUT_TOKENS
+    assert limits[0][0] < SUMMARY_INPUT_CHARACTERS * 1.02
+    assert limits[0][1] == SUMMARY_OUTPUT_TOKENS
     answer = json.loads(outcome.text)
     assert answer["summary"] == "the summary"
     assert "messages" not in answer["results"][0]
@@ -252,11 +252,11 @@ async def test_without_a_summary_the_hits_are_returned_unchanged() -> None:
         del instructions, text, max_tokens
         raise SummaryError("overloaded")
 
-    for given, note in (
+    for summarizer, note in (
         (condense, "there is no summary: overloaded"),
         (None, "there is no model here to summarize with"),
     ):
-        outcome, _ = await use(FakeRecall(), given, query="q", summarize=True)
+        outcome, _ = await use(FakeRecall(), summarizer, query="q", summarize=True)
         answer = json.loads(outcome.text)
         assert answer["notes"] == ["a note", note]
         assert len(answer["results"][0]["messages"]) == 2

@@ -59,8 +59,8 @@ class TypingModel:
     def _subagent_round(self, request: ModelRequest) -> Sequence[Action] | None:
         """Return the round of a sub-agent if the request comes from one."""
         first, played = request.messages[0], len(request.messages) // 2
-        said = prompt_to_text(first.parts) if isinstance(first, UserMessage) else ""
-        found = (rounds for task, rounds in self.subagent_rounds.items() if said.startswith(task))
+        prompt = prompt_to_text(first.parts) if isinstance(first, UserMessage) else ""
+        found = (rounds for task, rounds in self.subagent_rounds.items() if prompt.startswith(task))
         rounds = next(found, None)
         return None if rounds is None else rounds[min(played, len(rounds) - 1)]
 
@@ -83,16 +83,16 @@ def raw_call(name: str, arguments: str) -> ToolCall:
 
 
 def stream_call(
-    made: ToolCall, pieces: int = 3, between: StreamCallback | None = None
+    tool_call: ToolCall, pieces: int = 3, between: StreamCallback | None = None
 ) -> list[Action]:
     """Return the stream of a call whose arguments arrive in this many pieces."""
-    size = max(1, -(-len(made.arguments) // pieces))
-    starts = range(0, len(made.arguments), size)
-    actions: list[Action] = [ToolCallStarted(made.id, made.name)]
+    size = max(1, -(-len(tool_call.arguments) // pieces))
+    starts = range(0, len(tool_call.arguments), size)
+    actions: list[Action] = [ToolCallStarted(tool_call.id, tool_call.name)]
     for start in starts:
         actions += [between] if between else []
-        actions.append(ToolCallDelta(made.id, made.arguments[start : start + size]))
-    return [*actions, ToolCallCompleted(made.id)]
+        actions.append(ToolCallDelta(tool_call.id, tool_call.arguments[start : start + size]))
+    return [*actions, ToolCallCompleted(tool_call.id)]
 
 
 def make_pause(seconds: float) -> StreamCallback:

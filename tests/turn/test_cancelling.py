@@ -73,19 +73,19 @@ async def test_the_text_of_a_cancelled_model_is_kept_without_its_calls(
 ) -> None:
     model = RoundModel(ModelRound(events, None))
     tools = FunctionTools(echo=echo_arguments)
-    stage = TurnHarness(model, tools)
-    await stage.run_and_cancel_at(model.is_blocked)
-    assert stage.history == [HI, AssistantMessage(kept)]
-    assert open_calls(stage.sink.events) == []
+    harness = TurnHarness(model, tools)
+    await harness.run_and_cancel_at(model.is_blocked)
+    assert harness.history == [HI, AssistantMessage(kept)]
+    assert open_calls(harness.sink.events) == []
     assert tools.started_call_ids == []
 
 
 async def test_a_call_cancelled_while_its_arguments_arrive_is_shown_as_failed() -> None:
     events = [ThinkingDelta("Hm"), TextDelta("Hel"), ToolCallStarted("c1", "echo")]
     model = RoundModel(ModelRound(events, None))
-    stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
-    await stage.run_and_cancel_at(model.is_blocked)
-    assert stage.sink.events == [
+    harness = TurnHarness(model, FunctionTools(echo=echo_arguments))
+    await harness.run_and_cancel_at(model.is_blocked)
+    assert harness.sink.events == [
         ThoughtChunk("m1", "Hm"),
         MessageChunk("m2", "Hel"),
         CallAppeared("c1", "echo"),
@@ -107,16 +107,16 @@ async def test_running_calls_that_are_cancelled_still_have_results() -> None:
         waits.set()
         return await hang(call)
 
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(tool_call_events(*calls), "tool_use")),
         FunctionTools(echo=echo_arguments, wait=wait),
     )
-    await stage.run_and_cancel_at(waits)
+    await harness.run_and_cancel_at(waits)
     broken = (
         "the arguments are not valid JSON (Expecting property name enclosed in double quotes: "
         "line 1 column 2 (char 1)); make the call again, whole"
     )
-    assert stage.history == [
+    assert harness.history == [
         HI,
         AssistantMessage(calls),
         UserMessage(
@@ -127,8 +127,8 @@ async def test_running_calls_that_are_cancelled_still_have_results() -> None:
             )
         ),
     ]
-    assert stage.sink.events[-1] == final_call_change("c2", "failed", CANCELLED)
-    assert open_calls(stage.sink.events) == []
+    assert harness.sink.events[-1] == final_call_change("c2", "failed", CANCELLED)
+    assert open_calls(harness.sink.events) == []
 
 
 async def test_a_tool_that_fails_during_cancellation_has_one_result() -> None:
@@ -142,14 +142,14 @@ async def test_a_tool_that_fails_during_cancellation_has_one_result() -> None:
             raise OSError("broken pipe")
 
     call = ToolCall("c1", "wait", "{}")
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(tool_call_events(call), "tool_use")), FunctionTools(wait=wait)
     )
-    await stage.run_and_cancel_at(waits)
-    assert [part for part in stage.history[2].parts if isinstance(part, ToolResult)] == [
+    await harness.run_and_cancel_at(waits)
+    assert [part for part in harness.history[2].parts if isinstance(part, ToolResult)] == [
         ToolResult("c1", "OSError: broken pipe", is_error=True)
     ]
-    assert open_calls(stage.sink.events) == []
+    assert open_calls(harness.sink.events) == []
 
 
 async def test_a_turn_cancelled_while_waiting_to_continue_keeps_its_text() -> None:
@@ -164,9 +164,9 @@ async def test_a_turn_cancelled_while_waiting_to_continue_keeps_its_text() -> No
             raise ModelInterruptedError("broken")
 
     model = CutOff()
-    stage = TurnHarness(model)
-    await stage.run_and_cancel_at(model.is_cut)
-    assert stage.history[:2] == [HI, AssistantMessage((Text("One"),))]
+    harness = TurnHarness(model)
+    await harness.run_and_cancel_at(model.is_cut)
+    assert harness.history[:2] == [HI, AssistantMessage((Text("One"),))]
 
 
 async def test_a_turn_cancelled_at_any_point_leaves_a_valid_history_and_no_open_call() -> None:
@@ -181,16 +181,16 @@ async def test_a_turn_cancelled_at_any_point_leaves_a_valid_history_and_no_open_
             *tool_call_events(*calls),
         ]
         cut = ModelRound([TextDelta("I")], ModelInterruptedError("broken"))
-        stage = TurnHarness(
+        harness = TurnHarness(
             YieldingModel(cut, ModelRound(reply, "tool_use"), last), FunctionTools(pause=pause)
         )
-        is_over = await run_for(stage, points)
-        assert stage.history[0] == HI
-        assert open_calls(stage.sink.events) == []
-        assert isinstance(stage.history[-1], AssistantMessage) or points_at_results(stage)
+        is_over = await run_for(harness, points)
+        assert harness.history[0] == HI
+        assert open_calls(harness.sink.events) == []
+        assert isinstance(harness.history[-1], AssistantMessage) or points_at_results(harness)
         if is_over:
             assert points > 20
-            assert stage.history[-1] == AssistantMessage((Text("Done."),))
+            assert harness.history[-1] == AssistantMessage((Text("Done."),))
             return
     pytest.fail("the turn does not end")
 
@@ -199,15 +199,15 @@ async def test_no_tool_starts_after_a_turn_is_cancelled() -> None:
     """Also when the model would not be cancelled and ends with a call."""
     model = Uncancellable(ModelRound(tool_call_events(ToolCall("c1", "echo", "{}")), "tool_use"))
     tools = FunctionTools(echo=echo_arguments)
-    stage = TurnHarness(model, tools)
+    harness = TurnHarness(model, tools)
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(stage.make_turn().run, HI)
+            tasks.start_soon(harness.make_turn().run, HI)
             await model.is_blocked.wait()
             tasks.cancel_scope.cancel()
             model.may_end.set()
     assert tools.started_call_ids == []
-    assert stage.history[1:] == [
+    assert harness.history[1:] == [
         AssistantMessage((ToolCall("c1", "echo", "{}"),)),
         UserMessage((ToolResult("c1", CANCELLED, is_error=True),)),
     ]
@@ -217,34 +217,34 @@ async def test_no_tool_starts_after_a_turn_is_cancelled() -> None:
 
 
 async def test_a_turn_is_settled_while_a_call_ignores_cancellation() -> None:
-    begun, may_end = anyio.Event(), anyio.Event()
+    started, may_end = anyio.Event(), anyio.Event()
 
     async def stay(call: ToolCall) -> str:
         with anyio.move_on_after(HANG_TIMEOUT_SECONDS, shield=True):
-            begun.set()
+            started.set()
             await may_end.wait()
         return f"{call.id} is too late"
 
     call = ToolCall("c1", "stay", "{}")
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(tool_call_events(call), "tool_use")), FunctionTools(stay=stay)
     )
-    turn, settled = stage.make_turn(), list[Message]()
+    turn, settled = harness.make_turn(), list[Message]()
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turn.run, HI)
-            await begun.wait()
+            await started.wait()
             tasks.cancel_scope.cancel()
             turn.flush()
-            settled = stage.history
-            stage.conversation.append(HI)
+            settled = harness.history
+            harness.conversation.append(HI)
             may_end.set()
     assert settled == [
         HI,
         AssistantMessage((call,)),
         UserMessage((ToolResult("c1", CANCELLED, is_error=True),)),
     ]
-    assert stage.history == [*settled, HI]
+    assert harness.history == [*settled, HI]
 
 
 async def test_a_turn_is_settled_while_a_model_ignores_cancellation_during_a_call() -> None:
@@ -254,18 +254,18 @@ async def test_a_turn_is_settled_while_a_model_ignores_cancellation_during_a_cal
         )
     )
     tools = FunctionTools(echo=echo_arguments)
-    stage = TurnHarness(model, tools)
-    turn, settled = stage.make_turn(), list[Message]()
+    harness = TurnHarness(model, tools)
+    turn, settled = harness.make_turn(), list[Message]()
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turn.run, HI)
             await model.is_blocked.wait()
             tasks.cancel_scope.cancel()
             turn.flush()
-            settled = stage.history
+            settled = harness.history
             model.may_end.set()
     assert settled == [HI, AssistantMessage((Text("Well"),))]
-    assert (stage.history, tools.started_call_ids) == (settled, [])
+    assert (harness.history, tools.started_call_ids) == (settled, [])
 
 
 class YieldingModel(RoundModel):
@@ -304,13 +304,13 @@ async def pause(call: ToolCall) -> str:
     return call.id
 
 
-async def run_for(stage: TurnHarness, steps: int) -> bool:
+async def run_for(harness: TurnHarness, steps: int) -> bool:
     """Run a turn, cancel it after so many steps of the event loop; return whether it had ended."""
     has_ended = False
 
     async def run() -> None:
         nonlocal has_ended
-        await stage.make_turn().run(HI)
+        await harness.make_turn().run(HI)
         has_ended = True
 
     async with anyio.create_task_group() as tasks:
@@ -321,9 +321,9 @@ async def run_for(stage: TurnHarness, steps: int) -> bool:
     return has_ended
 
 
-def points_at_results(stage: TurnHarness) -> bool:
+def points_at_results(harness: TurnHarness) -> bool:
     """Whether a history ends in the results of calls."""
-    return all(isinstance(part, ToolResult) for part in stage.history[-1].parts)
+    return all(isinstance(part, ToolResult) for part in harness.history[-1].parts)
 
 
 def open_calls(events: Sequence[Event]) -> list[str]:

@@ -32,7 +32,7 @@ THOUGHT = Thinking("Hm.", "seal")
 SUMMARY = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")
 
 
-def asked(number: int) -> list[Message]:
+def text_turn(number: int) -> list[Message]:
     """An exchange of two messages."""
     return [
         UserMessage((Text(f"question {number}"),)),
@@ -40,7 +40,7 @@ def asked(number: int) -> list[Message]:
     ]
 
 
-def worked(number: int, output: str = "out") -> list[Message]:
+def call_turn(number: int, output: str = "out") -> list[Message]:
     """An exchange with a call: four messages."""
     call = ToolCall(f"c{number}", "read_file", "{}")
     return [
@@ -58,11 +58,11 @@ def joined(*exchanges: list[Message]) -> list[Message]:
 
 @pytest.mark.parametrize("count", [0, 1, 5, 12])
 def test_a_short_conversation_is_unchanged(count: int) -> None:
-    assert split_for_compaction(joined(*(asked(number) for number in range(count)))) is None
+    assert split_for_compaction(joined(*(text_turn(number) for number in range(count)))) is None
 
 
 def test_the_first_and_last_messages_are_kept() -> None:
-    messages = joined(*(asked(number) for number in range(20)))
+    messages = joined(*(text_turn(number) for number in range(20)))
     parts = split_for_compaction(messages)
     assert parts is not None
     assert parts.head == tuple(messages[:3])
@@ -72,7 +72,7 @@ def test_the_first_and_last_messages_are_kept() -> None:
 
 
 def test_a_call_stays_with_its_result() -> None:
-    messages = joined(*(worked(number) for number in range(10)), asked(10))
+    messages = joined(*(call_turn(number) for number in range(10)), text_turn(10))
     for length in range(30, len(messages) + 1):
         parts = split_for_compaction(messages[:length])
         assert parts is not None
@@ -82,14 +82,14 @@ def test_a_call_stays_with_its_result() -> None:
 
 def test_the_first_calls_keep_their_results() -> None:
     second_try = UserMessage((Text("again"),))
-    messages = [second_try, *joined(*(worked(number) for number in range(10)))]
+    messages = [second_try, *joined(*(call_turn(number) for number in range(10)))]
     parts = split_for_compaction(messages)
     assert parts is not None
     assert parts.head == tuple(messages[:4])
 
 
 def test_the_summary_request_leaves_all_earlier_messages_unchanged() -> None:
-    messages = joined(asked(1))
+    messages = joined(text_turn(1))
     *before, question = build_summary_request(messages, "the tests")
     assert before == messages
     assert isinstance(question, UserMessage)
@@ -99,7 +99,7 @@ def test_the_summary_request_leaves_all_earlier_messages_unchanged() -> None:
 
 
 def test_the_summary_request_is_merged_into_a_last_user_message() -> None:
-    messages = worked(1)[:3]
+    messages = call_turn(1)[:3]
     *before, last = build_summary_request(messages)
     assert before == messages[:2]
     assert isinstance(last, UserMessage)
@@ -108,7 +108,7 @@ def test_the_summary_request_is_merged_into_a_last_user_message() -> None:
 
 
 def test_the_summary_precedes_the_kept_messages_and_reasoning_is_dropped() -> None:
-    messages = joined(*(asked(number) for number in range(20)))
+    messages = joined(*(text_turn(number) for number in range(20)))
     parts = split_for_compaction(messages)
     assert parts is not None
     first, second, *rest = build_compacted_messages(parts, " So far so good. \n")
@@ -117,7 +117,7 @@ def test_the_summary_precedes_the_kept_messages_and_reasoning_is_dropped() -> No
 
 
 def test_after_results_the_summary_is_merged_into_them() -> None:
-    messages = joined(*(worked(number) for number in range(10)))[:-1]
+    messages = joined(*(call_turn(number) for number in range(10)))[:-1]
     parts = split_for_compaction(messages)
     assert parts is not None
     short = build_compacted_messages(parts, "So far so good.")
@@ -125,7 +125,7 @@ def test_after_results_the_summary_is_merged_into_them() -> None:
     assert isinstance(short[3], AssistantMessage)
 
 
-@pytest.mark.parametrize("exchange", [asked, worked])
+@pytest.mark.parametrize("exchange", [text_turn, call_turn])
 def test_a_second_summary_replaces_the_first(
     exchange: Callable[[int], list[Message]],
 ) -> None:
@@ -142,7 +142,7 @@ def test_a_second_summary_replaces_the_first(
 
 def test_old_output_is_truncated_and_new_output_kept() -> None:
     long = "x" * (MAX_OLD_RESULT_CHARACTERS + 1)
-    messages = joined(*(worked(number, long) for number in range(12)))
+    messages = joined(*(call_turn(number, long) for number in range(12)))
     parts = split_for_compaction(messages)
     assert parts is not None
     short = build_compacted_messages(parts, "So.")
@@ -160,7 +160,7 @@ def test_old_output_is_truncated_and_new_output_kept() -> None:
 def test_a_compacted_history_is_valid_for_a_provider(kinds: Sequence[str]) -> None:
     exchanges: list[list[Message]] = []
     for number, kind in enumerate(kinds):
-        exchange = worked(number) if kind == "worked" else asked(number)
+        exchange = call_turn(number) if kind == "worked" else text_turn(number)
         if kind == "sealed":
             exchange[-1] = AssistantMessage((RedactedThinking("…"), Text("so")))
         exchanges.append(exchange)

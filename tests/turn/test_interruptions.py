@@ -31,7 +31,7 @@ from tests.turn.turn_harness import (
 )
 
 CUT = ModelInterruptedError("the connection broke")
-ASKED_TO_GO_ON = UserMessage((Text(CONTINUE_PROMPT),))
+CONTINUE_MESSAGE = UserMessage((Text(CONTINUE_PROMPT),))
 
 
 def notice(message_id: str) -> NoticeRaised:
@@ -42,23 +42,23 @@ def notice(message_id: str) -> NoticeRaised:
 
 async def test_an_interrupted_text_continues_in_the_same_message() -> None:
     model = RoundModel(ModelRound([TextDelta("One, ")], CUT), ModelRound([TextDelta("two.")]))
-    stage = TurnHarness(model)
-    assert await stage.run() == "end_turn"
-    assert stage.sink.events == [
+    harness = TurnHarness(model)
+    assert await harness.run() == "end_turn"
+    assert harness.sink.events == [
         MessageChunk("m1", "One, "),
         notice("m2"),
         MessageChunk("m1", "two."),
     ]
     first = AssistantMessage((Text("One, "),))
-    assert model.requests == [ModelRequest((HI,)), ModelRequest((HI, first, ASKED_TO_GO_ON))]
-    assert stage.history == [HI, first, ASKED_TO_GO_ON, AssistantMessage((Text("two."),))]
+    assert model.requests == [ModelRequest((HI,)), ModelRequest((HI, first, CONTINUE_MESSAGE))]
+    assert harness.history == [HI, first, CONTINUE_MESSAGE, AssistantMessage((Text("two."),))]
 
 
 async def test_only_the_first_text_continues_in_the_same_message() -> None:
     rest = [ThinkingDelta("Where was I?"), TextDelta("two."), TextDelta("Three.", is_new=True)]
-    stage = TurnHarness(RoundModel(ModelRound([TextDelta("One, ")], CUT), ModelRound(rest)))
-    await stage.run()
-    chunks = [each for each in stage.sink.events if isinstance(each, MessageChunk)]
+    harness = TurnHarness(RoundModel(ModelRound([TextDelta("One, ")], CUT), ModelRound(rest)))
+    await harness.run()
+    chunks = [each for each in harness.sink.events if isinstance(each, MessageChunk)]
     assert chunks == [
         MessageChunk("m1", "One, "),
         MessageChunk("m1", "two."),
@@ -71,10 +71,10 @@ async def test_an_interruption_before_any_output_repeats_the_same_request(
     events: list[TextDelta | ThinkingDelta],
 ) -> None:
     model = RoundModel(ModelRound(events, CUT), ModelRound([TextDelta("Hello.")]))
-    stage = TurnHarness(model)
-    assert await stage.run() == "end_turn"
+    harness = TurnHarness(model)
+    assert await harness.run() == "end_turn"
     assert model.requests == [ModelRequest((HI,)), ModelRequest((HI,))]
-    assert stage.history == [HI, AssistantMessage((Text("Hello."),))]
+    assert harness.history == [HI, AssistantMessage((Text("Hello."),))]
 
 
 async def test_a_model_interrupted_twice_still_continues_in_the_same_message() -> None:
@@ -82,30 +82,30 @@ async def test_a_model_interrupted_twice_still_continues_in_the_same_message() -
     model = RoundModel(
         ModelRound([TextDelta("One, ")], CUT), ModelRound([], CUT), ModelRound([TextDelta("two.")])
     )
-    stage = TurnHarness(model)
-    assert await stage.run() == "end_turn"
+    harness = TurnHarness(model)
+    assert await harness.run() == "end_turn"
     first = AssistantMessage((Text("One, "),))
-    going_on = ModelRequest((HI, first, ASKED_TO_GO_ON))
+    going_on = ModelRequest((HI, first, CONTINUE_MESSAGE))
     assert model.requests == [ModelRequest((HI,)), going_on, going_on]
-    assert stage.sink.events == [
+    assert harness.sink.events == [
         MessageChunk("m1", "One, "),
         notice("m2"),
         notice("m3"),
         MessageChunk("m1", "two."),
     ]
-    assert stage.history == [HI, first, ASKED_TO_GO_ON, AssistantMessage((Text("two."),))]
+    assert harness.history == [HI, first, CONTINUE_MESSAGE, AssistantMessage((Text("two."),))]
 
 
 async def test_complete_calls_of_an_interrupted_model_run_and_partial_ones_are_closed() -> None:
-    whole = ToolCall("c1", "echo", "{}")
+    complete = ToolCall("c1", "echo", "{}")
     half = [ToolCallStarted("c2", "echo"), ToolCallDelta("c2", '{"a')]
     model = RoundModel(
-        ModelRound([TextDelta("See:"), *tool_call_events(whole), *half], CUT),
+        ModelRound([TextDelta("See:"), *tool_call_events(complete), *half], CUT),
         ModelRound([TextDelta("Done.")]),
     )
-    stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
-    assert await stage.run() == "end_turn"
-    assert stage.sink.events == [
+    harness = TurnHarness(model, FunctionTools(echo=echo_arguments))
+    assert await harness.run() == "end_turn"
+    assert harness.sink.events == [
         MessageChunk("m1", "See:"),
         CallAppeared("c1", "echo"),
         CallAppeared("c2", "echo"),
@@ -115,9 +115,9 @@ async def test_complete_calls_of_an_interrupted_model_run_and_partial_ones_are_c
         final_call_change("c1", "completed", "{}"),
         MessageChunk("m3", "Done."),
     ]
-    assert stage.history == [
+    assert harness.history == [
         HI,
-        AssistantMessage((Text("See:"), whole)),
+        AssistantMessage((Text("See:"), complete)),
         UserMessage((ToolResult("c1", "{}"),)),
         AssistantMessage((Text("Done."),)),
     ]
@@ -131,35 +131,35 @@ async def test_an_interruption_within_a_call_keeps_the_text_before_it() -> None:
         ModelRound(tool_call_events(call), "tool_use"),
         ModelRound([TextDelta("Done.")]),
     )
-    stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
-    assert await stage.run() == "end_turn"
-    assert stage.history == [
+    harness = TurnHarness(model, FunctionTools(echo=echo_arguments))
+    assert await harness.run() == "end_turn"
+    assert harness.history == [
         HI,
         AssistantMessage((Text("See:"),)),
-        ASKED_TO_GO_ON,
+        CONTINUE_MESSAGE,
         AssistantMessage((call,)),
         UserMessage((ToolResult("c2", "{}"),)),
         AssistantMessage((Text("Done."),)),
     ]
-    assert stage.sink.events[-1] == MessageChunk("m3", "Done.")
+    assert harness.sink.events[-1] == MessageChunk("m3", "Done.")
 
 
 async def test_a_model_interrupted_repeatedly_finally_fails() -> None:
     model = RoundModel(ModelRound([TextDelta("a")], CUT))
-    stage = TurnHarness(model)
+    harness = TurnHarness(model)
     with pytest.raises(ModelInterruptedError) as raised:
-        await stage.run()
+        await harness.run()
     assert raised.value is CUT
     assert len(model.requests) == MAX_INTERRUPTIONS + 1
-    assert stage.history == [
+    assert harness.history == [
         HI,
-        *(AssistantMessage((Text("a"),)), ASKED_TO_GO_ON) * MAX_INTERRUPTIONS,
+        *(AssistantMessage((Text("a"),)), CONTINUE_MESSAGE) * MAX_INTERRUPTIONS,
         AssistantMessage((Text("a"),)),
     ]
 
 
 async def test_the_number_of_continuation_requests_is_limited() -> None:
-    stage = TurnHarness(RoundModel(ModelRound([TextDelta("a")], CUT)), max_requests=2)
-    assert await stage.run() == "max_turn_requests"
-    said = AssistantMessage((Text("a"),))
-    assert stage.history == [HI, said, ASKED_TO_GO_ON, said]
+    harness = TurnHarness(RoundModel(ModelRound([TextDelta("a")], CUT)), max_requests=2)
+    assert await harness.run() == "max_turn_requests"
+    message = AssistantMessage((Text("a"),))
+    assert harness.history == [HI, message, CONTINUE_MESSAGE, message]

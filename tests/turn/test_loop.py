@@ -48,72 +48,72 @@ CALL = ToolCall("c1", "echo", '{"a": 1}')
 
 
 async def test_a_turn_shows_the_response_and_stores_both_messages() -> None:
-    stage = TurnHarness(EchoModel())
-    assert await stage.run(HI) == "end_turn"
-    assert stage.sink.events == [MessageChunk("m1", "hi")]
-    assert stage.history == [HI, AssistantMessage((Text("hi"),))]
+    harness = TurnHarness(EchoModel())
+    assert await harness.run(HI) == "end_turn"
+    assert harness.sink.events == [MessageChunk("m1", "hi")]
+    assert harness.history == [HI, AssistantMessage((Text("hi"),))]
 
 
 async def test_the_request_contains_the_whole_conversation_with_the_newest_prompt_last() -> None:
     model = UncancellableModel()
-    stage = TurnHarness(model)
+    harness = TurnHarness(model)
     for _ in range(2):
-        await stage.run(HI)
+        await harness.run(HI)
     answer = AssistantMessage((Text("Hello."),))
     assert model.requests == [ModelRequest((HI,)), ModelRequest((HI, answer, HI))]
 
 
 async def test_a_failed_turn_keeps_its_output() -> None:
-    stage = TurnHarness(FailingModel(ModelFailedError("x")))
+    harness = TurnHarness(FailingModel(ModelFailedError("x")))
     with pytest.raises(ModelFailedError):
-        await stage.run(HI)
-    assert stage.history == [HI, AssistantMessage((Text("So far"),))]
+        await harness.run(HI)
+    assert harness.history == [HI, AssistantMessage((Text("So far"),))]
 
 
 async def test_a_turn_that_fails_before_any_output_keeps_the_prompt_and_the_reason() -> None:
-    stage = TurnHarness(FailingModel(ModelFailedError("the endpoint is down"), said=""))
+    harness = TurnHarness(FailingModel(ModelFailedError("the endpoint is down"), text=""))
     with pytest.raises(ModelFailedError):
-        await stage.run(HI)
+        await harness.run(HI)
     no_answer = Text("(There was no answer: the endpoint is down)")
-    assert stage.history == [HI, AssistantMessage((no_answer,))]
+    assert harness.history == [HI, AssistantMessage((no_answer,))]
 
 
 async def test_a_turn_that_fails_within_a_call_closes_it_and_keeps_earlier_output() -> None:
     events = [TextDelta("Let me see."), ToolCallStarted("c1", "echo"), ToolCallDelta("c1", '{"a')]
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(events, ModelFailedError("broken"))),
         FunctionTools(echo=echo_arguments),
     )
     with pytest.raises(ModelFailedError):
-        await stage.run(HI)
-    assert stage.sink.events == [
+        await harness.run(HI)
+    assert harness.sink.events == [
         MessageChunk("m1", "Let me see."),
         CallAppeared("c1", "echo"),
         final_call_change("c1", "failed", "broken"),
     ]
-    assert stage.history == [HI, AssistantMessage((Text("Let me see."),))]
+    assert harness.history == [HI, AssistantMessage((Text("Let me see."),))]
 
 
 async def test_a_reasoning_only_response_is_stored_in_a_form_a_provider_accepts() -> None:
-    stage = TurnHarness(RoundModel(ModelRound([ThinkingDelta("Hm.")])))
-    assert await stage.run(HI) == "end_turn"
+    harness = TurnHarness(RoundModel(ModelRound([ThinkingDelta("Hm.")])))
+    assert await harness.run(HI) == "end_turn"
     no_answer = Text("(There was no answer: it said nothing)")
-    assert stage.history == [HI, AssistantMessage((no_answer,))]
+    assert harness.history == [HI, AssistantMessage((no_answer,))]
 
 
 @pytest.mark.parametrize("last", [ThinkingDelta("c"), ThinkingRedacted("c")])
 async def test_reasoning_after_the_last_text_drops_all_reasoning(last: ModelEvent) -> None:
     """A message may not end in it, and one that lacks some of it counts as changed."""
-    stage = TurnHarness(RoundModel(ModelRound([ThinkingDelta("a"), TextDelta("b"), last])))
-    await stage.run(HI)
-    assert stage.history == [HI, AssistantMessage((Text("b"),))]
+    harness = TurnHarness(RoundModel(ModelRound([ThinkingDelta("a"), TextDelta("b"), last])))
+    await harness.run(HI)
+    assert harness.history == [HI, AssistantMessage((Text("b"),))]
 
 
 async def test_reasoning_before_the_last_text_is_kept() -> None:
     thinking = [ThinkingDelta("a"), ThinkingSigned("seal"), ThinkingRedacted("c")]
-    stage = TurnHarness(RoundModel(ModelRound([*thinking, TextDelta("b")])))
-    await stage.run(HI)
-    assert stage.history == [
+    harness = TurnHarness(RoundModel(ModelRound([*thinking, TextDelta("b")])))
+    await harness.run(HI)
+    assert harness.history == [
         HI,
         AssistantMessage((Thinking("a", "seal"), RedactedThinking("c"), Text("b"))),
     ]
@@ -132,9 +132,9 @@ async def test_the_stop_reason_of_the_model_is_that_of_the_turn(
     stop: ModelStop, reason: StopReason
 ) -> None:
     """Also of one that says it waits for results, and has made no call."""
-    stage = TurnHarness(RoundModel(ModelRound([TextDelta("a")], stop)))
-    assert await stage.run(HI) == reason
-    assert stage.history == [HI, AssistantMessage((Text("a"),))]
+    harness = TurnHarness(RoundModel(ModelRound([TextDelta("a")], stop)))
+    assert await harness.run(HI) == reason
+    assert harness.history == [HI, AssistantMessage((Text("a"),))]
 
 
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "end_turn"])
@@ -145,40 +145,40 @@ async def test_calls_of_a_model_that_stopped_for_another_reason_are_closed_and_n
     half = [ToolCallStarted("c2", "echo"), ToolCallDelta("c2", '{"a')]
     model = RoundModel(ModelRound([TextDelta("Well"), *tool_call_events(CALL), *half], stop))
     tools = FunctionTools(echo=echo_arguments)
-    stage = TurnHarness(model, tools)
-    assert await stage.run(HI) == stop
-    assert stage.sink.events == [
+    harness = TurnHarness(model, tools)
+    assert await harness.run(HI) == stop
+    assert harness.sink.events == [
         MessageChunk("m1", "Well"),
         CallAppeared("c1", "echo"),
         CallAppeared("c2", "echo"),
         final_call_change("c1", "failed", NOT_RUN),
         final_call_change("c2", "failed", NOT_RUN),
     ]
-    assert stage.history == [HI, AssistantMessage((Text("Well"),))]
+    assert harness.history == [HI, AssistantMessage((Text("Well"),))]
     assert (tools.started_call_ids, len(model.requests)) == ([], 1)
 
 
 async def test_a_paused_model_is_asked_to_continue_from_its_output() -> None:
     model = RoundModel(ModelRound([TextDelta("One")], "pause"), ModelRound([TextDelta("two")]))
-    stage = TurnHarness(model)
-    assert await stage.run(HI) == "end_turn"
+    harness = TurnHarness(model)
+    assert await harness.run(HI) == "end_turn"
     first, second = AssistantMessage((Text("One"),)), AssistantMessage((Text("two"),))
     assert model.requests == [
         ModelRequest((HI,), tools=()),
         ModelRequest((HI, first), tools=()),
     ]
-    assert stage.history == [HI, first, second]
-    assert stage.sink.events == [MessageChunk("m1", "One"), MessageChunk("m2", "two")]
+    assert harness.history == [HI, first, second]
+    assert harness.sink.events == [MessageChunk("m1", "One"), MessageChunk("m2", "two")]
 
 
 async def test_the_number_of_model_requests_per_turn_is_limited() -> None:
     model = RoundModel(
         *(ModelRound(tool_call_events(ToolCall(f"c{n}", "echo", "{}")), "tool_use") for n in "123")
     )
-    stage = TurnHarness(model, FunctionTools(echo=echo_arguments), max_requests=3)
-    assert await stage.run(HI) == "max_turn_requests"
+    harness = TurnHarness(model, FunctionTools(echo=echo_arguments), max_requests=3)
+    assert await harness.run(HI) == "max_turn_requests"
     assert len(model.requests) == 3
-    assert stage.history[-1] == UserMessage((ToolResult("c3", "{}"),))
+    assert harness.history[-1] == UserMessage((ToolResult("c3", "{}"),))
 
 
 # The size of a prompt.
@@ -186,35 +186,35 @@ async def test_the_number_of_model_requests_per_turn_is_limited() -> None:
 
 async def test_a_prompt_exceeding_the_context_window_is_refused_and_not_stored() -> None:
     model = RoundModel(ModelRound())
-    stage = TurnHarness(model, meter=CharacterMeter(window_tokens=10))
+    harness = TurnHarness(model, meter=CharacterMeter(window_tokens=10))
     with pytest.raises(PromptTooLargeError) as raised:
-        await stage.run(UserMessage((Text("x" * 11),)))
+        await harness.run(UserMessage((Text("x" * 11),)))
     assert (raised.value.estimated_tokens, raised.value.window_tokens) == (11, 10)
     assert raised.value.reason == (
         "the prompt is too large: about 11 tokens, and the context window holds 10; shorten it, "
         "or name the file and let the agent read it"
     )
-    assert (stage.history, stage.sink.events, model.requests) == ([], [], [])
-    assert await stage.run(UserMessage((Text("x" * 10),))) == "end_turn"
+    assert (harness.history, harness.sink.events, model.requests) == ([], [], [])
+    assert await harness.run(UserMessage((Text("x" * 10),))) == "end_turn"
 
 
 async def test_earlier_messages_count_toward_the_context_window() -> None:
-    stage = TurnHarness(EchoModel(), meter=CharacterMeter(window_tokens=10))
-    await stage.run(UserMessage((Text("x" * 6),)))
+    harness = TurnHarness(EchoModel(), meter=CharacterMeter(window_tokens=10))
+    await harness.run(UserMessage((Text("x" * 6),)))
     with pytest.raises(PromptTooLargeError):
-        await stage.run(UserMessage((Text("x" * 6),)))
-    assert len(stage.history) == 2
+        await harness.run(UserMessage((Text("x" * 6),)))
+    assert len(harness.history) == 2
 
 
 async def test_the_middle_of_a_long_attachment_is_omitted_and_its_file_named() -> None:
     long = Attachment("file:///a.txt", "h" * 700 + "m" * 1000 + "t" * 300)
     parts = (Text("t" * 400), Link("file:///b", "b"), long)
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound([TextDelta("Yes.")])), meter=CharacterMeter(window_tokens=1800)
     )
-    await stage.run(UserMessage(parts))
+    await harness.run(UserMessage(parts))
     marker = "[… 1,125 of 2,000 characters are shown; read file:///a.txt for the rest …]"
-    assert stage.history[0] == UserMessage(
+    assert harness.history[0] == UserMessage(
         (
             *parts[:2],
             Attachment(
@@ -227,9 +227,9 @@ async def test_the_middle_of_a_long_attachment_is_omitted_and_its_file_named() -
 
 async def test_an_attachment_that_just_fits_is_unchanged() -> None:
     attachment = Attachment("file:///a.txt", "x" * 625)
-    stage = TurnHarness(EchoModel(), meter=CharacterMeter(window_tokens=1000))
-    await stage.run(UserMessage((attachment,)))
-    assert stage.history[0] == UserMessage((attachment,))
+    harness = TurnHarness(EchoModel(), meter=CharacterMeter(window_tokens=1000))
+    await harness.run(UserMessage((attachment,)))
+    assert harness.history[0] == UserMessage((attachment,))
 
 
 # A turn that is given up.
@@ -237,21 +237,21 @@ async def test_an_attachment_that_just_fits_is_unchanged() -> None:
 
 async def test_a_turn_settled_early_keeps_only_its_output_so_far() -> None:
     model = UncancellableModel()
-    stage = TurnHarness(model)
-    turn = stage.make_turn()
+    harness = TurnHarness(model)
+    turn = harness.make_turn()
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turn.run, HANG)
             await model.is_blocked.wait()
             turn.flush()
-            stage.conversation.append(HI)
+            harness.conversation.append(HI)
             turn.flush()
             model.allowed_to_end.set()
-    assert stage.history == [HANG, AssistantMessage((Text("Working"),)), HI]
-    assert stage.sink.text == "Working, too late"
+    assert harness.history == [HANG, AssistantMessage((Text("Working"),)), HI]
+    assert harness.sink.text == "Working, too late"
 
 
 def test_settling_a_turn_that_has_not_started_changes_nothing() -> None:
-    stage = TurnHarness(EchoModel())
-    stage.make_turn().flush()
-    assert stage.history == []
+    harness = TurnHarness(EchoModel())
+    harness.make_turn().flush()
+    assert harness.history == []

@@ -26,10 +26,10 @@ def measures(events: list[Event]) -> list[ContextMeasured]:
 
 async def test_the_last_usage_report_of_a_call_is_reported_when_it_ends() -> None:
     reports = [UsageReported(Usage(1)), TextDelta("Hi"), UsageReported(USAGE)]
-    stage = TurnHarness(RoundModel(ModelRound(reports)), meter=CharacterMeter(window_tokens=100))
-    await stage.run()
-    assert stage.sink.events[1:] == [ContextMeasured(31, 100, 2.0)]
-    assert stage.usage == UsageTotals(USAGE, 1, 2.0)
+    harness = TurnHarness(RoundModel(ModelRound(reports)), meter=CharacterMeter(window_tokens=100))
+    await harness.run()
+    assert harness.sink.events[1:] == [ContextMeasured(31, 100, 2.0)]
+    assert harness.usage == UsageTotals(USAGE, 1, 2.0)
 
 
 async def test_usage_adds_up_over_the_calls_of_a_turn_and_session() -> None:
@@ -39,17 +39,17 @@ async def test_usage_adds_up_over_the_calls_of_a_turn_and_session() -> None:
         ModelRound([*tool_call_events(call), UsageReported(Usage(10, 1))], "tool_use"),
         ModelRound([TextDelta("Done."), UsageReported(Usage(20, 2))]),
     )
-    stage = TurnHarness(
+    harness = TurnHarness(
         model, FunctionTools(echo=echo_arguments), meter=CharacterMeter(window_tokens=100)
     )
-    await stage.run()
-    await stage.run()
-    assert measures(stage.sink.events) == [
+    await harness.run()
+    await harness.run()
+    assert measures(harness.sink.events) == [
         ContextMeasured(11, 100, 1.0),
         ContextMeasured(22, 100, 3.0),
         ContextMeasured(22, 100, 5.0),
     ]
-    assert stage.usage == UsageTotals(Usage(50, 5), 3, 5.0)
+    assert harness.usage == UsageTotals(Usage(50, 5), 3, 5.0)
 
 
 async def test_a_failed_or_cancelled_call_still_counts_as_used() -> None:
@@ -60,36 +60,36 @@ async def test_a_failed_or_cancelled_call_still_counts_as_used() -> None:
     model = RoundModel(ModelRound(report, None))
     cancelled = TurnHarness(model)
     await cancelled.run_and_cancel_at(model.is_blocked)
-    for stage in (failing, cancelled):
-        assert stage.usage == UsageTotals(USAGE, 1, 2.0)
-        assert len(measures(stage.sink.events)) == 1
+    for harness in (failing, cancelled):
+        assert harness.usage == UsageTotals(USAGE, 1, 2.0)
+        assert len(measures(harness.sink.events)) == 1
 
 
 async def test_a_model_without_usage_reports_has_no_usage() -> None:
-    stage = TurnHarness(RoundModel(ModelRound([TextDelta("Hi")])))
-    await stage.run()
-    assert (stage.usage, measures(stage.sink.events)) == (UsageTotals(), [])
+    harness = TurnHarness(RoundModel(ModelRound([TextDelta("Hi")])))
+    await harness.run()
+    assert (harness.usage, measures(harness.sink.events)) == (UsageTotals(), [])
 
 
 async def test_an_unknown_price_gives_no_cost() -> None:
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound([UsageReported(USAGE)])),
         meter=CharacterMeter(window_tokens=100, has_prices=False),
     )
-    await stage.run()
-    assert measures(stage.sink.events) == [ContextMeasured(31, 100, None)]
-    assert stage.usage == UsageTotals(USAGE, 1, None)
+    await harness.run()
+    assert measures(harness.sink.events) == [ContextMeasured(31, 100, None)]
+    assert harness.usage == UsageTotals(USAGE, 1, None)
 
 
 def test_usage_since_a_point_is_the_difference() -> None:
-    spent = UsageTotals()
-    nothing = spent.copy()
-    assert spent.since(nothing) == UsageTotals()
-    spent.add(USAGE, 2.0)
-    before = spent.copy()
-    spent.add(Usage(1, 1), 1.0)
-    assert spent.since(before) == UsageTotals(Usage(1, 1), 1, 1.0)
-    assert spent.since(nothing) == UsageTotals(Usage(2, 3, 4, 8, 16), 2, 3.0)
+    totals = UsageTotals()
+    nothing = totals.copy()
+    assert totals.since(nothing) == UsageTotals()
+    totals.add(USAGE, 2.0)
+    before = totals.copy()
+    totals.add(Usage(1, 1), 1.0)
+    assert totals.since(before) == UsageTotals(Usage(1, 1), 1, 1.0)
+    assert totals.since(nothing) == UsageTotals(Usage(2, 3, 4, 8, 16), 2, 3.0)
     assert before == UsageTotals(USAGE, 1, 2.0)
 
 
@@ -97,18 +97,18 @@ def test_usage_since_a_point_is_the_difference() -> None:
     ("wait_seconds", "wait"), [(0.2, "a moment"), (1.0, "1 s"), (2.4, "2 s"), (60.0, "60 s")]
 )
 async def test_a_retry_is_reported_with_its_cause(wait_seconds: float, wait: str) -> None:
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound([Retrying("overloaded", wait_seconds, 2, 5), TextDelta("Hi")]))
     )
-    await stage.run()
-    assert stage.sink.events[0] == NoticeRaised(
+    await harness.run()
+    assert harness.sink.events[0] == NoticeRaised(
         "warning", f"overloaded; retrying in {wait} (attempt 2 of 5)", "m1"
     )
 
 
 def test_costs_are_added_without_float_noise() -> None:
-    spent = UsageTotals()
-    spent.add(USAGE, 0.1)
-    before = spent.copy()
-    spent.add(USAGE, 0.2)
-    assert (spent.cost_usd, spent.since(before).cost_usd) == (0.3, 0.2)
+    totals = UsageTotals()
+    totals.add(USAGE, 0.1)
+    before = totals.copy()
+    totals.add(USAGE, 0.2)
+    assert (totals.cost_usd, totals.since(before).cost_usd) == (0.3, 0.2)

@@ -17,7 +17,7 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.turn.fake_sinks import BlockedSink, MemorySink, SequentialIds
 from tests.turn.turn_harness import FunctionTools, ModelRound, RoundModel, echo_arguments
 
-NOTHING_SAID = ModelRequest(())
+EMPTY_REQUEST = ModelRequest(())
 
 TOOLS = FunctionTools(echo=echo_arguments)
 
@@ -33,7 +33,7 @@ async def test_each_run_of_text_or_reasoning_is_a_separate_message() -> None:
         TextDelta("c"),
     ]
     step = ModelStep(RoundModel(ModelRound(events)), TOOLS, sink, SequentialIds(), None)
-    assert await step.run(NOTHING_SAID) == "end_turn"
+    assert await step.run(EMPTY_REQUEST) == "end_turn"
     assert sink.events == [
         ThoughtChunk("m1", "h"),
         ThoughtChunk("m1", "m"),
@@ -54,7 +54,7 @@ async def test_empty_chunks_are_neither_shown_nor_kept() -> None:
         SequentialIds(),
         None,
     )
-    await step.run(NOTHING_SAID)
+    await step.run(EMPTY_REQUEST)
     assert sink.events == [MessageChunk("m1", "a"), MessageChunk("m1", "b")]
     assert step.reply(with_calls=True) == (Text("ab"),)
 
@@ -63,7 +63,7 @@ async def test_a_model_without_output_leaves_no_message() -> None:
     step = ModelStep(
         RoundModel(ModelRound([TextDelta("")])), TOOLS, MemorySink(), SequentialIds(), None
     )
-    await step.run(NOTHING_SAID)
+    await step.run(EMPTY_REQUEST)
     assert step.reply(with_calls=True) == ()
 
 
@@ -72,7 +72,7 @@ async def test_the_stop_reason_of_the_model_is_passed_on(stop: ModelStop) -> Non
     assert (
         await ModelStep(
             RoundModel(ModelRound([], stop)), TOOLS, MemorySink(), SequentialIds(), None
-        ).run(NOTHING_SAID)
+        ).run(EMPTY_REQUEST)
         == stop
     )
 
@@ -84,7 +84,7 @@ async def test_a_known_error_is_passed_on_unchanged(error: TurnError) -> None:
     with pytest.raises(TurnError) as raised:
         await ModelStep(
             RoundModel(ModelRound([], error)), TOOLS, MemorySink(), SequentialIds(), None
-        ).run(NOTHING_SAID)
+        ).run(EMPTY_REQUEST)
     assert raised.value is error
 
 
@@ -93,7 +93,7 @@ async def test_an_unknown_error_is_wrapped_with_its_name_and_cause() -> None:
     with pytest.raises(ModelFailedError) as raised:
         await ModelStep(
             RoundModel(ModelRound([], error)), TOOLS, MemorySink(), SequentialIds(), None
-        ).run(NOTHING_SAID)
+        ).run(EMPTY_REQUEST)
     assert raised.value.reason == "the model failed unexpectedly: KeyError: 'choices'"
     assert raised.value.__cause__ is error
 
@@ -107,7 +107,7 @@ async def test_the_output_of_a_failed_model_is_kept() -> None:
         None,
     )
     with pytest.raises(ModelFailedError):
-        await step.run(NOTHING_SAID)
+        await step.run(EMPTY_REQUEST)
     assert step.reply(with_calls=True) == (Text("so far"),)
 
 
@@ -116,7 +116,7 @@ async def test_a_model_waits_until_each_chunk_is_shown() -> None:
     step = ModelStep(model, TOOLS, sink, SequentialIds(), None)
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(step.run, NOTHING_SAID)
+            tasks.start_soon(step.run, EMPTY_REQUEST)
             await sink.wait_started.wait()
             assert model.delivered_count == 0
             sink.opened.set()
@@ -129,7 +129,7 @@ async def test_the_output_of_a_cancelled_model_is_kept() -> None:
         RoundModel(ModelRound([TextDelta("a"), TextDelta("b")])), TOOLS, sink, SequentialIds(), None
     )
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(step.run, NOTHING_SAID)
+        tasks.start_soon(step.run, EMPTY_REQUEST)
         await sink.wait_started.wait()
         tasks.cancel_scope.cancel()
     assert step.reply(with_calls=True) == (Text("a"),)
@@ -138,5 +138,5 @@ async def test_the_output_of_a_cancelled_model_is_kept() -> None:
 async def test_a_character_split_by_the_stream_is_joined() -> None:
     halves = [TextDelta("a\ud83d"), TextDelta("\ude00b\ud83d")]
     step = ModelStep(RoundModel(ModelRound(halves)), TOOLS, MemorySink(), SequentialIds(), None)
-    await step.run(NOTHING_SAID)
+    await step.run(EMPTY_REQUEST)
     assert step.reply(with_calls=True) == (Text("a\U0001f600b\ufffd"),)

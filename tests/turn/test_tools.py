@@ -54,9 +54,9 @@ async def test_a_call_is_shown_run_and_answered_and_the_model_continues() -> Non
         DONE,
     )
     tools = FunctionTools(echo=echo_arguments)
-    stage = TurnHarness(model, tools)
-    assert await stage.run() == "end_turn"
-    assert stage.sink.events == [
+    harness = TurnHarness(model, tools)
+    assert await harness.run() == "end_turn"
+    assert harness.sink.events == [
         ThoughtChunk("m1", "Hm."),
         MessageChunk("m2", "Let me see."),
         CallAppeared("c1", "echo"),
@@ -64,13 +64,13 @@ async def test_a_call_is_shown_run_and_answered_and_the_model_continues() -> Non
         final_call_change("c1", "completed", '{"a": 1}'),
         MessageChunk("m3", "Done."),
     ]
-    said = AssistantMessage((Thinking("Hm.", "seal"), Text("Let me see."), call))
+    message = AssistantMessage((Thinking("Hm.", "seal"), Text("Let me see."), call))
     result = UserMessage((ToolResult("c1", '{"a": 1}'),))
     assert model.requests == [
         ModelRequest((HI,), tools=tools.specs),
-        ModelRequest((HI, said, result), tools=tools.specs),
+        ModelRequest((HI, message, result), tools=tools.specs),
     ]
-    assert stage.history == [HI, said, result, AssistantMessage((Text("Done."),))]
+    assert harness.history == [HI, message, result, AssistantMessage((Text("Done."),))]
 
 
 async def test_parallel_calls_are_shown_as_they_end() -> None:
@@ -85,16 +85,16 @@ async def test_parallel_calls_are_shown_as_they_end() -> None:
         return f"{call.id} is done"
 
     calls = [ToolCall(name, "work", "{}") for name in "abc"]
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(tool_call_events(*calls), "tool_use"), DONE), FunctionTools(work=work)
     )
-    assert await stage.run() == "end_turn"
-    changes = [event for event in stage.sink.events if isinstance(event, CallChanged)]
+    assert await harness.run() == "end_turn"
+    changes = [event for event in harness.sink.events if isinstance(event, CallChanged)]
     assert sorted(change.call_id for change in changes[:3]) == ["a", "b", "c"]
     assert changes[3:] == [
         final_call_change(name, "completed", f"{name} is done") for name in "cba"
     ]
-    assert stage.history[2] == UserMessage(
+    assert harness.history[2] == UserMessage(
         tuple(ToolResult(name, f"{name} is done") for name in "abc")
     )
 
@@ -109,22 +109,22 @@ async def test_arguments_of_several_calls_may_arrive_interleaved() -> None:
         ToolCallDelta("c2", ": 2}"),
         ToolCallCompleted("c2"),
     ]
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(events, "tool_use"), DONE), FunctionTools(echo=echo_arguments)
     )
-    await stage.run()
-    assert stage.history[1] == AssistantMessage(
+    await harness.run()
+    assert harness.history[1] == AssistantMessage(
         (ToolCall("c1", "echo", '{"a": 1}'), ToolCall("c2", "echo", '{"b": 2}'))
     )
 
 
 async def test_a_call_without_arguments_has_an_empty_object() -> None:
     events = [ToolCallStarted("c1", "echo"), ToolCallCompleted("c1")]
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(events, "tool_use"), DONE), FunctionTools(echo=echo_arguments)
     )
-    await stage.run()
-    assert stage.history[1:3] == [
+    await harness.run()
+    assert harness.history[1:3] == [
         AssistantMessage((ToolCall("c1", "echo", ""),)),
         UserMessage((ToolResult("c1", ""),)),
     ]
@@ -143,14 +143,14 @@ async def test_a_call_with_invalid_arguments_is_not_run_and_the_model_is_informe
 ) -> None:
     call, good = ToolCall("c1", "echo", arguments), ToolCall("c2", "echo", "{}")
     tools = FunctionTools(echo=echo_arguments)
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(tool_call_events(call, good), "tool_use"), DONE), tools
     )
-    assert await stage.run() == "end_turn"
+    assert await harness.run() == "end_turn"
     assert tools.started_call_ids == ["c2"]
-    assert final_call_change("c1", "failed", problem) in stage.sink.events
-    assert CallChanged("c1", "in_progress") not in stage.sink.events
-    assert stage.history[1:3] == [
+    assert final_call_change("c1", "failed", problem) in harness.sink.events
+    assert CallChanged("c1", "in_progress") not in harness.sink.events
+    assert harness.history[1:3] == [
         AssistantMessage((call, good)),
         UserMessage((ToolResult("c1", problem, is_error=True), ToolResult("c2", "{}"))),
     ]
@@ -164,9 +164,9 @@ async def test_a_call_with_invalid_arguments_is_not_run_and_the_model_is_informe
 async def test_arguments_that_cannot_be_sent_back_are_invalid(arguments: str) -> None:
     call = ToolCall("c1", "echo", arguments)
     tools = FunctionTools(echo=echo_arguments)
-    stage = TurnHarness(RoundModel(ModelRound(tool_call_events(call), "tool_use"), DONE), tools)
-    assert await stage.run() == "end_turn"
-    [result] = stage.history[2].parts
+    harness = TurnHarness(RoundModel(ModelRound(tool_call_events(call), "tool_use"), DONE), tools)
+    assert await harness.run() == "end_turn"
+    [result] = harness.history[2].parts
     assert isinstance(result, ToolResult)
     assert (result.is_error, tools.started_call_ids) == (True, [])
     assert result.text.startswith(f"{BROKEN} (")
@@ -178,42 +178,42 @@ async def test_a_tool_that_raises_is_a_failed_call_and_the_others_continue() -> 
         return str(1 / len(call.name[6:]))
 
     calls = ToolCall("c1", "divide", "{}"), ToolCall("c2", "echo", "{}")
-    stage = TurnHarness(
+    harness = TurnHarness(
         RoundModel(ModelRound(tool_call_events(*calls), "tool_use"), DONE),
         FunctionTools(divide=divide, echo=echo_arguments),
     )
-    assert await stage.run() == "end_turn"
+    assert await harness.run() == "end_turn"
     problem = "ZeroDivisionError: division by zero"
-    assert final_call_change("c1", "failed", problem) in stage.sink.events
-    assert stage.history[2] == UserMessage(
+    assert final_call_change("c1", "failed", problem) in harness.sink.events
+    assert harness.history[2] == UserMessage(
         (ToolResult("c1", problem, is_error=True), ToolResult("c2", "{}"))
     )
 
 
 async def test_a_partial_call_after_a_complete_one_is_closed_and_the_complete_one_runs() -> None:
-    whole = ToolCall("c1", "echo", "{}")
+    complete = ToolCall("c1", "echo", "{}")
     half = [ToolCallStarted("c2", "echo"), ToolCallDelta("c2", '{"a')]
-    stage = TurnHarness(
-        RoundModel(ModelRound([*tool_call_events(whole), *half], "tool_use"), DONE),
+    harness = TurnHarness(
+        RoundModel(ModelRound([*tool_call_events(complete), *half], "tool_use"), DONE),
         FunctionTools(echo=echo_arguments),
     )
-    assert await stage.run() == "end_turn"
-    ends = [each for each in stage.sink.events if isinstance(each, CallChanged)]
+    assert await harness.run() == "end_turn"
+    ends = [each for each in harness.sink.events if isinstance(each, CallChanged)]
     assert [(each.call_id, each.status) for each in ends] == [
         ("c2", "failed"),
         ("c1", "in_progress"),
         ("c1", "completed"),
     ]
-    assert stage.history[1] == AssistantMessage((whole,))
+    assert harness.history[1] == AssistantMessage((complete,))
 
 
 async def test_pending_notices_follow_the_prompt_and_the_results() -> None:
     call = ToolCall("c1", "echo", "{}")
     model = RoundModel(ModelRound(tool_call_events(call), "tool_use"), DONE)
-    stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
-    news = [["[before]"], ["[meanwhile]"]]
-    stage.context = replace(stage.context, take_notices=lambda: news.pop(0))
-    await stage.run()
-    first, _, results, _ = stage.history
+    harness = TurnHarness(model, FunctionTools(echo=echo_arguments))
+    notices = [["[before]"], ["[meanwhile]"]]
+    harness.context = replace(harness.context, take_notices=lambda: notices.pop(0))
+    await harness.run()
+    first, _, results, _ = harness.history
     assert first == UserMessage((*HI.parts, Text("[before]")))
     assert results == UserMessage((ToolResult("c1", "{}"), Text("[meanwhile]")))

@@ -114,9 +114,9 @@ def mutated_messages(draw: st.DrawFn, method: str) -> JsonValue:
     """Draw a message of a method with up to three mutations."""
     message = make_valid_message(method)
     for _ in range(draw(st.integers(1, 3))):
-        places = list(_locations(message))
-        if places:
-            _mutate(draw, *draw(st.sampled_from(places)))
+        locations = list(_locations(message))
+        if locations:
+            _mutate(draw, *draw(st.sampled_from(locations)))
     return message
 
 

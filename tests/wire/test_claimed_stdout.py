@@ -41,11 +41,11 @@ def test_stray_output_of_print_write_and_child_processes_goes_to_stderr(tmp_path
         server.close_stdin()
         assert server.receive_until_end() == []
         assert server.wait() == 0
-        said = server.stderr()
+        stderr = server.stderr()
     for line in ["print", "original print", "write", "child", "child read ''", "shell"]:
-        assert f"{line}\n" in said
-    assert "unflushed" in said
-    assert "stdin read ''" in said
+        assert f"{line}\n" in stderr
+    assert "unflushed" in stderr
+    assert "stdin read ''" in stderr
 
 
 def test_all_log_records_go_to_stderr(tmp_path: Path) -> None:

@@ -93,9 +93,9 @@ def serving(home: Path, command: str) -> Generator[ServerProcess]:
 
 @pytest.fixture
 def token() -> Generator[Token]:
-    made = Token()
-    yield made
-    for process_id in made.register():
+    new_token = Token()
+    yield new_token
+    for process_id in new_token.register():
         psutil.Process(process_id).kill()
 
 
@@ -196,8 +196,8 @@ def test_a_flood_of_output_uses_little_memory_and_delays_no_request(
         while not _is_answered(server, request_id):
             times.append(_prompt_seconds(server, other))
             most = max(most, server.memory_bytes())
-        news = [each for each in server.messages[received:] if "params" in each]
-        assert "".join(map(_printed, news)).endswith("last\n")
+        updates = [each for each in server.messages[received:] if "params" in each]
+        assert "".join(map(_printed, updates)).endswith("last\n")
         assert len(times) > megabytes
         assert most - before < MOST_GROWTH_BYTES
         assert statistics.median(times) < max(QUICK_SECONDS, MOST_TIMES_CALM * calm)

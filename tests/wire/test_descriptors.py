@@ -103,32 +103,32 @@ def new_session(name: str) -> JsonValue:
 
 def test_every_line_of_a_file_is_answered(tmp_path: Path) -> None:
     names = [f"session {number}" for number in range(200)]
-    ran = run_on_files(tmp_path, lines_of(INITIALIZE, *map(new_session, names)))
-    answered = [message["id"] for message in ran.messages if "result" in message]
+    completed = run_on_files(tmp_path, lines_of(INITIALIZE, *map(new_session, names)))
+    answered = [message["id"] for message in completed.messages if "result" in message]
     assert sorted(map(str, answered)) == sorted(["hello", *names])
-    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert (completed.exit_code, completed.stderr) == (0, "")
 
 
 def test_the_last_line_of_a_file_is_answered_without_its_newline(tmp_path: Path) -> None:
-    ran = run_on_files(tmp_path, lines_of(INITIALIZE, new_session("last")).rstrip())
-    assert [message.get("id") for message in ran.messages if "result" in message] == [
+    completed = run_on_files(tmp_path, lines_of(INITIALIZE, new_session("last")).rstrip())
+    assert [message.get("id") for message in completed.messages if "result" in message] == [
         "hello",
         "last",
     ]
-    assert ran.exit_code == 0
+    assert completed.exit_code == 0
 
 
 def test_a_file_containing_only_an_initialize_is_answered(tmp_path: Path) -> None:
     for data in (lines_of(INITIALIZE), lines_of(INITIALIZE).rstrip()):
-        ran = run_on_files(tmp_path, data)
-        assert [message["id"] for message in ran.messages] == ["hello"]
-        assert (ran.exit_code, ran.stderr) == (0, "")
+        completed = run_on_files(tmp_path, data)
+        assert [message["id"] for message in completed.messages] == ["hello"]
+        assert (completed.exit_code, completed.stderr) == (0, "")
 
 
 def test_every_malformed_line_of_a_long_file_is_answered(tmp_path: Path) -> None:
-    ran = run_on_files(tmp_path, b"nonsense\n" * 20_000 + lines_of(INITIALIZE))
-    assert [message["id"] for message in ran.messages] == [*[None] * 20_000, "hello"]
-    assert ran.exit_code == 0
+    completed = run_on_files(tmp_path, b"nonsense\n" * 20_000 + lines_of(INITIALIZE))
+    assert [message["id"] for message in completed.messages] == [*[None] * 20_000, "hello"]
+    assert completed.exit_code == 0
 
 
 def test_an_empty_file_counts_as_no_client(tmp_path: Path) -> None:
@@ -171,16 +171,16 @@ def shell(home: Path, redirection: str, stdin: bytes = b"") -> ServerRunResult:
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
 def test_a_closed_stdin_or_stdout_is_reported_in_one_line(tmp_path: Path, closed: str) -> None:
-    ran = shell(tmp_path, closed)
-    assert (ran.exit_code, ran.messages) == (1, [])
-    assert ran.stderr.startswith("acp-server: stdin and stdout must be open: ")
-    assert ran.stderr.count("\n") == 1
+    completed = shell(tmp_path, closed)
+    assert (completed.exit_code, completed.messages) == (1, [])
+    assert completed.stderr.startswith("acp-server: stdin and stdout must be open: ")
+    assert completed.stderr.count("\n") == 1
 
 
 def test_a_closed_stderr_is_tolerated(tmp_path: Path) -> None:
-    ran = shell(tmp_path, "2>&-", lines_of(INITIALIZE) + b"nonsense\n")
-    assert [message["id"] for message in ran.messages] == ["hello", None]
-    assert ran.exit_code == 0
+    completed = shell(tmp_path, "2>&-", lines_of(INITIALIZE) + b"nonsense\n")
+    assert [message["id"] for message in completed.messages] == ["hello", None]
+    assert completed.exit_code == 0
 
 
 def test_a_slow_reader_gets_every_response_to_a_file(tmp_path: Path) -> None:

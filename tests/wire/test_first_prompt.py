@@ -8,7 +8,7 @@ from tests.support.server_process import command_line, start_server
 
 PLAYER = "acp_server.models.script acp_server.models.scripted"
 """What plays the model here: a real one is imported behind the session's answer."""
-TOLD = "config_option_update"
+ANNOUNCEMENT = "config_option_update"
 PROGRAM = """
 import sys
 from acp_server import __main__; from acp_server.startup import handshake
@@ -45,7 +45,7 @@ def test_a_first_prompt_imports_only_its_script_and_builds_no_model(tmp_path: Pa
     with start_server(tmp_path, command=[sys.executable, "-c", PROGRAM, *arguments]) as server:
         server.initialize()
         session = server.new_session(str(tmp_path))
-        while json_at(server.receive_update(), "params", "update", "sessionUpdate") != TOLD:
+        while json_at(server.receive_update(), "params", "update", "sessionUpdate") != ANNOUNCEMENT:
             continue
         assert "result" in server.prompt(session)
         server.close_stdin()

@@ -52,8 +52,8 @@ def test_a_hook_from_the_settings_refuses_a_call(
     with start_server(tmp_path, command=command) as server:
         server.initialize()
         server.prompt(server.new_session(str(tmp_path)))
-        told = [str(message) for message in server.messages]
-        assert any(reason in each and "'failed'" in each for each in told)
+        messages = [str(message) for message in server.messages]
+        assert any(reason in each and "'failed'" in each for each in messages)
     assert not (tmp_path / "new.txt").exists()
 
 

@@ -27,12 +27,12 @@ CANCELLED: Object = {"stopReason": "cancelled"}
 class EndlessModel:
     """A model that talks for ever, and counts."""
 
-    said: int = field(default=0)
+    chunk_count: int = field(default=0)
 
     async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         while len(request.messages):
             await receive(TextDelta(TEXT))
-            self.said += 1
+            self.chunk_count += 1
             await lowlevel.checkpoint()
         return "end_turn"
 
@@ -42,7 +42,7 @@ async def settle() -> None:
         await lowlevel.checkpoint()
 
 
-async def talk(editor: Editor) -> str:
+async def start_endless_turn(editor: Editor) -> str:
     """Open a session and let the model talk until nobody takes any more."""
     session_id = await editor.new_session()
     editor.stop_reading()
@@ -64,17 +64,17 @@ async def test_a_turn_is_suspended_while_the_client_does_not_read() -> None:
     model = EndlessModel()
     async with open_editor(model, capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
-        await talk(editor)
-        assert 0 < model.said <= CAPACITY_BYTES / len(TEXT)
-        said = model.said
+        await start_endless_turn(editor)
+        assert 0 < model.chunk_count <= CAPACITY_BYTES / len(TEXT)
+        chunk_count = model.chunk_count
         await settle()
-        assert model.said == said
+        assert model.chunk_count == chunk_count
 
 
 async def test_a_suspended_turn_is_cancelled_at_once_and_its_response_follows() -> None:
     async with open_editor(EndlessModel(), capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
-        session_id = await talk(editor)
+        session_id = await start_endless_turn(editor)
         before = len(editor.messages)
         editor.cancel(session_id)
         await settle()
@@ -90,7 +90,7 @@ async def test_requests_of_other_sessions_are_served_while_a_turn_is_suspended()
     async with open_editor(EndlessModel(), capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
         other = await editor.new_session()
-        talking = await talk(editor)
+        talking = await start_endless_turn(editor)
         before = len(editor.messages)
         modes = [editor.start_request("session/set_mode", {"sessionId": other, "modeId": "plan"})]
         modes += [
@@ -111,20 +111,20 @@ async def test_a_turn_resumed_after_a_pause_loses_and_repeats_nothing(
     tmp_path: Path,
 ) -> None:
     numbers = " ".join(str(number) for number in range(2000))
-    given = make_configuration(tmp_path, f"prompt: *\nsay: {numbers}")
-    async with open_editor(given, capacity_bytes=CAPACITY_BYTES) as editor:
+    configuration = make_configuration(tmp_path, f"prompt: *\nsay: {numbers}")
+    async with open_editor(configuration, capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
-        session_id = await talk(editor)
+        session_id = await start_endless_turn(editor)
         editor.resume_reading()
         await editor.wait_for_response(lambda message: message.get("id") == 3)
         assert editor.agent_text(session_id) == numbers
 
 
 async def test_two_suspended_turns_resume_together(tmp_path: Path) -> None:
-    given = make_configuration(
+    configuration = make_configuration(
         tmp_path, f"prompt: ready\nsay: yes\n\nprompt: *\nchunks: 200 {TEXT}"
     )
-    async with open_editor(given, capacity_bytes=CAPACITY_BYTES) as editor:
+    async with open_editor(configuration, capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
         sessions = [await editor.new_session() for _ in range(2)]
         for session_id in sessions:  # each has read its script, so that both begin at once

@@ -84,24 +84,24 @@ class ModelRequestHandler(BaseHTTPRequestHandler):
     def _read(self) -> bytes:
         if self.headers.get("transfer-encoding", "").lower() != "chunked":
             return self.rfile.read(int(self.headers.get("content-length", 0)))
-        whole = b""
+        body = b""
         while size := int(self.rfile.readline().partition(b";")[0], 16):
-            whole += self.rfile.read(size)
+            body += self.rfile.read(size)
             self.rfile.readline()
         self.rfile.readline()
-        return whole
+        return body
 
     def _answer(self, form: ApiFormat, body: Object, size: int) -> None:
-        said = answer(parse_request(form, body, size))
+        reply = answer(parse_request(form, body, size))
         model = str(body.get("model"))
         if body.get("stream") is not True and ":stream" not in self.path:
-            self._send_json(_unstreamed_answer(form, said, model))
+            self._send_json(_unstreamed_answer(form, reply, model))
             return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for block in _merge_bytes(encode_stream(form, said, model, size)):
+        for block in _merge_bytes(encode_stream(form, reply, model, size)):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(block), block))
         self.wfile.write(b"0\r\n\r\n")
 
@@ -136,9 +136,9 @@ def _merge_bytes(steps: Iterable[StreamStep]) -> Iterator[bytes]:
         yield block
 
 
-def _unstreamed_answer(form: ApiFormat, said: BenchmarkAnswer, model: str) -> JsonValue:
+def _unstreamed_answer(form: ApiFormat, reply: BenchmarkAnswer, model: str) -> JsonValue:
     """Return a response without streaming. Text only: only side requests ask for that."""
-    text = "".join(said.text)
+    text = "".join(reply.text)
     match form:
         case "messages":
             return {

@@ -103,10 +103,10 @@ def _day_replies() -> list[list[ScriptedReply]]:
 
 def _answer_day_turn(ask: BenchmarkRequest, turn: int) -> BenchmarkAnswer:
     replies = _day_replies()[turn]
-    said = replies[min(ask.step, len(replies) - 1)]
+    reply = replies[min(ask.step, len(replies) - 1)]
     return BenchmarkAnswer(
-        [block.text for block in said.blocks if isinstance(block, Say)],
-        [_translate_call(ask, block) for block in said.blocks if isinstance(block, CallTool)],
+        [block.text for block in reply.blocks if isinstance(block, Say)],
+        [_translate_call(ask, block) for block in reply.blocks if isinstance(block, CallTool)],
     )
 
 

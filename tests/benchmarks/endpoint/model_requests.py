@@ -54,14 +54,14 @@ def format_command(words: str, folder: object) -> str:
 
 def parse_request(form: ApiFormat, body: Object, size: int) -> BenchmarkRequest:
     """Parse a request."""
-    said = list(_transcript(form, body))
+    messages = list(_transcript(form, body))
     found: re.Match[str] | None = None
-    behind = len(said)
-    for place, (speaker, text) in enumerate(said):
-        orders = list(COMMAND_PATTERN.finditer(text)) if speaker == "user" else []
-        if orders:
-            found, behind = orders[-1], place + 1
-    turns = [speaker for speaker, _ in groupby(speaker for speaker, _ in said[behind:])]
+    next_index = len(messages)
+    for index, (speaker, text) in enumerate(messages):
+        commands = list(COMMAND_PATTERN.finditer(text)) if speaker == "user" else []
+        if commands:
+            found, next_index = commands[-1], index + 1
+    turns = [speaker for speaker, _ in groupby(speaker for speaker, _ in messages[next_index:])]
     words = tuple(found[1].split()) if found else ()
     return BenchmarkRequest(
         words, found[2] if found else "", turns.count("model"), tools_of(body), size

@@ -21,10 +21,10 @@ _numbers = count(1)
 
 
 def encode_stream(
-    form: ApiFormat, said: BenchmarkAnswer, model: str, size: int
+    form: ApiFormat, answer: BenchmarkAnswer, model: str, size: int
 ) -> Iterator[StreamStep]:
     """Yield the stream for an answer to a request of `size` bytes."""
-    yield from ENCODERS[form](said, model, size // BYTES_PER_TOKEN)
+    yield from ENCODERS[form](answer, model, size // BYTES_PER_TOKEN)
 
 
 def _split_arguments(use: DialectCall, count: int) -> Iterator[str]:
@@ -38,7 +38,7 @@ def _event(kind: str, **fields: JsonValue) -> bytes:
     return f"event: {kind}\ndata: {data}\n\n".encode()
 
 
-def _messages(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
+def _messages(answer: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
     usage: JsonValue = {
         "input_tokens": tokens,
         "output_tokens": 1,
@@ -56,42 +56,42 @@ def _messages(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[Stream
         "usage": usage,
     }
     yield _event("message_start", message=message)
-    places = count()
-    if said.text:
-        place = next(places)
-        yield _event("content_block_start", index=place, content_block={"type": "text", "text": ""})
-        for piece in said.text:
-            yield said.pause_seconds
+    indexes = count()
+    if answer.text:
+        index = next(indexes)
+        yield _event("content_block_start", index=index, content_block={"type": "text", "text": ""})
+        for piece in answer.text:
+            yield answer.pause_seconds
             yield _event(
-                "content_block_delta", index=place, delta={"type": "text_delta", "text": piece}
+                "content_block_delta", index=index, delta={"type": "text_delta", "text": piece}
             )
-        yield _event("content_block_stop", index=place)
-    for use in said.tool_uses:
-        yield from _messages_use(said, use, next(places))
+        yield _event("content_block_stop", index=index)
+    for use in answer.tool_uses:
+        yield from _messages_use(answer, use, next(indexes))
     stop: JsonValue = {
-        "stop_reason": "tool_use" if said.tool_uses else "end_turn",
+        "stop_reason": "tool_use" if answer.tool_uses else "end_turn",
         "stop_sequence": None,
     }
-    yield _event("message_delta", delta=stop, usage={"output_tokens": 1 + len(said.text)})
+    yield _event("message_delta", delta=stop, usage={"output_tokens": 1 + len(answer.text)})
     yield _event("message_stop")
 
 
-def _messages_use(said: BenchmarkAnswer, use: DialectCall, place: int) -> Iterator[StreamStep]:
+def _messages_use(answer: BenchmarkAnswer, use: DialectCall, index: int) -> Iterator[StreamStep]:
     block: JsonValue = {
         "type": "tool_use",
         "id": f"toolu_{next(_numbers)}",
         "name": use.name,
         "input": {},
     }
-    yield _event("content_block_start", index=place, content_block=block)
-    for piece in _split_arguments(use, said.argument_piece_count):
-        yield said.pause_seconds
+    yield _event("content_block_start", index=index, content_block=block)
+    for piece in _split_arguments(use, answer.argument_piece_count):
+        yield answer.pause_seconds
         delta: JsonValue = {"type": "input_json_delta", "partial_json": piece}
-        yield _event("content_block_delta", index=place, delta=delta)
-    yield _event("content_block_stop", index=place)
+        yield _event("content_block_delta", index=index, delta=delta)
+    yield _event("content_block_stop", index=index)
 
 
-def _chat(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
+def _chat(answer: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
     number = next(_numbers)
 
     def chunk(delta: JsonValue, finish: str | None = None, **more: JsonValue) -> bytes:
@@ -107,33 +107,33 @@ def _chat(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep
         return f"data: {json.dumps(body, separators=(',', ':'))}\n\n".encode()
 
     yield chunk({"role": "assistant", "content": ""})
-    for piece in said.text:
-        yield said.pause_seconds
+    for piece in answer.text:
+        yield answer.pause_seconds
         yield chunk({"content": piece})
-    for index, use in enumerate(said.tool_uses):
+    for index, use in enumerate(answer.tool_uses):
         head: JsonValue = {"name": use.name, "arguments": ""}
         opened: JsonValue = {"id": f"call_{next(_numbers)}", "type": "function", "function": head}
         yield chunk({"tool_calls": [{"index": index, **opened}]})
-        for piece in _split_arguments(use, said.argument_piece_count):
-            yield said.pause_seconds
+        for piece in _split_arguments(use, answer.argument_piece_count):
+            yield answer.pause_seconds
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     usage: JsonValue = {
         "prompt_tokens": tokens,
         "completion_tokens": 1,
         "total_tokens": tokens + 1,
     }
-    yield chunk({}, "tool_calls" if said.tool_uses else "stop", usage=usage)
+    yield chunk({}, "tool_calls" if answer.tool_uses else "stop", usage=usage)
     yield b"data: [DONE]\n\n"
 
 
-def _responses(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
+def _responses(answer: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
     number = f"resp_{next(_numbers)}"
     yield _event("response.created", response={"id": number, "model": model, "status": "queued"})
     output: list[JsonValue] = []
-    if said.text:
-        yield from _responses_text(said, output)
-    for use in said.tool_uses:
-        yield from _responses_use(said, use, output)
+    if answer.text:
+        yield from _responses_text(answer, output)
+    for use in answer.tool_uses:
+        yield from _responses_use(answer, use, output)
     usage: JsonValue = {
         "input_tokens": tokens,
         "input_tokens_details": {"cached_tokens": 0},
@@ -141,7 +141,7 @@ def _responses(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[Strea
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": tokens + 1,
     }
-    whole: JsonValue = {
+    response: JsonValue = {
         "id": number,
         "object": "response",
         "model": model,
@@ -149,30 +149,30 @@ def _responses(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[Strea
         "output": output,
         "usage": usage,
     }
-    yield _event("response.completed", response=whole)
+    yield _event("response.completed", response=response)
 
 
-def _responses_text(said: BenchmarkAnswer, output: list[JsonValue]) -> Iterator[StreamStep]:
+def _responses_text(answer: BenchmarkAnswer, output: list[JsonValue]) -> Iterator[StreamStep]:
     name = f"msg_{next(_numbers)}"
     item: dict[str, JsonValue] = {"type": "message", "id": name, "role": "assistant"}
-    begun: JsonValue = {**item, "status": "in_progress", "content": []}
-    yield _event("response.output_item.added", output_index=len(output), item=begun)
-    place: dict[str, JsonValue] = {
+    added: JsonValue = {**item, "status": "in_progress", "content": []}
+    yield _event("response.output_item.added", output_index=len(output), item=added)
+    position: dict[str, JsonValue] = {
         "output_index": len(output),
         "content_index": 0,
         "item_id": name,
     }
-    for piece in said.text:
-        yield said.pause_seconds
-        yield _event("response.output_text.delta", delta=piece, **place)
-    text: JsonValue = {"type": "output_text", "text": "".join(said.text), "annotations": []}
+    for piece in answer.text:
+        yield answer.pause_seconds
+        yield _event("response.output_text.delta", delta=piece, **position)
+    text: JsonValue = {"type": "output_text", "text": "".join(answer.text), "annotations": []}
     item |= {"status": "completed", "content": [text]}
     yield _event("response.output_item.done", output_index=len(output), item=item)
     output.append(item)
 
 
 def _responses_use(
-    said: BenchmarkAnswer, use: DialectCall, output: list[JsonValue]
+    answer: BenchmarkAnswer, use: DialectCall, output: list[JsonValue]
 ) -> Iterator[StreamStep]:
     number = next(_numbers)
     kind, field = (
@@ -186,8 +186,8 @@ def _responses_use(
         field: "",
     }
     yield _event("response.output_item.added", output_index=len(output), item={**item})
-    for piece in _split_arguments(use, said.argument_piece_count):
-        yield said.pause_seconds
+    for piece in _split_arguments(use, answer.argument_piece_count):
+        yield answer.pause_seconds
         yield _event(
             f"response.{kind}_{field}.delta",
             output_index=len(output),
@@ -199,7 +199,7 @@ def _responses_use(
     output.append(item)
 
 
-def _gemini(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
+def _gemini(answer: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
     def chunk(parts: JsonValue, **more: JsonValue) -> bytes:
         content: JsonValue = {"role": "model", "parts": parts}
         body: JsonValue = {
@@ -209,11 +209,11 @@ def _gemini(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamSt
         }
         return f"data: {json.dumps(body, separators=(',', ':'))}\r\n\r\n".encode()
 
-    for piece in said.text:
-        yield said.pause_seconds
+    for piece in answer.text:
+        yield answer.pause_seconds
         yield chunk([{"text": piece}])
-    for use in said.tool_uses:  # this API sends a call in one piece, once it is complete
-        yield said.pause_seconds * said.argument_piece_count
+    for use in answer.tool_uses:  # this API sends a call in one piece, once it is complete
+        yield answer.pause_seconds * answer.argument_piece_count
         call: JsonValue = {"name": use.name, "args": json.loads(use.arguments)}
         yield chunk([{"functionCall": call}])
     yield chunk([{"text": ""}], finishReason="STOP")

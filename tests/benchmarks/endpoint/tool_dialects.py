@@ -30,11 +30,11 @@ def translate_call(
 ) -> DialectCall:
     """Return a call in the dialect of the agent that offers these tools, with absolute paths."""
     path = arguments.get("path")
-    given = arguments if path is None else {**arguments, "path": f"{folder}/{path}"}
-    for mark, speak in DIALECTS.items():
+    resolved = arguments if path is None else {**arguments, "path": f"{folder}/{path}"}
+    for mark, translate in DIALECTS.items():
         if mark in tools:
-            return speak(name, given)
-    return DialectCall(name, json.dumps(given))
+            return translate(name, resolved)
+    return DialectCall(name, json.dumps(resolved))
 
 
 def _plain(name: str, arguments: Arguments) -> DialectCall:
@@ -45,8 +45,8 @@ def _rename_arguments(
     renaming: tuple[str, Mapping[str, str], Arguments], arguments: Arguments
 ) -> DialectCall:
     name, fields, more = renaming
-    said = {fields[field]: value for field, value in arguments.items() if field in fields}
-    return DialectCall(name, json.dumps({**said, **more}))
+    renamed = {fields[field]: value for field, value in arguments.items() if field in fields}
+    return DialectCall(name, json.dumps({**renamed, **more}))
 
 
 def _path(name: str) -> dict[str, str]:

@@ -12,21 +12,21 @@ PAUSE_MILLISECONDS = 50
 PATIENCE_SECONDS = 180.0
 
 
-def measure_concurrency(lab: AgentSetup) -> Figures:
+def measure_concurrency(setup: AgentSetup) -> Figures:
     """Yield the figures of fifty concurrent turns, each half a second long by itself."""
-    with lab.start() as agent:
+    with setup.start() as agent:
         agent.initialize()
-        first = agent.new_session(lab.project)
+        first = agent.new_session(setup.project)
         agent.run_turn(first, "hi")
         before = tree_memory(agent.pid).proportional
-        sessions = [first, *(agent.new_session(lab.project) for _ in range(SESSIONS - 1))]
+        sessions = [first, *(agent.new_session(setup.project) for _ in range(SESSIONS - 1))]
         idle = tree_memory(agent.pid).proportional
         yield "idle-session", (idle - before) / (SESSIONS - 1)
-        paced = lab.format_command(f"paced {CHUNKS} {PAUSE_MILLISECONDS}")
-        spent = agent.cpu_seconds
+        paced = setup.format_command(f"paced {CHUNKS} {PAUSE_MILLISECONDS}")
+        cpu_before = agent.cpu_seconds
         turns = [agent.start_turn(session, paced) for session in sessions]
         agent.wait_for_turns(turns, PATIENCE_SECONDS)
-        yield "crowd-cpu", (agent.cpu_seconds - spent) / SESSIONS * 1000
+        yield "crowd-cpu", (agent.cpu_seconds - cpu_before) / SESSIONS * 1000
         took = [turn.milliseconds for turn in turns]
         firsts = [turn.first_milliseconds for turn in turns]
         yield "crowd-chunk", max(firsts)

@@ -20,16 +20,16 @@ STREAMED_SECONDS = 2.0
 PATIENCE_SECONDS = 20.0
 
 
-def measure_faults(lab: AgentSetup) -> Figures:
+def measure_faults(setup: AgentSetup) -> Figures:
     """Yield the figures of several faulty runs."""
-    yield "malformed", float(sum(_survives_line(lab, line) for line in MALFORMED))
-    yield "edits", measure_or_error(lambda: _measure_edits(lab))
+    yield "malformed", float(sum(_survives_line(setup, line) for line in MALFORMED))
+    yield "edits", measure_or_error(lambda: _measure_edits(setup))
     for size in LENGTHS_MEBIBYTES:
-        yield f"line-{size}", measure_or_error(partial(_measure_line, lab, size * 2**20))
-    yield "killed", measure_or_error(lambda: _measure_lost_stream(lab))
-    yield "leave", measure_or_error(lambda: _measure_exit(lab))
-    with lab.start() as agent:
-        session, number = _start_long_tool(lab, agent)
+        yield f"line-{size}", measure_or_error(partial(_measure_line, setup, size * 2**20))
+    yield "killed", measure_or_error(lambda: _measure_lost_stream(setup))
+    yield "leave", measure_or_error(lambda: _measure_exit(setup))
+    with setup.start() as agent:
+        session, number = _start_long_tool(setup, agent)
         yield "cancel", measure_or_error(lambda: _measure_cancel(agent, session, number))
         yield (
             "after-cancel",
@@ -37,35 +37,37 @@ def measure_faults(lab: AgentSetup) -> Figures:
         )
 
 
-def _measure_edits(lab: AgentSetup) -> float:
-    with lab.start() as agent:
+def _measure_edits(setup: AgentSetup) -> float:
+    with setup.start() as agent:
         agent.initialize()
-        session = agent.new_session(lab.project)
-        return float(agent.run_turn(session, lab.format_command(f"edits {EDITS}")).completed_calls)
+        session = agent.new_session(setup.project)
+        return float(
+            agent.run_turn(session, setup.format_command(f"edits {EDITS}")).completed_calls
+        )
 
 
-def _measure_lost_stream(lab: AgentSetup) -> float:
+def _measure_lost_stream(setup: AgentSetup) -> float:
     """Return how many milliseconds of a stream are lost when the agent is killed during it."""
-    with lab.start() as agent:
+    with setup.start() as agent:
         agent.initialize()
-        session = agent.new_session(lab.project)
+        session = agent.new_session(setup.project)
         agent.run_turn(session, "hi")
-        turn = agent.start_turn(session, lab.format_command(f"paced 400 {PACE_MILLISECONDS}"))
+        turn = agent.start_turn(session, setup.format_command(f"paced 400 {PACE_MILLISECONDS}"))
         agent.process_messages(STREAMED_SECONDS)
         agent.kill()
-    with lab.start() as agent:
+    with setup.start() as agent:
         agent.initialize()
         seen = agent.record_session(session)
-        params: JsonValue = {"sessionId": session, "cwd": str(lab.project), "mcpServers": []}
+        params: JsonValue = {"sessionId": session, "cwd": str(setup.project), "mcpServers": []}
         agent.call("session/load", params, PATIENCE_SECONDS)
         if not seen.text_pieces:
             raise AgentError("nothing of the session was kept")
         return float(max(turn.text_pieces + 1 - seen.text_pieces, 0) * PACE_MILLISECONDS)
 
 
-def _survives_line(lab: AgentSetup, line: bytes) -> bool:
+def _survives_line(setup: AgentSetup, line: bytes) -> bool:
     """Return whether the agent still answers after this line."""
-    with lab.start() as agent:
+    with setup.start() as agent:
         agent.initialize()
         try:
             agent.send_line(line)
@@ -77,51 +79,51 @@ def _survives_line(lab: AgentSetup, line: bytes) -> bool:
         return True
 
 
-def _measure_line(lab: AgentSetup, size: int) -> float:
-    with lab.start() as agent:
+def _measure_line(setup: AgentSetup, size: int) -> float:
+    with setup.start() as agent:
         agent.initialize()
-        session = agent.new_session(lab.project)
+        session = agent.new_session(setup.project)
         agent.run_turn(session, "hi")
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         try:
             agent.run_turn(session, "word " * (size // 5))
         except AgentRequestError:  # an error response counts too, if it is quick
-            return milliseconds_since(begun)
-        return milliseconds_since(begun)
+            return milliseconds_since(started_at)
+        return milliseconds_since(started_at)
 
 
-def _start_long_tool(lab: AgentSetup, agent: MeasuredAgent) -> tuple[str, int]:
+def _start_long_tool(setup: AgentSetup, agent: MeasuredAgent) -> tuple[str, int]:
     """Start a turn with a long-running tool; return the session id and the request id."""
     agent.initialize()
-    session = agent.new_session(lab.project)
+    session = agent.new_session(setup.project)
     agent.run_turn(session, "hi")
-    turn = agent.start_turn(session, lab.format_command("run 40"))
+    turn = agent.start_turn(session, setup.format_command("run 40"))
     agent.process_messages(RUNNING_SECONDS)
     return session, turn.number
 
 
 def _measure_cancel(agent: MeasuredAgent, session: str, number: int) -> float:
-    begun = time.perf_counter()
+    started_at = time.perf_counter()
     params: JsonValue = {"sessionId": session}
     agent.send_message({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
     agent.wait_for_response(number, PATIENCE_SECONDS)
-    return milliseconds_since(begun)
+    return milliseconds_since(started_at)
 
 
-def _measure_exit(lab: AgentSetup) -> float:
+def _measure_exit(setup: AgentSetup) -> float:
     """Return how long the agent and its children live after the client disconnects."""
-    with lab.start() as agent:
-        _start_long_tool(lab, agent)
+    with setup.start() as agent:
+        _start_long_tool(setup, agent)
         family = process_tree(agent.pid)
-        begun = time.perf_counter()
+        started_at = time.perf_counter()
         try:
             agent.close_stdin()
             if agent.wait_for_exit(PATIENCE_SECONDS) is None:
                 raise AgentError(f"is there {PATIENCE_SECONDS:.0f} s after its editor has left")
             while any(each.is_running() for each in family):
-                if milliseconds_since(begun) > PATIENCE_SECONDS * 1000:
+                if milliseconds_since(started_at) > PATIENCE_SECONDS * 1000:
                     raise AgentError("leaves children behind")
                 time.sleep(0.01)
         finally:
             kill_all(family)
-        return milliseconds_since(begun)
+        return milliseconds_since(started_at)

@@ -24,17 +24,17 @@ class SearchDatabase:
         self._sessions = sessions
         self._path = CACHE / f"search-{sessions}-{len(MIGRATIONS)}.db"
 
-    def measure(self, lab: AgentSetup) -> Figures:
+    def measure(self, setup: AgentSetup) -> Figures:
         """Yield the CPU milliseconds of the median and of the slowest search."""
-        if lab.peer.name != OWN_AGENT:
+        if setup.peer.name != OWN_AGENT:
             raise AgentError("no search of sessions on the wire")
         if not self._path.exists():
             self._build()
         medians = [
             statistics.median(
-                each.cpu_ms for each in measure(DatabasePaths(self._path), inquiry, RUNS)[1]
+                each.cpu_ms for each in measure(DatabasePaths(self._path), query, RUNS)[1]
             )
-            for inquiry in QUERIES.values()
+            for query in QUERIES.values()
         ]
         yield "search-median", statistics.median(medians)
         yield "search-worst", max(medians)

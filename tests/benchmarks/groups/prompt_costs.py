@@ -15,14 +15,14 @@ from tests.benchmarks.scripted_session import make_script
 TURN_SECONDS = 90.0
 
 
-def measure_prompt_costs(lab: AgentSetup) -> Figures:
+def measure_prompt_costs(setup: AgentSetup) -> Figures:
     """Yield sizes and bills. They are the same in every run."""
-    yield from _measure_greeting(lab.with_new_home("greeting"))
-    yield from _measure_day(lab.with_new_home("day"))
+    yield from _measure_greeting(setup.with_new_home("greeting"))
+    yield from _measure_day(setup.with_new_home("day"))
 
 
-def _measure_greeting(lab: AgentSetup) -> Figures:
-    taken = _record_requests(lab, ["hi"])
+def _measure_greeting(setup: AgentSetup) -> Figures:
+    taken = _record_requests(setup, ["hi"])
     main = max(taken, key=lambda each: each.bytes)
     yield "prompt-characters", float(_prefix_characters(main))
     yield "prompt-tools", float(len(tools_of(main.body)))
@@ -40,19 +40,19 @@ def _prefix_characters(taken: ReceivedRequest) -> int:
 
 
 def _instruction(body: Body) -> JsonValue:
-    said = body.get("systemInstruction")
-    return said.get("parts") if isinstance(said, dict) else ""
+    instruction = body.get("systemInstruction")
+    return instruction.get("parts") if isinstance(instruction, dict) else ""
 
 
-def _measure_day(lab: AgentSetup) -> Figures:
+def _measure_day(setup: AgentSetup) -> Figures:
     prompts = [
-        f"{prompt}\n{lab.format_command(f'day {turn}')}"
+        f"{prompt}\n{setup.format_command(f'day {turn}')}"
         for turn, prompt in enumerate(make_script().prompts)
     ]
-    taken = _record_requests(lab, prompts)
+    taken = _record_requests(setup, prompts)
     yield "day-requests", float(len(taken))
     yield "day-failed", float(_count_failed_calls(taken))
-    if not lab.peer.has_cache_markers:
+    if not setup.peer.has_cache_markers:
         raise AgentError("its requests do not say what is to be cached")
     bill = compute_lenient_bill([each.body for each in taken])
     main = compute_lenient_bill([each.body for each in taken if not _is_side_request(each)])
@@ -61,14 +61,14 @@ def _measure_day(lab: AgentSetup) -> Figures:
     yield "day-aside", (bill.billed_tokens - main.billed_tokens) / 1000
 
 
-def _is_side_request(taken: ReceivedRequest) -> bool:
+def _is_side_request(received: ReceivedRequest) -> bool:
     """Return whether a request belongs to no turn: a title, a summary, a review."""
-    messages = objects(taken.body.get("messages"))
-    orders = [place for place, message in enumerate(messages) if _is_ordered(message)]
-    behind = messages[orders[-1] + 1 :] if orders else []
+    messages = objects(received.body.get("messages"))
+    commands = [index for index, message in enumerate(messages) if _is_ordered(message)]
+    behind = messages[commands[-1] + 1 :] if commands else []
     has_answers = any(message.get("role") == "assistant" for message in behind)
     ends_with_words = has_answers and "tool_result" not in json.dumps(behind[-1])
-    return not tools_of(taken.body) or ends_with_words
+    return not tools_of(received.body) or ends_with_words
 
 
 def _is_ordered(message: Mapping[str, JsonValue]) -> bool:
@@ -93,14 +93,14 @@ def _count_failed_calls(taken: Sequence[ReceivedRequest]) -> int:
     )
 
 
-def _record_requests(lab: AgentSetup, prompts: Sequence[str]) -> list[ReceivedRequest]:
-    lab.endpoint.set_recording(is_keeping=True)
+def _record_requests(setup: AgentSetup, prompts: Sequence[str]) -> list[ReceivedRequest]:
+    setup.endpoint.set_recording(is_keeping=True)
     try:
-        with lab.start() as agent:
+        with setup.start() as agent:
             agent.initialize()
-            session = agent.new_session(lab.project)
+            session = agent.new_session(setup.project)
             for prompt in prompts:
                 agent.run_turn(session, prompt, TURN_SECONDS)
-        return lab.endpoint.take_requests()
+        return setup.endpoint.take_requests()
     finally:
-        lab.endpoint.set_recording(is_keeping=False)
+        setup.endpoint.set_recording(is_keeping=False)

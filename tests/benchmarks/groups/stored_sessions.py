@@ -25,25 +25,25 @@ class StoredSessionBenchmark:
     def __init__(self) -> None:
         self._prepared: dict[str, tuple[AgentSetup, str] | AgentError] = {}
 
-    def measure(self, lab: AgentSetup) -> Figures:
+    def measure(self, setup: AgentSetup) -> Figures:
         """Yield the times of loads and lists in a process that has opened a session before."""
         for length in LENGTHS:
-            yield f"load-{length}", measure_or_error(partial(self._measure_load, lab, length))
-        many, _ = self._prepare_once(lab, "many", lambda: _make_many_sessions(lab))
+            yield f"load-{length}", measure_or_error(partial(self._measure_load, setup, length))
+        many, _ = self._prepare_once(setup, "many", lambda: _make_many_sessions(setup))
         with _started_agent(many) as agent:
             agent.call("session/list", {})
             yield (
                 "list-page",
                 min(time_ms(lambda: agent.call("session/list", {})) for _ in range(3)),
             )
-            begun = time.perf_counter()
+            started_at = time.perf_counter()
             found = _list_all_pages(agent)
-            yield "list-all", (time.perf_counter() - begun) * 1000
+            yield "list-all", (time.perf_counter() - started_at) * 1000
             yield "list-count", float(found)
 
-    def _measure_load(self, lab: AgentSetup, length: int) -> float:
+    def _measure_load(self, setup: AgentSetup, length: int) -> float:
         long, session = self._prepare_once(
-            lab, f"turns-{length}", lambda: _make_long_session(lab, length)
+            setup, f"turns-{length}", lambda: _make_long_session(setup, length)
         )
         params: JsonValue = {"sessionId": session, "cwd": str(long.project), "mcpServers": []}
         with _started_agent(long) as agent:
@@ -54,9 +54,9 @@ class StoredSessionBenchmark:
             return took
 
     def _prepare_once(
-        self, lab: AgentSetup, name: str, make: Callable[[], tuple[AgentSetup, str]]
+        self, setup: AgentSetup, name: str, make: Callable[[], tuple[AgentSetup, str]]
     ) -> tuple[AgentSetup, str]:
-        key = f"{lab.location.home} {name}"  # each repeat has its own directories
+        key = f"{setup.location.home} {name}"  # each repeat has its own directories
         if key not in self._prepared:
             try:
                 self._prepared[key] = make()
@@ -68,44 +68,44 @@ class StoredSessionBenchmark:
         return made
 
 
-def _make_long_session(lab: AgentSetup, turns: int) -> tuple[AgentSetup, str]:
+def _make_long_session(setup: AgentSetup, turns: int) -> tuple[AgentSetup, str]:
     """Play some turns and multiply them in the store, or play all of them."""
-    lab = lab.with_new_home(f"turns-{turns}")
-    store = STORES.get(lab.peer.name)
+    setup = setup.with_new_home(f"turns-{turns}")
+    store = STORES.get(setup.peer.name)
     if store is None and turns > LENGTHS[0]:
         raise AgentError("its store is not known here, and so many turns are not played")
     played = PLAYED_TURNS if store is not None else turns
-    session = _play(lab, played)
+    session = _play(setup, played)
     if store is not None:
-        store.lengthen(lab.location.home, session, turns // played)
-    return lab, session
+        store.lengthen(setup.location.home, session, turns // played)
+    return setup, session
 
 
-def _make_many_sessions(lab: AgentSetup) -> tuple[AgentSetup, str]:
-    lab = lab.with_new_home("many")
-    store = STORES.get(lab.peer.name)
+def _make_many_sessions(setup: AgentSetup) -> tuple[AgentSetup, str]:
+    setup = setup.with_new_home("many")
+    store = STORES.get(setup.peer.name)
     if store is None:
         raise AgentError("its store is not known here, and so many sessions are not played")
-    session = _play(lab, 1)
-    store.multiply(lab.location.home, session, SESSIONS - 1)
-    return lab, session
+    session = _play(setup, 1)
+    store.multiply(setup.location.home, session, SESSIONS - 1)
+    return setup, session
 
 
-def _play(lab: AgentSetup, turns: int) -> str:
-    with lab.start() as agent:
+def _play(setup: AgentSetup, turns: int) -> str:
+    with setup.start() as agent:
         agent.initialize()
-        session = agent.new_session(lab.project)
+        session = agent.new_session(setup.project)
         for _ in range(turns):
-            agent.run_turn(session, lab.format_command("read"))
+            agent.run_turn(session, setup.format_command("read"))
         return session
 
 
 @contextmanager
-def _started_agent(lab: AgentSetup) -> Generator[MeasuredAgent]:
+def _started_agent(setup: AgentSetup) -> Generator[MeasuredAgent]:
     """Start an agent and open a session, so that its lazy imports are not measured."""
-    with lab.start() as agent:
+    with setup.start() as agent:
         agent.initialize()
-        agent.new_session(lab.project)
+        agent.new_session(setup.project)
         yield agent
 
 

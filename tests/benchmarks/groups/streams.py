@@ -14,39 +14,39 @@ PACED_MILLISECONDS = 2
 PATIENCE_SECONDS = 120.0
 
 
-def measure_streams(lab: AgentSetup) -> Figures:
+def measure_streams(setup: AgentSetup) -> Figures:
     """Yield the streaming figures of one session."""
-    with lab.start() as agent:
+    with setup.start() as agent:
         agent.initialize()
-        session = agent.new_session(lab.project)
+        session = agent.new_session(setup.project)
         time.sleep(SETTLING_SECONDS)
         agent.run_turn(session, "hi")
         agent.run_turn(
-            session, lab.format_command("chunks 2000"), PATIENCE_SECONDS
+            session, setup.format_command("chunks 2000"), PATIENCE_SECONDS
         )  # the first turn has extra costs
-        yield from _stream(lab, agent, session, 2_000)
+        yield from _stream(setup, agent, session, 2_000)
         yield from state_of(agent, "stream")
         paced = f"paced {PACED_CHUNKS} {PACED_MILLISECONDS}"
-        spent = agent.cpu_seconds
-        agent.run_turn(session, lab.format_command(paced), PATIENCE_SECONDS)
-        yield "paced-cpu", (agent.cpu_seconds - spent) / PACED_CHUNKS * 1e6
-        yield from _stream(lab, agent, agent.new_session(lab.project), 20_000)
+        cpu_before = agent.cpu_seconds
+        agent.run_turn(session, setup.format_command(paced), PATIENCE_SECONDS)
+        yield "paced-cpu", (agent.cpu_seconds - cpu_before) / PACED_CHUNKS * 1e6
+        yield from _stream(setup, agent, agent.new_session(setup.project), 20_000)
         yield from state_of(agent, "end")
-        yield from _grow(lab, agent, session)
+        yield from _grow(setup, agent, session)
 
 
-def _stream(lab: AgentSetup, agent: MeasuredAgent, session: str, chunks: int) -> Figures:
-    spent = agent.cpu_seconds
-    turn = agent.run_turn(session, lab.format_command(f"chunks {chunks}"), PATIENCE_SECONDS)
+def _stream(setup: AgentSetup, agent: MeasuredAgent, session: str, chunks: int) -> Figures:
+    cpu_before = agent.cpu_seconds
+    turn = agent.run_turn(session, setup.format_command(f"chunks {chunks}"), PATIENCE_SECONDS)
     name = f"{chunks // 1000}k"
     yield f"{name}-wall", turn.milliseconds
-    yield f"{name}-cpu", (agent.cpu_seconds - spent) / chunks * 1e6
+    yield f"{name}-cpu", (agent.cpu_seconds - cpu_before) / chunks * 1e6
     yield f"{name}-updates", turn.chunks / chunks
 
 
-def _grow(lab: AgentSetup, agent: MeasuredAgent, session: str) -> Figures:
+def _grow(setup: AgentSetup, agent: MeasuredAgent, session: str) -> Figures:
     """Yield when the first part of a file was shown, and how often it grew."""
-    turn = agent.run_turn(session, lab.format_command("grow"))
+    turn = agent.run_turn(session, setup.format_command("grow"))
     arguments_seconds = GROWING_PIECES * GROWING_PAUSE_SECONDS
     early = [at for at, _ in turn.diffs if at - turn.started_at < arguments_seconds]
     partial = [size for _, size in turn.diffs if size < len(GROWN)]

@@ -12,21 +12,21 @@ WARM_TURNS = 20
 TOOL_TURNS = 7
 
 
-def measure_turns(lab: AgentSetup) -> Figures:
+def measure_turns(setup: AgentSetup) -> Figures:
     """Yield the turn figures of one session."""
-    with lab.start() as agent:
+    with setup.start() as agent:
         agent.initialize()
-        session = agent.new_session(lab.project)
+        session = agent.new_session(setup.project)
         time.sleep(SETTLING_SECONDS)
         yield from state_of(agent, "settled")
         first = agent.run_turn(session, "hi")
         yield "settled-chunk", first.first_milliseconds
         yield "settled-turn", first.milliseconds
-        spent = agent.cpu_seconds
+        cpu_before = agent.cpu_seconds
         warm = [agent.run_turn(session, "hi") for _ in range(WARM_TURNS)]
-        yield "warm-cpu", (agent.cpu_seconds - spent) / WARM_TURNS * 1000
+        yield "warm-cpu", (agent.cpu_seconds - cpu_before) / WARM_TURNS * 1000
         yield "warm-chunk", statistics.median(turn.first_milliseconds for turn in warm)
         yield "warm-turn", statistics.median(turn.milliseconds for turn in warm)
-        tools = [agent.run_turn(session, lab.format_command("read")) for _ in range(TOOL_TURNS)]
+        tools = [agent.run_turn(session, setup.format_command("read")) for _ in range(TOOL_TURNS)]
         yield "tool-turn", statistics.median(turn.milliseconds for turn in tools)
         yield from state_of(agent, "turns")

@@ -61,13 +61,13 @@ class PipelineStep:
         if self.is_chat:
             (self.home / "config.yaml").write_text(CHAT_HOME.format(url=self.url, key=KEY))
 
-    def run(self, *arguments: str, given: str = "", **variables: str) -> CliResult:
+    def run(self, *arguments: str, stdin: str = "", **variables: str) -> CliResult:
         """Run a task to its end."""
         self.prepare()
         return run(
             self.home,
             *("run", "--cwd", str(self.workspace), *arguments),
-            stdin=given,
+            stdin=stdin,
             **(self.variables | variables),
         )
 

@@ -7,10 +7,10 @@ from pathlib import Path
 GIT_IDENTITY = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
 
 
-def git(folder: Path, *arguments: str, given: bytes = b"") -> str:
+def git(folder: Path, *arguments: str, stdin: bytes = b"") -> str:
     """Run git and return its output."""
     command = ("git", *GIT_IDENTITY, *arguments)
-    done = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=True)
+    done = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, check=True)
     return done.stdout.decode()
 
 

@@ -27,7 +27,7 @@ from tests.support.node_clients import node_clients
 Object = Mapping[str, JsonValue]
 FULL = pytest.mark.full
 ANSWER = "All but the deployment is done."
-Way = Callable[[str, Mapping[str, str], Path], tuple[int, "Came"]]
+TaskRunner = Callable[[str, Mapping[str, str], Path], tuple[int, "RunResult"]]
 SERVED_MODES = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 WORK = (
     CallTool("read_file", {"path": "notes.txt"}, "read"),
@@ -51,7 +51,7 @@ CASES: dict[str, tuple[tuple[CallTool, ...], dict[str, str], tuple[int, int]]] =
 
 
 @dataclass(slots=True)
-class Came:
+class RunResult:
     """What came of the task, however it was driven."""
 
     text: str = ""
@@ -60,26 +60,26 @@ class Came:
     """Of calls, by their ids; their last ones."""
     denied: set[str] = field(default_factory=set[str])
     """Calls that were asked about in vain."""
-    told: list[str] = field(default_factory=list[str])
+    tool_results: list[str] = field(default_factory=list[str])
     """The results of calls that did not fail, as the model got them."""
-    changed: str = ""
+    git_status: str = ""
     files: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def done_by_run(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, Came]:
+def run_with_cli(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, RunResult]:
     command = command_line("run", "Go", "--mode", mode, "--format", "acp", "--ephemeral")
     code, lines = printed(command, variables, folder)
-    return code, came_of([cast("Object", line["message"]) for line in lines])
+    return code, collect_result([cast("Object", line["message"]) for line in lines])
 
 
-def done_by_acpx(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, Came]:
+def run_with_acpx(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, RunResult]:
     server = shlex.join(command_line("serve", "--mode", SERVED_MODES[mode]))
     program = node_clients() / "node_modules/acpx/dist/cli.js"
     policy = ("--approve-reads", "--non-interactive-permissions", "deny")
     options = ("--no-fs", "--no-terminal", *policy, "--format", "json", "--cwd", str(folder))
     command = [find_node(), str(program), "--agent", server, *options, "exec", "Go"]
     code, lines = printed(command, variables, folder)
-    return code, came_of(lines)
+    return code, collect_result(lines)
 
 
 def printed(
@@ -98,9 +98,9 @@ def printed(
     return done.returncode, [parse_line(line) for line in done.stdout.decode().splitlines()]
 
 
-def came_of(messages: Iterable[Object]) -> Came:
+def collect_result(messages: Iterable[Object]) -> RunResult:
     """Return what messages of the wire tell of a task."""
-    came, asked = Came(), dict[JsonValue, str]()
+    result, asked = RunResult(), dict[JsonValue, str]()
     for message in messages:
         params = cast("Object", message.get("params") or {})
         if message.get("method") == "session/request_permission":
@@ -108,25 +108,25 @@ def came_of(messages: Iterable[Object]) -> Came:
         elif "result" in message and "outcome" in cast("Object", message["result"]):
             outcome = cast("Object", cast("Object", message["result"])["outcome"])
             if outcome.get("optionId") != "allow_once":
-                came.denied.add(asked[message["id"]])
-        note(cast("Object", params.get("update") or {}), came)
-    return came
+                result.denied.add(asked[message["id"]])
+        add_update(cast("Object", params.get("update") or {}), result)
+    return result
 
 
-def note(update: Object, came: Came) -> None:
+def add_update(update: Object, result: RunResult) -> None:
     """Add what an update tells."""
     match update.get("sessionUpdate"):
         case "agent_message_chunk":
-            came.text += str(cast("Object", update["content"])["text"])
+            result.text += str(cast("Object", update["content"])["text"])
         case "tool_call" | "tool_call_update":
             name = str(update["toolCallId"])
-            came.kinds[name] = str(update.get("kind") or came.kinds[name])
-            came.statuses[name] = str(update.get("status") or came.statuses[name])
+            result.kinds[name] = str(update.get("kind") or result.kinds[name])
+            result.statuses[name] = str(update.get("status") or result.statuses[name])
         case _:
             return
 
 
-def results_told(api: FakeApiServerInThread) -> dict[str, str]:
+def sent_results(api: FakeApiServerInThread) -> dict[str, str]:
     """Return the results of calls in the last request, by the calls' ids."""
     messages = cast("list[Object]", api.model_requests[-1].body["messages"])
     blocks = [
@@ -141,24 +141,24 @@ def results_told(api: FakeApiServerInThread) -> dict[str, str]:
     }
 
 
-def come(way: Way, mode: str, place: Path) -> tuple[int, Came]:
+def run_task(runner: TaskRunner, mode: str, folder: Path) -> tuple[int, RunResult]:
     """Do the task in a workspace of its own; return the exit code, and what came of it."""
-    (place / "home").mkdir(parents=True)
+    (folder / "home").mkdir(parents=True)
     files = {"notes.txt": b"one\n", "Makefile": b"deploy:\n\ttouch deployed.txt\n"}
-    workspace = create_repository(place / "workspace", files)
+    workspace = create_repository(folder / "workspace", files)
     with messages_api_in_thread([*map(reply, CASES[mode][0]), ANSWER]) as api:
         endpoint = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": KEY}
-        variables = environment(place / "home", ACP_SERVER_MODEL=MODEL, **endpoint)
-        code, came = way(mode, {**variables, "HOME": str(place / "home")}, workspace)
+        variables = environment(folder / "home", ACP_SERVER_MODEL=MODEL, **endpoint)
+        code, result = runner(mode, {**variables, "HOME": str(folder / "home")}, workspace)
         assert api.remaining_turns == 0
-        told = results_told(api)
-    failed = {name for name, status in came.statuses.items() if status == "failed"}
-    came.told = [
-        text.replace(str(workspace), "W") for name, text in told.items() if name not in failed
+        results = sent_results(api)
+    failed = {name for name, status in result.statuses.items() if status == "failed"}
+    result.tool_results = [
+        text.replace(str(workspace), "W") for name, text in results.items() if name not in failed
     ]
-    came.changed = git(workspace, "status", "--short")
-    came.files = {each.name: each.read_text() for each in workspace.glob("*.txt")}
-    return code, came
+    result.git_status = git(workspace, "status", "--short")
+    result.files = {each.name: each.read_text() for each in workspace.glob("*.txt")}
+    return code, result
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def come(way: Way, mode: str, place: Path) -> tuple[int, Came]:
 )
 def test_the_run_command_and_acpx_produce_the_same_result(tmp_path: Path, mode: str) -> None:
     calls, failed, codes = CASES[mode]
-    run_code, by_run = come(done_by_run, mode, tmp_path / "run")
-    acpx_code, by_acpx = come(done_by_acpx, mode, tmp_path / "acpx")
+    run_code, by_run = run_task(run_with_cli, mode, tmp_path / "run")
+    acpx_code, by_acpx = run_task(run_with_acpx, mode, tmp_path / "acpx")
     assert by_run == by_acpx
     statuses = {call.id: failed.get(call.id or "", "completed") for call in calls}
     assert (by_run.text, by_run.statuses) == (ANSWER, statuses)

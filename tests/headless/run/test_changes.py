@@ -39,7 +39,7 @@ def test_all_kinds_of_changes_are_reported_and_their_patch_applies(tmp_path: Pat
         ChangedFile("kept.txt", "modified", 1, 0),
         ChangedFile("new name é.sh", "added", 1, 0),
     ]
-    git(before, "apply", "--whitespace=nowarn", "-", given=found.patch)
+    git(before, "apply", "--whitespace=nowarn", "-", stdin=found.patch)
     assert contents(before) == contents(folder)
 
 
@@ -96,12 +96,12 @@ def test_without_git_the_changes_are_reported_as_unknown(tmp_path: Path) -> None
 def test_the_snapshot_is_removed_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / "temporary"
-    place.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(place))
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     folder = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
     with watch(folder) as changes:
         changes.take_first_snapshot()
-        assert list(place.iterdir())
-    assert not list(place.iterdir())
+        assert list(temporary.iterdir())
+    assert not list(temporary.iterdir())
     assert git(folder, "status", "--short") == ""

@@ -47,11 +47,11 @@ def test_a_crash_produces_one_result_that_reports_it(tmp_path: Path, where: str)
         bug = bug.replace("= fail", "= property(fail)")
     (tmp_path / "sitecustomize.py").write_text(bug)
     with messages_api_in_thread(["All is well."]) as api:
-        place = make_step(tmp_path, api)
-        place.prepare()
-        arguments = ("run", "Look", "--cwd", str(place.workspace), "--format", "stream-json")
-        variables = {**place.variables, "PYTHONPATH": str(tmp_path)}
-        done = run_in_new_process(place.home, *arguments, **variables)
+        step = make_step(tmp_path, api)
+        step.prepare()
+        arguments = ("run", "Look", "--cwd", str(step.workspace), "--format", "stream-json")
+        variables = {**step.variables, "PYTHONPATH": str(tmp_path)}
+        done = run_in_new_process(step.home, *arguments, **variables)
     result = events_of(done)[-1]
     assert (done.exit_code, result["exit_code"], result["outcome"]) == (1, 1, "internal_error")
     assert result["reason"] == "the run crashed: RuntimeError: a bug"

@@ -49,21 +49,21 @@ def test_text_before_a_failure_is_kept_and_the_error_is_not_part_of_it(
 
 
 @contextmanager
-def deaf_address() -> Generator[str]:
+def unresponsive_address() -> Generator[str]:
     """Provide an address where nobody takes connections, and no more of them can wait."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as waiting:
-        place = listener.getsockname()
+        address = listener.getsockname()
         for _ in range(4):
-            caller = waiting.enter_context(socket.socket())
-            caller.setblocking(False)  # noqa: FBT003
-            caller.connect_ex(place)
-        yield f"http://127.0.0.1:{place[1]}"
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)  # noqa: FBT003
+            client.connect_ex(address)
+        yield f"http://127.0.0.1:{address[1]}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a full backlog refuses connections there")
 @pytest.mark.parametrize("retries", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_a_connection_that_is_never_accepted_times_out(tmp_path: Path, retries: int) -> None:
-    with deaf_address() as url:
+    with unresponsive_address() as url:
         began = time.monotonic()
         options = ("--connect-timeout", "0.5", "--max-retries", str(retries))
         code, result = PipelineStep(tmp_path, url).result("Look", *options)

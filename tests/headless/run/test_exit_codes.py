@@ -156,11 +156,11 @@ def test_a_denied_write_is_never_a_success(tmp_path: Path, mode: str) -> None:
 def test_an_effect_refused_by_a_hook_is_never_a_success(tmp_path: Path) -> None:
     script = [reply(call("write_file", path="a.txt", content="a")), "Done, all of it!"]
     with messages_api_in_thread(script) as api:
-        place = make_step(tmp_path, api)
-        (place.home / "acp").mkdir(parents=True)
-        (place.home / "acp/config.yaml").write_text(REFUSING)
-        code, result = place.result("Write", "--mode", "full")
-    name = str(place.workspace / "a.txt")
+        step = make_step(tmp_path, api)
+        (step.home / "acp").mkdir(parents=True)
+        (step.home / "acp/config.yaml").write_text(REFUSING)
+        code, result = step.result("Write", "--mode", "full")
+    name = str(step.workspace / "a.txt")
     assert (code, result["outcome"], result["files_changed"]) == (5, "denied", [])
     assert result["left_undone"] == [{"act": "write", "name": name}]
     assert "not on Fridays" in json.dumps(result["permission_denials"])

@@ -41,8 +41,8 @@ def test_a_path_is_relative_to_the_repository_root_however_the_model_writes_it(
     tmp_path: Path, path: str
 ) -> None:
     top, sub = workspace(tmp_path)
-    told = ReviewFinding(path=path.format(top=top), title="t")
-    (finding,) = resolve_paths([told], sub, top)
+    reported = ReviewFinding(path=path.format(top=top), title="t")
+    (finding,) = resolve_paths([reported], sub, top)
     assert finding.path == CASES[path]
 
 
@@ -54,8 +54,8 @@ def test_annotations_of_a_run_in_a_subdirectory_use_repository_paths(tmp_path: P
         junit = tmp_path / "junit.xml"
         options = ("--cwd", str(sub), "--mode", "plan", "--findings", "--junit", str(junit))
         done = make_step(tmp_path, api).run("Review", "--github", *options)
-    told = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]
-    assert ("error", {"file": "sub/a.py", "line": "3", "title": "wrong"}, "wrong") in told
+    annotations = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]
+    assert ("error", {"file": "sub/a.py", "line": "3", "title": "wrong"}, "wrong") in annotations
     assert 'name="sub/a.py:3"' in junit.read_text()
     assert done.exit_code == 6
 
@@ -68,8 +68,8 @@ def test_findings_in_the_reviewed_change_are_listed_first(tmp_path: Path) -> Non
     with messages_api_in_thread([answer]) as api:
         options = ("--mode", "plan", "--findings", "--github")
         done = make_step(tmp_path, api).run(
-            "Review", *options, given="--- a/z.py\n+++ b/z.py\n@@ -1 +1 @@"
+            "Review", *options, stdin="--- a/z.py\n+++ b/z.py\n@@ -1 +1 @@"
         )
-    told = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]
-    files = [each[1].get("file") for each in told if each is not None and each[0] == "error"]
+    annotations = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]
+    files = [each[1].get("file") for each in annotations if each is not None and each[0] == "error"]
     assert files == [None, "z.py", *(f"{n}.py" for n in range(9))]

@@ -16,8 +16,8 @@ from tests.support.openai_api import openai_api_in_thread
 FULL = pytest.mark.full
 SECRET = "hunter2-and-more"  # noqa: S105  not one of anybody's
 SIGNS = "::error file=a.py::owned\n  ::add-path::/tmp\n##[group]x\r\n\x1b]0;title\x07\x1b[2J\u202e"
-SAID = f"{SIGNS}abc The token is {SECRET}. " + "x" * 1_000_000
-STEERS = set("\x1b\x07\r\u202e\x9b")
+ANSWER_TEXT = f"{SIGNS}abc The token is {SECRET}. " + "x" * 1_000_000
+CONTROL_CHARACTERS = set("\x1b\x07\r\u202e\x9b")
 FORMATS = ("text", "json", "stream-json", "acp")
 FILES = ("junit.xml", "last.txt", "output", "summary", "change.patch")
 PER_FORMAT = ["text", *(pytest.param(each, marks=FULL) for each in FORMATS if each != "text")]
@@ -30,7 +30,7 @@ def run_in(folder: Path, format_: str) -> CliResult:
         reply(think(SIGNS + SECRET), call("read_file", path="a.txt")),
         reply(call("write_file", path="b.txt", content=f"{SIGNS}{SECRET}\n")),
         reply(call("terminal", command=f"make '::error::{SECRET}'\n##[error]\x1b[2J")),
-        reply(SAID, chunk_characters=50_000),
+        reply(ANSWER_TEXT, chunk_characters=50_000),
     ]
     with messages_api_in_thread(script) as api:
         return make_step(folder, api).run(
@@ -46,9 +46,9 @@ def run_in(folder: Path, format_: str) -> CliResult:
 def commands_in(text: str) -> list[tuple[str, dict[str, str], str]]:
     """Return the commands that GitHub's runner would take from a log, without the tokens."""
     found = [read_as_the_runner_does(line) for line in text.splitlines()]
-    told = [each for each in found if each is not None]
-    tokens = {value for name, _, value in told if name == "stop-commands"}
-    return [each for each in told if each[0] not in {"stop-commands", *tokens}]
+    commands = [each for each in found if each is not None]
+    tokens = {value for name, _, value in commands if name == "stop-commands"}
+    return [each for each in commands if each[0] not in {"stop-commands", *tokens}]
 
 
 @pytest.mark.parametrize("format_", PER_FORMAT)
@@ -59,7 +59,7 @@ def test_hostile_model_output_is_harmless(tmp_path: Path, format_: str) -> None:
     for text in (done.stdout, done.stderr, *files.values()):
         assert SECRET not in text
     for text in (done.stdout, done.stderr, *(files[name] for name in FILES[:-1])):
-        assert not STEERS & set(text)
+        assert not CONTROL_CHARACTERS & set(text)
     for text in (done.stdout, done.stderr):
         assert "##[" not in text
     assert commands_in(done.stdout) == []
@@ -100,11 +100,11 @@ def test_hostile_findings_are_harmless(tmp_path: Path, format_: str) -> None:
     junit = (tmp_path / "junit.xml").read_text()
     for text in (done.stdout, done.stderr, junit):
         assert SECRET not in text
-        assert not STEERS & set(text)
+        assert not CONTROL_CHARACTERS & set(text)
     assert problems_of(junit.encode()) == []
     assert commands_in(done.stdout) == []
-    said = [name for name, _, _ in commands_in(done.stderr)]
-    assert said == ["group", "endgroup", "error", "error"]
+    names = [name for name, _, _ in commands_in(done.stderr)]
+    assert names == ["group", "endgroup", "error", "error"]
 
 
 @pytest.mark.parametrize("format_", PER_FORMAT)

@@ -46,26 +46,26 @@ def run_script(script: str, folder: Path, variables: Mapping[str, str]) -> tuple
     return done.returncode, done.stdout.decode() + done.stderr.decode()
 
 
-def program(file: Path, text: str | None = None) -> None:
+def write_program(file: Path, text: str | None = None) -> None:
     """Make a program of a script, or one that is our command."""
-    ours = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m acp_server "$@"\n'
+    wrapper = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m acp_server "$@"\n'
     file.parent.mkdir(parents=True)
-    file.write_text(text or ours)
+    file.write_text(text or wrapper)
     file.chmod(0o755)
 
 
-def variables_of(place: PipelineStep, **more: str) -> dict[str, str]:
+def variables_of(step: PipelineStep, **more: str) -> dict[str, str]:
     """Return the variables of a job whose `acp-server` is ours."""
-    place.prepare()
-    found = dict(environment(place.home, **place.variables))
-    return found | {"PATH": f"{place.folder / 'bin'}:{found['PATH']}", **more}
+    step.prepare()
+    found = dict(environment(step.home, **step.variables))
+    return found | {"PATH": f"{step.folder / 'bin'}:{found['PATH']}", **more}
 
 
 @pytest.mark.parametrize("delay", ["ACP_RETRY_DELAY_SECONDS", "ACP_WAIT_SECONDS"])
 def test_the_shell_script_retries_retryable_failures_and_keeps_the_exit_code(
     tmp_path: Path, delay: str
 ) -> None:
-    program(tmp_path / "bin/acp-server", FAILING)
+    write_program(tmp_path / "bin/acp-server", FAILING)
     variables = variables_of(PipelineStep(tmp_path, ""), **{delay: "0"})
     script = f"{FOLDER / 'shell/run.sh'} task.md"
     code, printed = run_script(f"bash {script}", tmp_path, variables)
@@ -94,12 +94,12 @@ def answer_a_task_with_its_change(ask: ParsedRequest) -> str:
 def test_the_shell_script_applies_a_cost_limit_unless_it_is_empty(
     tmp_path: Path, limit: dict[str, str], said: str
 ) -> None:
-    program(tmp_path / "bin/acp-server", '#!/bin/sh\necho "$*"\n')
+    write_program(tmp_path / "bin/acp-server", '#!/bin/sh\necho "$*"\n')
     variables = variables_of(PipelineStep(tmp_path, ""), **limit)
     run_script(f"bash {FOLDER / 'shell/run.sh'} task.md", tmp_path, variables)
-    told = (tmp_path / "acp-server.json").read_text()
+    arguments = (tmp_path / "acp-server.json").read_text()
     expected = f"run --prompt-file task.md --format json {said} --timeout 900"
-    assert told.split() == expected.split()
+    assert arguments.split() == expected.split()
 
 
 @FULL
@@ -110,18 +110,18 @@ def test_the_action_step_completes_the_task_and_sets_its_outputs(tmp_path: Path)
     values = defaults | {"prompt": "Look", "base": "begun", "max-cost": ""}
     changed_repository(tmp_path / "workspace")
     last = cast("list[dict[str, str]]", cast("Json", action["runs"])["steps"])[-1]
-    given = cast("dict[str, str]", last["env"])
-    handed = {
+    step_env = cast("dict[str, str]", last["env"])
+    step_variables = {
         name: values[each.removeprefix("${{ inputs.").removesuffix(" }}")]
-        for name, each in given.items()
+        for name, each in step_env.items()
     }
-    program(tmp_path / "acp-server/bin/acp-server")
+    write_program(tmp_path / "acp-server/bin/acp-server")
     output = tmp_path / "output"
     with messages_api_in_thread(answer_a_task_with_its_change) as api:
-        place = make_step(tmp_path, api)
+        step = make_step(tmp_path, api)
         runner = {"RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(output)}
-        variables = variables_of(place, **runner, **handed)
-        code, printed = run_script(last["run"], place.workspace, variables)
+        variables = variables_of(step, **runner, **step_variables)
+        code, printed = run_script(last["run"], step.workspace, variables)
     assert (code, "All is well." in printed) == (0, True), printed
     outputs = cast("dict[str, JsonValue]", action["outputs"])
     assert [name for name in outputs if f"{name}<<" not in output.read_text()] == []
@@ -131,19 +131,19 @@ def test_the_action_step_completes_the_task_and_sets_its_outputs(tmp_path: Path)
 def test_the_template_job_writes_its_artifacts(tmp_path: Path) -> None:
     template = cast("Json", yaml.safe_load((FOLDER / "gitlab/template.yml").read_text()))
     job = cast("Json", template[".acp-server-run"])
-    program(tmp_path / "bin/acp-server")
+    write_program(tmp_path / "bin/acp-server")
     changed_repository(tmp_path / "workspace")
     with messages_api_in_thread(answer_a_task_with_its_change) as api:
-        place = make_step(tmp_path, api)
-        variables = variables_of(place, **cast("dict[str, str]", job["variables"]))
+        step = make_step(tmp_path, api)
+        variables = variables_of(step, **cast("dict[str, str]", job["variables"]))
         (script,) = cast("list[str]", job["script"])
         variables |= {"ACP_PROMPT": "Look", "ACP_BASE": "begun", "ACP_MAX_COST": ""}
-        code, printed = run_script(script, place.workspace, variables)
+        code, printed = run_script(script, step.workspace, variables)
     assert code == 0, printed
-    result = parse_line((place.workspace / "acp-server.json").read_text())
+    result = parse_line((step.workspace / "acp-server.json").read_text())
     assert (result["outcome"], result["text"]) == ("done", "All is well.")
-    assert problems_of((place.workspace / "acp-server.xml").read_bytes()) == []
-    assert (place.workspace / "acp-server.patch").read_bytes() == b""
+    assert problems_of((step.workspace / "acp-server.xml").read_bytes()) == []
+    assert (step.workspace / "acp-server.patch").read_bytes() == b""
 
 
 def instructions(dockerfile: str) -> list[tuple[str, str]]:
@@ -163,13 +163,13 @@ def test_the_package_installed_in_the_image_completes_a_task(tmp_path: Path) -> 
     (install,) = (rest for word, rest in read if word == "RUN" and rest.startswith("pip "))
     (entry,) = (rest for word, rest in read if word == "ENTRYPOINT")
     with messages_api_in_thread(["All is well."]) as api:
-        place = make_step(tmp_path, api)
-        variables = variables_of(place, PACKAGE=str(wheel))
+        step = make_step(tmp_path, api)
+        variables = variables_of(step, PACKAGE=str(wheel))
         variables["PATH"] = f"{tmp_path / 'image/bin'}:{variables['PATH']}"
         installed = subprocess.run(
             ["sh", "-c", install], env=variables, capture_output=True, check=False
         )
         assert installed.returncode == 0, installed.stderr.decode()
         words = cast("list[str]", yaml.safe_load(entry))
-        code, printed = run_script(shlex.join([*words, "Look"]), place.workspace, variables)
+        code, printed = run_script(shlex.join([*words, "Look"]), step.workspace, variables)
     assert (code, "All is well." in printed) == (0, True), printed

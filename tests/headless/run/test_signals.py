@@ -30,12 +30,12 @@ sys.meta_path.insert(0, Caller())
 """Is imported by Python itself when it starts: a signal comes while the command is imported."""
 
 
-def begin(place: PipelineStep, *arguments: str) -> subprocess.Popen[bytes]:
+def begin(step: PipelineStep, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a run."""
-    place.prepare()
+    step.prepare()
     return subprocess.Popen(
-        command_line("run", "--cwd", str(place.workspace), *arguments),
-        env=environment(place.home, **place.variables),
+        command_line("run", "--cwd", str(step.workspace), *arguments),
+        env=environment(step.home, **step.variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
     )
@@ -91,8 +91,8 @@ def test_a_signal_during_the_import_of_the_command_produces_a_result(
     tmp_path: Path, name: str, code: int
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(EARLY.format(name=name))
-    place = PipelineStep(tmp_path, UNREACHABLE_URL)
-    place.prepare()
-    variables = {**place.variables, "PYTHONPATH": str(tmp_path)}
-    done = run_in_new_process(place.home, "run", "Look", "--format", "json", **variables)
+    step = PipelineStep(tmp_path, UNREACHABLE_URL)
+    step.prepare()
+    variables = {**step.variables, "PYTHONPATH": str(tmp_path)}
+    done = run_in_new_process(step.home, "run", "Look", "--format", "json", **variables)
     assert (done.exit_code, only_result(done.stdout.encode())["exit_code"]) == (code, code)

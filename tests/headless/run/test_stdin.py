@@ -23,23 +23,23 @@ FULL = pytest.mark.full
     ids=["no UTF-8", "nothing", "UTF-8"],
 )
 def test_piped_input_is_appended_to_the_task(tmp_path: Path, given: bytes, asked: str) -> None:
-    said: list[str] = []
+    prompts: list[str] = []
 
     def answer(ask: ParsedRequest) -> str:
-        said.append(ask.last_text)
+        prompts.append(ask.last_text)
         return "Done."
 
     with messages_api_in_thread(answer) as api:
-        place = make_step(tmp_path, api)
-        place.prepare()
+        step = make_step(tmp_path, api)
+        step.prepare()
         done = subprocess.run(
-            command_line("run", "Look", "--cwd", str(place.workspace), "--format", "json"),
-            env={**environment(place.home, **place.variables), "PYTHONIOENCODING": "utf-8:strict"},
+            command_line("run", "Look", "--cwd", str(step.workspace), "--format", "json"),
+            env={**environment(step.home, **step.variables), "PYTHONIOENCODING": "utf-8:strict"},
             input=given,
             capture_output=True,
             check=False,
         )
-    assert (done.returncode, said) == (0, [asked]), done.stderr
+    assert (done.returncode, prompts) == (0, [asked]), done.stderr
 
 
 @FULL
@@ -48,12 +48,12 @@ def test_piped_input_is_appended_to_the_task(tmp_path: Path, given: bytes, asked
 )
 def test_closed_or_full_streams_cause_no_crash(tmp_path: Path, redirection: str, code: int) -> None:
     with messages_api_in_thread(["Done."]) as api:
-        place = make_step(tmp_path, api)
-        place.prepare()
+        step = make_step(tmp_path, api)
+        step.prepare()
         done = subprocess.run(
             ["sh", "-c", f'exec "$@" {redirection}', "sh", *command_line("run", "Look")],
-            cwd=place.workspace,
-            env=environment(place.home, **place.variables),
+            cwd=step.workspace,
+            env=environment(step.home, **step.variables),
             capture_output=True,
             check=False,
         )
@@ -66,11 +66,11 @@ def test_a_silent_input_pipe_times_out_with_a_message(
     tmp_path: Path,
 ) -> None:
     with messages_api_in_thread(["Done."]) as api:
-        place = make_step(tmp_path, api)
-        place.prepare()
+        step = make_step(tmp_path, api)
+        step.prepare()
         with subprocess.Popen(
-            command_line("run", "Look", "--cwd", str(place.workspace)),
-            env=environment(place.home, **place.variables),
+            command_line("run", "Look", "--cwd", str(step.workspace)),
+            env=environment(step.home, **step.variables),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -83,23 +83,23 @@ def test_a_silent_input_pipe_times_out_with_a_message(
 @FULL
 def test_slow_piped_input_is_not_lost(tmp_path: Path) -> None:
     """`git diff` of a large repository is slower than we are."""
-    said: list[str] = []
+    prompts: list[str] = []
 
     def answer(ask: ParsedRequest) -> str:
-        said.append(ask.last_text)
+        prompts.append(ask.last_text)
         return "Done."
 
     with messages_api_in_thread(answer) as api:
-        place = make_step(tmp_path, api)
-        place.prepare()
+        step = make_step(tmp_path, api)
+        step.prepare()
         done = subprocess.run(
             ["sh", "-c", '(sleep 2; echo late) | "$@"', "sh", *command_line("run", "Look")],
-            cwd=place.workspace,
-            env=environment(place.home, **place.variables),
+            cwd=step.workspace,
+            env=environment(step.home, **step.variables),
             capture_output=True,
             check=False,
         )
-    assert (done.returncode, said) == (0, ["Look\n\nlate"]), done.stderr
+    assert (done.returncode, prompts) == (0, ["Look\n\nlate"]), done.stderr
 
 
 @FULL

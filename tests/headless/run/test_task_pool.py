@@ -36,17 +36,17 @@ linux_like = pytest.mark.skipif(sys.platform == "win32", reason="signals of this
 
 
 def pool_in(folder: Path, jobs: int = 4) -> tuple[TaskPool, list[str]]:
-    told: list[str] = []
+    reported: list[str] = []
 
     async def tell(entry: TaskEntry) -> None:
-        told.append(entry.task.id)
+        reported.append(entry.task.id)
 
     code = create_repository(folder / "code", {"a.txt": b"a\n"})
     output = folder / "output"
     output.mkdir()
     command = (sys.executable, "-S", "-c", STAND_IN)
     trees = WorktreeFactory(code, output / "worktrees")
-    return TaskPool(trees, output, _no_options, jobs, command, tell), told
+    return TaskPool(trees, output, _no_options, jobs, command, tell), reported
 
 
 def _no_options(task: RunTask) -> tuple[str, ...]:
@@ -62,13 +62,13 @@ def tasks_of(*prompts: str) -> list[RunTask]:
 async def test_a_killed_task_is_named_and_all_others_are_reported(tmp_path: Path) -> None:
     prompts = ["work"] * 40
     prompts[17] = "die"
-    pool, told = pool_in(tmp_path)
+    pool, reported = pool_in(tmp_path)
     tasks = tasks_of(*prompts)
     await pool.run(tasks)
     outcomes = {task.id: pool.entries[task.id].outcome for task in tasks}
     assert outcomes == {task.id: "done" for task in tasks} | {"t17": "internal_error"}
     assert "SIGKILL" in str(pool.entries["t17"].result["reason"])
-    assert sorted(told) == sorted(outcomes)
+    assert sorted(reported) == sorted(outcomes)
     assert git(tmp_path / "code", "worktree", "list").count("\n") == 1
     assert git(tmp_path / "code", "status", "--short") == ""
 
@@ -79,8 +79,8 @@ async def test_each_task_runs_in_its_own_worktree(tmp_path: Path) -> None:
     await pool.run(tasks_of("a", "b"))
     assert [pool.entries[name].result["text"] for name in ("t0", "t1")] == ["t0", "t1"]
     assert pool.entries["t0"].as_json()["patch"] == str(tmp_path / "output/t0.patch")
-    kept = json.loads((tmp_path / "output/t1.json").read_text())
-    assert (kept["id"], kept["outcome"]) == ("t1", "done")
+    entry = json.loads((tmp_path / "output/t1.json").read_text())
+    assert (entry["id"], entry["outcome"]) == ("t1", "done")
 
 
 async def test_a_task_without_a_result_counts_as_failed(tmp_path: Path) -> None:

@@ -62,13 +62,13 @@ def kill(name: str) -> None:
     process.kill()
 
 
-def start(place: PipelineStep, tasks: Path, *options: str) -> subprocess.Popen[bytes]:
+def start(step: PipelineStep, tasks: Path, *options: str) -> subprocess.Popen[bytes]:
     """Start a run of many tasks in a repository."""
-    place.prepare()
+    step.prepare()
     return subprocess.Popen(
         command_line("run", "--tasks", str(tasks), "--format", "stream-json", *options),
-        cwd=place.workspace,
-        env=environment(place.home, **place.variables),
+        cwd=step.workspace,
+        env=environment(step.home, **step.variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -88,12 +88,12 @@ def test_a_task_killed_midway_is_named_and_all_others_complete(
     models = Models(VICTIM)
     create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     with openai_api_in_thread(models.answer) as api:
-        place = make_chat_step(tmp_path, api)
+        step = make_chat_step(tmp_path, api)
         options = ("--jobs", str(jobs), "--output", str(tmp_path / "output"))
-        with start(place, list_of(tmp_path, count), *options) as process:
+        with start(step, list_of(tmp_path, count), *options) as process:
             assert models.is_at_work.wait(PATIENCE_SECONDS)
             kill(VICTIM)
-            *told, result = events_of(process)
+            *events, result = events_of(process)
     entries = {str(each["id"]): each for each in cast("list[Object]", result["tasks"])}
     outcomes = {name: entry["outcome"] for name, entry in entries.items()}
     others = {f"task-{number + 1}" for number in range(count)} - {VICTIM}
@@ -101,14 +101,14 @@ def test_a_task_killed_midway_is_named_and_all_others_complete(
     assert "SIGKILL" in str(cast("Object", entries[VICTIM]["result"])["reason"])
     assert result["reason"] == f"1 of {count} tasks are not done: {VICTIM}"
     assert (process.returncode, result["exit_code"]) == (1, 1)
-    assert sorted(str(each["id"]) for each in told) == sorted(outcomes)
+    assert sorted(str(each["id"]) for each in events) == sorted(outcomes)
     patches = {name: Path(str(entries[name]["patch"])).read_text() for name in others}
     assert [name for name in others if f"+++ b/{name}.txt" not in patches[name]] == []
     logs = {name: (tmp_path / f"output/{name}.log").read_text() for name in others}
     assert [name for name in others if f"edit: Create {name}.txt: done" not in logs[name]] == []
     assert models.asked == Counter(others)
-    assert git(place.workspace, "worktree", "list").count("\n") == 1
-    assert git(place.workspace, "status", "--short") == ""
+    assert git(step.workspace, "worktree", "list").count("\n") == 1
+    assert git(step.workspace, "status", "--short") == ""
 
 
 @FULL
@@ -117,8 +117,8 @@ def test_the_shards_run_every_task_exactly_once(tmp_path: Path) -> None:
     create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     tasks = list_of(tmp_path, 7)
     with openai_api_in_thread(models.answer) as api:
-        place = make_chat_step(tmp_path, api)
-        parts = [start(place, tasks, "--shard", f"{part}/3", "--jobs", "2") for part in (1, 2, 3)]
+        step = make_chat_step(tmp_path, api)
+        parts = [start(step, tasks, "--shard", f"{part}/3", "--jobs", "2") for part in (1, 2, 3)]
         results = [events_of(part)[-1] for part in parts]
     assert [(each["outcome"], each["shard"]) for each in results] == [
         ("done", f"{part}/3") for part in (1, 2, 3)
@@ -131,8 +131,8 @@ def test_on_a_signal_every_task_is_named(tmp_path: Path) -> None:
     models = Models("task-1")
     create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     with openai_api_in_thread(models.answer) as api:
-        place = make_chat_step(tmp_path, api)
-        with start(place, list_of(tmp_path, 3)) as process:
+        step = make_chat_step(tmp_path, api)
+        with start(step, list_of(tmp_path, 3)) as process:
             assert models.is_at_work.wait(PATIENCE_SECONDS)
             process.terminate()
             process.terminate()
@@ -140,4 +140,4 @@ def test_on_a_signal_every_task_is_named(tmp_path: Path) -> None:
     outcomes = [each["outcome"] for each in cast("list[Object]", result["tasks"])]
     assert (process.returncode, result["outcome"]) == (143, "terminated")
     assert outcomes == ["terminated"] * 3
-    assert git(place.workspace, "worktree", "list").count("\n") == 1
+    assert git(step.workspace, "worktree", "list").count("\n") == 1

@@ -29,9 +29,9 @@ LONG = ("long_flags", "long_value_flags", "long_file_flags")
 def test_each_command_has_a_judge_or_a_reason_to_ask(
     command: ReadOnlyCommand, *, is_git: bool
 ) -> None:
-    judges = GIT_JUDGES if is_git else {*ARGUMENTS_JUDGES, *WORDS_JUDGES}
+    judged = GIT_JUDGES if is_git else {*ARGUMENTS_JUDGES, *WORDS_JUDGES}
     assert ("judge" in command.table) != ("asks" in command.table)
-    assert "asks" in command.table or command.table.get("judge") in judges
+    assert "asks" in command.table or command.table.get("judge") in judged
 
 
 @pytest.mark.parametrize("command", [each for each, _ in COMMANDS.values()], ids=COMMANDS.keys())

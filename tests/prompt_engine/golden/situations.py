@@ -54,7 +54,7 @@ HI = PromptFacts(
     context_notes=(ContextFileNote("AGENTS.md", "loaded", 44, 44),),
 )
 
-BARE = PromptFacts(day=date(2026, 11, 21), model="claude-opus-5", tools=EDITOR_TOOLS)
+BASIC = PromptFacts(day=date(2026, 11, 21), model="claude-opus-5", tools=EDITOR_TOOLS)
 
 SOUL = SourcedText("You are Ada's engineer. You like proofs.", "/home/ada/.hermes/SOUL.md")
 FINDING = ThreatFinding("hide-from-user", "context", 3, 1)
@@ -97,23 +97,23 @@ SITUATIONS: dict[str, PromptFacts] = {
         platform="ci",
         environment=replace(HI.environment, container="docker", ci_service="GitHub Actions"),
     ),
-    "gpt_without_tools": replace(BARE, model="gpt-5.2", tools=frozenset()),
-    "claude_without_tools": replace(BARE, tools=frozenset(), platform="cli"),
+    "gpt_without_tools": replace(BASIC, model="gpt-5.2", tools=frozenset()),
+    "claude_without_tools": replace(BASIC, tools=frozenset(), platform="cli"),
     "gpt_at_an_endpoint_without_blocks": replace(
-        BARE, model="gpt-5.2", steering=SteeringMarker("[The user says:]", "[End of the user]")
+        BASIC, model="gpt-5.2", steering=SteeringMarker("[The user says:]", "[End of the user]")
     ),
-    "file_hermes_md": replace(BARE, context_files=_files((".hermes.md", "Speak of engines."))),
+    "file_hermes_md": replace(BASIC, context_files=_files((".hermes.md", "Speak of engines."))),
     "files_agents_md_nested": replace(
-        BARE,
+        BASIC,
         context_files=_files(
             ("../../AGENTS.md", "Use tabs."),
             ("../AGENTS.override.md", "Tests lie beside their modules."),
             ("AGENTS.md", "This package must not import the others."),
         ),
     ),
-    "file_claude_md": replace(BARE, context_files=_files(("CLAUDE.md", "Prefer small commits."))),
+    "file_claude_md": replace(BASIC, context_files=_files(("CLAUDE.md", "Prefer small commits."))),
     "files_cursor_rules": replace(
-        BARE,
+        BASIC,
         context_files=_files(
             (".cursorrules", "Use named exports."),
             (".cursor/rules/10-style.mdc", "No default exports."),
@@ -127,25 +127,25 @@ SITUATIONS: dict[str, PromptFacts] = {
         ),
     ),
     "file_blocked_and_the_next_one": replace(
-        BARE,
+        BASIC,
         context_files=_files(
             (".hermes.md", blocked_line(".hermes.md", (FINDING,))), ("AGENTS.md", "Use tabs.")
         ),
         context_notes=(ContextFileNote(".hermes.md", "blocked", 90, 0, "", (FINDING,)),),
     ),
     "file_truncated": replace(
-        BARE,
+        BASIC,
         context_files=(ContextFile("AGENTS.md", LONG.text, LONG.total_characters),),
         context_notes=(
             ContextFileNote("AGENTS.md", "cut", LONG.total_characters, LONG.kept_characters),
         ),
     ),
     "file_undecodable": replace(
-        BARE,
+        BASIC,
         context_notes=(ContextFileNote("AGENTS.md", "undecodable", reason="byte 0 is not UTF-8"),),
     ),
     "additional_roots": replace(
-        BARE,
+        BASIC,
         workspace=WorkspaceFacts(
             "/home/ada/engine/web",
             additional=("/home/ada/notes",),
@@ -160,9 +160,9 @@ SITUATIONS: dict[str, PromptFacts] = {
             ("AGENTS.md", "Use tabs."), ("/home/ada/notes/AGENTS.md", "Write in German.")
         ),
     ),
-    "soul_is_the_identity": replace(BARE, identity=AgentIdentity(soul=SOUL)),
+    "soul_is_the_identity": replace(BASIC, identity=AgentIdentity(soul=SOUL)),
     "soul_is_blocked": replace(
-        BARE,
+        BASIC,
         identity=AgentIdentity(
             soul=SourcedText("", SOUL.source, "blocked", "hide-from-user in line 3")
         ),
@@ -177,13 +177,13 @@ SITUATIONS: dict[str, PromptFacts] = {
         HI, identity=AgentIdentity(soul=SOUL, skips_context_files=True, loads_soul=True)
     ),
     "worker_of_a_task_board": replace(
-        BARE,
+        BASIC,
         tools=EDITOR_TOOLS | {"kanban_show"},
         board=SourcedText("You work on task 7 of the board.", "kanban"),
         platform="cron",
     ),
     "wsl_at_alibaba": replace(
-        BARE,
+        BASIC,
         model="qwen3-coder-plus",
         provider="alibaba",
         environment=MachineFacts(
@@ -197,12 +197,12 @@ SITUATIONS: dict[str, PromptFacts] = {
         ),
     ),
     "telegram_with_an_addition": replace(
-        BARE,
+        BASIC,
         platform="telegram",
         hint_overrides={"telegram": HintOverride(append="No emoji, please.")},
     ),
     "memory_with_a_blocked_entry": replace(
-        BARE,
+        BASIC,
         tools=EDITOR_TOOLS | {"memory"},
         memory=MemorySnapshot(
             (
@@ -223,5 +223,5 @@ def render_situation(facts: PromptFacts) -> str:
     """Return a prompt as stored: its text, then the notices to the user about it."""
     prompt = build_prompt(facts)
     notices = "\n".join(f"- {entry.notice}" for entry in prompt.report.entries if entry.notice)
-    told = f"\n---\n\nWhat the user is told:\n\n{notices}\n" if notices else ""
-    return f"{prompt.text}\n{told}"
+    notice_text = f"\n---\n\nWhat the user is told:\n\n{notices}\n" if notices else ""
+    return f"{prompt.text}\n{notice_text}"

@@ -20,7 +20,7 @@ from prompt_engine.section import SECTION_SEPARATOR
 from tests.prompt_engine.golden.rewrite import EXPECTED
 from tests.prompt_engine.golden.situations import (
     ALL_TOOLS,
-    BARE,
+    BASIC,
     FULL,
     HI,
     SITUATIONS,
@@ -104,7 +104,7 @@ def test_the_prompt_for_a_greeting_is_small() -> None:
 @pytest.mark.parametrize("model", ["claude-opus-5", "gpt-5.2", "google/gemini-3-pro", "glm-5"])
 def test_the_stable_tier_is_small_even_with_every_tool(model: str) -> None:
     facts = replace(
-        BARE,
+        BASIC,
         model=model,
         tools=ALL_TOOLS,
         environment=MachineFacts("macOS 15.1", "arm64", "zsh", profile="default"),
@@ -127,9 +127,9 @@ def test_tiers_before_a_changed_tier_stay_byte_identical() -> None:
 
 
 def seconds_to_build(facts: PromptFacts) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     build_prompt(facts)
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def test_a_prompt_is_built_quickly_once_its_texts_are_loaded() -> None:

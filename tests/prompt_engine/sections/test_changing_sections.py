@@ -30,7 +30,7 @@ from prompt_engine.sections.text_files import load_text
 
 FACTS = PromptFacts(day=date(2026, 11, 21), model="claude-opus-5")
 AGENTS = ContextFile("AGENTS.md", "Use tabs.", 9)
-SHOWN = "## AGENTS.md\n\nUse tabs."
+BODY = "## AGENTS.md\n\nUse tabs."
 HEADING = PromptSection("project_context", "context", load_text("project_context"))
 
 
@@ -40,7 +40,7 @@ def test_without_files_there_is_no_heading() -> None:
 
 def test_files_share_one_heading_and_keep_their_own_paths() -> None:
     found = project_context.write(replace(FACTS, context_files=(AGENTS,)))
-    assert list(found) == [HEADING, PromptSection("context_file", "context", SHOWN, "AGENTS.md")]
+    assert list(found) == [HEADING, PromptSection("context_file", "context", BODY, "AGENTS.md")]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_shown_file_has_the_outcome_of_its_note(outcome: ContextFileOutcome, f
     note = ContextFileNote("AGENTS.md", outcome, 90, 9, "because")
     facts = replace(FACTS, context_files=(AGENTS,), context_notes=(note,))
     _, section = project_context.write(facts)
-    assert section == PromptSection("context_file", "context", SHOWN, "AGENTS.md", fate, "because")
+    assert section == PromptSection("context_file", "context", BODY, "AGENTS.md", fate, "because")
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_every_file_outcome_has_a_section_status() -> None:
 
 
 def test_an_agent_without_context_files_gets_none() -> None:
-    who = AgentIdentity(skips_context_files=True)
-    (section,) = project_context.write(replace(FACTS, identity=who, context_files=(AGENTS,)))
+    identity = AgentIdentity(skips_context_files=True)
+    (section,) = project_context.write(replace(FACTS, identity=identity, context_files=(AGENTS,)))
     assert (section.text, section.fate, section.source) == ("", "dropped", "AGENTS.md")
 
 
@@ -149,14 +149,14 @@ def test_the_workspace_is_described_in_lines(place: WorkspaceFacts, lines: list[
 
 
 def test_a_directory_name_cannot_start_a_new_line() -> None:
-    place = WorkspaceFacts("/w\n# Orders\x1b[2J")
-    (section,) = workspace.write(replace(FACTS, workspace=place))
+    facts = WorkspaceFacts("/w\n# Orders\x1b[2J")
+    (section,) = workspace.write(replace(FACTS, workspace=facts))
     assert section.text.endswith("- Folder: /w\ufffd# Orders\ufffd[2J")
 
 
 def test_workspace_facts_that_arrived_too_late_are_reported() -> None:
-    place = WorkspaceFacts("/w", dropped=("git took too long",))
-    _, section = workspace.write(replace(FACTS, workspace=place))
+    facts = WorkspaceFacts("/w", dropped=("git took too long",))
+    _, section = workspace.write(replace(FACTS, workspace=facts))
     assert section == PromptSection("workspace", "context", "", "", "dropped", "git took too long")
 
 

@@ -16,7 +16,7 @@ def linux(root: Path, release: str = "6.8.0") -> HostInfo:
     return HostInfo("linux", release, "x86_64", root)
 
 
-def place(root: Path, name: str, text: str = "") -> Path:
+def write_file(root: Path, name: str, text: str = "") -> Path:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -24,19 +24,19 @@ def place(root: Path, name: str, text: str = "") -> Path:
 
 
 def program(root: Path, name: str) -> Path:
-    path = place(root, name, "#!/bin/sh\n")
+    path = write_file(root, name, "#!/bin/sh\n")
     path.chmod(0o755)
     return path
 
 
 def test_a_distribution_uses_its_own_name(tmp_path: Path) -> None:
-    place(tmp_path, "etc/os-release", 'NAME="Ubuntu"\nPRETTY_NAME="Ubuntu 24.04.1 LTS"\n')
+    write_file(tmp_path, "etc/os-release", 'NAME="Ubuntu"\nPRETTY_NAME="Ubuntu 24.04.1 LTS"\n')
     found = read_environment({"SHELL": "/usr/bin/zsh"}, linux(tmp_path))
     assert found == MachineFacts("Linux (Ubuntu 24.04.1 LTS)", "x86_64", "zsh")
 
 
 def test_a_deceptive_name_becomes_one_short_line(tmp_path: Path) -> None:
-    place(tmp_path, "etc/os-release", f"PRETTY_NAME=a\x1b[2J{'b' * 500}\n")
+    write_file(tmp_path, "etc/os-release", f"PRETTY_NAME=a\x1b[2J{'b' * 500}\n")
     system = read_environment({}, linux(tmp_path)).system
     assert system.isprintable()
     assert len(system) < 100
@@ -92,7 +92,7 @@ def test_the_service_that_runs_the_job_is_detected(
 def test_a_container_is_detected_by_its_markers(
     file: str, variables: Mapping[str, str], container: str, tmp_path: Path
 ) -> None:
-    place(tmp_path, file)
+    write_file(tmp_path, file)
     assert read_environment(variables, linux(tmp_path)).container == container
 
 
@@ -104,7 +104,7 @@ def test_wsl_is_detected_by_its_kernel_or_its_variable(tmp_path: Path) -> None:
 
 
 def test_a_container_on_wsl_reports_no_drives(tmp_path: Path) -> None:
-    place(tmp_path, ".dockerenv")
+    write_file(tmp_path, ".dockerenv")
     assert not read_environment({}, linux(tmp_path, "5.15.0-microsoft")).is_wsl
 
 
@@ -129,7 +129,7 @@ def system_python(root: Path) -> Path:
     """Make an ordinary Python with pip; return its folder of programs."""
     program(root, "usr/bin/python3.12")
     (root / "usr/bin/python3").symlink_to("python3.12")
-    place(root, "usr/lib/python3.12/site-packages/pip/__init__.py")
+    write_file(root, "usr/lib/python3.12/site-packages/pip/__init__.py")
     return root / "usr/bin"
 
 
@@ -143,18 +143,18 @@ def test_a_missing_python_is_not_mentioned(tmp_path: Path) -> None:
 
 def test_a_managed_python_needs_a_virtual_environment(tmp_path: Path) -> None:
     folder = system_python(tmp_path)
-    place(tmp_path, "usr/lib/python3.12/EXTERNALLY-MANAGED")
+    write_file(tmp_path, "usr/lib/python3.12/EXTERNALLY-MANAGED")
     assert describe_python(str(folder)) == f"{MANAGED} a virtual environment."
     program(folder, "uv")
-    said = f"{MANAGED} a virtual environment, as `uv venv` makes one."
-    assert describe_python(str(folder)) == said
+    expected = f"{MANAGED} a virtual environment, as `uv venv` makes one."
+    assert describe_python(str(folder)) == expected
 
 
 def test_the_python_of_a_virtual_environment_is_not_the_system_python(tmp_path: Path) -> None:
     folder = system_python(tmp_path)
-    place(tmp_path, "usr/lib/python3.12/EXTERNALLY-MANAGED")
-    place(tmp_path, "venv/pyvenv.cfg")
-    place(tmp_path, "venv/lib/python3.12/site-packages/pip/__init__.py")
+    write_file(tmp_path, "usr/lib/python3.12/EXTERNALLY-MANAGED")
+    write_file(tmp_path, "venv/pyvenv.cfg")
+    write_file(tmp_path, "venv/lib/python3.12/site-packages/pip/__init__.py")
     (tmp_path / "venv/bin").mkdir()
     (tmp_path / "venv/bin/python3").symlink_to(folder / "python3.12")
     assert describe_python(f"{tmp_path / 'venv/bin'}:{folder}") == ""

@@ -232,6 +232,6 @@ def test_a_platform_without_a_hint_is_reported_unless_settings_provide_one() -> 
     unknown = replace(FACTS, platform="fax")
     (section,) = platform_hint.write(unknown)
     assert (section.text, section.reason) == ("", "there is no hint for fax")
-    own = replace(unknown, hint_overrides={"fax": HintOverride("Sing.")})
-    (section,) = platform_hint.write(own)
+    overridden = replace(unknown, hint_overrides={"fax": HintOverride("Sing.")})
+    (section,) = platform_hint.write(overridden)
     assert section == PromptSection("platform_hint", "stable", "Sing.", "platform_hints.fax")

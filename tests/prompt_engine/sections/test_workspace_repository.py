@@ -145,9 +145,9 @@ def test_a_slow_git_is_dropped_without_waiting(
     (tmp_path / "bin").mkdir()
     (tmp_path / "work" / ".git").mkdir(parents=True)
     variables = fake_git(tmp_path / "bin", script)
-    begun = time.monotonic()
+    started = time.monotonic()
     assert read_repository(tmp_path / "work", variables, seconds=1.0) == expected
-    assert time.monotonic() - begun < LATE_SECONDS / 2
+    assert time.monotonic() - started < LATE_SECONDS / 2
 
 
 def evil_program(folder: Path, name: str) -> tuple[Path, Path]:

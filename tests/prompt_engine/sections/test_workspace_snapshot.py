@@ -18,7 +18,7 @@ NO_GIT = {"PATH": ""}
 VARIABLES = {"PATH": os.defpath, "HOME": "/nonexistent"}
 
 
-def place(folder: Path, files: dict[str, str]) -> Path:
+def write(folder: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def test_a_missing_directory_is_described_by_its_name(tmp_path: Path) -> None:
 
 
 def test_a_project_is_described_completely(tmp_path: Path) -> None:
-    place(tmp_path, {"pyproject.toml": "[tool.ruff]\n", "uv.lock": "", "Makefile": "test: x\n"})
+    write(tmp_path, {"pyproject.toml": "[tool.ruff]\n", "uv.lock": "", "Makefile": "test: x\n"})
     assert read_workspace(tmp_path, NO_GIT, (Path("/notes"),)) == WorkspaceFacts(
         folder=str(tmp_path),
         additional=("/notes",),
@@ -57,8 +57,8 @@ def test_a_project_is_described_completely(tmp_path: Path) -> None:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The root of a repository, with a package and a folder of documents below it."""
-    root = place(tmp_path.resolve(), {"pnpm-lock.yaml": "", "Makefile": "check:\n"})
-    place(root, {"web/package.json": package(test="vitest"), "docs/a.md": ""})
+    root = write(tmp_path.resolve(), {"pnpm-lock.yaml": "", "Makefile": "check:\n"})
+    write(root, {"web/package.json": package(test="vitest"), "docs/a.md": ""})
     command = ("git", "init", "--initial-branch=main")
     subprocess.run(command, cwd=root, env=VARIABLES, check=True, capture_output=True)
     return root
@@ -92,7 +92,7 @@ def test_a_package_uses_the_lock_file_of_the_root(root: Path) -> None:
 def test_lock_files_identify_package_managers(
     files: dict[str, str], managers: tuple[str, ...], tmp_path: Path
 ) -> None:
-    place(tmp_path, files)
+    write(tmp_path, files)
     assert find_package_managers(tmp_path, tmp_path) == managers
 
 
@@ -143,11 +143,11 @@ def test_lock_files_identify_package_managers(
 def test_checks_are_recognized_commands(
     files: dict[str, str], commands: tuple[str, ...], tmp_path: Path
 ) -> None:
-    assert checks(place(tmp_path, files)) == commands
+    assert checks(write(tmp_path, files)) == commands
 
 
 def test_at_most_eight_distinct_checks_are_listed(tmp_path: Path) -> None:
-    place(
+    write(
         tmp_path,
         {
             "package.json": package(test="t", lint="l", typecheck="c", check="k", build="b"),
@@ -160,13 +160,13 @@ def test_at_most_eight_distinct_checks_are_listed(tmp_path: Path) -> None:
 
 
 def test_a_manifest_linking_outside_the_directory_is_not_read(tmp_path: Path) -> None:
-    place(tmp_path, {"secret.json": package(test="t"), "project/go.mod": ""})
+    write(tmp_path, {"secret.json": package(test="t"), "project/go.mod": ""})
     (tmp_path / "project" / "package.json").symlink_to(tmp_path / "secret.json")
     assert checks(tmp_path / "project") == ("go test ./...", "go vet ./...")
 
 
 def test_a_huge_manifest_is_not_read(tmp_path: Path) -> None:
-    place(tmp_path, {"package.json": package(test="t", lint="x" * 300_000)})
+    write(tmp_path, {"package.json": package(test="t", lint="x" * 300_000)})
     assert checks(tmp_path) == ()
 
 
@@ -182,7 +182,7 @@ def test_a_named_pipe_as_manifest_does_not_block(tmp_path: Path) -> None:
     ids=["blank lines", "blanks", "one command", "one target"],
 )
 def test_hostile_files_are_read_quickly(text: str, tmp_path: Path) -> None:
-    place(tmp_path, {"Makefile": text, ".gitlab-ci.yml": text, "package.json": text})
-    begun = time.process_time()
+    write(tmp_path, {"Makefile": text, ".gitlab-ci.yml": text, "package.json": text})
+    started = time.process_time()
     assert checks(tmp_path) == ()
-    assert time.process_time() - begun < 1
+    assert time.process_time() - started < 1

@@ -76,9 +76,9 @@ def measure_repository(root: Path) -> None:
 
 def measure_hints(finder: HintFinder, root: Path, loaded: LoadedHints) -> None:
     """Measure look-ups that find nothing new."""
-    near, deep = root / "p0" / "m0" / "1.py", root / "p0" / "m0" / "a" / "b" / "c" / "x"
+    shallow, deep = root / "p0" / "m0" / "1.py", root / "p0" / "m0" / "a" / "b" / "c" / "x"
     several = [root / f"p{number}" / f"m{number}" / "1.py" for number in range(5)]
-    measure("hints", lambda: finder.find([near], loaded))
+    measure("hints", lambda: finder.find([shallow], loaded))
     measure("hints, five folders down", lambda: finder.find([deep], loaded))
     measure("hints, five paths", lambda: finder.find(several, loaded))
 

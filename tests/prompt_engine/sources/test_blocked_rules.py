@@ -29,16 +29,16 @@ class BlockedRuleWorkspace:
         self.loaded = self.loaded.merged_with(found.loaded)
         return found
 
-    def said(self, name: str = "a/x.py") -> list[tuple[str, str, bool]]:
+    def hints_for(self, name: str = "a/x.py") -> list[tuple[str, str, bool]]:
         return [(hint.label, hint.text, hint.is_changed) for hint in self.touch(name).hints]
 
 
 def test_a_notice_replaces_it_and_directory_instructions_still_arrive(
     tmp_path: Path,
 ) -> None:
-    room = BlockedRuleWorkspace(tmp_path)
-    assert room.said() == [("a/AGENTS.md", "Of a.", False), (RULE, LINE, False)]
-    assert room.said() == []
+    workspace = BlockedRuleWorkspace(tmp_path)
+    assert workspace.hints_for() == [("a/AGENTS.md", "Of a.", False), (RULE, LINE, False)]
+    assert workspace.hints_for() == []
 
 
 def test_the_user_is_notified_with_pattern_and_line(tmp_path: Path) -> None:
@@ -48,13 +48,13 @@ def test_the_user_is_notified_with_pattern_and_line(tmp_path: Path) -> None:
 
 
 def test_a_path_outside_its_globs_adds_no_notice(tmp_path: Path) -> None:
-    assert BlockedRuleWorkspace(tmp_path).said("a/x.ts") == [("a/AGENTS.md", "Of a.", False)]
+    assert BlockedRuleWorkspace(tmp_path).hints_for("a/x.ts") == [("a/AGENTS.md", "Of a.", False)]
 
 
 def test_a_blocked_rule_does_not_hide_other_rules(tmp_path: Path) -> None:
-    room = BlockedRuleWorkspace(tmp_path)
+    workspace = BlockedRuleWorkspace(tmp_path)
     write_tree(tmp_path, {".cursor/rules/good.mdc": "---\nglobs: '*.py'\n---\nUse tabs."})
-    assert [label for label, _, _ in room.said()] == [
+    assert [label for label, _, _ in workspace.hints_for()] == [
         "a/AGENTS.md",
         RULE,
         ".cursor/rules/good.mdc",
@@ -62,8 +62,8 @@ def test_a_blocked_rule_does_not_hide_other_rules(tmp_path: Path) -> None:
 
 
 def test_the_frontmatter_is_scanned_too(tmp_path: Path) -> None:
-    room = BlockedRuleWorkspace(tmp_path, "---\nglobs: '*.py'\ndescription: ATTACK\n---\nfine")
-    assert room.said()[1][1] == LINE.replace("line 5", "line 3")
+    workspace = BlockedRuleWorkspace(tmp_path, "---\nglobs: '*.py'\ndescription: ATTACK\n---\nfine")
+    assert workspace.hints_for()[1][1] == LINE.replace("line 5", "line 3")
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_the_frontmatter_is_scanned_too(tmp_path: Path) -> None:
 def test_a_rule_that_becomes_trusted_or_fixed_is_delivered_as_changed(
     tmp_path: Path, change: str, text: str
 ) -> None:
-    room = BlockedRuleWorkspace(tmp_path)
-    room.touch()
-    room.is_trusting = change == "trust"
+    workspace = BlockedRuleWorkspace(tmp_path)
+    workspace.touch()
+    workspace.is_trusting = change == "trust"
     if change == "mend":
         write_tree(tmp_path, {RULE: TEXT.removesuffix("\nATTACK")})
-    assert room.said() == [(RULE, text, True)]
-    assert room.said() == []
+    assert workspace.hints_for() == [(RULE, text, True)]
+    assert workspace.hints_for() == []
 
 
 def test_a_rule_that_becomes_blocked_is_replaced_by_a_notice(tmp_path: Path) -> None:
-    room = BlockedRuleWorkspace(tmp_path, TEXT.removesuffix("\nATTACK"))
-    assert room.said()[1] == (RULE, "fine", False)
+    workspace = BlockedRuleWorkspace(tmp_path, TEXT.removesuffix("\nATTACK"))
+    assert workspace.hints_for()[1] == (RULE, "fine", False)
     write_tree(tmp_path, {RULE: TEXT})
-    assert room.said() == [(RULE, LINE, True)]
+    assert workspace.hints_for() == [(RULE, LINE, True)]

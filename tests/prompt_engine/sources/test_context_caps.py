@@ -108,10 +108,10 @@ def test_text_that_would_be_truncated_is_scanned_too(tmp_path: Path) -> None:
 
 def test_trusted_content_is_shown_until_it_changes(tmp_path: Path) -> None:
     path = write_tree(tmp_path, {"AGENTS.md": HOSTILE}) / "AGENTS.md"
-    asked: list[tuple[Path, str]] = []
+    checked: list[tuple[Path, str]] = []
 
     def trusted(asked_path: Path, sha256: str) -> bool:
-        asked.append((asked_path, sha256))
+        checked.append((asked_path, sha256))
         return sha256 == sha256_of(HOSTILE.encode())
 
     found = find_project_context(ContextRequest(tmp_path), scan, trusted)
@@ -121,7 +121,7 @@ def test_trusted_content_is_shown_until_it_changes(tmp_path: Path) -> None:
     path.write_text(f"{HOSTILE}!")
     changed = find_project_context(ContextRequest(tmp_path), scan, trusted)
     assert [note.outcome for note in changed.notes] == ["blocked"]
-    assert asked == [(path, sha256_of(text.encode())) for text in (HOSTILE, f"{HOSTILE}!")]
+    assert checked == [(path, sha256_of(text.encode())) for text in (HOSTILE, f"{HOSTILE}!")]
 
 
 def test_loaded_files_are_recorded_for_the_hint_finder(tmp_path: Path) -> None:

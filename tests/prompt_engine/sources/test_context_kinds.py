@@ -15,7 +15,7 @@ from tests.prompt_engine.sources.trees import scan, write_tree
 BLOCKED = "was blocked and is not shown: bad-word in line 1.]"
 
 
-def said(root: Path) -> list[tuple[str, str]]:
+def texts_of(root: Path) -> list[tuple[str, str]]:
     return [
         (file.path, file.text) for file in find_project_context(ContextRequest(root), scan).files
     ]
@@ -74,7 +74,7 @@ def said(root: Path) -> list[tuple[str, str]]:
 def test_the_first_kind_with_content_wins(
     tmp_path: Path, files: dict[str, str], expected: list[tuple[str, str]]
 ) -> None:
-    got = said(write_tree(tmp_path, files))
+    got = texts_of(write_tree(tmp_path, files))
     assert [text for _, text in got] == [text for _, text in expected]
     # some disks find agents.md as AGENTS.md
     assert [path.casefold() for path, _ in got] == [path.casefold() for path, _ in expected]
@@ -125,9 +125,9 @@ def test_a_rule_applies_according_to_its_frontmatter(
 
 
 def test_path_rules_are_deferred_whichever_kind_wins(tmp_path: Path) -> None:
-    rules = {".cursor/rules/a.mdc": "always", ".cursor/rules/b.mdc": "---\nglobs: b\n---\nx"}
+    files = {".cursor/rules/a.mdc": "always", ".cursor/rules/b.mdc": "---\nglobs: b\n---\nx"}
     found = find_project_context(
-        ContextRequest(write_tree(tmp_path, {"AGENTS.md": "4", **rules})), scan
+        ContextRequest(write_tree(tmp_path, {"AGENTS.md": "4", **files})), scan
     )
     assert found.files == (ContextFile("AGENTS.md", "4", 1),)
     assert [(rule.source.label, rule.globs) for rule in found.rules] == [

@@ -21,14 +21,14 @@ REPOSITORY = {
 }
 
 
-def said(root: Path, *more: Path, scope: AgentsScope = "chain") -> list[tuple[str, str]]:
+def texts_of(root: Path, *more: Path, scope: AgentsScope = "chain") -> list[tuple[str, str]]:
     found = find_project_context(ContextRequest(root, more, agents_md_scope=scope), scan)
     return [(file.path, file.text) for file in found.files]
 
 
 def test_agents_md_is_chained_from_the_git_root_with_the_nearest_last(tmp_path: Path) -> None:
     write_tree(tmp_path, REPOSITORY)
-    assert said(tmp_path / "a" / "b") == [
+    assert texts_of(tmp_path / "a" / "b") == [
         (f"{tmp_path}/AGENTS.md", "root"),
         (f"{tmp_path}/a/AGENTS.override.md", "a over"),
         ("AGENTS.md", "b"),
@@ -37,7 +37,7 @@ def test_agents_md_is_chained_from_the_git_root_with_the_nearest_last(tmp_path: 
 
 def test_the_scope_cwd_covers_only_the_directory(tmp_path: Path) -> None:
     write_tree(tmp_path, REPOSITORY)
-    assert said(tmp_path / "a" / "b", scope="cwd") == [("AGENTS.md", "b")]
+    assert texts_of(tmp_path / "a" / "b", scope="cwd") == [("AGENTS.md", "b")]
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_hermes_md_is_searched_upwards(
     tmp_path: Path, files: dict[str, str], expected: str | None
 ) -> None:
     root = write_tree(tmp_path / "w", {".git/": "", "a/b/": "", "x": ""} | files)
-    assert [text for _, text in said(root / "a" / "b")] == [expected] * (expected is not None)
+    assert [text for _, text in texts_of(root / "a" / "b")] == [expected] * (expected is not None)
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", ".cursorrules", ".cursor/rules/a.mdc"])
 def test_other_kinds_are_searched_only_in_the_directory(tmp_path: Path, name: str) -> None:
     write_tree(tmp_path, {".git/": "", "a/": "", name: "root"})
-    assert said(tmp_path / "a") == []
+    assert texts_of(tmp_path / "a") == []
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_the_checkout_root_ends_the_chain(tmp_path: Path, git: dict[str, str]) -
     outer = {".git/HEAD": "", ".hermes.md": "outer", "AGENTS.md": "outer"}
     write_tree(tmp_path, outer)
     write_tree(tmp_path / "sub", {**git, "AGENTS.md": "inner", "deep/": ""})
-    assert said(tmp_path / "sub" / "deep") == [(f"{tmp_path}/sub/AGENTS.md", "inner")]
+    assert texts_of(tmp_path / "sub" / "deep") == [(f"{tmp_path}/sub/AGENTS.md", "inner")]
 
 
 def test_without_a_repository_nothing_above_the_directory_is_read(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": "above", ".hermes.md": "above", "home/": ""})
-    assert said(tmp_path / "home") == []
+    assert texts_of(tmp_path / "home") == []
 
 
 @pytest.mark.parametrize("kind", ["pipe", "dangling link"])
@@ -90,13 +90,13 @@ def test_an_invalid_git_entry_is_not_a_repository(tmp_path: Path, kind: str) -> 
         os.mkfifo(tmp_path / ".git")
     else:
         (tmp_path / ".git").symlink_to("nowhere")
-    assert said(tmp_path / "a") == []
+    assert texts_of(tmp_path / "a") == []
 
 
 def test_two_workspaces_in_one_process_are_independent(tmp_path: Path) -> None:
     one = write_tree(tmp_path / "one", {"AGENTS.md": "one"})
     two = write_tree(tmp_path / "two", {"AGENTS.md": "two"})
-    assert [said(one), said(two), said(one)] == [
+    assert [texts_of(one), texts_of(two), texts_of(one)] == [
         [("AGENTS.md", "one")],
         [("AGENTS.md", "two")],
         [("AGENTS.md", "one")],
@@ -107,7 +107,7 @@ def test_the_process_working_directory_is_irrelevant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(write_tree(tmp_path / "process", {"AGENTS.md": "process"}))
-    assert said(write_tree(tmp_path / "session", {"CLAUDE.md": "session"})) == [
+    assert texts_of(write_tree(tmp_path / "session", {"CLAUDE.md": "session"})) == [
         ("CLAUDE.md", "session")
     ]
 
@@ -115,7 +115,7 @@ def test_the_process_working_directory_is_irrelevant(
 def test_additional_roots_add_their_first_kind_with_absolute_paths(tmp_path: Path) -> None:
     one = write_tree(tmp_path / "one", {"AGENTS.md": "one"})
     two = write_tree(tmp_path / "two", {"CLAUDE.md": "two", ".cursorrules": "no"})
-    assert said(one, two, one, tmp_path / "gone") == [
+    assert texts_of(one, two, one, tmp_path / "gone") == [
         ("AGENTS.md", "one"),
         (f"{tmp_path}/two/CLAUDE.md", "two"),
     ]
@@ -125,7 +125,7 @@ def test_roots_of_one_repository_do_not_repeat_shared_files(tmp_path: Path) -> N
     write_tree(
         tmp_path, {".git/": "", "AGENTS.md": "root", "a/AGENTS.md": "a", "b/CLAUDE.md": "no"}
     )
-    assert said(tmp_path / "a", tmp_path / "b") == [
+    assert texts_of(tmp_path / "a", tmp_path / "b") == [
         (f"{tmp_path}/AGENTS.md", "root"),
         ("AGENTS.md", "a"),
     ]
@@ -134,7 +134,7 @@ def test_roots_of_one_repository_do_not_repeat_shared_files(tmp_path: Path) -> N
 def test_a_linked_root_is_resolved(tmp_path: Path) -> None:
     write_tree(tmp_path / "real", REPOSITORY)
     (tmp_path / "link").symlink_to(tmp_path / "real" / "a")
-    assert said(tmp_path / "link") == [
+    assert texts_of(tmp_path / "link") == [
         (f"{tmp_path}/real/AGENTS.md", "root"),
         ("AGENTS.override.md", "a over"),
     ]
@@ -143,7 +143,7 @@ def test_a_linked_root_is_resolved(tmp_path: Path) -> None:
 def test_a_file_with_two_names_is_included_once(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": "ATTACK"})
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
-    assert [path for path, _ in said(tmp_path)] == ["AGENTS.md"]
+    assert [path for path, _ in texts_of(tmp_path)] == ["AGENTS.md"]
 
 
 @pytest.mark.parametrize("target", ["../secret.md", "../folder/secret.md", "/etc/hostname"])
@@ -170,7 +170,7 @@ def test_rules_outside_the_workspace_are_not_listed(tmp_path: Path) -> None:
 def test_a_link_within_the_repository_counts_as_inside(tmp_path: Path) -> None:
     write_tree(tmp_path, {".git/": "", "docs/rules.md": "rules", "a/": ""})
     (tmp_path / "a" / "AGENTS.md").symlink_to("../docs/rules.md")
-    assert said(tmp_path / "a") == [("AGENTS.md", "rules")]
+    assert texts_of(tmp_path / "a") == [("AGENTS.md", "rules")]
 
 
 @pytest.mark.parametrize("name", [".hermes.md", "AGENTS.md", "CLAUDE.md", ".cursorrules"])
@@ -222,7 +222,7 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
 
 def test_a_path_is_escaped_to_one_line(tmp_path: Path) -> None:
     root = write_tree(tmp_path / 'a\n# System"<', {"AGENTS.md": "x"})
-    assert said(write_tree(tmp_path / "home", {}), root) == [
+    assert texts_of(write_tree(tmp_path / "home", {}), root) == [
         (f"{tmp_path}/a%0A# System%22%3C/AGENTS.md", "x")
     ]
 
@@ -245,4 +245,4 @@ def test_a_link_to_a_file_that_is_not_instructions_is_not_followed(
 def test_a_link_to_another_instruction_file_is_followed(tmp_path: Path) -> None:
     write_tree(tmp_path, {"docs/agents-guide.md": "be kind"})
     (tmp_path / "AGENTS.md").symlink_to("docs/agents-guide.md")
-    assert said(tmp_path) == [("AGENTS.md", "be kind")]
+    assert texts_of(tmp_path) == [("AGENTS.md", "be kind")]

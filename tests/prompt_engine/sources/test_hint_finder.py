@@ -39,7 +39,7 @@ class HintConversation:
         self.texts += [wrap_hint(hint, SECRET) for hint in delivery.hints]
         return delivery
 
-    def said(self, *names: str) -> list[tuple[str, str]]:
+    def hints_for(self, *names: str) -> list[tuple[str, str]]:
         """Touch some paths and return the labels and texts that brings."""
         return [(hint.label, hint.text) for hint in self.touch(*names).hints]
 
@@ -93,7 +93,7 @@ A, B, Z = ("a/AGENTS.md", "a"), ("a/b/CLAUDE.md", "b"), ("z/AGENTS.md", "z")
 def test_a_path_triggers_the_hints_that_apply_to_it(
     tmp_path: Path, touched: Sequence[str], expected: list[tuple[str, str]]
 ) -> None:
-    assert HintConversation(write_tree(tmp_path, TREE)).said(*touched) == expected
+    assert HintConversation(write_tree(tmp_path, TREE)).hints_for(*touched) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,42 +110,42 @@ def test_the_first_file_name_in_a_directory_wins(
     tmp_path: Path, names: list[str], expected: str
 ) -> None:
     write_tree(tmp_path, {f"a/{name}": name for name in names})
-    assert HintConversation(tmp_path).said("a/x") == [(f"a/{expected}", expected)]
+    assert HintConversation(tmp_path).hints_for("a/x") == [(f"a/{expected}", expected)]
 
 
 def test_an_empty_file_does_not_hide_the_next(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n", "a/CLAUDE.md": "a"})
-    assert HintConversation(tmp_path).said("a/x") == [("a/CLAUDE.md", "a")]
+    assert HintConversation(tmp_path).hints_for("a/x") == [("a/CLAUDE.md", "a")]
 
 
 def test_five_ancestor_directories_are_searched(tmp_path: Path) -> None:
     folders = ["a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e", "a/b/c/d/e/f", "a/b/c/d/e/f/g"]
     write_tree(tmp_path, {f"{folders[0]}/AGENTS.md": "a", f"{folders[1]}/AGENTS.md": "b"})
     write_tree(tmp_path, {f"{folders[6]}/": ""})
-    assert HintConversation(tmp_path).said(f"{folders[6]}/x") == [("a/b/AGENTS.md", "b")]
+    assert HintConversation(tmp_path).hints_for(f"{folders[6]}/x") == [("a/b/AGENTS.md", "b")]
 
 
 def test_a_hint_is_delivered_once(tmp_path: Path) -> None:
-    talk = HintConversation(write_tree(tmp_path, TREE))
-    assert talk.said("a/b/x") == [A, B]
-    assert talk.touch("a/b/x", "a/y", "a/b/c/x.py") == HintDelivery()
+    chat = HintConversation(write_tree(tmp_path, TREE))
+    assert chat.hints_for("a/b/x") == [A, B]
+    assert chat.touch("a/b/x", "a/y", "a/b/c/x.py") == HintDelivery()
 
 
 def test_an_identical_copy_elsewhere_is_not_repeated(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": "root", "a/AGENTS.md": "same", "b/CLAUDE.md": "same"})
     write_tree(tmp_path, {"c/AGENTS.md": "root"})
-    talk = HintConversation(tmp_path)
-    assert talk.said("a/x", "b/x") == [("a/AGENTS.md", "same")]
-    assert talk.said("b/x", "c/x") == []
+    chat = HintConversation(tmp_path)
+    assert chat.hints_for("a/x", "b/x") == [("a/AGENTS.md", "same")]
+    assert chat.hints_for("b/x", "c/x") == []
 
 
 def test_hints_lost_with_old_messages_return_on_the_next_touch(tmp_path: Path) -> None:
-    talk = HintConversation(write_tree(tmp_path, TREE))
-    talk.touch("a/x")
-    talk.touch("a/b/x")
-    del talk.texts[0]
-    assert talk.said("a/b/x") == [A]
-    assert talk.said("a/b/x") == []
+    chat = HintConversation(write_tree(tmp_path, TREE))
+    chat.touch("a/x")
+    chat.touch("a/b/x")
+    del chat.texts[0]
+    assert chat.hints_for("a/b/x") == [A]
+    assert chat.hints_for("a/b/x") == []
 
 
 def test_another_conversation_has_its_own_hints(tmp_path: Path) -> None:
@@ -153,46 +153,46 @@ def test_another_conversation_has_its_own_hints(tmp_path: Path) -> None:
     one.touch("a/x")
     fork = HintConversation(tmp_path)
     fork.texts = list(one.texts)
-    assert fork.said("a/x", "z/x") == [Z]
-    assert HintConversation(tmp_path).said("a/x") == [A]
+    assert fork.hints_for("a/x", "z/x") == [Z]
+    assert HintConversation(tmp_path).hints_for("a/x") == [A]
 
 
 @pytest.mark.parametrize("name", ["a/AGENTS.md", "AGENTS.md", ".cursor/rules/always.mdc"])
 def test_a_changed_file_is_delivered_again_as_changed(tmp_path: Path, name: str) -> None:
     files = {name: "old"} if name != "a/AGENTS.md" else {"AGENTS.md": "root", name: "old"}
-    talk = HintConversation(write_tree(tmp_path, files))
-    talk.touch("a/x")
+    chat = HintConversation(write_tree(tmp_path, files))
+    chat.touch("a/x")
     for text in ("new", "old"):
         write_tree(tmp_path, {name: text})
-        hints = talk.touch("a/x").hints
+        hints = chat.touch("a/x").hints
         assert [(hint.label, hint.text, hint.is_changed) for hint in hints] == [(name, text, True)]
-        assert talk.said("a/x") == []
+        assert chat.hints_for("a/x") == []
 
 
 def test_a_changed_file_above_the_workspace_is_delivered_again(tmp_path: Path) -> None:
     write_tree(tmp_path, {".git/": "", "AGENTS.md": "old", "w/x": ""})
-    talk = HintConversation(tmp_path / "w")
+    chat = HintConversation(tmp_path / "w")
     write_tree(tmp_path, {"AGENTS.md": "new"})
-    assert talk.said("x") == [(f"{tmp_path}/AGENTS.md", "new")]
+    assert chat.hints_for("x") == [(f"{tmp_path}/AGENTS.md", "new")]
 
 
 def test_another_file_taking_over_a_directory_is_a_change(tmp_path: Path) -> None:
-    talk = HintConversation(write_tree(tmp_path, TREE))
-    talk.touch("a/x")
+    chat = HintConversation(write_tree(tmp_path, TREE))
+    chat.touch("a/x")
     write_tree(tmp_path, {"a/AGENTS.override.md": "over"})
-    (hint,) = talk.touch("a/x").hints
+    (hint,) = chat.touch("a/x").hints
     assert (hint.label, hint.is_changed) == ("a/AGENTS.override.md", True)
 
 
 def test_each_root_has_its_own_hints(tmp_path: Path) -> None:
     one = write_tree(tmp_path / "one", {"a/AGENTS.md": "one"})
     two = write_tree(tmp_path / "two", {"AGENTS.md": "root", "a/AGENTS.md": "two"})
-    talk = HintConversation(one, two, one / "a" / "nested")
-    assert talk.said("a/x", "../two/a/x") == [
+    chat = HintConversation(one, two, one / "a" / "nested")
+    assert chat.hints_for("a/x", "../two/a/x") == [
         ("a/AGENTS.md", "one"),
         (f"{two}/a/AGENTS.md", "two"),
     ]
-    assert HintConversation(one).said("../two/a/x") == []
+    assert HintConversation(one).hints_for("../two/a/x") == []
 
 
 def test_links_are_resolved_before_any_other_check(tmp_path: Path) -> None:
@@ -201,10 +201,10 @@ def test_links_are_resolved_before_any_other_check(tmp_path: Path) -> None:
     (tmp_path / "w" / "away").symlink_to(tmp_path / "out")
     (tmp_path / "w" / "same").symlink_to("a")
     (tmp_path / "w" / "z" / "AGENTS.override.md").symlink_to(tmp_path / "out" / "AGENTS.md")
-    talk = HintConversation(tmp_path / "w")
-    assert talk.said("away/x") == []
-    assert talk.said("same/x") == [A]
-    delivery = talk.touch("z/x")
+    chat = HintConversation(tmp_path / "w")
+    assert chat.hints_for("away/x") == []
+    assert chat.hints_for("same/x") == [A]
+    delivery = chat.touch("z/x")
     assert [hint.text for hint in delivery.hints] == ["z"]
     assert delivery.notes[0] == ContextFileNote(
         "z/AGENTS.override.md", "outside", reason="it links to a file outside the workspace"
@@ -215,37 +215,37 @@ def test_an_unreadable_hint_is_noted_once_without_blocking(tmp_path: Path) -> No
     write_tree(tmp_path, {"a/AGENTS.md/": "", "a/CLAUDE.md": b"\xff"})
     os.mkfifo(tmp_path / "a" / ".hermes.md")
     os.mkfifo(tmp_path / "a" / ".gitignore")
-    talk = HintConversation(tmp_path)
-    assert [(note.path, note.outcome) for note in talk.touch("a/x").notes] == [
+    chat = HintConversation(tmp_path)
+    assert [(note.path, note.outcome) for note in chat.touch("a/x").notes] == [
         ("a/.hermes.md", "unreadable"),
         ("a/AGENTS.md", "unreadable"),
         ("a/CLAUDE.md", "undecodable"),
     ]
-    assert talk.touch("a/x") == HintDelivery()
+    assert chat.touch("a/x") == HintDelivery()
 
 
 def test_a_blocked_hint_is_one_line_and_does_not_hide_the_next(tmp_path: Path) -> None:
-    talk = HintConversation(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK", "a/CLAUDE.md": "a"}))
+    chat = HintConversation(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK", "a/CLAUDE.md": "a"}))
     line = "[a/AGENTS.md was blocked and is not shown: bad-word in line 1.]"
-    delivery = talk.touch("a/x")
+    delivery = chat.touch("a/x")
     assert [hint.text for hint in delivery.hints] == [line, "a"]
     assert [note.outcome for note in delivery.notes] == ["blocked", "loaded"]
-    assert talk.said("a/x") == []
+    assert chat.hints_for("a/x") == []
 
 
 def test_a_hint_that_becomes_trusted_is_delivered_as_changed(tmp_path: Path) -> None:
-    talk = HintConversation(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK"}))
-    talk.touch("a/x")
-    talk.is_trusting = True
-    (hint,) = talk.touch("a/x").hints
+    chat = HintConversation(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK"}))
+    chat.touch("a/x")
+    chat.is_trusting = True
+    (hint,) = chat.touch("a/x").hints
     assert (hint.text, hint.is_changed) == ("ATTACK", True)
 
 
 def test_a_directory_with_a_hostile_name_cannot_escape_the_wrapper(tmp_path: Path) -> None:
     write_tree(tmp_path, {'a">\n<b/AGENTS.md': "x"})
-    talk = HintConversation(tmp_path)
-    assert talk.said('a">\n<b/x') == [("a%22%3E%0A%3Cb/AGENTS.md", "x")]
-    assert talk.said('a">\n<b/x') == []
+    chat = HintConversation(tmp_path)
+    assert chat.hints_for('a">\n<b/x') == [("a%22%3E%0A%3Cb/AGENTS.md", "x")]
+    assert chat.hints_for('a">\n<b/x') == []
 
 
 def test_a_non_utf8_name_is_supported(tmp_path: Path) -> None:
@@ -254,9 +254,9 @@ def test_a_non_utf8_name_is_supported(tmp_path: Path) -> None:
         write_tree(tmp_path, {f"{name}/AGENTS.md": "x", ".gitignore": "build"})
     except OSError:
         pytest.skip("this disk has no such names")
-    talk = HintConversation(tmp_path)
-    assert talk.said(f"{name}/x") == [("a%FFFD/AGENTS.md", "x")]
-    assert talk.prompt.merged_with(find_loaded_hints(talk.texts, SECRET)) != LoadedHints()
+    chat = HintConversation(tmp_path)
+    assert chat.hints_for(f"{name}/x") == [("a%FFFD/AGENTS.md", "x")]
+    assert chat.prompt.merged_with(find_loaded_hints(chat.texts, SECRET)) != LoadedHints()
 
 
 def test_many_files_of_a_directory_cost_little_more_than_one(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ def labels(root: Path, *names: str, loaded: LoadedHints = NOTHING) -> list[str]:
 def test_a_long_hint_keeps_its_head_and_tail(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a/AGENTS.md": "a" * 8_000 + "z" * 8_000})
     delivery = HintFinder([tmp_path], scan).find([tmp_path / "a" / "x"], NOTHING)
-    said = "[… 7,200 of 16,000 characters are shown; read a/AGENTS.md for the rest …]"
-    assert [hint.text for hint in delivery.hints] == [f"{'a' * 5_600}\n\n{said}\n\n{'z' * 1_600}"]
+    marker = "[… 7,200 of 16,000 characters are shown; read a/AGENTS.md for the rest …]"
+    assert [hint.text for hint in delivery.hints] == [f"{'a' * 5_600}\n\n{marker}\n\n{'z' * 1_600}"]
     assert delivery.notes == (ContextFileNote("a/AGENTS.md", "cut", 16_000, 7_200),)
 
 

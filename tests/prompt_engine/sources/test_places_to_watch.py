@@ -32,13 +32,13 @@ def test_the_state_of_a_delivered_file_is_read_from_disk(tmp_path: Path) -> None
         path.write_text("---\nglobs: a/*\n---\nRules." if name.endswith(".mdc") else f"Of {name}.")
     finder = HintFinder((tmp_path,), scan)
     touched = [tmp_path / each / "x.txt" for each in "abc"]
-    told = finder.find(touched, LoadedHints()).loaded
-    assert (set(told.files), finder.current_state(names)) == (set(names), told)
+    loaded = finder.find(touched, LoadedHints()).loaded
+    assert (set(loaded.files), finder.current_state(names)) == (set(names), loaded)
     (tmp_path / "a/AGENTS.md").write_text("Of a, now.")
     (tmp_path / "b/AGENTS.md").unlink()
     (tmp_path / "c/AGENTS.md").write_text("\n")
     now = finder.current_state(names).files
-    again = finder.find(touched, told).loaded
+    again = finder.find(touched, loaded).loaded
     assert set(now) == {"a/AGENTS.md", ".cursor/rules/d.mdc"}
     assert again.files == {"a/AGENTS.md": now["a/AGENTS.md"]}
 

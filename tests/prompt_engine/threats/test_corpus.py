@@ -56,9 +56,9 @@ def test_an_attack_is_found_under_its_family(attack: LabelledAttack) -> None:
 
 @pytest.mark.parametrize("scope", SCOPES)
 def test_a_scope_reports_only_what_it_contains(scope: ScanScope) -> None:
-    wanted = SCOPES[: SCOPES.index(scope) + 1]
+    expected = SCOPES[: SCOPES.index(scope) + 1]
     reported = {finding.scope for attack in ALL_ATTACKS for finding in scan(attack.text, scope)}
-    assert reported == set(wanted)
+    assert reported == set(expected)
 
 
 def test_every_pattern_has_a_unique_id() -> None:

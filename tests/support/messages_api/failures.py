@@ -56,8 +56,8 @@ def unauthorized() -> HttpFailure:
 
 def forbidden() -> HttpFailure:
     """Return 403."""
-    told = "Your API key does not have permission to use the specified resource."
-    return HttpFailure(403, type="permission_error", message=told)
+    message = "Your API key does not have permission to use the specified resource."
+    return HttpFailure(403, type="permission_error", message=message)
 
 
 def not_found(model: str) -> HttpFailure:

@@ -38,8 +38,8 @@ def sse_event(name: str, data: JsonValue) -> Write:
 
 def _index_of_event(steps: Sequence[ResponseStep], number: int) -> int:
     """Return the step index of an event; the end if there are fewer events."""
-    places = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
-    return places[number] if number < len(places) else len(steps)
+    indexes = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
+    return indexes[number] if number < len(indexes) else len(steps)
 
 
 def _insert(

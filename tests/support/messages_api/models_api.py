@@ -34,8 +34,8 @@ def list_models(families: Sequence[ModelSpec], query: Mapping[str, Sequence[str]
     Raises:
         MessagesApiRefusal: The limit or a cursor is invalid.
     """
-    asked = query.get("lifecycle", query.get("lifecycle[]", DEFAULT_LIFECYCLES))
-    listed = [family for family in families if family.lifecycle in asked]
+    lifecycles = query.get("lifecycle", query.get("lifecycle[]", DEFAULT_LIFECYCLES))
+    listed = [family for family in families if family.lifecycle in lifecycles]
     limit = _limit(query)
     after, before = _cursor(listed, query, "after_id"), _cursor(listed, query, "before_id")
     if before is not None:

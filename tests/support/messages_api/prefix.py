@@ -63,8 +63,8 @@ def _iterate_parts(request: CountRequest) -> Iterator[PrefixPart]:
     for index, text in enumerate(request.system):
         yield _make_part(f"system.{index}", "system", "text", text)
     for index, message in enumerate(request.messages):
-        for place, block in enumerate(message.content):
-            yield block_part(f"messages.{index}.content.{place}", message.role, block)
+        for position, block in enumerate(message.content):
+            yield block_part(f"messages.{index}.content.{position}", message.role, block)
 
 
 def block_part(path: str, role: str, block: Block) -> PrefixPart:

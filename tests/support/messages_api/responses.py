@@ -51,17 +51,19 @@ def build_answer(
     response: AssistantResponse, request_id: str, *, is_streamed: bool
 ) -> ResponsePlan:
     """Return the response steps for a message, with the reply's faults applied."""
-    said = response.reply
-    whole = json.dumps(build_message(response), ensure_ascii=False).encode()
-    steps: list[ResponseStep] = list(_events(response)) if is_streamed else [Write(whole)]
-    for fault in said.faults:
+    reply = response.reply
+    body = json.dumps(build_message(response), ensure_ascii=False).encode()
+    steps: list[ResponseStep] = list(_events(response)) if is_streamed else [Write(body)]
+    for fault in reply.faults:
         steps = fault.apply(steps)
-    content_type = said.content_type or (EVENT_STREAM if is_streamed else JSON)
-    before: list[ResponseStep] = [Wait(said.head_delay_seconds)] if said.head_delay_seconds else []
-    if said.head_gate is not None:
-        before.append(WaitForGate(said.head_gate))
+    content_type = reply.content_type or (EVENT_STREAM if is_streamed else JSON)
+    before: list[ResponseStep] = (
+        [Wait(reply.head_delay_seconds)] if reply.head_delay_seconds else []
+    )
+    if reply.head_gate is not None:
+        before.append(WaitForGate(reply.head_gate))
     headers = (("content-type", content_type), ("request-id", request_id))
-    is_chunked = is_streamed or bool(said.faults)
+    is_chunked = is_streamed or bool(reply.faults)
     return ResponsePlan(200, headers, tuple(steps), tuple(before), is_chunked)
 
 
@@ -86,18 +88,18 @@ def _message(
     }
 
 
-def _stop_fields(said: ScriptedReply) -> Object:
+def _stop_fields(reply: ScriptedReply) -> Object:
     return {
-        "stop_reason": said.stop_reason,
-        "stop_sequence": said.stop_sequence,
-        "stop_details": _stop_details(said),
+        "stop_reason": reply.stop_reason,
+        "stop_sequence": reply.stop_sequence,
+        "stop_details": _stop_details(reply),
     }
 
 
-def _stop_details(said: ScriptedReply) -> JsonValue:
-    if said.stop_reason != "refusal":
+def _stop_details(reply: ScriptedReply) -> JsonValue:
+    if reply.stop_reason != "refusal":
         return None
-    return {"type": "refusal", "category": said.refused_category, "explanation": None}
+    return {"type": "refusal", "category": reply.refused_category, "explanation": None}
 
 
 def _events(spoken: AssistantResponse) -> Iterator[ResponseStep]:
@@ -115,15 +117,15 @@ def _events(spoken: AssistantResponse) -> Iterator[ResponseStep]:
 
 
 def _block_events(
-    said: ScriptedReply, index: int, composed: ContentBlock
+    reply: ScriptedReply, index: int, composed: ContentBlock
 ) -> Iterator[ResponseStep]:
     start: Object = {"type": "content_block_start", "index": index}
     yield sse_event("content_block_start", {**start, "content_block": composed.start})
     if index == 0:
         yield sse_event("ping", {"type": "ping"})
     for delta in composed.deltas:
-        if said.pause_seconds and delta.chunks:
-            yield Wait(said.pause_seconds * delta.chunks)
+        if reply.pause_seconds and delta.chunks:
+            yield Wait(reply.pause_seconds * delta.chunks)
         carried: Object = {"type": "content_block_delta", "index": index, "delta": delta.data}
         yield sse_event("content_block_delta", carried)
     yield sse_event("content_block_stop", {"type": "content_block_stop", "index": index})

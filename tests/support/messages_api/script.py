@@ -159,10 +159,10 @@ def reply(
     """Return a reply of these blocks; by default it stops with `tool_use` if it has calls."""
     spoken = tuple(Say(each) if isinstance(each, str) else each for each in blocks)
     calls = any(isinstance(each, CallTool) for each in spoken)
-    made = ScriptedReply(
+    scripted = ScriptedReply(
         spoken, stop or ("tool_use" if calls else "end_turn"), faults=tuple(faults)
     )
-    return replace(made, **settings)
+    return replace(scripted, **settings)
 
 
 class ScriptPlayer:
@@ -191,5 +191,5 @@ class ScriptPlayer:
             turn = self._responder
         else:
             return None
-        said = turn(request) if callable(turn) else turn
-        return reply(said) if isinstance(said, str) else said
+        outcome = turn(request) if callable(turn) else turn
+        return reply(outcome) if isinstance(outcome, str) else outcome

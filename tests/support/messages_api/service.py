@@ -154,8 +154,8 @@ class MessagesService:
                     to_failure(MessagesApiRefusal(UNSCRIPTED_MESSAGE)), request_id
                 )
                 return replace(refused, verdict="unscripted", message=UNSCRIPTED_MESSAGE)
-            case ScriptedReply() as said:
-                return self._answer_with(prompt, said, request_id)
+            case ScriptedReply() as reply:
+                return self._answer_with(prompt, reply, request_id)
             case HttpFailure() as failure:
                 return _failure_outcome(failure, request_id)
             case DroppedConnection(after_seconds):
@@ -180,17 +180,17 @@ class MessagesService:
         return _AcceptedPrompt(ask, prefix_parts(ask.request, {drop.path for drop in drops}), drops)
 
     def _answer_with(
-        self, prompt: _AcceptedPrompt, said: ScriptedReply, request_id: str
+        self, prompt: _AcceptedPrompt, reply: ScriptedReply, request_id: str
     ) -> _RequestOutcome:
         ask = prompt.request
-        place = self._history.position_after(ask, prompt.drops)
-        content = tuple(self._composer.compose(ask, said, place))
-        is_paused = said.stop_reason == "pause_turn"
+        position = self._history.position_after(ask, prompt.drops)
+        content = tuple(self._composer.compose(ask, reply, position))
+        is_paused = reply.stop_reason == "pause_turn"
         self._history.remember([each.block for each in content], is_paused=is_paused)
         usage, store = self.cache.account(ask, prompt.pieces)
         extra = input_transformations(ask, prompt.drops)
         message_id = self._identifiers.next("msg")
-        spoken = AssistantResponse(message_id, ask.model_spec.id, said, content, usage, extra)
+        spoken = AssistantResponse(message_id, ask.model_spec.id, reply, content, usage, extra)
         is_streamed = ask.messages_request is not None and ask.messages_request.stream
         answer = build_answer(spoken, request_id, is_streamed=is_streamed)
         # like the API, store prefixes only when the response starts: until then a concurrent

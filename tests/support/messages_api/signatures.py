@@ -82,18 +82,18 @@ class ThinkingSigner:
     def __init__(self) -> None:
         self._signed_conversations: dict[str, tuple[tuple[str, str], ...]] = {}
 
-    def sign(self, model: str, place: BlockPosition, text: str) -> str:
+    def sign(self, model: str, position: BlockPosition, text: str) -> str:
         """Return the signature of a thinking block; `text` is the text as shown to the client."""
-        conversation = _conversation(place)
+        conversation = _conversation(position)
         seal = SignedContext(
             model,
-            place.tools,
-            place.system,
+            position.tools,
+            position.system,
             conversation,
-            place.previous_thinking,
+            position.previous_thinking,
             digest([text.encode()]),
         )
-        self._signed_conversations[conversation] = place.conversation
+        self._signed_conversations[conversation] = position.conversation
         payload = json.dumps(asdict(seal), separators=(",", ":")).encode()
         return base64.b64encode(_sign_payload(payload) + payload).decode()
 
@@ -109,20 +109,20 @@ class ThinkingSigner:
         seal = SignedContext(**json.loads(payload))
         return seal if seal.text == digest([_text(block).encode()]) else None
 
-    def describe_mismatch(self, seal: SignedContext, place: BlockPosition) -> str | None:
+    def describe_mismatch(self, seal: SignedContext, position: BlockPosition) -> str | None:
         """Return an error that names the first change since the block was created, or None."""
-        if seal.system != place.system:
+        if seal.system != position.system:
             return "The `system` prompt differs from the one this block was created with."
-        if seal.tools != place.tools:
+        if seal.tools != position.tools:
             return "The `tools` list differs from the one this block was created with."
-        if seal.conversation != _conversation(place):
+        if seal.conversation != _conversation(position):
             return (
                 "Content before this block differs from when it was created, first at "
-                f"`{self._first_difference(seal, place)}`."
+                f"`{self._first_difference(seal, position)}`."
             )
         if (
-            place.previous_thinking is not None
-            and seal.previous_thinking != place.previous_thinking
+            position.previous_thinking is not None
+            and seal.previous_thinking != position.previous_thinking
         ):
             return (
                 "The `thinking` block that preceded this one when it was created is missing from "
@@ -130,17 +130,17 @@ class ThinkingSigner:
             )
         return None
 
-    def _first_difference(self, seal: SignedContext, place: BlockPosition) -> str:
+    def _first_difference(self, seal: SignedContext, position: BlockPosition) -> str:
         made_behind = self._signed_conversations.get(seal.conversation, ())
-        for (_, was), (path, now) in zip(made_behind, place.conversation, strict=False):
+        for (_, was), (path, now) in zip(made_behind, position.conversation, strict=False):
             if was != now:
                 return path
-        longer = max(made_behind, place.conversation, key=len)
-        return longer[min(len(made_behind), len(place.conversation))][0]
+        longer = max(made_behind, position.conversation, key=len)
+        return longer[min(len(made_behind), len(position.conversation))][0]
 
 
-def _conversation(place: BlockPosition) -> str:
-    return digest([content.encode() for _, content in place.conversation])
+def _conversation(position: BlockPosition) -> str:
+    return digest([content.encode() for _, content in position.conversation])
 
 
 def _sign_payload(payload: bytes) -> bytes:

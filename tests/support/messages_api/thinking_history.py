@@ -99,13 +99,13 @@ class ThinkingHistory:
     ) -> BlockPosition:
         """Return the position of the model's next answer."""
         dropped = {drop.path for drop in drops}
-        place = start_position(prefix_parts(ask.request))
+        position = start_position(prefix_parts(ask.request))
         for piece, block in _walk(ask):
             if not isinstance(block, AnyThinking):
-                place = place.after(piece)
+                position = position.after(piece)
             elif piece.path not in dropped:
-                place = place.after_thinking(block_name(block))
-        return place
+                position = position.after_thinking(block_name(block))
+        return position
 
     def _check_latest(self, ask: ParsedRequest) -> None:
         messages = ask.request.messages
@@ -121,21 +121,21 @@ class ThinkingHistory:
                 return
 
     def _check_blocks(self, ask: ParsedRequest) -> Iterator[DroppedThinking]:
-        place = start_position(prefix_parts(ask.request))
+        position = start_position(prefix_parts(ask.request))
         is_dropping = False
         for piece, block in _walk(ask):
             if not isinstance(block, AnyThinking):
-                place = place.after(piece)
+                position = position.after(piece)
                 continue
             seal = self._read_signature(piece.path, block)
             if not _can_read(ask, seal):
                 yield DroppedThinking(piece.path, "model_binding_mismatch")
                 continue
-            is_dropping = is_dropping or self._should_drop(ask, piece, seal, place)
+            is_dropping = is_dropping or self._should_drop(ask, piece, seal, position)
             if is_dropping:
                 yield DroppedThinking(piece.path, "prefix_binding_mismatch")
             else:
-                place = place.after_thinking(block_name(block))
+                position = position.after_thinking(block_name(block))
 
     def _read_signature(self, path: str, block: AnyThinking) -> SignedContext:
         seal = self._notary.read(block)
@@ -144,19 +144,19 @@ class ThinkingHistory:
         return seal
 
     def _should_drop(
-        self, ask: ParsedRequest, piece: PrefixPart, seal: SignedContext, place: BlockPosition
+        self, ask: ParsedRequest, piece: PrefixPart, seal: SignedContext, position: BlockPosition
     ) -> bool:
         if not ask.model_spec.binds_thinking or not ask.model_spec.has_name(seal.model):
             return False
-        difference = self._notary.describe_mismatch(seal, place)
+        difference = self._notary.describe_mismatch(seal, position)
         behavior = _mismatch_behavior(ask)
         if difference is None or (behavior is None and not ask.endpoint.checks_prefixes):
             return False
         if behavior == "drop_block":
             return True
         has_header = BINDING_BETA in ask.headers.betas
-        told = BOUND_ELSEWHERE if has_header else BOUND_ELSEWHERE + HEADER_NEEDED
-        raise MessagesApiRefusal(f"{piece.path}: {told} {difference}")
+        message = BOUND_ELSEWHERE if has_header else BOUND_ELSEWHERE + HEADER_NEEDED
+        raise MessagesApiRefusal(f"{piece.path}: {message} {difference}")
 
 
 def input_transformations(
@@ -185,8 +185,8 @@ def _mismatch_behavior(ask: ParsedRequest) -> Literal["error", "drop_block"] | N
 
 def _can_read(ask: ParsedRequest, seal: SignedContext) -> bool:
     """Return whether the model can read a block: its own, or one of a model without binding."""
-    maker = find_model_spec(seal.model, ask.endpoint.model_specs)
-    return ask.model_spec.has_name(seal.model) or (maker is not None and not maker.binds_thinking)
+    signer = find_model_spec(seal.model, ask.endpoint.model_specs)
+    return ask.model_spec.has_name(seal.model) or (signer is not None and not signer.binds_thinking)
 
 
 def _check_first_block(ask: ParsedRequest, index: int, content: list[Block]) -> None:
@@ -228,12 +228,12 @@ def _find_turn_start(messages: list[Message], latest: int) -> int:
 
 
 def _check_unmodified(index: int, content: list[Block], known: _KnownAnswer) -> None:
-    kept = [number for number, block in enumerate(content) if isinstance(block, AnyThinking)]
-    for number in kept:
+    indexes = [number for number, block in enumerate(content) if isinstance(block, AnyThinking)]
+    for number in indexes:
         is_there = number < len(known.blocks)
         if not is_there or _canonical(content[number]) != known.blocks[number]:
             raise MessagesApiRefusal(f"messages.{index}.content.{number}: {MODIFIED}")
-    if len(kept) < known.thinking_count:
+    if len(indexes) < known.thinking_count:
         raise MessagesApiRefusal(f"messages.{index}.content.{len(content) - 1}: {MODIFIED}")
 
 

@@ -40,7 +40,7 @@ class ChatResponseBuilder:
     identifiers: IdSequence = field(default_factory=IdSequence)
 
     def stream_steps(
-        self, said: ScriptedReply, model: str, *, wants_usage: bool
+        self, reply: ScriptedReply, model: str, *, wants_usage: bool
     ) -> list[ResponseStep]:
         """Return the steps that stream an answer."""
         head: Object = {
@@ -51,20 +51,20 @@ class ChatResponseBuilder:
         }
         steps: list[ResponseStep] = []
         usage = self._usage() if self.endpoint.usage == "always" else None
-        for delta in self._deltas(said):
-            if said.pause_seconds:
-                steps.append(Wait(said.pause_seconds))
+        for delta in self._deltas(reply):
+            if reply.pause_seconds:
+                steps.append(Wait(reply.pause_seconds))
             steps.append(sse_data(_chunk(head, delta, None, usage)))
-        steps.append(sse_data(_chunk(head, {}, self._finish_reason(said), usage)))
+        steps.append(sse_data(_chunk(head, {}, self._finish_reason(reply), usage)))
         if wants_usage and self.endpoint.usage in {"last", "zero"}:
             steps.append(sse_data({**head, "choices": [], "usage": self._usage()}))
         return [*steps, DONE] if self.endpoint.sends_done else steps
 
-    def complete_response(self, said: ScriptedReply, model: str) -> Object:
+    def complete_response(self, reply: ScriptedReply, model: str) -> Object:
         """Return an answer as one JSON object."""
         message: Object = {"role": "assistant", "content": None}
         calls: list[JsonValue] = []
-        for block in said.blocks:
+        for block in reply.blocks:
             match block:
                 case Say(text):
                     message["content"] = text
@@ -82,7 +82,7 @@ class ChatResponseBuilder:
         choice: Object = {
             "index": 0,
             "message": message,
-            "finish_reason": self._finish_reason(said),
+            "finish_reason": self._finish_reason(reply),
         }
         return {"id": "x", "model": model, "choices": [choice], "usage": self._usage()}
 
@@ -96,37 +96,37 @@ class ChatResponseBuilder:
             "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
         }
 
-    def _finish_reason(self, said: ScriptedReply) -> str | None:
-        usual = FINISH_REASONS.get(said.stop_reason, said.stop_reason)
+    def _finish_reason(self, reply: ScriptedReply) -> str | None:
+        usual = FINISH_REASONS.get(reply.stop_reason, reply.stop_reason)
         return self.endpoint.finish_reasons.get(usual, usual)
 
-    def _deltas(self, said: ScriptedReply) -> Iterator[Object]:
+    def _deltas(self, reply: ScriptedReply) -> Iterator[Object]:
         yield {"role": "assistant", "content": ""}
         index = 0
-        for block in said.blocks:
+        for block in reply.blocks:
             match block:
                 case Say(text):
-                    for part in _chunks(text, said):
+                    for part in _chunks(text, reply):
                         yield {"content": part}
                 case Think(text):
-                    yield from self._reasoning_deltas(text, said)
+                    yield from self._reasoning_deltas(text, reply)
                 case CallTool():
-                    yield from self._call_deltas(block, index, said)
+                    yield from self._call_deltas(block, index, reply)
                     index += 1
                 case _:  # blocks that only the Messages API has
                     pass
 
-    def _reasoning_deltas(self, text: str, said: ScriptedReply) -> Iterator[Object]:
+    def _reasoning_deltas(self, text: str, reply: ScriptedReply) -> Iterator[Object]:
         name = self.endpoint.reasoning_field
         if name is None:
-            for part in _chunks(f"<think>{text}</think>\n\n", said):
+            for part in _chunks(f"<think>{text}</think>\n\n", reply):
                 yield {"content": part}
             return
         self.rules.reasoning.add(text)
-        for part in _chunks(text, said):
+        for part in _chunks(text, reply):
             yield {name: part}
 
-    def _call_deltas(self, call: CallTool, index: int, said: ScriptedReply) -> Iterator[Object]:
+    def _call_deltas(self, call: CallTool, index: int, reply: ScriptedReply) -> Iterator[Object]:
         head: Object = {"index": index} if self.endpoint.sends_call_indexes else {}
         opening: Object = {**head, "type": "function"}
         if self.endpoint.sends_call_ids:
@@ -139,12 +139,12 @@ class ChatResponseBuilder:
             }
             opening["extra_content"] = seal
         text = json.dumps(dict(call.input)) if call.raw_arguments is None else call.raw_arguments
-        whole: JsonValue = dict(call.input) if self.endpoint.arguments == "object" else text
+        value: JsonValue = dict(call.input) if self.endpoint.arguments == "object" else text
         if self.endpoint.arguments != "pieces":
-            yield _tool_call_delta({**opening, "function": {"name": call.name, "arguments": whole}})
+            yield _tool_call_delta({**opening, "function": {"name": call.name, "arguments": value}})
             return
         yield _tool_call_delta({**opening, "function": {"name": call.name, "arguments": ""}})
-        for part in _chunks(text, said):
+        for part in _chunks(text, reply):
             yield _tool_call_delta({**head, "function": {"arguments": part}})
 
 
@@ -157,6 +157,6 @@ def _chunk(head: Object, delta: Object, finish: str | None, usage: Object | None
     return {**head, "choices": [choice], "usage": usage}
 
 
-def _chunks(text: str, said: ScriptedReply) -> Iterator[str]:
-    size = said.chunk_characters
+def _chunks(text: str, reply: ScriptedReply) -> Iterator[str]:
+    size = reply.chunk_characters
     return (text[start : start + size] for start in range(0, len(text), size))

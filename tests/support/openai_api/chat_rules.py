@@ -164,8 +164,8 @@ class ChatRules:
         self._check_fields(request, model)
         self._check_cache_control(request)
         _check_tool_results(request.messages)
-        for place, message in enumerate(request.messages):
-            self._check_message(place, message, model)
+        for index, message in enumerate(request.messages):
+            self._check_message(index, message, model)
         _check_tools([tool.function.name for tool in request.tools or ()])
         for tool in request.tools or ():
             check_schema(tool.function.parameters, tool.function.name)
@@ -195,19 +195,19 @@ class ChatRules:
                 f"A maximum of {MAX_CACHE_CONTROLS} blocks with cache_control may be provided"
             )
 
-    def _check_message(self, place: int, message: Message, model: ServedModel) -> None:
+    def _check_message(self, index: int, message: Message, model: ServedModel) -> None:
         match message:
             case SystemChatMessage():
-                self._check_role(place, message)
+                self._check_role(index, message)
             case UserChatMessage():
-                _check_parts(place, message, model)
+                _check_parts(index, message, model)
             case AssistantChatMessage():
-                self._check_reply(place, message)
+                self._check_reply(index, message)
             case ToolChatMessage():
                 pass
 
-    def _check_role(self, place: int, message: SystemChatMessage) -> None:
-        if place:
+    def _check_role(self, index: int, message: SystemChatMessage) -> None:
+        if index:
             raise OpenAiRefusal("System messages must be at the beginning.")
         if message.role == "developer" and not self._endpoint.accepts_developer_role:
             raise OpenAiRefusal(
@@ -215,53 +215,53 @@ class ChatRules:
                 "'messages.0.role'"
             )
 
-    def _check_reply(self, place: int, message: AssistantChatMessage) -> None:
+    def _check_reply(self, index: int, message: AssistantChatMessage) -> None:
         if not message.content and not message.tool_calls:
             raise OpenAiRefusal(
-                f"Invalid value for 'content': expected a string, got null. - {place}"
+                f"Invalid value for 'content': expected a string, got null. - {index}"
             )
         calls = message.tool_calls or []
         if len(calls) > 1 and not self._endpoint.accepts_parallel_calls:
-            told = "This model only supports single tool-calls at once!"
-            raise OpenAiRefusal(told, 500, "server_error")
+            detail = "This model only supports single tool-calls at once!"
+            raise OpenAiRefusal(detail, 500, "server_error")
         for call in calls:
             if not isinstance(_parse_json(call.function.arguments), dict):
-                raise OpenAiRefusal(f"messages.{place}: arguments must be a JSON object")
-        self._check_signatures(place, calls)
-        self._check_reasoning(place, message)
+                raise OpenAiRefusal(f"messages.{index}: arguments must be a JSON object")
+        self._check_signatures(index, calls)
+        self._check_reasoning(index, message)
 
-    def _check_signatures(self, place: int, calls: Sequence[ChatToolCall]) -> None:
+    def _check_signatures(self, index: int, calls: Sequence[ChatToolCall]) -> None:
         for number, call in enumerate(calls):
             if call.extra_content is None and (number or not self._endpoint.signs_calls):
                 continue
             if not self._endpoint.signs_calls:
-                raise OpenAiRefusal(_unexpected_field("extra_content", place))
+                raise OpenAiRefusal(_unexpected_field("extra_content", index))
             if json.dumps(call.extra_content) not in self.signatures:
-                told = "Function call is missing a thought_signature in functionCall parts."
-                raise OpenAiRefusal(told)
+                message = "Function call is missing a thought_signature in functionCall parts."
+                raise OpenAiRefusal(message)
 
-    def _check_reasoning(self, place: int, message: AssistantChatMessage) -> None:
-        given = {
+    def _check_reasoning(self, index: int, message: AssistantChatMessage) -> None:
+        fields = {
             "reasoning_content": message.reasoning_content,
             "reasoning": message.reasoning,
             "reasoning_details": message.reasoning_details,
         }
         endpoint = self._endpoint
-        for name, value in given.items():
+        for name, value in fields.items():
             if value is None:
                 continue
             if name != endpoint.reasoning_field or not endpoint.accepts_reasoning:
-                raise OpenAiRefusal(_unexpected_field(name, place))
+                raise OpenAiRefusal(_unexpected_field(name, index))
             if value and value not in self.reasoning:
-                raise OpenAiRefusal(f"messages.{place}.{name}: is not what was thought")
+                raise OpenAiRefusal(f"messages.{index}.{name}: is not what was thought")
         if (
             endpoint.requires_reasoning
             and message.tool_calls
-            and given["reasoning_content"] is None
+            and fields["reasoning_content"] is None
         ):
             raise OpenAiRefusal(
                 f"Missing `reasoning_content` field in the assistant message at message index "
-                f"{place}"
+                f"{index}"
             )
 
 
@@ -273,16 +273,16 @@ def find_model(name: str, endpoint: OpenAiServerConfig) -> ServedModel:
     """
     found = next((model for model in endpoint.models if model.id == name), None)
     if found is None:
-        told = f"The model `{name}` does not exist or you do not have access to it."
-        raise OpenAiRefusal(told, 404, code="model_not_found")
+        message = f"The model `{name}` does not exist or you do not have access to it."
+        raise OpenAiRefusal(message, 404, code="model_not_found")
     return found
 
 
 def check_schema(schema: Object, name: str) -> None:
     """Refuse a schema whose root is not an object with properties."""
     if schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
-        told = "schema must be a JSON Schema of 'type: \"object\"' with properties"
-        raise OpenAiRefusal(f"Invalid schema for function '{name}': {told}")
+        message = "schema must be a JSON Schema of 'type: \"object\"' with properties"
+        raise OpenAiRefusal(f"Invalid schema for function '{name}': {message}")
 
 
 def _check_tools(names: Sequence[str]) -> None:
@@ -324,20 +324,20 @@ def _check_answered(waiting: Sequence[str]) -> None:
 def find_cache_controls(request: ChatRequest) -> list[tuple[int, str]]:
     """Return the cache breakpoints, each as its message index and its lifetime."""
     return [
-        (place, part.cache_control.ttl)
-        for place, message in enumerate(request.messages)
+        (index, part.cache_control.ttl)
+        for index, message in enumerate(request.messages)
         if isinstance(message.content, list)
         for part in message.content
         if isinstance(part, TextPart) and part.cache_control is not None
     ]
 
 
-def _check_parts(place: int, message: UserChatMessage, model: ServedModel) -> None:
+def _check_parts(index: int, message: UserChatMessage, model: ServedModel) -> None:
     parts = message.content if isinstance(message.content, list) else []
     for part in parts:
         if isinstance(part, ImagePart):
             if not model.accepts_images:
-                raise OpenAiRefusal(f"messages.{place}: this model does not support image input")
+                raise OpenAiRefusal(f"messages.{index}: this model does not support image input")
             if not part.image_url.url.startswith(IMAGE_URL_PREFIXES):
                 raise OpenAiRefusal("You uploaded an unsupported image.")
 
@@ -352,8 +352,8 @@ def _describe_error(error: ValidationError) -> str:
     return f"Invalid value for '{path}': {first['msg']}"
 
 
-def _unexpected_field(name: str, place: int) -> str:
-    return f"Additional properties are not allowed ('{name}' was unexpected) - 'messages.{place}'"
+def _unexpected_field(name: str, index: int) -> str:
+    return f"Additional properties are not allowed ('{name}' was unexpected) - 'messages.{index}'"
 
 
 def _parse_json(text: str) -> object:

@@ -26,7 +26,7 @@ class ResponsesResponseBuilder:
     identifiers: IdSequence = field(default_factory=IdSequence)
 
     def stream_steps(
-        self, said: ScriptedReply, model: str, *, is_encrypted: bool
+        self, reply: ScriptedReply, model: str, *, is_encrypted: bool
     ) -> list[ResponseStep]:
         """Return the steps that stream an answer.
 
@@ -45,29 +45,29 @@ class ResponsesResponseBuilder:
             {"type": "response.in_progress", "response": response},
         ]
         output: list[JsonValue] = []
-        for index, block in enumerate(said.blocks):
+        for index, block in enumerate(reply.blocks):
             item = self._output_item(block, model, is_sealed=is_encrypted)
             output.append(item)
-            events += _item_events(index, item, block, said.chunk_characters)
-        events.append(self._final_event({**response, "output": output}, said))
+            events += _item_events(index, item, block, reply.chunk_characters)
+        events.append(self._final_event({**response, "output": output}, reply))
         steps: list[ResponseStep] = []
         for number, each in enumerate(events):
-            if said.pause_seconds:
-                steps.append(Wait(said.pause_seconds))
+            if reply.pause_seconds:
+                steps.append(Wait(reply.pause_seconds))
             steps.append(sse_event(str(each["type"]), {**each, "sequence_number": number}))
         return steps
 
-    def complete_response(self, said: ScriptedReply, model: str) -> Object:
+    def complete_response(self, reply: ScriptedReply, model: str) -> Object:
         """Return an answer as one JSON object."""
-        output = [self._output_item(block, model, is_sealed=True) for block in said.blocks]
-        end = self._final_event({"id": "x", "model": model, "output": [*output]}, said)
+        output = [self._output_item(block, model, is_sealed=True) for block in reply.blocks]
+        end = self._final_event({"id": "x", "model": model, "output": [*output]}, reply)
         response = end["response"]
         assert isinstance(response, dict)
         return response
 
-    def _final_event(self, response: Object, said: ScriptedReply) -> Object:
-        is_cut = said.stop_reason in {"max_tokens", "refusal"}
-        reason = "content_filter" if said.stop_reason == "refusal" else "max_output_tokens"
+    def _final_event(self, response: Object, reply: ScriptedReply) -> Object:
+        is_cut = reply.stop_reason in {"max_tokens", "refusal"}
+        reason = "content_filter" if reply.stop_reason == "refusal" else "max_output_tokens"
         status = "incomplete" if is_cut else "completed"
         usage: JsonValue = {
             "input_tokens": PROMPT_TOKENS,
@@ -128,19 +128,19 @@ class ResponsesResponseBuilder:
 
 def _item_events(index: int, item: Object, block: ReplyBlock, size: int) -> Iterator[Object]:
     opened: Object = {**item}
-    place: Object = {"output_index": index, "item_id": item["id"]}
+    item_ref: Object = {"output_index": index, "item_id": item["id"]}
     match block:
         case Say(text):
             opened["content"] = []
-            deltas = _deltas("response.output_text", place, text, size)
+            deltas = _deltas("response.output_text", item_ref, text, size)
         case CallTool():
             opened["arguments"] = ""
             written = str(item["arguments"])
-            deltas = _deltas("response.function_call_arguments", place, written, size)
+            deltas = _deltas("response.function_call_arguments", item_ref, written, size)
         case Think(text):
             opened["summary"] = []
-            added: Object = {"type": "response.reasoning_summary_part.added", **place}
-            deltas = [added, *_deltas("response.reasoning_summary_text", place, text, size)]
+            added: Object = {"type": "response.reasoning_summary_part.added", **item_ref}
+            deltas = [added, *_deltas("response.reasoning_summary_text", item_ref, text, size)]
         case _:
             deltas = []
     yield {"type": "response.output_item.added", "output_index": index, "item": opened}
@@ -148,7 +148,7 @@ def _item_events(index: int, item: Object, block: ReplyBlock, size: int) -> Iter
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
 
-def _deltas(kind: str, place: Object, text: str, size: int) -> list[Object]:
+def _deltas(kind: str, item_ref: Object, text: str, size: int) -> list[Object]:
     parts = (text[start : start + size] for start in range(0, len(text), size))
-    written: list[Object] = [{"type": f"{kind}.delta", **place, "delta": part} for part in parts]
-    return [*written, {"type": f"{kind}.done", **place}]
+    written: list[Object] = [{"type": f"{kind}.delta", **item_ref, "delta": part} for part in parts]
+    return [*written, {"type": f"{kind}.done", **item_ref}]

@@ -126,8 +126,8 @@ class ResponsesRules:
             raise OpenAiRefusal(_describe_error(error)) from None
         model = find_model(request.model, self._endpoint)
         if request.reasoning is not None and not model.can_reason:
-            told = "'reasoning.effort' is not supported with this model."
-            raise OpenAiRefusal(f"Unsupported parameter: {told}", code="unsupported_parameter")
+            message = "'reasoning.effort' is not supported with this model."
+            raise OpenAiRefusal(f"Unsupported parameter: {message}", code="unsupported_parameter")
         if request.store:
             raise OpenAiRefusal("the test's endpoint stores nothing: store must be false")
         _check_calls(request.input)
@@ -138,13 +138,13 @@ class ResponsesRules:
 
     def _check_items(self, request: ResponsesRequest, model: ServedModel) -> None:
         items = request.input
-        for place, item in enumerate(items):
+        for index, item in enumerate(items):
             match item:
                 case ReasoningItem():
                     self._check_reasoning(item, model)
-                    _check_following(item, items[place + 1 :])
+                    _check_following(item, items[index + 1 :])
                 case Message():
-                    _check_content(place, item, model)
+                    _check_content(index, item, model)
                 case FunctionCall():
                     _check_arguments(item)
                 case FunctionCallOutput():
@@ -152,8 +152,8 @@ class ResponsesRules:
 
     def _check_reasoning(self, item: ReasoningItem, model: ServedModel) -> None:
         if self.encrypted_reasoning.get(item.encrypted_content) != (item.id, model.id):
-            told = f"The encrypted content for item {item.id} could not be verified."
-            raise OpenAiRefusal(told, code="invalid_encrypted_content")
+            message = f"The encrypted content for item {item.id} could not be verified."
+            raise OpenAiRefusal(message, code="invalid_encrypted_content")
 
 
 def _check_following(item: ReasoningItem, following: Sequence[Item]) -> None:
@@ -178,8 +178,8 @@ def _check_calls(items: Sequence[Item]) -> None:
                 called.append(item.call_id)
             case FunctionCallOutput():
                 if item.call_id not in called:
-                    told = f"function call output with call_id {item.call_id}."
-                    raise OpenAiRefusal(f"No tool call found for {told}")
+                    message = f"function call output with call_id {item.call_id}."
+                    raise OpenAiRefusal(f"No tool call found for {message}")
             case _:
                 pass
     answered = {item.call_id for item in items if isinstance(item, FunctionCallOutput)}
@@ -188,9 +188,9 @@ def _check_calls(items: Sequence[Item]) -> None:
             raise OpenAiRefusal(f"No tool output found for function call {call_id}.")
 
 
-def _check_content(place: int, item: Message, model: ServedModel) -> None:
+def _check_content(index: int, item: Message, model: ServedModel) -> None:
     if item.role == "assistant" and not (isinstance(item.content, str) and item.content):
-        raise OpenAiRefusal(f"Invalid value for 'input[{place}].content'")
+        raise OpenAiRefusal(f"Invalid value for 'input[{index}].content'")
     for part in item.content if isinstance(item.content, list) else []:
         if isinstance(part, InputImage):
             if not model.accepts_images:

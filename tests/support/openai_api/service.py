@@ -84,8 +84,8 @@ class OpenAiScriptPlayer:
     ) -> ScriptedReply | HttpFailure | DroppedConnection | None:
         """Return the next turn, or None at the end of the script."""
         turn = self._turns.pop(0) if self._turns else self._responder
-        said = turn(request) if callable(turn) else turn
-        return reply(said) if isinstance(said, str) else said
+        outcome = turn(request) if callable(turn) else turn
+        return reply(outcome) if isinstance(outcome, str) else outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,9 @@ class StreamedError:
 
     def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         """Return the steps with the error, in the shape that both API forms share."""
-        places = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
+        indexes = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
         error: JsonValue = {"message": self.message, "code": self.code}
-        index = places[self.at_event] if self.at_event < len(places) else len(steps)
+        index = indexes[self.at_event] if self.at_event < len(indexes) else len(steps)
         return [*steps[:index], sse_data({"type": "error", "error": error})]
 
 
@@ -146,12 +146,12 @@ class OpenAiService:
         return answer, record.send_state
 
     def _check_key(self, request: HttpRequest) -> None:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if self.endpoint.keys is None and given:
+        key = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self.endpoint.keys is None and key:
             raise OpenAiRefusal("a key was sent to a server that wants none", 400)
-        if self.endpoint.keys is not None and given not in self.endpoint.keys:
-            told = f"Incorrect API key provided: {given[:3]}***."
-            raise OpenAiRefusal(told, 401, code="invalid_api_key")
+        if self.endpoint.keys is not None and key not in self.endpoint.keys:
+            message = f"Incorrect API key provided: {key[:3]}***."
+            raise OpenAiRefusal(message, 401, code="invalid_api_key")
 
     def _answer(
         self, method: str, path: str, body: Object
@@ -170,8 +170,8 @@ class OpenAiService:
         is_chat = self.form == "chat"
         rules = self._chat.rules if is_chat else self._responses.rules
         request = rules.check(body)
-        said = self.player.play(OpenAiRequest(body, _last_text(request)))
-        match said:
+        outcome = self.player.play(OpenAiRequest(body, _last_text(request)))
+        match outcome:
             case None:
                 return (
                     _failure_answer(OpenAiRefusal(UNSCRIPTED_MESSAGE).failure),
@@ -179,36 +179,37 @@ class OpenAiService:
                     UNSCRIPTED_MESSAGE,
                 )
             case HttpFailure():
-                return _failure_answer(said), "failed", said.message
+                return _failure_answer(outcome), "failed", outcome.message
             case DroppedConnection(after_seconds):
                 before: tuple[ResponseStep, ...] = (Wait(after_seconds), Abort())
                 return ResponsePlan(None, (), (), before), "failed", ""
             case ScriptedReply():
-                return self._answer_with(said, request), "answered", ""
+                return self._answer_with(outcome, request), "answered", ""
 
     def _answer_with(
-        self, said: ScriptedReply, request: ChatRequest | ResponsesRequest
+        self, scripted: ScriptedReply, request: ChatRequest | ResponsesRequest
     ) -> ResponsePlan:
         if not self.endpoint.streams or not request.stream:
             answers = self._chat if isinstance(request, ChatRequest) else self._responses
             return _ok_answer(
-                JSON, [Write(json.dumps(answers.complete_response(said, request.model)).encode())]
+                JSON,
+                [Write(json.dumps(answers.complete_response(scripted, request.model)).encode())],
             )
         if isinstance(request, ChatRequest):
             options = request.stream_options
             wants_usage = options is not None and options.include_usage
-            steps = self._chat.stream_steps(said, request.model, wants_usage=wants_usage)
+            steps = self._chat.stream_steps(scripted, request.model, wants_usage=wants_usage)
         else:
             is_sealed = bool(request.include)
-            steps = self._responses.stream_steps(said, request.model, is_encrypted=is_sealed)
-        for fault in said.faults:
+            steps = self._responses.stream_steps(scripted, request.model, is_encrypted=is_sealed)
+        for fault in scripted.faults:
             steps = fault.apply(steps)
-        answer = _ok_answer(said.content_type or EVENT_STREAM, steps)
+        answer = _ok_answer(scripted.content_type or EVENT_STREAM, steps)
         before: list[ResponseStep] = (
-            [Wait(said.head_delay_seconds)] if said.head_delay_seconds else []
+            [Wait(scripted.head_delay_seconds)] if scripted.head_delay_seconds else []
         )
-        if said.head_gate is not None:
-            before.append(WaitForGate(said.head_gate))
+        if scripted.head_gate is not None:
+            before.append(WaitForGate(scripted.head_gate))
         return replace(answer, before_head=tuple(before), is_chunked=True)
 
 

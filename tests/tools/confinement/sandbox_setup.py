@@ -58,29 +58,29 @@ class SandboxDirectories:
         return self.home / ".hermes"
 
     @property
-    def rules(self) -> SandboxConfig:
+    def config(self) -> SandboxConfig:
         return SandboxConfig("workspace", temporary_directories=(self.temporary_directories,))
 
-    def make_scope(self, rules: SandboxConfig | None = None) -> SandboxScope:
+    def make_scope(self, config: SandboxConfig | None = None) -> SandboxScope:
         variables = settings.child_environment({"TMPDIR": None})
         return SandboxScope(
-            (self.root,), rules or self.rules, self.home, self.config_home, variables
+            (self.root,), config or self.config, self.home, self.config_home, variables
         )
 
 
 def create_directories(base: Path) -> SandboxDirectories:
     base = base.resolve()
-    ground = SandboxDirectories(
+    directories = SandboxDirectories(
         base, base / "home", base / "home" / "work", base / "outside", base / "temp"
     )
-    for folder in (ground.root, ground.outside, ground.temporary_directories):
+    for folder in (directories.root, directories.outside, directories.temporary_directories):
         folder.mkdir(parents=True)
     for name, text in HOME_FILES.items():
-        path = ground.home / name
+        path = directories.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (ground.outside / "there.txt").write_text("as it was")
-    return ground
+    (directories.outside / "there.txt").write_text("as it was")
+    return directories
 
 
 @cache
@@ -98,23 +98,23 @@ needs_landlock = pytest.mark.skipif(
 )
 
 
-def make_sandbox(ground: SandboxDirectories, rules: SandboxConfig | None = None) -> SessionSandbox:
-    rules = rules or ground.rules
-    return SessionSandbox(Sandbox(rules, {}, launcher), ground.make_scope(rules))
+def make_sandbox(dirs: SandboxDirectories, config: SandboxConfig | None = None) -> SessionSandbox:
+    config = config or dirs.config
+    return SessionSandbox(Sandbox(config, {}, launcher), dirs.make_scope(config))
 
 
 @asynccontextmanager
 async def open_confined(
-    ground: SandboxDirectories,
-    rules: SandboxConfig | None = None,
-    own: Mapping[str, str] | None = None,
+    directories: SandboxDirectories,
+    config: SandboxConfig | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[CommandSession]:
     """Open a shell session in the workspace whose commands are sandboxed."""
-    sandbox = make_sandbox(ground, rules)
-    variables = {"HOME": str(ground.home), **(own or {})}
-    async with open_command_session(ground.root, variables, (), sandbox) as place:
-        yield place
+    sandbox = make_sandbox(directories, config)
+    variables = {"HOME": str(directories.home), **(environment or {})}
+    async with open_command_session(directories.root, variables, (), sandbox) as session:
+        yield session
 
 
-def with_network(ground: SandboxDirectories) -> SandboxConfig:
-    return replace(ground.rules, has_network=True)
+def with_network(directories: SandboxDirectories) -> SandboxConfig:
+    return replace(directories.config, has_network=True)

@@ -45,7 +45,7 @@ def test_the_sandbox_scope_of_a_workspace(ground: SandboxDirectories) -> None:
 
 
 def test_the_strict_scope_lists_readable_paths(ground: SandboxDirectories) -> None:
-    readable = ground.make_scope(replace(ground.rules, mode="strict")).resolve_limits().readable
+    readable = ground.make_scope(replace(ground.config, mode="strict")).resolve_limits().readable
     assert readable is not None
     assert not any(ground.home.is_relative_to(path) for path in readable)
     assert Path("/usr") in readable
@@ -78,8 +78,8 @@ def test_the_repository_of_a_linked_worktree_is_writable_unless_forged(
 
 @needs_sandbox
 async def test_git_works_in_the_workspace(ground: SandboxDirectories) -> None:
-    async with open_confined(ground) as place:
-        outcome = await place.run(
+    async with open_confined(ground) as session:
+        outcome = await session.run(
             "git init -q . && echo a > a && git add a && git commit -qm first && git log --oneline"
         )
     assert outcome.ended.exit.code == 0, outcome.output
@@ -92,8 +92,8 @@ async def test_git_works_in_a_linked_worktree(ground: SandboxDirectories) -> Non
     _git(ground.outside, "commit", "-q", "--allow-empty", "-m", "first")
     tree = ground.home / "tree"
     _git(ground.outside, "worktree", "add", "-q", str(tree))
-    async with open_confined(replace(ground, root=tree)) as place:
-        outcome = await place.run("echo a > a && git add a && git commit -qm second && git status")
+    async with open_confined(replace(ground, root=tree)) as shell:
+        outcome = await shell.run("echo a > a && git add a && git commit -qm second && git status")
     assert outcome.ended.exit.code == 0, outcome.output
 
 
@@ -142,14 +142,14 @@ async def test_a_missing_sandbox_is_reported_once(ground: SandboxDirectories) ->
         looks.append("look")
         return MissingLauncher("there is none")
 
-    sandbox = Sandbox(ground.rules, {}, find)
+    sandbox = Sandbox(ground.config, {}, find)
     session = SessionSandbox(sandbox, ground.make_scope())
-    said: list[str] = []
+    messages: list[str] = []
     for _ in range(2):
-        await sandbox.announce(said.append)
+        await sandbox.announce(messages.append)
         assert await session.status(is_unconfined=True) == "unprotected"
         assert await session.wrap_command({"A": "b"}) == ((), {"A": "b"})
-    assert said == [UNAVAILABLE.format(reason="there is none")]
+    assert messages == [UNAVAILABLE.format(reason="there is none")]
     assert looks == ["look"]
 
 
@@ -157,8 +157,8 @@ async def test_a_disabled_sandbox_is_not_searched_for(ground: SandboxDirectories
     def find() -> MissingLauncher:
         raise AssertionError
 
-    rules = replace(ground.rules, mode="off")
-    session = SessionSandbox(Sandbox(rules, {}, find), ground.make_scope(rules))
+    config = replace(ground.config, mode="off")
+    session = SessionSandbox(Sandbox(config, {}, find), ground.make_scope(config))
     assert await session.status(is_unconfined=True) == "free"
     assert await session.wrap_command({}) == ((), {})
 
@@ -174,8 +174,8 @@ REFUSED = {
 
 @pytest.mark.parametrize(("line", "is_told"), REFUSED.items(), ids=REFUSED.keys())
 def test_output_that_looks_like_a_denial_is_quoted(line: str, *, is_told: bool) -> None:
-    told = describe_denial(f"before\n{line}\nafter\n", has_failed=True, has_network=False)
-    assert (f"`{line}`" in told) is is_told
+    description = describe_denial(f"before\n{line}\nafter\n", has_failed=True, has_network=False)
+    assert (f"`{line}`" in description) is is_told
 
 
 def test_a_successful_command_is_checked_only_for_system_messages() -> None:
@@ -189,7 +189,7 @@ def test_a_confined_command_runs_only_if_its_launcher_exists(tmp_path: Path) -> 
     there.write_text("")
     for files, code, output in (((str(there),), 0, "hello\n"), ((str(there), "/none"), 121, None)):
         argv = build_terminal_argv("echo hello", (), TerminalConfinement(("/usr/bin/env",), files))
-        ran = subprocess.run(argv, capture_output=True, text=True, check=False)
-        assert ran.returncode == code
-        assert has_sandbox_failed(ran.returncode, ran.stdout) is (output is None)
-        assert output is None or ran.stdout == output
+        completed = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert completed.returncode == code
+        assert has_sandbox_failed(completed.returncode, completed.stdout) is (output is None)
+        assert output is None or completed.stdout == output

@@ -73,8 +73,8 @@ async def test_nothing_is_written_outside_the_sandbox(
 ) -> None:
     before = _state(ground.outside)
     names = sorted(ground.home.iterdir())
-    async with open_confined(ground) as place:
-        outcome = await place.run(_filled(command, ground))
+    async with open_confined(ground) as session:
+        outcome = await session.run(_filled(command, ground))
     assert _state(ground.outside) == before
     assert sorted(ground.home.iterdir()) == names
     assert outcome.ended.exit.code != 0, outcome.output
@@ -93,11 +93,11 @@ async def test_modes_and_times_outside_the_sandbox_cannot_change(
     ground: SandboxDirectories, command: str
 ) -> None:
     before = _state(ground.outside)
-    async with open_confined(ground) as place:
-        outcome = await place.run(
+    async with open_confined(ground) as shell:
+        outcome = await shell.run(
             f"grep -q ' ro,' /proc/self/mountinfo; {_filled(command, ground)}"
         )
-        has_view = (await place.run("grep -q ' / / ro' /proc/self/mountinfo")).ended.exit.code == 0
+        has_view = (await shell.run("grep -q ' / / ro' /proc/self/mountinfo")).ended.exit.code == 0
     if not has_view:
         pytest.skip("there are no namespaces to be had on this machine")
     assert _state(ground.outside) == before
@@ -112,15 +112,15 @@ async def test_the_workspace_and_temporary_directories_are_writable(
         f"&& echo y > {ground.temporary_directories}/t && echo z > /dev/null "
         f"&& cat a/d {ground.temporary_directories}/t"
     )
-    async with open_confined(ground) as place:
-        outcome = await place.run(command)
+    async with open_confined(ground) as session:
+        outcome = await session.run(command)
     assert (outcome.output, outcome.ended.exit.code) == ("x\ny\n", 0)
 
 
 async def test_a_directory_from_the_settings_is_writable(ground: SandboxDirectories) -> None:
-    rules = replace(ground.rules, writable_directories=(ground.outside,))
-    async with open_confined(ground, rules) as place:
-        outcome = await place.run(f"echo x > {ground.outside}/there.txt")
+    config = replace(ground.config, writable_directories=(ground.outside,))
+    async with open_confined(ground, config) as session:
+        outcome = await session.run(f"echo x > {ground.outside}/there.txt")
     assert outcome.ended.exit.code == 0
     assert (ground.outside / "there.txt").read_text() == "x\n"
 
@@ -139,19 +139,19 @@ PRIVATE = (
 
 @pytest.mark.parametrize("name", PRIVATE)
 async def test_private_files_are_not_readable(ground: SandboxDirectories, name: str) -> None:
-    async with open_confined(ground) as place:
-        told = await place.run(
+    async with open_confined(ground) as session:
+        result = await session.run(
             f"cat {name}; ln -s {name} way; cat way; cp {name} mine; ln {name} hard; cat hard; "
             f"bash -c 'cat {name}'; cd ~; cat {name.removeprefix('~/')}; "
             f"cat /proc/self/root{name.replace('~', str(ground.home))}"
         )
-    assert SECRET not in told.output
+    assert SECRET not in result.output
     assert not (ground.root / "mine").exists() or not (ground.root / "mine").read_text()
 
 
 async def test_the_rest_of_the_home_is_readable(ground: SandboxDirectories) -> None:
-    async with open_confined(ground) as place:
-        outcome = await place.run(
+    async with open_confined(ground) as session:
+        outcome = await session.run(
             "cat ~/notes/today.md ~/.gitconfig ~/.hermes/skills/*/SKILL.md && ls ~ / > /dev/null"
         )
     assert outcome.ended.exit.code == 0, outcome.output
@@ -159,20 +159,20 @@ async def test_the_rest_of_the_home_is_readable(ground: SandboxDirectories) -> N
 
 
 async def test_a_file_that_just_became_private_is_not_readable(ground: SandboxDirectories) -> None:
-    async with open_confined(ground) as place:
+    async with open_confined(ground) as session:
         (ground.home / ".kube").mkdir()
         (ground.home / ".kube" / "config").write_text(SECRET)
-        assert SECRET not in (await place.run("cat ~/.kube/config")).output
+        assert SECRET not in (await session.run("cat ~/.kube/config")).output
 
 
 async def test_private_files_within_the_workspace_are_protected(ground: SandboxDirectories) -> None:
     home = replace(ground, root=ground.home)
-    async with open_confined(home) as place:
-        told = await place.run(
+    async with open_confined(home) as session:
+        result = await session.run(
             "cat .ssh/id_ed25519; echo x > .ssh/authorized_keys; echo x > notes/new; cat notes/new"
         )
-    assert SECRET not in told.output
-    assert told.output.endswith("x\n")
+    assert SECRET not in result.output
+    assert result.output.endswith("x\n")
     assert not (ground.home / ".ssh" / "authorized_keys").exists()
 
 
@@ -180,10 +180,10 @@ async def test_strict_commands_read_only_the_workspace_and_the_system(
     ground: SandboxDirectories,
 ) -> None:
     (ground.root / "own.txt").write_text("own")
-    rules = replace(ground.rules, mode="strict")
-    async with open_confined(ground, rules) as place:
-        refused = await place.run(f"cat ~/notes/today.md; ls ~; ls {ground.outside}")
-        read = await place.run("cat own.txt /etc/passwd > /dev/null && git --version")
+    config = replace(ground.config, mode="strict")
+    async with open_confined(ground, config) as session:
+        refused = await session.run(f"cat ~/notes/today.md; ls ~; ls {ground.outside}")
+        read = await session.run("cat own.txt /etc/passwd > /dev/null && git --version")
     assert "nothing" not in refused.output
     assert "there.txt" not in refused.output
     assert read.ended.exit.code == 0, read.output
@@ -206,9 +206,9 @@ async def test_the_network_is_unreachable(ground: SandboxDirectories, code: str)
     path = ground.temporary_directories / "listening"
     with closing(socket.create_server(("127.0.0.1", 0))) as server, closing(_listening(path)):
         filled = code.format(port=server.getsockname()[1], socket=path)
-        async with open_confined(ground) as place:
-            reached = await place.run(f"{sys.executable} -S -c {shlex.quote(filled)}")
-            left = await place.run(
+        async with open_confined(ground) as session:
+            reached = await session.run(f"{sys.executable} -S -c {shlex.quote(filled)}")
+            left = await session.run(
                 f"(setsid {sys.executable} -S -c {shlex.quote(filled)} && touch reached &) ; wait"
             )
     assert reached.ended.exit.code != 0
@@ -226,8 +226,8 @@ def _listening(path: Path) -> socket.socket:
 async def test_the_network_is_reachable_where_allowed(ground: SandboxDirectories) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         code = f"import socket; socket.create_connection({server.getsockname()!r}, 5)"
-        async with open_confined(ground, with_network(ground)) as place:
-            outcome = await place.run(f"{sys.executable} -S -c {shlex.quote(code)}")
+        async with open_confined(ground, with_network(ground)) as session:
+            outcome = await session.run(f"{sys.executable} -S -c {shlex.quote(code)}")
     assert outcome.ended.exit.code == 0, outcome.output
 
 
@@ -236,8 +236,8 @@ async def test_a_test_server_within_one_command_is_reachable(ground: SandboxDire
         "import socket; s = socket.create_server(('127.0.0.1', 0)); "
         "socket.create_connection(s.getsockname(), 5); print('reached')"
     )
-    async with open_confined(ground) as place:
-        outcome = await place.run(f"{sys.executable} -S -c {shlex.quote(code)}")
+    async with open_confined(ground) as session:
+        outcome = await session.run(f"{sys.executable} -S -c {shlex.quote(code)}")
     assert outcome.output == "reached\n"
 
 
@@ -245,11 +245,11 @@ async def test_a_test_server_within_one_command_is_reachable(ground: SandboxDire
 async def test_outside_processes_cannot_be_signalled_or_inspected(
     ground: SandboxDirectories,
 ) -> None:
-    async with open_confined(ground) as place:
-        own = os.getpid()
-        signalled = await place.run(f"kill -0 {own}")
-        looked = await place.run(f"cat /proc/{own}/environ /proc/{own}/mem")
-        child = await place.run("sleep 60 & kill $! && wait $!")
+    async with open_confined(ground) as session:
+        own_pid = os.getpid()
+        signalled = await session.run(f"kill -0 {own_pid}")
+        looked = await session.run(f"cat /proc/{own_pid}/environ /proc/{own_pid}/mem")
+        child = await session.run("sleep 60 & kill $! && wait $!")
     assert signalled.ended.exit.code != 0
     assert looked.output.count("ermission denied") == 2
     assert child.ended.exit.code == 128 + 15
@@ -260,15 +260,15 @@ async def test_perl_environment_variables_reach_only_the_command(
     ground: SandboxDirectories,
 ) -> None:
     (ground.root / "Loaded.pm").write_text(f"open my $f, '>', '{ground.outside}/new'; 1;")
-    own = {"PERL5LIB": str(ground.root), "PERL5OPT": "-MLoaded"}
-    async with open_confined(ground, own=own) as place:
-        outcome = await place.run("echo $PERL5LIB $PERL5OPT")
+    variables = {"PERL5LIB": str(ground.root), "PERL5OPT": "-MLoaded"}
+    async with open_confined(ground, environment=variables) as session:
+        outcome = await session.run("echo $PERL5LIB $PERL5OPT")
     assert outcome.output == f"{ground.root} -MLoaded\n"
     assert not (ground.outside / "new").exists()
 
 
-def _filled(command: str, ground: SandboxDirectories) -> str:
-    named = {"{outside}": ground.outside, "{root}": ground.root, "{python}": sys.executable}
+def _filled(command: str, dirs: SandboxDirectories) -> str:
+    named = {"{outside}": dirs.outside, "{root}": dirs.root, "{python}": sys.executable}
     for name, path in named.items():
         command = command.replace(name, str(path))
     return command

@@ -21,7 +21,7 @@ pytestmark = needs_sandbox
 
 @pytest.fixture
 def ground(tmp_path: Path) -> SandboxDirectories:
-    ground = create_directories(tmp_path)
+    directories = create_directories(tmp_path)
     for name, text in {
         "src/app.py": "word\n",
         "src/kept/app.py": "word\n",
@@ -31,11 +31,11 @@ def ground(tmp_path: Path) -> SandboxDirectories:
         ".git/HEAD": "ref: refs/heads/main\n",
         ".git/info/exclude": "local/\n",
     }.items():
-        path = ground.root / name
+        path = directories.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    (ground.outside / "there.txt").write_text("word\n")
-    return ground
+    (directories.outside / "there.txt").write_text("word\n")
+    return directories
 
 
 async def launcher_of(sandbox: SessionSandbox, root: Path) -> tuple[str, ...]:
@@ -65,12 +65,12 @@ async def test_a_link_gives_a_confined_search_no_access(ground: SandboxDirectori
     (ground.root / "door").symlink_to(ground.outside)
     (ground.root / "keys").symlink_to(ground.home / ".ssh")
     launcher = await launcher_of(make_sandbox(ground), ground.root)
-    free, held = (files_found((), ground.root), files_found(launcher, ground.root))
-    assert b"door/there.txt" in free
-    assert b"keys/id_ed25519" in free
-    assert b"src/app.py" in held
-    assert b"door/" not in held
-    assert b"keys/" not in held
+    unconfined, confined = (files_found((), ground.root), files_found(launcher, ground.root))
+    assert b"door/there.txt" in unconfined
+    assert b"keys/id_ed25519" in unconfined
+    assert b"src/app.py" in confined
+    assert b"door/" not in confined
+    assert b"keys/" not in confined
 
 
 async def test_a_root_that_became_a_link_gives_a_confined_search_no_access(

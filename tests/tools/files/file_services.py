@@ -63,24 +63,24 @@ class FileServiceSetup:
 
     async def write(self, name: str | Path, text: str) -> FileSnapshot:
         """Write a file over the snapshot just read."""
-        place = await self.files.resolve(str(name))
-        return await self.files.write(place, text, await self.files.read_if_exists(place))
+        path = await self.files.resolve(str(name))
+        return await self.files.write(path, text, await self.files.read_if_exists(path))
 
     async def edit(self, name: str | Path, old: str, new: str) -> FileSnapshot:
         """Read, replace and write a file in one call."""
-        place = await self.files.resolve(str(name))
-        async with self.files.lock([place.path]):
-            base = await self.files.read_if_exists(place)
+        path = await self.files.resolve(str(name))
+        async with self.files.lock([path.path]):
+            base = await self.files.read_if_exists(path)
             assert base is not None
-            return await self.files.write(place, base.text.replace(old, new), base)
+            return await self.files.write(path, base.text.replace(old, new), base)
 
 
 def create_service(
     folder: Path, editor: EditorPort | None = None, patience_seconds: float = 10
 ) -> FileServiceSetup:
     root, outside = folder / "workspace", folder / "outside"
-    for made in (root, outside):
-        made.mkdir(parents=True)
+    for directory in (root, outside):
+        directory.mkdir(parents=True)
     files = FileService(
         SessionWorkspace(root), editor or NullEditor(), folder / "home", patience_seconds
     )

@@ -81,25 +81,25 @@ def contents(folder: Path) -> dict[str, bytes]:
 async def test_a_file_changed_on_disk_is_not_overwritten(
     tmp_path: Path, make: Callable[[], EditorPort], change: Callable[[Path], None], action: str
 ) -> None:
-    desk = create_service(tmp_path, make())
-    path = desk.write_file(TARGET, TEXT)
-    desk.write_file("sub/other.txt", "other\n")
-    base = await desk.read(TARGET)
+    setup = create_service(tmp_path, make())
+    path = setup.write_file(TARGET, TEXT)
+    setup.write_file("sub/other.txt", "other\n")
+    base = await setup.read(TARGET)
     change(path)
-    before = contents(desk.root)
+    before = contents(setup.root)
     with pytest.raises(FileError):
-        await _act(desk, action, base)
-    assert contents(desk.root) == before
+        await _act(setup, action, base)
+    assert contents(setup.root) == before
 
 
-async def _act(desk: FileServiceSetup, action: str, base: FileSnapshot) -> None:
+async def _act(setup: FileServiceSetup, action: str, base: FileSnapshot) -> None:
     match action:
         case "write":
-            await desk.files.write(base.resolved, "mine\n", base)
+            await setup.files.write(base.resolved, "mine\n", base)
         case "delete":
-            await desk.files.delete(base.resolved, base)
+            await setup.files.delete(base.resolved, base)
         case _:
-            await desk.files.move(base.resolved, await desk.files.resolve("to.txt"), base)
+            await setup.files.move(base.resolved, await setup.files.resolve("to.txt"), base)
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ async def _act(desk: FileServiceSetup, action: str, base: FileSnapshot) -> None:
 async def test_the_error_describes_how_the_file_changed(
     tmp_path: Path, change: Callable[[Path], None], how: str
 ) -> None:
-    desk = create_service(tmp_path)
-    path = desk.write_file(TARGET, TEXT)
-    base = await desk.read(TARGET)
+    setup = create_service(tmp_path)
+    path = setup.write_file(TARGET, TEXT)
+    base = await setup.read(TARGET)
     change(path)
     with pytest.raises(FileChangedError) as caught:
-        await desk.files.write(base.resolved, "mine\n", base)
+        await setup.files.write(base.resolved, "mine\n", base)
     assert caught.value.reason == (
-        f"{TARGET} changed meanwhile: {how.format(root=desk.root)}; "
+        f"{TARGET} changed meanwhile: {how.format(root=setup.root)}; "
         "read it again and redo the change"
     )
 
@@ -131,12 +131,12 @@ async def test_the_error_describes_how_the_file_changed(
 async def test_a_file_that_appeared_is_not_overwritten(
     tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = create_service(tmp_path, make())
-    place = await desk.files.resolve("a.txt")
-    assert await desk.files.read_if_exists(place) is None
-    path = desk.write_file("a.txt", "theirs\n")
+    setup = create_service(tmp_path, make())
+    resolved = await setup.files.resolve("a.txt")
+    assert await setup.files.read_if_exists(resolved) is None
+    path = setup.write_file("a.txt", "theirs\n")
     with pytest.raises(FileChangedError, match="it exists by now"):
-        await desk.files.write(place, "mine\n", None)
+        await setup.files.write(resolved, "mine\n", None)
     assert path.read_text() == "theirs\n"
 
 
@@ -145,12 +145,12 @@ async def test_text_typed_since_the_read_is_not_overwritten(
     tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
 ) -> None:
     editor = make()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", TEXT)
-    base = await desk.read("a.txt")
+    setup = create_service(tmp_path, editor)
+    path = setup.write_file("a.txt", TEXT)
+    base = await setup.read("a.txt")
     editor.type_text(path, "typed\n")
     with pytest.raises(FileChangedError, match="its text is another"):
-        await desk.files.write(base.resolved, "mine\n", base)
+        await setup.files.write(base.resolved, "mine\n", base)
     assert (path.read_text(), editor.buffers[path]) == ("a\n", "typed\n")
 
 
@@ -159,24 +159,24 @@ async def test_text_saved_since_the_read_is_no_conflict(
     tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
 ) -> None:
     editor = make()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", "a\n")
+    setup = create_service(tmp_path, editor)
+    path = setup.write_file("a.txt", "a\n")
     editor.type_text(path, "typed\n")
-    base = await desk.read("a.txt")
+    base = await setup.read("a.txt")
     editor.save(path, "typed\n")
-    await desk.files.write(base.resolved, "typed and edited\n", base)
+    await setup.files.write(base.resolved, "typed and edited\n", base)
     assert path.read_text() == "typed and edited\n"
 
 
 async def test_a_disk_change_under_unsaved_text_is_noticed(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", "a\n")
+    setup = create_service(tmp_path, editor)
+    path = setup.write_file("a.txt", "a\n")
     editor.type_text(path, "typed\n")
-    base = await desk.read("a.txt")
+    base = await setup.read("a.txt")
     path.write_text("pulled\n")
     with pytest.raises(FileChangedError, match="the file on disk is another, under unsaved"):
-        await desk.files.write(base.resolved, "mine\n", base)
+        await setup.files.write(base.resolved, "mine\n", base)
     assert path.read_text() == "pulled\n"
 
 
@@ -184,97 +184,97 @@ async def test_a_disk_change_under_unsaved_text_is_noticed(tmp_path: Path) -> No
 async def test_the_disk_is_compared_again_just_before_the_write(
     tmp_path: Path, action: str
 ) -> None:
-    desk = create_service(tmp_path)
-    path = desk.write_file("a.txt", "theirs\n")
-    place, to = await desk.files.resolve("a.txt"), await desk.files.resolve("b.txt")
+    setup = create_service(tmp_path)
+    path = setup.write_file("a.txt", "theirs\n")
+    resolved, to = await setup.files.resolve("a.txt"), await setup.files.resolve("b.txt")
     acts: dict[str, Callable[[], None]] = {
-        "replace": lambda: disk.replace(place, b"mine\n", bytes_digest(b"a\n")),
-        "remove": lambda: disk.remove(place, bytes_digest(b"a\n")),
-        "rename": lambda: disk.rename(place, to, bytes_digest(b"a\n")),
+        "replace": lambda: disk.replace(resolved, b"mine\n", bytes_digest(b"a\n")),
+        "remove": lambda: disk.remove(resolved, bytes_digest(b"a\n")),
+        "rename": lambda: disk.rename(resolved, to, bytes_digest(b"a\n")),
     }
     with pytest.raises(FileChangedError, match="the file on disk is another"):
         acts[action]()
-    assert contents(desk.root) == {str(path): b"theirs\n"}
+    assert contents(setup.root) == {str(path): b"theirs\n"}
 
 
 async def test_a_changed_mode_is_preserved_and_no_conflict(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
-    path = desk.write_file("a.txt", "a\n")
-    base = await desk.read("a.txt")
+    setup = create_service(tmp_path)
+    path = setup.write_file("a.txt", "a\n")
+    base = await setup.read("a.txt")
     path.chmod(0o755)
-    await desk.files.write(base.resolved, "b\n", base)
+    await setup.files.write(base.resolved, "b\n", base)
     assert path.stat().st_mode & 0o777 == 0o755
 
 
 async def test_written_content_is_the_base_of_the_next_write(tmp_path: Path) -> None:
     for make in ALL_EDITORS:
-        desk = create_service(tmp_path / name_of(make), make())
+        setup = create_service(tmp_path / name_of(make), make())
         base = None
-        place = await desk.files.resolve("a.txt")
+        path = await setup.files.resolve("a.txt")
         for number in range(3):
-            base = await desk.files.write(place, f"{number}\n", base)
-        assert await desk.text("a.txt") == "2\n"
+            base = await setup.files.write(path, f"{number}\n", base)
+        assert await setup.text("a.txt") == "2\n"
 
 
 @EDITORS
 async def test_a_deleted_file_is_gone_whatever_the_editor_shows(
     tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = create_service(tmp_path, make())
-    path = desk.write_file("a.txt", "a\n")
-    base = await desk.read("a.txt")
-    await desk.files.delete(base.resolved, base)
+    setup = create_service(tmp_path, make())
+    path = setup.write_file("a.txt", "a\n")
+    base = await setup.read("a.txt")
+    await setup.files.delete(base.resolved, base)
     assert not path.exists()
-    assert await desk.read_if_exists("a.txt") is None
-    await desk.files.write(base.resolved, "again\n", None)
-    assert await desk.text("a.txt") == "again\n"
+    assert await setup.read_if_exists("a.txt") is None
+    await setup.files.write(base.resolved, "again\n", None)
+    assert await setup.text("a.txt") == "again\n"
 
 
 async def test_deleting_a_link_keeps_its_target(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
-    target = desk.write_file("a.txt", "a\n")
-    (desk.root / "link").symlink_to("a.txt")
-    base = await desk.read("link")
-    await desk.files.delete(base.resolved, base)
-    assert [target.exists(), (desk.root / "link").is_symlink()] == [True, False]
+    setup = create_service(tmp_path)
+    target = setup.write_file("a.txt", "a\n")
+    (setup.root / "link").symlink_to("a.txt")
+    base = await setup.read("link")
+    await setup.files.delete(base.resolved, base)
+    assert [target.exists(), (setup.root / "link").is_symlink()] == [True, False]
 
 
 @EDITORS
 async def test_a_moved_file_is_unchanged_at_its_destination(
     tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = create_service(tmp_path, make())
-    path = desk.write_file("a.sh", b"\xef\xbb\xbfa\r\n", 0o755)
-    base = await desk.read("a.sh")
-    to = await desk.files.resolve("deep/er/b.sh")
-    moved = await desk.files.move(base.resolved, to, base)
+    setup = create_service(tmp_path, make())
+    path = setup.write_file("a.sh", b"\xef\xbb\xbfa\r\n", 0o755)
+    base = await setup.read("a.sh")
+    to = await setup.files.resolve("deep/er/b.sh")
+    moved = await setup.files.move(base.resolved, to, base)
     assert (to.path.read_bytes(), path.exists()) == (b"\xef\xbb\xbfa\r\n", False)
     assert to.path.stat().st_mode & 0o777 == 0o755
     assert (moved.resolved, moved.text, moved.form) == (to, base.text, base.form)
-    assert await desk.read_if_exists("a.sh") is None
-    await desk.files.write(to, "b\n", moved)
-    assert await desk.text("deep/er/b.sh") == "b\n"
+    assert await setup.read_if_exists("a.sh") is None
+    await setup.files.write(to, "b\n", moved)
+    assert await setup.text("deep/er/b.sh") == "b\n"
 
 
 async def test_unsaved_text_is_moved_too(tmp_path: Path) -> None:
     editor = NonSavingEditor()
-    desk = create_service(tmp_path, editor)
-    editor.type_text(desk.write_file("a.txt", b"a\r\n", 0o755), "typed\n")
-    base = await desk.read("a.txt")
-    to = await desk.files.resolve("b.txt")
-    await desk.files.move(base.resolved, to, base)
+    setup = create_service(tmp_path, editor)
+    editor.type_text(setup.write_file("a.txt", b"a\r\n", 0o755), "typed\n")
+    base = await setup.read("a.txt")
+    to = await setup.files.resolve("b.txt")
+    await setup.files.move(base.resolved, to, base)
     assert (to.path.read_bytes(), to.path.stat().st_mode & 0o777) == (b"typed\r\n", 0o755)
-    assert await desk.read_if_exists("a.txt") is None
+    assert await setup.read_if_exists("a.txt") is None
 
 
 @pytest.mark.parametrize("taken", ["file", "folder", "dangling"])
 async def test_a_move_overwrites_nothing(tmp_path: Path, taken: str) -> None:
-    desk = create_service(tmp_path, RefusingEditor())
-    desk.write_file("a.txt", "a\n")
-    desk.write_file("file", "b\n")
-    (desk.root / "folder").mkdir()
-    (desk.root / "dangling").symlink_to("nowhere")
-    base = await desk.read("a.txt")
+    setup = create_service(tmp_path, RefusingEditor())
+    setup.write_file("a.txt", "a\n")
+    setup.write_file("file", "b\n")
+    (setup.root / "folder").mkdir()
+    (setup.root / "dangling").symlink_to("nowhere")
+    base = await setup.read("a.txt")
     with pytest.raises(FileAlreadyExistsError):
-        await desk.files.move(base.resolved, await desk.files.resolve(taken), base)
-    assert await desk.text("a.txt") == "a\n"
+        await setup.files.move(base.resolved, await setup.files.resolve(taken), base)
+    assert await setup.text("a.txt") == "a\n"

@@ -18,9 +18,9 @@ from tests.tools.files.file_services import FileServiceSetup, create_service
 
 
 async def part(
-    desk: FileServiceSetup, name: str, first_line: int, line_count: int
+    setup: FileServiceSetup, name: str, first_line: int, line_count: int
 ) -> tuple[str, int | None]:
-    return await desk.files.read_lines(await desk.files.resolve(name), first_line, line_count)
+    return await setup.files.read_lines(await setup.files.resolve(name), first_line, line_count)
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ async def part(
 async def test_lines_are_read_and_counted_as_far_as_the_reading_went(
     tmp_path: Path, first_line: int, line_count: int, expected: tuple[str, int | None]
 ) -> None:
-    desk = create_service(tmp_path)
-    desk.write_file("a.txt", "one\r\ntwo\r\nthree\r\nfour")
-    assert await part(desk, "a.txt", first_line, line_count) == expected
+    setup = create_service(tmp_path)
+    setup.write_file("a.txt", "one\r\ntwo\r\nthree\r\nfour")
+    assert await part(setup, "a.txt", first_line, line_count) == expected
 
 
 COUNT = 200_000
@@ -58,25 +58,25 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 async def test_lines_of_a_huge_file_are_read(tmp_path: Path, form: str) -> None:
     encoding, mark, newline = FORMS[form]
-    desk = create_service(tmp_path, VerbatimEditor())
+    setup = create_service(tmp_path, VerbatimEditor())
     lines = newline.join(f"{LINE}{number}" for number in range(1, COUNT + 1))
-    path = desk.write_file("a.txt", (mark + lines).encode(encoding))
+    path = setup.write_file("a.txt", (mark + lines).encode(encoding))
     assert path.stat().st_size > MAX_BYTES
     first = (f"{LINE}1\n{LINE}2\n", None)
-    assert await part(desk, "a.txt", 1, 2) == first
+    assert await part(setup, "a.txt", 1, 2) == first
     last = (f"{LINE}{COUNT - 1}\n{LINE}{COUNT}", COUNT)
-    assert await part(desk, "a.txt", COUNT - 1, 3) == last
-    assert await part(desk, "a.txt", COUNT + 9, 3) == ("", COUNT)
+    assert await part(setup, "a.txt", COUNT - 1, 3) == last
+    assert await part(setup, "a.txt", COUNT + 9, 3) == ("", COUNT)
 
 
 async def test_an_endless_line_is_truncated_without_buffering(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
-    path = desk.write_file("a.txt", "x" * 1000)
+    setup = create_service(tmp_path)
+    path = setup.write_file("a.txt", "x" * 1000)
     path.write_bytes(b"x" * (MAX_BYTES + 1) + b"\nlast")
     tracemalloc.start()
     try:
-        cut = await part(desk, "a.txt", 1, 5)
-        after = await part(desk, "a.txt", 2, 5)
+        cut = await part(setup, "a.txt", 1, 5)
+        after = await part(setup, "a.txt", 2, 5)
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -86,10 +86,10 @@ async def test_an_endless_line_is_truncated_without_buffering(tmp_path: Path) ->
 
 
 async def test_a_text_of_exactly_the_maximum_length_is_complete(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
+    setup = create_service(tmp_path)
     text = "x" * (MAX_PART_CHARACTERS - 1) + "\n"
-    desk.write_file("a.txt", text)
-    assert await part(desk, "a.txt", 1, 1) == (text, None)
+    setup.write_file("a.txt", text)
+    assert await part(setup, "a.txt", 1, 1) == (text, None)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ async def test_a_text_of_exactly_the_maximum_length_is_complete(tmp_path: Path) 
 async def test_a_file_that_is_not_text_or_too_large_is_refused(
     tmp_path: Path, size_bytes: int, kind: type[Exception]
 ) -> None:
-    desk = create_service(tmp_path)
-    os.truncate(desk.write_file("a.bin", ""), size_bytes)
+    setup = create_service(tmp_path)
+    os.truncate(setup.write_file("a.bin", ""), size_bytes)
     with fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(kind):
-        await part(desk, "a.bin", 1, 1)
+        await part(setup, "a.bin", 1, 1)
 
 
 async def test_reading_lines_of_a_missing_file_reports_it_as_missing(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ class StoppedError(Exception):
 
 
 def test_counting_lines_can_be_cancelled(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
-    desk.write_file("a.txt", b"\n" * (MAX_BYTES // 10))
+    setup = create_service(tmp_path)
+    setup.write_file("a.txt", b"\n" * (MAX_BYTES // 10))
     checks: list[None] = []
 
     def check() -> None:
@@ -126,5 +126,5 @@ def test_counting_lines_can_be_cancelled(tmp_path: Path) -> None:
 
     with pytest.raises(StoppedError):
         stream_lines(
-            resolve_path("a.txt", SessionWorkspace(desk.root), desk.root), MAX_BYTES, 1, check
+            resolve_path("a.txt", SessionWorkspace(setup.root), setup.root), MAX_BYTES, 1, check
         )

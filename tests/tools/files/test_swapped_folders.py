@@ -33,7 +33,7 @@ class Site:
     root: Path
     outside: Path
 
-    def place(self, name: str) -> ResolvedPath:
+    def path(self, name: str) -> ResolvedPath:
         return resolve_path(name, SessionWorkspace(self.root), self.root)
 
     def swap(self) -> None:
@@ -57,16 +57,16 @@ def make_site(base: Path) -> Site:
 Work = Callable[[], object]
 STATE = FileImage("file", OLD, 0o644).version
 ACTS: dict[str, Callable[[Site], Work]] = {
-    "read": lambda s: bound(disk.read_text_file, s.place("door/a.txt")),
-    "list": lambda s: bound(disk.read_text_file, s.place("door/deep")),
-    "replace": lambda s: bound(disk.replace, s.place("door/a.txt"), b"x", DIGEST),
-    "replace one of two names": lambda s: bound(disk.replace, s.place("door/b.txt"), b"x", DIGEST),
-    "make": lambda s: bound(disk.replace, s.place("door/new.txt"), b"x", None),
-    "make below": lambda s: bound(disk.replace, s.place("door/x/y/new.txt"), b"x", None),
-    "remove": lambda s: bound(disk.remove, s.place("door/a.txt"), DIGEST),
-    "remove a link": lambda s: bound(disk.remove, s.place("door/link"), DIGEST),
-    "move in": lambda s: bound(disk.rename, s.place("here.txt"), s.place("door/in.txt"), DIGEST),
-    "move out": lambda s: bound(disk.rename, s.place("door/a.txt"), s.place("out.txt"), DIGEST),
+    "read": lambda s: bound(disk.read_text_file, s.path("door/a.txt")),
+    "list": lambda s: bound(disk.read_text_file, s.path("door/deep")),
+    "replace": lambda s: bound(disk.replace, s.path("door/a.txt"), b"x", DIGEST),
+    "replace one of two names": lambda s: bound(disk.replace, s.path("door/b.txt"), b"x", DIGEST),
+    "make": lambda s: bound(disk.replace, s.path("door/new.txt"), b"x", None),
+    "make below": lambda s: bound(disk.replace, s.path("door/x/y/new.txt"), b"x", None),
+    "remove": lambda s: bound(disk.remove, s.path("door/a.txt"), DIGEST),
+    "remove a link": lambda s: bound(disk.remove, s.path("door/link"), DIGEST),
+    "move in": lambda s: bound(disk.rename, s.path("here.txt"), s.path("door/in.txt"), DIGEST),
+    "move out": lambda s: bound(disk.rename, s.path("door/a.txt"), s.path("out.txt"), DIGEST),
     "look": lambda s: bound(read_file_image, s.root / "door/a.txt"),
     "put": lambda s: bound(
         replace_file, s.root / "door/a.txt", FileImage("file", b"x", 0o600), STATE
@@ -118,5 +118,5 @@ def test_the_error_says_the_directory_is_now_a_link(tmp_path: Path, act: str) ->
     site.swap()
     with pytest.raises(FileChangedError) as caught:
         work()
-    told = caught.value.reason
-    assert "is a link by now" in told or f"it leads to {site.outside}" in told
+    reason = caught.value.reason
+    assert "is a link by now" in reason or f"it leads to {site.outside}" in reason

@@ -72,17 +72,17 @@ FORMS = pytest.mark.parametrize(
 async def test_an_edited_file_keeps_its_text_form_and_mode(
     tmp_path: Path, make: MAKE, before: bytes, after: bytes
 ) -> None:
-    desk = create_service(tmp_path, make())
-    path = desk.write_file("a.sh", before, 0o755)
-    base = await desk.read("a.sh")
-    written = await desk.files.write(base.resolved, base.text.replace("b", "B"), base)
+    setup = create_service(tmp_path, make())
+    path = setup.write_file("a.sh", before, 0o755)
+    base = await setup.read("a.sh")
+    written = await setup.files.write(base.resolved, base.text.replace("b", "B"), base)
     assert path.read_bytes() == after
     assert path.stat().st_mode & 0o7777 == 0o755
     assert written.text == base.text.replace("b", "B")
     assert (written.form, written.mode) == (base.form, 0o755)
     assert written.is_saved
-    assert await desk.text("a.sh") == written.text
-    assert [entry.name for entry in desk.root.iterdir()] == ["a.sh"]
+    assert await setup.text("a.sh") == written.text
+    assert [entry.name for entry in setup.root.iterdir()] == ["a.sh"]
 
 
 @FORMS
@@ -91,27 +91,27 @@ async def test_rewriting_the_same_text_keeps_the_same_bytes(
     tmp_path: Path, make: MAKE, before: bytes, after: bytes
 ) -> None:
     del after
-    desk = create_service(tmp_path, make())
-    path = desk.write_file("a.txt", before)
-    base = await desk.read("a.txt")
-    await desk.files.write(base.resolved, base.text, base)
+    setup = create_service(tmp_path, make())
+    path = setup.write_file("a.txt", before)
+    base = await setup.read("a.txt")
+    await setup.files.write(base.resolved, base.text, base)
     assert path.read_bytes() == before
 
 
 @SAVERS
 async def test_a_file_can_be_emptied_and_filled_again(tmp_path: Path, make: MAKE) -> None:
-    desk = create_service(tmp_path, make())
-    path = desk.write_file("a.txt", "a\n")
+    setup = create_service(tmp_path, make())
+    path = setup.write_file("a.txt", "a\n")
     for text in ("", "b\n", ""):
-        await desk.write("a.txt", text)
-        assert (path.read_text(), await desk.text("a.txt")) == (text, text)
+        await setup.write("a.txt", text)
+        assert (path.read_text(), await setup.text("a.txt")) == (text, text)
 
 
 @SAVERS
 async def test_a_new_file_has_line_feeds_and_the_default_mode(tmp_path: Path, make: MAKE) -> None:
-    desk = create_service(tmp_path, make())
-    written = await desk.write("deep/er/new.txt", "ä\nb\n")
-    path = desk.root / "deep" / "er" / "new.txt"
+    setup = create_service(tmp_path, make())
+    written = await setup.write("deep/er/new.txt", "ä\nb\n")
+    path = setup.root / "deep" / "er" / "new.txt"
     umask = os.umask(0)
     os.umask(umask)
     assert path.read_bytes() == "ä\nb\n".encode()
@@ -134,9 +134,9 @@ async def test_a_write_goes_through_an_editor_that_can_write(
     tmp_path: Path, make: Callable[[], NewlineKeepingEditor], *, is_asked: bool
 ) -> None:
     editor = make()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", b"a\r\n")
-    await desk.write("a.txt", "b\n")
+    setup = create_service(tmp_path, editor)
+    path = setup.write_file("a.txt", b"a\r\n")
+    await setup.write("a.txt", "b\n")
     assert (("write", path) in editor.calls) is is_asked
 
 
@@ -154,46 +154,46 @@ async def test_the_editor_receives_text_in_the_form_it_returns(
     tmp_path: Path, data: bytes, text: str, sent: str
 ) -> None:
     editor = VerbatimEditor()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", data)
-    await desk.write("a.txt", text)
+    setup = create_service(tmp_path, editor)
+    path = setup.write_file("a.txt", data)
+    await setup.write("a.txt", text)
     assert editor.buffers[path] == sent
     assert path.read_bytes() == sent.encode()
 
 
 async def test_a_disk_file_the_editor_did_not_save_is_left_unchanged(tmp_path: Path) -> None:
     editor = NonSavingEditor()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", "a\n")
+    setup = create_service(tmp_path, editor)
+    path = setup.write_file("a.txt", "a\n")
     editor.type_text(path, "a\r\n")
-    await desk.write("a.txt", "b\n")
+    await setup.write("a.txt", "b\n")
     assert path.read_bytes() == b"a\n"
     assert editor.buffers[path] == "b\r\n"
 
 
 async def test_an_editor_may_keep_a_write_unsaved(tmp_path: Path) -> None:
     editor = NonSavingEditor()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", b"a\r\n", 0o600)
+    setup = create_service(tmp_path, editor)
+    path = setup.write_file("a.txt", b"a\r\n", 0o600)
     for text in ("b\n", "c\n"):
-        written = await desk.write("a.txt", text)
+        written = await setup.write("a.txt", text)
         assert (written.text, written.is_saved) == (text, False)
         assert (path.read_bytes(), editor.buffers[path]) == (b"a\r\n", text)
-        assert await desk.read("a.txt") == written
+        assert await setup.read("a.txt") == written
 
 
 async def test_an_editor_may_keep_a_new_file_unsaved(tmp_path: Path) -> None:
-    desk = create_service(tmp_path, NonSavingEditor())
-    written = await desk.write("a.txt", "a\n")
+    setup = create_service(tmp_path, NonSavingEditor())
+    written = await setup.write("a.txt", "a\n")
     assert (written.disk_digest, written.mode) == (None, 0o644)
-    assert list(desk.root.iterdir()) == []
-    assert await desk.read("a.txt") == written
+    assert list(setup.root.iterdir()) == []
+    assert await setup.read("a.txt") == written
 
 
 async def test_an_editor_may_format_on_save(tmp_path: Path) -> None:
-    desk = create_service(tmp_path, FormattingEditor())
-    path = desk.write_file("a.txt", b"\xef\xbb\xbfa\r\n", 0o700)
-    written = await desk.write("a.txt", "b  \nc\n")
+    setup = create_service(tmp_path, FormattingEditor())
+    path = setup.write_file("a.txt", b"\xef\xbb\xbfa\r\n", 0o700)
+    written = await setup.write("a.txt", "b  \nc\n")
     assert path.read_bytes() == b"\xef\xbb\xbfb\r\nc\r\n"
     assert written.text == "b\nc\n"
     assert path.stat().st_mode & 0o777 == 0o700
@@ -201,10 +201,10 @@ async def test_an_editor_may_format_on_save(tmp_path: Path) -> None:
 
 async def test_unsaved_text_is_the_base_of_an_edit(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
-    desk = create_service(tmp_path, editor)
-    path = desk.write_file("a.txt", b"a\r\n")
+    setup = create_service(tmp_path, editor)
+    path = setup.write_file("a.txt", b"a\r\n")
     editor.type_text(path, "typed\n")
-    await desk.edit("a.txt", "typed", "typed and edited")
+    await setup.edit("a.txt", "typed", "typed and edited")
     assert path.read_bytes() == b"typed and edited\r\n"
 
 
@@ -221,10 +221,10 @@ async def test_unsaved_text_is_the_base_of_an_edit(tmp_path: Path) -> None:
 async def test_a_write_the_editor_did_not_perform_is_reported(
     tmp_path: Path, make: MAKE, why: str, outcome: str, name: str
 ) -> None:
-    desk = create_service(tmp_path, make(), patience_seconds=0.05)
-    desk.write_file("old.txt", "a\n")
+    setup = create_service(tmp_path, make(), patience_seconds=0.05)
+    setup.write_file("old.txt", "a\n")
     with fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(EditorWriteError) as caught:
-        await desk.write(name, "b\n")
+        await setup.write(name, "b\n")
     assert caught.value.reason == (
         f"the editor did not write {name}: {why}; the file on disk {outcome}"
     )
@@ -235,12 +235,12 @@ async def test_a_write_the_editor_did_not_perform_is_reported(
 async def test_a_read_only_file_is_not_written_or_deleted(
     tmp_path: Path, make: MAKE, mode: int
 ) -> None:
-    desk = create_service(tmp_path, make())
-    path = desk.write_file("a.txt", "a\n", mode)
-    base = await desk.read("a.txt")
+    setup = create_service(tmp_path, make())
+    path = setup.write_file("a.txt", "a\n", mode)
+    base = await setup.read("a.txt")
     for change in (
-        desk.files.write(base.resolved, "b\n", base),
-        desk.files.delete(base.resolved, base),
+        setup.files.write(base.resolved, "b\n", base),
+        setup.files.delete(base.resolved, base),
     ):
         with pytest.raises(ReadOnlyFileError):
             await change
@@ -249,13 +249,13 @@ async def test_a_read_only_file_is_not_written_or_deleted(
 
 @SAVERS
 async def test_a_link_is_preserved_and_its_target_written(tmp_path: Path, make: MAKE) -> None:
-    desk = create_service(tmp_path, make())
-    target = desk.write_file("sub/target.txt", b"a\r\n", 0o640)
-    link = desk.root / "link.txt"
+    setup = create_service(tmp_path, make())
+    target = setup.write_file("sub/target.txt", b"a\r\n", 0o640)
+    link = setup.root / "link.txt"
     link.symlink_to("sub/target.txt")
-    await desk.write("link.txt", "b\n")
-    assert (await desk.read("link.txt")).text == "b\n"
-    assert (desk.root / "sub" / "target.txt").stat().st_mode & 0o777 == 0o640
+    await setup.write("link.txt", "b\n")
+    assert (await setup.read("link.txt")).text == "b\n"
+    assert (setup.root / "sub" / "target.txt").stat().st_mode & 0o777 == 0o640
     if make is not LineFeedEditor:  # which puts a file in the place of a link, before we can mend
         assert (link.is_symlink(), target.read_bytes()) == (True, b"b\r\n")
 
@@ -265,71 +265,71 @@ async def test_a_link_out_of_the_workspace_is_written_without_the_editor(
     tmp_path: Path, make: MAKE
 ) -> None:
     editor = make()
-    desk = create_service(tmp_path, editor)
-    target = desk.outside / "a.txt"
+    setup = create_service(tmp_path, editor)
+    target = setup.outside / "a.txt"
     target.write_bytes(b"a\r\n")
-    (desk.root / "link").symlink_to(target)
-    await desk.write("link", "b\n")
+    (setup.root / "link").symlink_to(target)
+    await setup.write("link", "b\n")
     assert target.read_bytes() == b"b\r\n"
     assert not isinstance(editor, NewlineKeepingEditor) or editor.calls == []
-    assert (desk.root / "link").is_symlink()
+    assert (setup.root / "link").is_symlink()
 
 
 @SAVERS
 async def test_writing_a_dangling_link_creates_its_target(tmp_path: Path, make: MAKE) -> None:
-    desk = create_service(tmp_path, make())
-    (desk.root / "sub").mkdir()
-    link = desk.root / "link"
+    setup = create_service(tmp_path, make())
+    (setup.root / "sub").mkdir()
+    link = setup.root / "link"
     link.symlink_to("sub/new.txt")
-    await desk.write("link", "a\n")
+    await setup.write("link", "a\n")
     assert link.read_text() == "a\n"
     if make is not LineFeedEditor:
-        assert (desk.root / "sub" / "new.txt").read_text() == "a\n"
+        assert (setup.root / "sub" / "new.txt").read_text() == "a\n"
 
 
 async def test_all_hard_links_of_a_file_show_the_new_content(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
-    first = desk.write_file("first", b"a long line\r\n", 0o755)
-    second = desk.root / "second"
+    setup = create_service(tmp_path)
+    first = setup.write_file("first", b"a long line\r\n", 0o755)
+    second = setup.root / "second"
     second.hardlink_to(first)
-    await desk.write("second", "b\n")
+    await setup.write("second", "b\n")
     assert (first.read_bytes(), first.samefile(second)) == (b"b\r\n", True)
     assert first.stat().st_mode & 0o777 == 0o755
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give")
 async def test_a_file_of_another_user_keeps_its_owner(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
-    path = desk.write_file("a.txt", "a\n")
+    setup = create_service(tmp_path)
+    path = setup.write_file("a.txt", "a\n")
     os.chown(path, 1234, 2345)
     path.chmod(0o4750)
-    await desk.write("a.txt", "b\n")
+    await setup.write("a.txt", "b\n")
     status = path.stat()
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (1234, 2345, 0o4750)
 
 
 @pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
 async def test_text_that_could_not_be_read_back_is_not_written(tmp_path: Path, make: MAKE) -> None:
-    desk = create_service(tmp_path, make())
-    path = desk.write_file("a.txt", b"\xe9\n")
+    setup = create_service(tmp_path, make())
+    path = setup.write_file("a.txt", b"\xe9\n")
     for text, kind in (("€", EncodingError), ("a\0", BinaryFileError), ("\1\2", BinaryFileError)):
         with pytest.raises(kind):
-            await desk.write("a.txt", text)
+            await setup.write("a.txt", text)
     with pytest.raises(HugeFileError):
-        await desk.write("a.txt", "x" * (MAX_BYTES + 1))
+        await setup.write("a.txt", "x" * (MAX_BYTES + 1))
     assert path.read_bytes() == b"\xe9\n"
 
 
 async def test_a_directory_is_not_written(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
-    place = await desk.files.resolve(".")
+    setup = create_service(tmp_path)
+    path = await setup.files.resolve(".")
     with pytest.raises(PathIsDirectoryError):
-        await desk.files.write(place, "a", None)
+        await setup.files.write(path, "a", None)
 
 
 async def test_a_system_error_is_reported(tmp_path: Path) -> None:
-    desk = create_service(tmp_path)
-    desk.write_file("file", "a\n")
+    setup = create_service(tmp_path)
+    setup.write_file("file", "a\n")
     with pytest.raises(FileNotWritableError) as caught:
-        await desk.write("file/below", "b")
+        await setup.write("file/below", "b")
     assert caught.value.reason == "file/below cannot be written: Not a directory"

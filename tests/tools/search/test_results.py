@@ -83,12 +83,12 @@ async def test_files_are_found_by_name_with_the_newest_first(
 @pytest.mark.parametrize("mode", ["content", "files_only", "count"])
 async def test_pages_contain_every_result_once(tmp_path: Path, mode: OutputMode) -> None:
     write_tree(tmp_path, {f"{name}.txt": f"word {name}\n" for name in "gcafbed"})
-    whole = await find(tmp_path, "word", output_mode=mode)
+    complete = await find(tmp_path, "word", output_mode=mode)
     pages = [
         await find(tmp_path, "word", output_mode=mode, limit=2, offset=offset)
         for offset in range(0, 8, 2)
     ]
-    assert [hit for page in pages for hit in page.hits] == list(whole.hits)
+    assert [hit for page in pages for hit in page.hits] == list(complete.hits)
     assert {page.total for page in pages} == {7}
     past = await find(tmp_path, "word", output_mode=mode, offset=7)
     assert past == SearchResult("offset 7 is past the last of 7.", (), 7)

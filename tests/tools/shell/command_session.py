@@ -58,13 +58,13 @@ def new_token() -> str:
 @asynccontextmanager
 async def open_command_session(
     folder: Path,
-    own: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
     secret_names: tuple[str, ...] = (),
     sandbox: SessionSandbox | None = None,
 ) -> AsyncGenerator[CommandSession]:
     """Open a shell session; exiting the context ends all its processes."""
     token = new_token()
-    variables = server_environment(token, folder) | dict(own or {})
+    variables = server_environment(token, folder) | dict(environment or {})
     async with anyio.create_task_group() as tasks:
         watcher = ProcessWatcher(tasks, variables, prune_seconds=0.1)
         session = ShellSession(watcher, tasks, variables, secret_names, sandbox)

@@ -21,9 +21,9 @@ def forward_output(chunk: bytes) -> None:
 
 async def run(folder: Path, commands: list[str]) -> None:
     """Run the commands until killed."""
-    own = child_environment({})
+    variables = child_environment({})
     async with anyio.create_task_group() as tasks:
-        session = ShellSession(ProcessWatcher(tasks, own), tasks, own, ())
+        session = ShellSession(ProcessWatcher(tasks, variables), tasks, variables, ())
         forward_output(b"ready\n")
         for command in commands:
             tasks.start_soon(session.run, command, folder, forward_output, None)

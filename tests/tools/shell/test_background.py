@@ -20,15 +20,15 @@ from tests.tools.shell.command_session import (
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncGenerator[tuple[BackgroundCommands, CommandSession]]:
-    async with open_command_session(folder) as place:
-        commands = BackgroundCommands(place.session)
+    async with open_command_session(folder) as session:
+        commands = BackgroundCommands(session.session)
         try:
-            yield commands, place
+            yield commands, session
         finally:
             await commands.close()
 
 
-async def until_news(commands: BackgroundCommands, command_id: str) -> str:
+async def wait_for_output(commands: BackgroundCommands, command_id: str) -> str:
     """Poll until there is something new."""
     while not (text := commands.poll(command_id)[1].text):  # noqa: ASYNC110  nobody tells
         await anyio.sleep(0.005)
@@ -40,9 +40,9 @@ async def test_a_running_command_accepts_input_and_returns_output(tmp_path: Path
         cat = await commands.start("while read x; do echo got $x; done; exit 3", tmp_path)
         assert (cat.exit, cat.command[:5], cat.cwd) == (None, "while", tmp_path)
         await commands.write(cat.id, b"one\n")
-        assert await until_news(commands, cat.id) == "got one\n"
+        assert await wait_for_output(commands, cat.id) == "got one\n"
         await commands.write(cat.id, b"two\n")
-        assert await until_news(commands, cat.id) == "got two\n"
+        assert await wait_for_output(commands, cat.id) == "got two\n"
         commands.close_stdin(cat.id)
         ended = await commands.wait(cat.id, 5)
         assert (ended.exit, ended.total_lines) == (TerminalExit(code=3), 2)
@@ -52,42 +52,42 @@ async def test_a_running_command_accepts_input_and_returns_output(tmp_path: Path
 
 
 async def test_waiting_ends_at_the_timeout_while_the_command_continues(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (commands, place):
+    async with opened(tmp_path) as (commands, session):
         sleep = await commands.start("sleep 60", tmp_path)
         assert (await commands.wait(sleep.id, 0.05)).exit is None
-        await wait_until_running(place.token, "sleep 60")
+        await wait_until_running(session.token, "sleep 60")
 
 
 async def test_killing_a_command_kills_its_process_tree(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (commands, place):
+    async with opened(tmp_path) as (commands, session):
         tree = await commands.start("setsid sleep 61 & sleep 62 & echo up; sleep 63", tmp_path)
         other = await commands.start("sleep 64", tmp_path)
-        await until_news(commands, tree.id)
+        await wait_for_output(commands, tree.id)
         assert (await commands.kill(tree.id)).exit == TerminalExit(signal="SIGTERM")
-        await wait_until_running(place.token, "sleep 64")
+        await wait_until_running(session.token, "sleep 64")
         assert (await commands.kill(tree.id)).exit == TerminalExit(signal="SIGTERM")
         assert [command.exit is None for command in commands.list()] == [False, True]
         assert commands.poll(other.id)[0].exit is None
 
 
 async def test_processes_left_by_an_ended_command_can_be_killed(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (commands, place):
+    async with opened(tmp_path) as (commands, session):
         parent = await commands.start("sleep 60 & echo up", tmp_path)
         assert (await commands.wait(parent.id, 5)).exit == TerminalExit(code=0)
-        await wait_until_running(place.token, "sleep 60")
+        await wait_until_running(session.token, "sleep 60")
         assert (await commands.kill(parent.id)).exit == TerminalExit(code=0)
-        assert running_commands(place.token) == []
+        assert running_commands(session.token) == []
 
 
 async def test_closing_ends_everything_and_is_idempotent(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (commands, place):
-        await place.run("sleep 61 >/dev/null 2>&1 &")
+    async with opened(tmp_path) as (commands, session):
+        await session.run("sleep 61 >/dev/null 2>&1 &")
         for number in range(3):
             await commands.start(f"trap '' TERM; sleep 62{number}; sleep 63", tmp_path)
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             await commands.close()
             await commands.close()
-        assert running_commands(place.token) == []
+        assert running_commands(session.token) == []
         with pytest.raises(ShellError, match="the session is closed"):
             await commands.start("true", tmp_path)
 
@@ -141,12 +141,12 @@ async def test_a_command_that_cannot_be_started_leaves_no_trace(tmp_path: Path) 
 
 
 async def test_closing_during_a_start_ends_that_command_too(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (commands, place):
+    async with opened(tmp_path) as (commands, session):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(commands.start, "sleep 60", tmp_path)
                 tasks.start_soon(commands.close)
-        assert running_commands(place.token) == []
+        assert running_commands(session.token) == []
 
 
 async def test_endless_output_is_bounded(tmp_path: Path) -> None:

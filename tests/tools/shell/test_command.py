@@ -36,13 +36,13 @@ def ended(code: int, output: str) -> CommandOutcome:
 async def test_a_command_runs_to_completion(
     tmp_path: Path, command: str, outcome: CommandOutcome
 ) -> None:
-    async with open_command_session(tmp_path) as place:
-        assert await place.run(command) == outcome
+    async with open_command_session(tmp_path) as session:
+        assert await session.run(command) == outcome
 
 
 async def test_death_by_a_signal_is_reported(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
-        outcome = await place.run("kill -KILL $$")
+    async with open_command_session(tmp_path) as session:
+        outcome = await session.run("kill -KILL $$")
     assert outcome == CommandOutcome(
         CommandResult(TerminalExit(signal="SIGKILL"), timed_out=False), ""
     )
@@ -62,32 +62,32 @@ async def test_death_by_a_signal_is_reported(tmp_path: Path) -> None:
 async def test_no_command_waits_for_user_input(
     tmp_path: Path, command: str, code: int, said: str
 ) -> None:
-    own = {
+    variables = {
         f"GIT_{who}_{what}": "a@b.c"
         for who in ("AUTHOR", "COMMITTER")
         for what in ("NAME", "EMAIL")
     }
-    async with open_command_session(tmp_path, own) as place:
-        outcome = await place.run(command)
+    async with open_command_session(tmp_path, variables) as session:
+        outcome = await session.run(command)
     assert outcome.ended == CommandResult(TerminalExit(code=code), timed_out=False)
     assert said in outcome.output
 
 
 async def test_no_state_carries_over_to_the_next_command(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
-        await place.run("cd /; export LEFT=1; left() { echo 1; }; umask 0; set -e; alias ls=false")
+    async with open_command_session(tmp_path) as shell:
+        await shell.run("cd /; export LEFT=1; left() { echo 1; }; umask 0; set -e; alias ls=false")
         after = 'test . -ef "$HOME" && echo home; echo [$LEFT]; type left || echo none; echo $-'
-        outcome = await place.run(f"exec 2>/dev/null; {after}")
+        outcome = await shell.run(f"exec 2>/dev/null; {after}")
     assert outcome == ended(0, "home\n[]\nnone\nhpBc\n")
 
 
 async def test_concurrent_commands_do_not_mix_output(tmp_path: Path) -> None:
     outputs: dict[str, str] = {}
-    async with open_command_session(tmp_path) as place, anyio.create_task_group() as tasks:
+    async with open_command_session(tmp_path) as session, anyio.create_task_group() as tasks:
 
         async def run(word: str) -> None:
             loop = f"for i in $(seq 2000); do echo {word} || exit; done"
-            outputs[word] = (await place.run(loop)).output
+            outputs[word] = (await session.run(loop)).output
 
         for word in ("one", "two", "three"):
             tasks.start_soon(run, word)
@@ -98,10 +98,10 @@ async def test_an_error_in_the_output_consumer_ends_the_command(tmp_path: Path) 
     def refuse(chunk: bytes) -> None:
         raise LookupError(chunk)
 
-    async with open_command_session(tmp_path) as place:
+    async with open_command_session(tmp_path) as session:
         with pytest.raises(LookupError, match="hello"):
-            await place.session.run("echo hello; sleep 60", tmp_path, refuse, 10)
-        await wait_until_running(place.token)
+            await session.session.run("echo hello; sleep 60", tmp_path, refuse, 10)
+        await wait_until_running(session.token)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ async def test_a_failed_start_is_explained(
     def take(chunk: bytes) -> None:
         raise AssertionError(chunk)
 
-    async with open_command_session(tmp_path) as place:
+    async with open_command_session(tmp_path) as session:
         with pytest.raises(ShellError) as caught:
-            await place.session.run(command, tmp_path / folder, take, 10)
+            await session.session.run(command, tmp_path / folder, take, 10)
     assert reason in caught.value.reason
 
 
 async def test_sh_is_used_without_bash(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path, {"PATH": str(tmp_path)}) as place:
-        outcome = await place.run("echo $0")
+    async with open_command_session(tmp_path, {"PATH": str(tmp_path)}) as session:
+        outcome = await session.run("echo $0")
     assert outcome == ended(0, "/bin/sh\n")

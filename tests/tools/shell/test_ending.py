@@ -31,18 +31,18 @@ STUBBORN = "trap '' TERM; setsid sleep 66 & sleep 67 & echo ready; while :; do s
 async def test_a_timeout_kills_the_whole_process_tree(
     tmp_path: Path, command: str, signal: str
 ) -> None:
-    async with open_command_session(tmp_path) as place:
+    async with open_command_session(tmp_path) as session:
         with anyio.fail_after(SOON_SECONDS):
-            outcome = await place.run(command, 0.3)
+            outcome = await session.run(command, 0.3)
         assert outcome == CommandOutcome(
             CommandResult(TerminalExit(signal=signal), timed_out=True), "ready\n"
         )
-        assert running_commands(place.token) == []
+        assert running_commands(session.token) == []
 
 
 async def test_final_output_after_the_timeout_is_captured(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
-        outcome = await place.run("trap 'echo bye; exit 5' TERM; while :; do :; done", 0.2)
+    async with open_command_session(tmp_path) as session:
+        outcome = await session.run("trap 'echo bye; exit 5' TERM; while :; do :; done", 0.2)
     assert outcome == CommandOutcome(CommandResult(TerminalExit(code=5), timed_out=True), "bye\n")
 
 
@@ -54,15 +54,15 @@ async def test_a_command_is_cancelled_in_the_middle_of_its_output(tmp_path: Path
         assert chunk
         is_printing.set()
 
-    async with open_command_session(tmp_path) as place:
+    async with open_command_session(tmp_path) as session:
         async with anyio.create_task_group() as tasks:
             command = f"{TREE} & {STUBBORN} & yes"
-            tasks.start_soon(place.session.run, command, tmp_path, take, None)
+            tasks.start_soon(session.session.run, command, tmp_path, take, None)
             await is_printing.wait()
             cancelled = anyio.current_time()
             tasks.cancel_scope.cancel()
         assert anyio.current_time() - cancelled < SOON_SECONDS
-        assert running_commands(place.token) == []
+        assert running_commands(session.token) == []
 
 
 async def test_the_event_loop_is_not_blocked_while_a_command_is_killed(tmp_path: Path) -> None:
@@ -75,44 +75,44 @@ async def test_the_event_loop_is_not_blocked_while_a_command_is_killed(tmp_path:
             await lowlevel.checkpoint()
             longest = max(longest, anyio.current_time() - before)
 
-    async with open_command_session(tmp_path) as place, anyio.create_task_group() as tasks:
+    async with open_command_session(tmp_path) as session, anyio.create_task_group() as tasks:
         tasks.start_soon(measure)
-        await place.run(STUBBORN, 0.1)
+        await session.run(STUBBORN, 0.1)
         tasks.cancel_scope.cancel()
     assert longest < GRACE_SECONDS
 
 
 async def test_leftover_processes_are_not_awaited_and_continue(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
+    async with open_command_session(tmp_path) as session:
         with anyio.fail_after(SOON_SECONDS):
             # Late by a gate and not by a time: a loaded machine may take any time to end the call.
             late = "(until [ -e go ]; do sleep 0.05; done; echo late; touch late; sleep 60)"
-            outcome = await place.run(f"{late} & echo now")
+            outcome = await session.run(f"{late} & echo now")
         assert outcome == CommandOutcome(
             CommandResult(TerminalExit(code=0), timed_out=False), "now\n"
         )
-        assert len(place.watcher.groups(place.watcher.mark)) == 1
+        assert len(session.watcher.groups(session.watcher.mark)) == 1
         (tmp_path / "go").touch()
         await wait_until((tmp_path / "late").exists)
-        await wait_until_running(place.token, "sleep 60")
+        await wait_until_running(session.token, "sleep 60")
 
 
 async def test_leftover_processes_end_only_with_their_own_session(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place, open_command_session(tmp_path) as other:
-        await place.run(f"({TREE}) >/dev/null 2>&1 &")
-        await place.run("yes &")
+    async with open_command_session(tmp_path) as session, open_command_session(tmp_path) as other:
+        await session.run(f"({TREE}) >/dev/null 2>&1 &")
+        await session.run("yes &")
         await other.run("sleep 60 >/dev/null 2>&1 &")
-        await wait_until(lambda: len(running_commands(place.token)) == 8)
+        await wait_until(lambda: len(running_commands(session.token)) == 8)
         with anyio.fail_after(SOON_SECONDS):
-            await place.session.terminate_leftovers()
-            await place.session.terminate_leftovers()
-        assert running_commands(place.token) == []
+            await session.session.terminate_leftovers()
+            await session.session.terminate_leftovers()
+        assert running_commands(session.token) == []
         await wait_until_running(other.token, "sleep 60")
 
 
 async def test_reading_output_of_an_endless_leftover_stops_soon(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
+    async with open_command_session(tmp_path) as session:
         with anyio.fail_after(SOON_SECONDS):
-            outcome = await place.run("yes & (while :; do echo; sleep 0.01; done) & echo")
+            outcome = await session.run("yes & (while :; do echo; sleep 0.01; done) & echo")
     assert outcome.ended == CommandResult(TerminalExit(code=0), timed_out=False)
     assert len(outcome.output) < 40_000_000  # most of it before the end could be noticed

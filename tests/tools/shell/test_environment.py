@@ -3,11 +3,11 @@ from pathlib import Path
 from acp_server.tools.shell.environment import build_command_environment
 from tests.tools.shell.command_session import open_command_session
 
-OWN = {"HOME": "/home/me", "PAGER": "less", "KEY": "sk-1234567890"}
+VARIABLES = {"HOME": "/home/me", "PAGER": "less", "KEY": "sk-1234567890"}
 
 
 def test_a_command_inherits_variables_except_those_that_would_block_it() -> None:
-    assert build_command_environment(OWN, ["KEY"], "a.1.2.") == {
+    assert build_command_environment(VARIABLES, ["KEY"], "a.1.2.") == {
         "HOME": "/home/me",
         "ACP_SERVER_COMMAND_ID": "a.1.2.",
         "PAGER": "cat",
@@ -32,30 +32,30 @@ def test_a_command_inherits_variables_except_those_that_would_block_it() -> None
 
 
 def test_a_secret_value_under_another_name_is_removed_too() -> None:
-    own = OWN | {"COPY": "sk-1234567890", "OTHER": "sk-other"}
-    environment = build_command_environment(own, ["KEY"], "a.")
+    variables = VARIABLES | {"COPY": "sk-1234567890", "OTHER": "sk-other"}
+    environment = build_command_environment(variables, ["KEY"], "a.")
     assert "COPY" not in environment
     assert environment["OTHER"] == "sk-other"
 
 
 def test_a_short_or_empty_secret_removes_no_variable() -> None:
-    own = {"KEY": "true", "DEBUG": "true", "TOKEN": "", "EMPTY": ""}
-    environment = build_command_environment(own, ["KEY", "TOKEN", "ABSENT"], "a.")
+    variables = {"KEY": "true", "DEBUG": "true", "TOKEN": "", "EMPTY": ""}
+    environment = build_command_environment(variables, ["KEY", "TOKEN", "ABSENT"], "a.")
     assert (environment["DEBUG"], environment["EMPTY"]) == ("true", "")
     assert not {"KEY", "TOKEN"} & environment.keys()
 
 
 async def test_env_prints_no_secret(tmp_path: Path) -> None:
-    own = {"MY_KEY": "sk-very-secret", "ALIAS": "sk-very-secret", "PLAIN": "shown"}
-    async with open_command_session(tmp_path, own, ("MY_KEY",)) as place:
-        outcome = await place.run("env; cat /proc/$$/environ 2>/dev/null | tr '\\0' '\\n'")
+    variables = {"MY_KEY": "sk-very-secret", "ALIAS": "sk-very-secret", "PLAIN": "shown"}
+    async with open_command_session(tmp_path, variables, ("MY_KEY",)) as session:
+        outcome = await session.run("env; cat /proc/$$/environ 2>/dev/null | tr '\\0' '\\n'")
     assert "sk-very-secret" not in outcome.output
     assert "PLAIN=shown" in outcome.output
 
 
 async def test_variables_with_names_invalid_in_a_shell_are_passed(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path, {"some.name": "kept"}) as place:
-        outcome = await place.run("env | grep '^some.name'")
+    async with open_command_session(tmp_path, {"some.name": "kept"}) as session:
+        outcome = await session.run("env | grep '^some.name'")
     assert outcome.output == "some.name=kept\n"
 
 
@@ -65,15 +65,15 @@ async def test_variables_that_alter_the_meaning_of_a_command_are_removed(
     """The gate has judged the text."""
     start = tmp_path / "start"
     start.write_text("echo started")
-    own = {
+    variables = {
         "BASH_FUNC_ls%%": "() { echo other; }",
         "BASH_ENV": str(start),
         "CDPATH": "/",
         "RIPGREP_CONFIG_PATH": str(start),
         "SHELLOPTS": "xtrace",
     }
-    async with open_command_session(tmp_path, own) as place:
-        outcome = await place.run("ls start; echo $CDPATH$RIPGREP_CONFIG_PATH")
+    async with open_command_session(tmp_path, variables) as session:
+        outcome = await session.run("ls start; echo $CDPATH$RIPGREP_CONFIG_PATH")
     assert outcome.output == "start\n\n"
 
 
@@ -83,6 +83,6 @@ async def test_git_ignores_a_directory_that_only_looks_like_a_repository(tmp_pat
         (tmp_path / name).mkdir()
     (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / "config").write_text("[core]\n\tfsmonitor = touch caught\n\tbare = false\n")
-    async with open_command_session(tmp_path, {"GIT_CONFIG_COUNT": "0"}) as place:
-        await place.run("git status")
+    async with open_command_session(tmp_path, {"GIT_CONFIG_COUNT": "0"}) as session:
+        await session.run("git status")
     assert not (tmp_path / "caught").exists()

@@ -34,9 +34,9 @@ async def test_large_output_costs_little(tmp_path: Path, size: int, seconds: flo
         log.write(chunk)
         most_bytes = max(most_bytes, process.memory_info().rss)
 
-    async with open_command_session(tmp_path) as place:
+    async with open_command_session(tmp_path) as session:
         started = time.process_time()
-        ended = await place.session.run(f"yes | head -c {size}", tmp_path, take, 60)
+        ended = await session.session.run(f"yes | head -c {size}", tmp_path, take, 60)
         assert time.process_time() - started < seconds
     assert ended == CommandResult(TerminalExit(code=0), timed_out=False)
     assert log.total_bytes == size
@@ -48,12 +48,12 @@ async def test_large_output_costs_little(tmp_path: Path, size: int, seconds: flo
     "count", [pytest.param(50, id="50"), pytest.param(1000, id="1000", marks=pytest.mark.full)]
 )
 async def test_many_commands_leave_nothing_behind(tmp_path: Path, count: int) -> None:
-    async with open_command_session(tmp_path) as place:
-        await place.run("true")
+    async with open_command_session(tmp_path) as shell:
+        await shell.run("true")
         before = open_descriptors()
         children = {child.pid for child in psutil.Process().children()}
         for number in range(count):
-            outcome = await place.run("sleep 60" if number % 25 == 0 else f"exit {number % 7}", 0.2)
+            outcome = await shell.run("sleep 60" if number % 25 == 0 else f"exit {number % 7}", 0.2)
             assert outcome.ended.timed_out is (number % 25 == 0)
         assert open_descriptors() == before
         assert {child.pid for child in psutil.Process().children()} == children

@@ -50,24 +50,24 @@ def sleeper(mark: str = "none.") -> Generator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize("shell", SHELLS.values())
 def test_the_watcher_ends_registered_groups_at_the_end_of_its_input(shell: list[str]) -> None:
     with (
-        sleeper() as told,
-        sleeper() as untold,
-        sleeper() as forgotten,
+        sleeper() as listed,
+        sleeper() as unlisted,
+        sleeper() as removed,
         sleeper("mine.3.") as stray,
     ):
         watcher = subprocess.Popen([*shell, str(SCRIPT), "mine."], stdin=subprocess.PIPE)
-        told_of = f"+{forgotten.pid}\n+{told.pid}\n-{forgotten.pid}\n-12\nnonsense\n"
-        watcher.communicate(told_of.encode(), timeout=5)
+        watcher_input = f"+{removed.pid}\n+{listed.pid}\n-{removed.pid}\n-12\nnonsense\n"
+        watcher.communicate(watcher_input.encode(), timeout=5)
         assert watcher.returncode is not None
-        assert told.wait(1) == stray.wait(1) == -signal.SIGTERM
-        assert untold.poll() is forgotten.poll() is None
+        assert listed.wait(1) == stray.wait(1) == -signal.SIGTERM
+        assert unlisted.poll() is removed.poll() is None
 
 
-async def watched(place: CommandSession) -> psutil.Process:
+async def start_watcher(session: CommandSession) -> psutil.Process:
     """Run a first command; return the process that watches over it."""
-    await place.run("true")
-    assert place.watcher.process_id
-    return psutil.Process(place.watcher.process_id)
+    await session.run("true")
+    assert session.watcher.process_id
+    return psutil.Process(session.watcher.process_id)
 
 
 def is_prepared(process_id: int) -> bool:
@@ -80,8 +80,8 @@ def is_prepared(process_id: int) -> bool:
 
 
 async def test_the_watcher_inherits_no_descriptor_of_the_server(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
-        process = await watched(place)
+    async with open_command_session(tmp_path) as session:
+        process = await start_watcher(session)
         assert os.getsid(process.pid) == process.pid
         assert process.cwd() == "/"
         assert process.environ().keys() <= {"PATH", "LC_ALL", "PWD", "_", "SHLVL", "OLDPWD"}
@@ -89,58 +89,58 @@ async def test_the_watcher_inherits_no_descriptor_of_the_server(tmp_path: Path) 
 
 
 async def test_the_watcher_starts_once_with_the_first_command(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
-        assert place.watcher.process_id is None
-        process = await watched(place)
-        await place.run("true")
-        assert place.watcher.process_id == process.pid
-        await place.watcher.close()
+    async with open_command_session(tmp_path) as session:
+        assert session.watcher.process_id is None
+        process = await start_watcher(session)
+        await session.run("true")
+        assert session.watcher.process_id == process.pid
+        await session.watcher.close()
         assert not process.is_running()
 
 
 async def test_signals_do_not_end_the_watcher(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
-        process = await watched(place)
+    async with open_command_session(tmp_path) as session:
+        process = await start_watcher(session)
         await wait_until(lambda: is_prepared(process.pid))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             process.send_signal(number)
-        await place.run("sleep 60 >/dev/null 2>&1 &")
-        assert place.watcher.process_id == process.pid
-        await place.watcher.close()
-        await wait_until_running(place.token)
+        await session.run("sleep 60 >/dev/null 2>&1 &")
+        assert session.watcher.process_id == process.pid
+        await session.watcher.close()
+        await wait_until_running(session.token)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["dead", "stuck"])
 async def test_a_failed_watcher_is_replaced_and_receives_all_groups(
     tmp_path: Path, number: int
 ) -> None:
-    async with open_command_session(tmp_path) as place:
-        first = await watched(place)
-        await place.run("sleep 61 >/dev/null 2>&1 &")
-        mark = place.watcher.mark
-        (group,) = place.watcher.groups(mark)
+    async with open_command_session(tmp_path) as session:
+        first = await start_watcher(session)
+        await session.run("sleep 61 >/dev/null 2>&1 &")
+        mark = session.watcher.mark
+        (group,) = session.watcher.groups(mark)
         first.send_signal(number)
         for _ in range(20_000):  # more than a pipe holds
-            place.watcher.register(group, mark)
-        assert place.watcher.process_id != first.pid
-        await place.run("sleep 62 >/dev/null 2>&1 &")
-        await wait_until_running(place.token, "sleep 61", "sleep 62")
-        await place.watcher.close()
-        await wait_until_running(place.token)
+            session.watcher.register(group, mark)
+        assert session.watcher.process_id != first.pid
+        await session.run("sleep 62 >/dev/null 2>&1 &")
+        await wait_until_running(session.token, "sleep 61", "sleep 62")
+        await session.watcher.close()
+        await wait_until_running(session.token)
 
 
 async def test_a_dead_watcher_is_replaced_without_a_command(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
-        await place.run("sleep 60 >/dev/null 2>&1 &")
-        first = await watched(place)
+    async with open_command_session(tmp_path) as session:
+        await session.run("sleep 60 >/dev/null 2>&1 &")
+        first = await start_watcher(session)
         first.kill()
-        await wait_until(lambda: place.watcher.process_id != first.pid)
-        await place.watcher.close()
-        await wait_until_running(place.token)
+        await wait_until(lambda: session.watcher.process_id != first.pid)
+        await session.watcher.close()
+        await wait_until_running(session.token)
 
 
 async def test_a_group_is_unregistered_when_its_last_process_ends(tmp_path: Path) -> None:
-    async with open_command_session(tmp_path) as place:
-        await place.run("sleep 0.2 >/dev/null 2>&1 &")
-        assert len(place.watcher.groups(place.watcher.mark)) == 1
-        await wait_until(lambda: not place.watcher.groups(place.watcher.mark))
+    async with open_command_session(tmp_path) as session:
+        await session.run("sleep 0.2 >/dev/null 2>&1 &")
+        assert len(session.watcher.groups(session.watcher.mark)) == 1
+        await wait_until(lambda: not session.watcher.groups(session.watcher.mark))

@@ -48,7 +48,7 @@ from tests.tools.shell.command_session import wait_until
 from tests.tools.typing_model import TypingModel, call, stream_call
 
 LIVE_OUTPUT: JsonValue = {"_meta": {"terminal_output": True}}
-OWN_TERMINALS: JsonValue = {"terminal": True}
+TERMINALS: JsonValue = {"terminal": True}
 PLAIN: JsonValue = {}
 SECRET = "sk-ant-of-nobody-at-all"  # noqa: S105  not a real key
 VARIABLES = {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET}
@@ -65,7 +65,9 @@ class TerminalSession(ToolEditorSession):
 
     def start(self, *calls: ToolCall) -> PendingResponse:
         """Make the model issue these calls together, without waiting for the end."""
-        self.model.rounds.append([action for made in calls for action in stream_call(made)])
+        self.model.rounds.append(
+            [action for tool_call in calls for action in stream_call(tool_call)]
+        )
         return self.editor.start_prompt(self.session_id, "go")
 
     async def cancel(self, pending: PendingResponse) -> float:
@@ -76,18 +78,18 @@ class TerminalSession(ToolEditorSession):
         assert response["result"] == {"stopReason": "cancelled"}
         return anyio.current_time() - begin
 
-    def pending_result(self, made: ToolCall) -> str:
+    def pending_result(self, tool_call: ToolCall) -> str:
         """Return the notice about a call that the model gets with the next prompt."""
         messages = [m for m in self.session.context.conversation if isinstance(m, UserMessage)]
         results = [part for m in messages for part in m.parts if isinstance(part, ToolResult)]
-        return next(each.text for each in results if each.call_id == made.id)
+        return next(each.text for each in results if each.call_id == tool_call.id)
 
-    async def wait_until_shown(self, made: ToolCall, text: str) -> None:
+    async def wait_until_shown(self, tool_call: ToolCall, text: str) -> None:
         """Wait until the editor has received this text as output of a call."""
 
         def shows(message: Object) -> bool:
             update = cast("Object", cast("Object", message.get("params", {})).get("update", {}))
-            is_its = update.get("toolCallId") == made.id
+            is_its = update.get("toolCallId") == tool_call.id
             return is_its and text in f"{update.get('_meta')} {update.get('content')}"
 
         await self.editor.wait_for_response(shows)
@@ -96,10 +98,10 @@ class TerminalSession(ToolEditorSession):
         """Wait until a command has created a file in the workspace."""
         await wait_until(self.root.joinpath(name).exists)
 
-    def wire_bytes(self, told: CallUpdates) -> int:
+    def wire_bytes(self, updates: CallUpdates) -> int:
         """Return the size of a call's updates as compact JSON without escaped letters."""
         lines = (
-            json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in told.updates
+            json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in updates.updates
         )
         return sum(len(line.encode()) + UPDATE_OVERHEAD_BYTES for line in lines)
 
@@ -120,16 +122,16 @@ async def open_terminal_sessions(
     sandbox: SandboxConfig | None = None,
 ) -> AsyncGenerator[TerminalSession]:
     """Open sessions in one workspace; see the module docstring."""
-    root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
-    for made in (root, outside, own):
-        made.mkdir(exist_ok=True)
+    root, outside, own_home = (folder / name for name in ("workspace", "outside", "own"))
+    for directory in (root, outside, own_home):
+        directory.mkdir(exist_ok=True)
     model = TypingModel()
     server_end, editor_end = create_memory_pair()
     editor = AnsweringEditor(editor_end, server_end, answers or {})
     link = ClientConnection.from_transport(server_end)
-    premises = ToolConfig(folder, own, VARIABLES, settings.secret_variables())
-    premises = replace(premises, sandbox=sandbox or premises.sandbox)
-    loader = Lazy(partial(create_tool_factory, premises))
+    tool_config = ToolConfig(folder, own_home, VARIABLES, settings.secret_variables())
+    tool_config = replace(tool_config, sandbox=sandbox or tool_config.sandbox)
+    loader = Lazy(partial(create_tool_factory, tool_config))
     plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
     registry = SessionRegistry(replace(plain, toolset=partial(_build_toolset, link, loader)))
     try:
@@ -138,9 +140,9 @@ async def open_terminal_sessions(
             tasks.start_soon(editor.read)
             await editor.initialize(clientCapabilities=capabilities)
             ids = [await editor.new_session(root) for _ in range(sessions)]
-            rooms = [TerminalSession(editor, model, each, root, outside, registry) for each in ids]
-            rooms[0].others = rooms[1:]
-            yield rooms[0]
+            opened = [TerminalSession(editor, model, each, root, outside, registry) for each in ids]
+            opened[0].others = opened[1:]
+            yield opened[0]
             await editor.disconnect()
     except BaseExceptionGroup as group:  # a failed assertion is easier to read unwrapped
         raise _first(group) from None
@@ -178,7 +180,7 @@ class EditorShell:
     def _create(self, params: Object) -> JsonValue:
         terminal_id = f"editor_{len(self._ended) + 1}"
         added = cast("list[dict[str, str]]", params.get("env") or [])
-        ran = subprocess.run(
+        completed = subprocess.run(
             [str(params["command"]), *cast("list[str]", params["args"])],
             cwd=str(params["cwd"]),
             env={**self._variables, **{each["name"]: each["value"] for each in added}},
@@ -186,7 +188,7 @@ class EditorShell:
             stderr=subprocess.STDOUT,
             check=False,
         )
-        self._ended[terminal_id] = (ran.returncode, ran.stdout.decode())
+        self._ended[terminal_id] = (completed.returncode, completed.stdout.decode())
         self._note("create", {"terminalId": terminal_id})
         return {"terminalId": terminal_id}
 
@@ -218,15 +220,15 @@ def process(action: str, **arguments: JsonValue) -> ToolCall:
     return call("process", action=action, **arguments)
 
 
-def meta_values(told: CallUpdates, key: str) -> list[Object]:
+def meta_values(call_updates: CallUpdates, key: str) -> list[Object]:
     """Return the values under a `_meta` key in the call's updates, in order."""
-    found = [cast("Object", each.get("_meta") or {}) for each in told.updates]
+    found = [cast("Object", each.get("_meta") or {}) for each in call_updates.updates]
     return [cast("Object", each[key]) for each in found if key in each]
 
 
-def printed_output(told: CallUpdates) -> str:
+def printed_output(updates: CallUpdates) -> str:
     """Return all output pieces that the editor received."""
-    return "".join(str(each["data"]) for each in meta_values(told, "terminal_output"))
+    return "".join(str(each["data"]) for each in meta_values(updates, "terminal_output"))
 
 
 async def _build_toolset(
@@ -237,8 +239,8 @@ async def _build_toolset(
 ) -> SessionToolset:
     del servers
     editor, asker = EditorWorkspace(link, context.id), EditorPermissionAsker(link, context.id)
-    maker = await factory.get()
-    return maker.create_toolset(context, editor, asker, link.background)
+    tools = await factory.get()
+    return tools.create_toolset(context, editor, asker, link.background)
 
 
 def _first(error: BaseException) -> BaseException:

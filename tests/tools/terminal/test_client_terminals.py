@@ -14,8 +14,8 @@ from acp_server.tools.shell.environment import REMOVED_VARIABLES
 from tests.support.editor import Object
 from tests.tools.editor_session import Answer, EditorRefusedError
 from tests.tools.terminal.terminal_session import (
-    OWN_TERMINALS,
     SECRET,
+    TERMINALS,
     EditorShell,
     TerminalSession,
     open_terminal_sessions,
@@ -47,21 +47,21 @@ def _answer(value: JsonValue | Answer) -> Answer:
     return answer
 
 
-def asked(room: TerminalSession) -> list[str]:
+def requested(session: TerminalSession) -> list[str]:
     """Return what was asked about terminals, in order."""
-    methods = (str(each["method"]) for each in room.editor.requests)
+    methods = (str(each["method"]) for each in session.editor.requests)
     return [m.removeprefix("terminal/") for m in methods if m.startswith("terminal/")]
 
 
 async def test_a_terminal_is_requested_with_all_parameters(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor()) as room:
-        (room.root / "sub").mkdir()
-        told = await room.run_one(run("echo hello", workdir="sub"))
-        (create,) = room.editor.asked("terminal/create")
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor()) as session:
+        (session.root / "sub").mkdir()
+        updates = await session.run_one(run("echo hello", workdir="sub"))
+        (create,) = session.editor.asked("terminal/create")
         hidden = sorted({*settings.secret_variables(), *REMOVED_VARIABLES})
         names = [str(each["name"]) for each in cast("list[Object]", create.pop("env"))]
         assert create == {
-            "sessionId": room.session_id,
+            "sessionId": session.session_id,
             "command": "env",
             "args": [
                 *(part for name in hidden for part in ("-u", name)),
@@ -70,22 +70,22 @@ async def test_a_terminal_is_requested_with_all_parameters(tmp_path: Path) -> No
                 "-c",
                 "exec </dev/null; echo hello",
             ],
-            "cwd": str(room.root / "sub"),
+            "cwd": str(session.root / "sub"),
             "outputByteLimit": 512 * 1024,
         }
         assert {"PAGER", "GIT_EDITOR", "GIT_TERMINAL_PROMPT"} <= set(names)
         assert "TERM" not in names
-        assert asked(room) == ["create", "wait_for_exit", "output", "release"]
-        assert (told.status, told.text) == ("completed", "hello")
+        assert requested(session) == ["create", "wait_for_exit", "output", "release"]
+        assert (updates.status, updates.text) == ("completed", "hello")
 
 
 async def test_the_terminal_is_shown_before_its_exit_is_awaited(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor()) as room:
-        told = await room.run_one(run("echo hello"))
-        shown = next(n for n, m in enumerate(room.editor.messages) if '"t1"' in _text(m))
-        waited = next(n for n, m in enumerate(room.editor.messages) if "wait_for" in _text(m))
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor()) as session:
+        updates = await session.run_one(run("echo hello"))
+        shown = next(n for n, m in enumerate(session.editor.messages) if '"t1"' in _text(m))
+        waited = next(n for n, m in enumerate(session.editor.messages) if "wait_for" in _text(m))
         assert shown < waited
-        assert [each["content"] for each in told.updates if "content" in each] == [SHOWN, SHOWN]
+        assert [each["content"] for each in updates.updates if "content" in each] == [SHOWN, SHOWN]
 
 
 def _text(message: Object) -> str:
@@ -104,33 +104,33 @@ ENDINGS: dict[str, tuple[JsonValue, str, str]] = {
 async def test_the_exit_is_reported(
     tmp_path: Path, exit_: JsonValue, status: str, text: str
 ) -> None:
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(wait_for_exit=exit_)) as room:
-        told = await room.run_one(run("echo hello"))
-        assert (told.status, told.text) == (status, text)
-        assert asked(room) == ["create", "wait_for_exit", "output", "release"]
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor(wait_for_exit=exit_)) as session:
+        updates = await session.run_one(run("echo hello"))
+        assert (updates.status, updates.text) == (status, text)
+        assert requested(session) == ["create", "wait_for_exit", "output", "release"]
 
 
 async def test_an_exit_reported_only_with_the_output_is_used(tmp_path: Path) -> None:
     output: JsonValue = {"output": "", "truncated": False, "exitStatus": {"exitCode": 4}}
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, editor(wait_for_exit={}, output=output)
-    ) as room:
-        assert (await room.run_one(run("exit 4"))).text == "[exit code 4]"
+        tmp_path, TERMINALS, editor(wait_for_exit={}, output=output)
+    ) as session:
+        assert (await session.run_one(run("exit 4"))).text == "[exit code 4]"
 
 
 async def test_a_truncated_beginning_is_reported(tmp_path: Path) -> None:
     output: JsonValue = {"output": "the end\n", "truncated": True}
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(output=output)) as room:
-        told = await room.run_one(run("yes"))
-        assert told.text == "[the beginning is lost]\nthe end"
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor(output=output)) as session:
+        updates = await session.run_one(run("yes"))
+        assert updates.text == "[the beginning is lost]\nthe end"
 
 
 async def test_output_beyond_the_requested_limit_is_truncated(tmp_path: Path) -> None:
     output: JsonValue = {"output": "x" * 2_000_000, "truncated": False}
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(output=output)) as room:
-        told = await room.run_one(run("yes"))
-        assert len(told.text) < 31_000
-        assert "left out" in told.text
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor(output=output)) as session:
+        updates = await session.run_one(run("yes"))
+        assert len(updates.text) < 31_000
+        assert "left out" in updates.text
 
 
 async def test_a_command_past_its_timeout_is_killed_and_its_output_returned(
@@ -142,13 +142,13 @@ async def test_a_command_past_its_timeout_is_killed_and_its_output_returned(
         "exitStatus": {"signal": "SIGKILL"},
     }
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, editor(wait_for_exit=None, output=output)
-    ) as room:
-        told = await room.run_one(run("sleep 60", timeout=0.1))
-        assert asked(room) == ["create", "wait_for_exit", "kill", "output", "release"]
-        assert told.status == "failed"
-        assert told.text.startswith("so far\n[stopped after 0.1 s")
-        assert told.last("content") == SHOWN
+        tmp_path, TERMINALS, editor(wait_for_exit=None, output=output)
+    ) as session:
+        updates = await session.run_one(run("sleep 60", timeout=0.1))
+        assert requested(session) == ["create", "wait_for_exit", "kill", "output", "release"]
+        assert updates.status == "failed"
+        assert updates.text.startswith("so far\n[stopped after 0.1 s")
+        assert updates.last("content") == SHOWN
 
 
 SILENT: dict[str, Mapping[str, JsonValue | None]] = {
@@ -165,18 +165,28 @@ async def test_a_cancelled_command_is_killed_and_its_terminal_released(
     tmp_path: Path, silent: Mapping[str, JsonValue | None]
 ) -> None:
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, editor(wait_for_exit=None, **silent)
-    ) as room:
-        made = run("sleep 60")
-        pending = room.start(made)
-        await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/wait_for_exit")
-        assert await room.cancel(pending) < 0.3
-        assert sorted(asked(room)) == ["create", "kill", "output", "release", "wait_for_exit"]
-        assert asked(room)[-1] == "release"
-        told = room.updates_of(made.id)
-        assert (told.status, told.last("content")) == ("failed", SHOWN)
-        assert ("had printed:\nhello" in room.pending_result(made)) == ("output" not in silent)
-        assert (await room.run_one(run("no", background=True))).status == "completed"
+        tmp_path, TERMINALS, editor(wait_for_exit=None, **silent)
+    ) as session:
+        tool_call = run("sleep 60")
+        pending = session.start(tool_call)
+        await session.editor.wait_for_response(
+            lambda m: m.get("method") == "terminal/wait_for_exit"
+        )
+        assert await session.cancel(pending) < 0.3
+        assert sorted(requested(session)) == [
+            "create",
+            "kill",
+            "output",
+            "release",
+            "wait_for_exit",
+        ]
+        assert requested(session)[-1] == "release"
+        updates = session.updates_of(tool_call.id)
+        assert (updates.status, updates.last("content")) == ("failed", SHOWN)
+        assert ("had printed:\nhello" in session.pending_result(tool_call)) == (
+            "output" not in silent
+        )
+        assert (await session.run_one(run("no", background=True))).status == "completed"
 
 
 @pytest.mark.parametrize("method", ["wait_for_exit", "output", "kill", "release"])
@@ -184,21 +194,21 @@ async def test_a_terminal_is_released_even_if_the_editor_returns_errors(
     tmp_path: Path, method: str
 ) -> None:
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, editor(**{method: "no such thing"})
-    ) as room:
-        told = await room.run_one(run("echo hello"))
-        assert asked(room).count("release") == 1
-        assert asked(room)[-1] == "release"
-        assert told.last("content") == SHOWN
+        tmp_path, TERMINALS, editor(**{method: "no such thing"})
+    ) as session:
+        updates = await session.run_one(run("echo hello"))
+        assert requested(session).count("release") == 1
+        assert requested(session)[-1] == "release"
+        assert updates.last("content") == SHOWN
         if method == "wait_for_exit":
-            assert told.status == "failed"
+            assert updates.status == "failed"
             reason = "the editor's terminal failed: no such thing"
-            assert told.text == f"{reason}\nIt had printed:\nhello\n"
-            assert "kill" in asked(room)
+            assert updates.text == f"{reason}\nIt had printed:\nhello\n"
+            assert "kill" in requested(session)
         elif method == "output":
-            assert told.text == "[the editor did not tell what was printed: no such thing]"
+            assert updates.text == "[the editor did not tell what was printed: no such thing]"
         else:
-            assert told.text == "hello"
+            assert updates.text == "hello"
 
 
 async def test_waiting_for_the_editors_output_times_out(
@@ -206,24 +216,24 @@ async def test_waiting_for_the_editors_output_times_out(
 ) -> None:
     monkeypatch.setattr(terminal, "EDITOR_ANSWER_SECONDS", 0.1)
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, editor(wait_for_exit=None, kill=None, output=None)
-    ) as room:
-        told = await room.run_one(run("sleep 60", timeout=0.1))
-        assert "did not tell what was printed: no answer" in told.text
-        assert asked(room) == ["create", "wait_for_exit", "kill", "output", "release"]
+        tmp_path, TERMINALS, editor(wait_for_exit=None, kill=None, output=None)
+    ) as session:
+        updates = await session.run_one(run("sleep 60", timeout=0.1))
+        assert "did not tell what was printed: no answer" in updates.text
+        assert requested(session) == ["create", "wait_for_exit", "kill", "output", "release"]
 
 
 async def test_a_command_the_editor_refuses_to_start_is_not_run_locally(
     tmp_path: Path,
 ) -> None:
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, editor(create="the user said no")
-    ) as room:
-        told = await room.run_one(run("touch made"))
-        assert told.status == "failed"
-        assert told.text == "the editor did not run it: the user said no"
-        assert asked(room) == ["create"]
-        assert not (room.root / "made").exists()
+        tmp_path, TERMINALS, editor(create="the user said no")
+    ) as session:
+        updates = await session.run_one(run("touch made"))
+        assert updates.status == "failed"
+        assert updates.text == "the editor did not run it: the user said no"
+        assert requested(session) == ["create"]
+        assert not (session.root / "made").exists()
 
 
 @pytest.mark.parametrize(
@@ -234,72 +244,78 @@ async def test_a_command_the_editor_refuses_to_start_is_not_run_locally(
 async def test_the_editors_reason_is_passed_on_from_any_field(
     tmp_path: Path, data: JsonValue
 ) -> None:
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
-        made = run("true")
-        pending = room.start(made)
-        create = await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/create")
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor(create=None)) as session:
+        tool_call = run("true")
+        pending = session.start(tool_call)
+        create = await session.editor.wait_for_response(
+            lambda m: m.get("method") == "terminal/create"
+        )
         error: JsonValue = {"code": -32603, "message": "Internal error", "data": data}
-        room.editor.send({"jsonrpc": "2.0", "id": create["id"], "error": error})
+        session.editor.send({"jsonrpc": "2.0", "id": create["id"], "error": error})
         await pending.response()
         text = "the editor did not run it: Internal error: the user said no"
-        assert room.pending_result(made) == text
+        assert session.pending_result(tool_call) == text
 
 
 async def test_an_editor_that_opens_no_terminal_is_asked_once_and_late_ones_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workspace, "OPEN_SECONDS", 0.1)
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
-        told = await room.run_one(run("echo here"))
-        assert told.status == "failed"
-        assert told.text.startswith("the editor did not run it: it did not answer")
-        told = await room.run_one(run("echo here"))
-        assert (told.status, told.text) == ("completed", "here")
-        (create,) = room.editor.requests
-        room.editor.reply(create, {"terminalId": "t1"})
-        await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
-        assert asked(room) == ["create", "kill", "release"]
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor(create=None)) as session:
+        updates = await session.run_one(run("echo here"))
+        assert updates.status == "failed"
+        assert updates.text.startswith("the editor did not run it: it did not answer")
+        updates = await session.run_one(run("echo here"))
+        assert (updates.status, updates.text) == ("completed", "here")
+        (create,) = session.editor.requests
+        session.editor.reply(create, {"terminalId": "t1"})
+        await session.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
+        assert requested(session) == ["create", "kill", "release"]
 
 
 @pytest.mark.parametrize("is_answered", [True, False], ids=["answered late", "never answered"])
 async def test_a_terminal_being_opened_during_a_cancel_is_released(
     tmp_path: Path, *, is_answered: bool
 ) -> None:
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
-        pending = room.start(run("sleep 60"))
-        create = await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/create")
-        assert await room.cancel(pending) < 0.3
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor(create=None)) as session:
+        pending = session.start(run("sleep 60"))
+        create = await session.editor.wait_for_response(
+            lambda m: m.get("method") == "terminal/create"
+        )
+        assert await session.cancel(pending) < 0.3
         if is_answered:
-            room.editor.reply(create, {"terminalId": "t1"})
-            await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
-            assert asked(room) == ["create", "kill", "release"]
+            session.editor.reply(create, {"terminalId": "t1"})
+            await session.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
+            assert requested(session) == ["create", "kill", "release"]
 
 
 async def test_a_terminal_opened_at_the_moment_of_the_cancel_is_released(
     tmp_path: Path,
 ) -> None:
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
-        pending = room.start(run("sleep 60"))
-        create = await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/create")
-        room.editor.reply(create, {"terminalId": "t1"})
-        assert await room.cancel(pending) < 0.3
-        await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
-        assert asked(room).count("release") == 1
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor(create=None)) as session:
+        pending = session.start(run("sleep 60"))
+        create = await session.editor.wait_for_response(
+            lambda m: m.get("method") == "terminal/create"
+        )
+        session.editor.reply(create, {"terminalId": "t1"})
+        assert await session.cancel(pending) < 0.3
+        await session.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
+        assert requested(session).count("release") == 1
 
 
 async def test_parallel_commands_have_their_own_terminals(tmp_path: Path) -> None:
     shell = EditorShell({"PATH": "/usr/bin:/bin"})
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, shell.matches) as room:
-        told = await room.run(*(run(f"echo {n}; exit {n}") for n in range(3)))
-        assert [each.text for each in told] == ["0", "1\n[exit code 1]", "2\n[exit code 2]"]
+    async with open_terminal_sessions(tmp_path, TERMINALS, shell.matches) as session:
+        results = await session.run(*(run(f"echo {n}; exit {n}") for n in range(3)))
+        assert [each.text for each in results] == ["0", "1\n[exit code 1]", "2\n[exit code 2]"]
         released = [terminal_id for method, terminal_id in shell.log if method == "release"]
         assert sorted(map(str, released)) == ["editor_1", "editor_2", "editor_3"]
 
 
 async def test_a_command_in_the_editor_sees_no_secret_and_has_no_input(tmp_path: Path) -> None:
     shell = EditorShell({"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET, "KEPT": "yes"})
-    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, shell.matches) as room:
-        told = await room.run_one(run("cat; env"))
-        assert "KEPT=yes" in told.text
-        assert SECRET not in told.text
+    async with open_terminal_sessions(tmp_path, TERMINALS, shell.matches) as session:
+        updates = await session.run_one(run("cat; env"))
+        assert "KEPT=yes" in updates.text
+        assert SECRET not in updates.text
         assert shell.methods() == ["create", "wait_for_exit", "output", "release"]

@@ -10,9 +10,9 @@ from acp_server.turn.conversation import ToolResult
 from tests.tools.editor_session import Answer, allow
 from tests.tools.terminal.terminal_session import (
     LIVE_OUTPUT,
-    OWN_TERMINALS,
     PLAIN,
     SECRET,
+    TERMINALS,
     VARIABLES,
     EditorShell,
     TerminalSession,
@@ -23,13 +23,13 @@ from tests.tools.typing_model import raw_call
 
 WAYS: dict[str, tuple[JsonValue, Mapping[str, Answer]]] = {
     "live": (LIVE_OUTPUT, {}),
-    "hosted": (OWN_TERMINALS, EditorShell(VARIABLES).matches),
+    "hosted": (TERMINALS, EditorShell(VARIABLES).matches),
     "text": (PLAIN, {}),
 }
 ways = pytest.mark.parametrize(("can", "answers"), WAYS.values(), ids=WAYS.keys())
 HERE = pytest.mark.parametrize("can", [LIVE_OUTPUT, PLAIN], ids=["live", "text"])
 
-TOLD = {
+EXPECTED = {
     "nothing": ("true", "completed", "(no output)"),
     "only spaces": ("printf '  \\n\\n'", "completed", "  "),
     "a code and nothing": ("exit 7", "failed", "[exit code 7]"),
@@ -40,7 +40,7 @@ TOLD = {
 
 
 @ways
-@pytest.mark.parametrize(("command", "status", "text"), TOLD.values(), ids=TOLD.keys())
+@pytest.mark.parametrize(("command", "status", "text"), EXPECTED.values(), ids=EXPECTED.keys())
 async def test_the_model_receives_the_output_and_the_exit_status(
     tmp_path: Path,
     can: JsonValue,
@@ -49,25 +49,27 @@ async def test_the_model_receives_the_output_and_the_exit_status(
     status: str,
     text: str,
 ) -> None:
-    async with open_terminal_sessions(tmp_path, can, answers) as room:
-        told = await room.run_one(run(command))
-        assert told.status == status
-        assert told.text == text or (text == "[exit code 127]" and told.text.endswith(text))
+    async with open_terminal_sessions(tmp_path, can, answers) as session:
+        updates = await session.run_one(run(command))
+        assert updates.status == status
+        assert updates.text == text or (text == "[exit code 127]" and updates.text.endswith(text))
 
 
 @HERE
 async def test_a_command_past_its_timeout_is_killed_with_its_child_processes(
     tmp_path: Path, can: JsonValue
 ) -> None:
-    async with open_terminal_sessions(tmp_path, can) as room:
-        told = await room.run_one(run("echo up; (sleep 1; touch alive) & sleep 60", timeout=0.2))
-        assert told.status == "failed"
-        assert told.text == (
+    async with open_terminal_sessions(tmp_path, can) as session:
+        updates = await session.run_one(
+            run("echo up; (sleep 1; touch alive) & sleep 60", timeout=0.2)
+        )
+        assert updates.status == "failed"
+        assert updates.text == (
             "up\n[stopped after 0.2 s, with all that it started; give more timeout, or run it with "
             "background=true]"
         )
-        assert told.last("rawOutput") == {
-            "text": told.text,
+        assert updates.last("rawOutput") == {
+            "text": updates.text,
             "exit_code": None,
             "signal": "SIGTERM",
             "timed_out": True,
@@ -78,15 +80,15 @@ async def test_a_command_past_its_timeout_is_killed_with_its_child_processes(
 async def test_no_command_sees_a_secret_of_the_server(
     tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
 ) -> None:
-    async with open_terminal_sessions(tmp_path, can, answers) as room:
-        told = await room.run_one(run("env; cat"))
-        assert "PATH=" in told.text
-        assert SECRET not in told.text
-        assert "ANTHROPIC_API_KEY" not in told.text
-        started = await room.run_one(run("env > seen", background=True))
+    async with open_terminal_sessions(tmp_path, can, answers) as session:
+        updates = await session.run_one(run("env; cat"))
+        assert "PATH=" in updates.text
+        assert SECRET not in updates.text
+        assert "ANTHROPIC_API_KEY" not in updates.text
+        started = await session.run_one(run("env > seen", background=True))
         assert started.status == "completed"
-        await room.wait_until_exists("seen")
-        assert SECRET not in (room.root / "seen").read_text()
+        await session.wait_until_exists("seen")
+        assert SECRET not in (session.root / "seen").read_text()
 
 
 WORKDIRS = {
@@ -102,28 +104,30 @@ WORKDIRS = {
 async def test_the_working_directory_can_be_chosen(
     tmp_path: Path, can: JsonValue, workdir: str, status: str, text: str
 ) -> None:
-    async with open_terminal_sessions(tmp_path, can) as room:
-        (room.root / "sub").mkdir()
-        room.write_file("a.txt", "")
-        told = await room.run_one(run("basename $PWD", workdir=workdir))
-        assert (told.status, text in told.text) == (status, True)
+    async with open_terminal_sessions(tmp_path, can) as session:
+        (session.root / "sub").mkdir()
+        session.write_file("a.txt", "")
+        updates = await session.run_one(run("basename $PWD", workdir=workdir))
+        assert (updates.status, text in updates.text) == (status, True)
 
 
 async def test_a_command_outside_the_workspace_asks_permission(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow("reject_once")}
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, answers, mode="accept_edits") as room:
-        told = await room.run_one(run("ls", workdir=str(room.outside)))
-        assert told.status == "failed"
-        (question,) = room.editor.asked("session/request_permission")
-        assert str(room.outside) in str(question["toolCall"])
+    async with open_terminal_sessions(
+        tmp_path, LIVE_OUTPUT, answers, mode="accept_edits"
+    ) as session:
+        updates = await session.run_one(run("ls", workdir=str(session.outside)))
+        assert updates.status == "failed"
+        (question,) = session.editor.asked("session/request_permission")
+        assert str(session.outside) in str(question["toolCall"])
 
 
 async def test_a_command_cannot_hide_text_after_a_closing_code_fence(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow("reject_once")}
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, answers, mode="ask") as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, answers, mode="ask") as session:
         command = "rm -rf everything # ```\nharmless"
-        await room.run_one(run(command))
-        (question,) = room.editor.asked("session/request_permission")
+        await session.run_one(run(command))
+        (question,) = session.editor.asked("session/request_permission")
         assert f"````sh\n{command}\n````" in str(question["toolCall"]).replace("\\n", "\n")
         assert "'```` rm -rf everything # ``` … ````'" in str(question["toolCall"])
 
@@ -132,11 +136,11 @@ async def test_a_command_cannot_hide_text_after_a_closing_code_fence(tmp_path: P
 async def test_plan_mode_runs_no_command(
     tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
 ) -> None:
-    async with open_terminal_sessions(tmp_path, can, answers, mode="plan") as room:
-        told = await room.run_one(run("touch made"))
-        assert told.status == "failed"
-        assert not (room.root / "made").exists()
-        assert room.editor.requests == []
+    async with open_terminal_sessions(tmp_path, can, answers, mode="plan") as session:
+        updates = await session.run_one(run("touch made"))
+        assert updates.status == "failed"
+        assert not (session.root / "made").exists()
+        assert session.editor.requests == []
 
 
 UNFIT = {
@@ -154,61 +158,61 @@ UNFIT = {
 async def test_an_unusable_command_is_one_failed_call(
     tmp_path: Path, can: JsonValue, arguments: str, reason: str
 ) -> None:
-    async with open_terminal_sessions(tmp_path, can) as room:
-        told = await room.run_one(raw_call("terminal", arguments))
-        assert told.statuses[-1] == "failed"
-        assert told.statuses.count("failed") == 1
-        assert told.text.startswith(reason)
-        assert (await room.run_one(run("echo next"))).text == "next"
+    async with open_terminal_sessions(tmp_path, can) as session:
+        updates = await session.run_one(raw_call("terminal", arguments))
+        assert updates.statuses[-1] == "failed"
+        assert updates.statuses.count("failed") == 1
+        assert updates.text.startswith(reason)
+        assert (await session.run_one(run("echo next"))).text == "next"
 
 
 @HERE
 async def test_no_state_carries_over_to_the_next_command_or_another_session(
     tmp_path: Path, can: JsonValue
 ) -> None:
-    async with open_terminal_sessions(tmp_path, can, sessions=2) as room:
-        (room.root / "sub").mkdir()
-        await room.run_one(run("cd sub; export LEFT=behind; alias ls=rm; echo $LEFT"))
-        for each in (room, *room.others):
-            told = await each.run_one(run("basename $PWD; echo [$LEFT]"))
-            assert told.text == "workspace\n[]"
+    async with open_terminal_sessions(tmp_path, can, sessions=2) as session:
+        (session.root / "sub").mkdir()
+        await session.run_one(run("cd sub; export LEFT=behind; alias ls=rm; echo $LEFT"))
+        for each in (session, *session.others):
+            updates = await each.run_one(run("basename $PWD; echo [$LEFT]"))
+            assert updates.text == "workspace\n[]"
 
 
 async def test_sessions_do_not_see_background_commands_of_others(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sessions=2) as room:
-        (other,) = room.others
-        await room.run_one(run("sleep 60", background=True))
-        told = await other.run_one(raw_call("process", '{"action": "list"}'))
-        assert told.text == "there are no background commands"
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sessions=2) as session:
+        (other,) = session.others
+        await session.run_one(run("sleep 60", background=True))
+        updates = await other.run_one(raw_call("process", '{"action": "list"}'))
+        assert updates.text == "there are no background commands"
 
 
 @HERE
 async def test_concurrent_commands_do_not_mix_output(tmp_path: Path, can: JsonValue) -> None:
-    async with open_terminal_sessions(tmp_path, can) as room:
+    async with open_terminal_sessions(tmp_path, can) as session:
         calls = [run(f"for n in 1 2 3; do echo call {k}; sleep 0.1; done") for k in range(6)]
-        told = await room.run(*calls)
-        assert [each.text for each in told] == ["\n".join([f"call {k}"] * 3) for k in range(6)]
-        for k, each in enumerate(told):
+        results = await session.run(*calls)
+        assert [each.text for each in results] == ["\n".join([f"call {k}"] * 3) for k in range(6)]
+        for k, each in enumerate(results):
             others = [f"call {n}" for n in range(6) if n != k]
             shown = str([[u.get("content"), u.get("_meta")] for u in each.updates])
             assert not any(other in shown for other in others)
 
 
 async def test_two_sessions_run_commands_concurrently(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN, sessions=2) as room:
-        (other,) = room.others
+    async with open_terminal_sessions(tmp_path, PLAIN, sessions=2) as session:
+        (other,) = session.others
         first, second = (
             run("touch a; until [ -e b ]; do sleep 0.01; done; echo first"),
             run("touch b; until [ -e a ]; do sleep 0.01; done; echo second"),
         )
-        pending = [_begin(room, first)]
+        pending = [_begin(session, first)]
         # Both sessions share the model, which answers in the order of the requests.
-        await room.wait_until_exists("a")
+        await session.wait_until_exists("a")
         pending.append(_begin(other, second))
         for each in pending:
             await each.response()
         # The model is shared: either session may have been the first to ask it.
-        messages = [*room.session.context.conversation, *other.session.context.conversation]
+        messages = [*session.session.context.conversation, *other.session.context.conversation]
         results = [part for m in messages for part in m.parts if isinstance(part, ToolResult)]
         assert {part.call_id: part.text for part in results} == {
             first.id: "first",

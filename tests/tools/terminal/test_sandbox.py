@@ -18,9 +18,9 @@ from tests.tools.confinement.sandbox_setup import needs_sandbox
 from tests.tools.editor_session import Answer, allow
 from tests.tools.terminal.terminal_session import (
     LIVE_OUTPUT,
-    OWN_TERMINALS,
     PLAIN,
     SECRET,
+    TERMINALS,
     EditorShell,
     open_terminal_sessions,
     process,
@@ -34,7 +34,7 @@ NO = allow("reject_once")
 YES = allow("allow_once")
 
 
-def rules(folder: Path) -> SandboxConfig:
+def config(folder: Path) -> SandboxConfig:
     return SandboxConfig("workspace", temporary_directories=(folder / "temp",))
 
 
@@ -42,28 +42,28 @@ def shell(variables: Mapping[str, str] | None = None) -> EditorShell:
     return EditorShell(variables or {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET})
 
 
-WAYS = {"shown live": LIVE_OUTPUT, "shown as text": PLAIN, "run by the editor": OWN_TERMINALS}
+WAYS = {"shown live": LIVE_OUTPUT, "shown as text": PLAIN, "run by the editor": TERMINALS}
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 async def test_a_sandbox_denial_is_reported_to_model_and_user(
     tmp_path: Path, way: JsonValue
 ) -> None:
-    answers: Mapping[str, Answer] = shell().matches if way == OWN_TERMINALS else {}
-    async with open_terminal_sessions(tmp_path, way, answers, sandbox=rules(tmp_path)) as room:
-        told = await room.run_one(run(f"echo x > {room.outside}/new; echo y > mine"))
-        assert not (room.outside / "new").exists()
-        assert (room.root / "mine").read_text() == "y\n"
-        assert "bash: line 1: " in told.text.partition("[The sandbox may have refused this: ")[2]
-        assert "unconfined=true" in told.text
-        assert "The sandbox may have refused" in told.shown_text
+    answers: Mapping[str, Answer] = shell().matches if way == TERMINALS else {}
+    async with open_terminal_sessions(tmp_path, way, answers, sandbox=config(tmp_path)) as session:
+        updates = await session.run_one(run(f"echo x > {session.outside}/new; echo y > mine"))
+        assert not (session.outside / "new").exists()
+        assert (session.root / "mine").read_text() == "y\n"
+        assert "bash: line 1: " in updates.text.partition("[The sandbox may have refused this: ")[2]
+        assert "unconfined=true" in updates.text
+        assert "The sandbox may have refused" in updates.shown_text
 
 
 async def test_a_command_without_a_denial_is_reported_as_usual(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
-        failed = await room.run_one(run("echo 'no permission denied here' > a; cat a; exit 0"))
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=config(tmp_path)) as session:
+        failed = await session.run_one(run("echo 'no permission denied here' > a; cat a; exit 0"))
         assert failed.text == "no permission denied here"
-        assert (await room.run_one(run("exit 3"))).text == "[exit code 3]"
+        assert (await session.run_one(run("exit 3"))).text == "[exit code 3]"
 
 
 async def test_an_unconfined_command_asks_permission_and_runs_without_the_sandbox(
@@ -71,84 +71,86 @@ async def test_an_unconfined_command_asks_permission_and_runs_without_the_sandbo
 ) -> None:
     answers = {ASKS: allow("allow_once")}
     async with open_terminal_sessions(
-        tmp_path, LIVE_OUTPUT, answers, mode="accept_edits", sandbox=rules(tmp_path)
-    ) as room:
-        told = await room.run_one(run(f"echo x > {room.outside}/new", unconfined=True))
-        assert (told.status, (room.outside / "new").read_text()) == ("completed", "x\n")
-        (asked,) = room.editor.asked(ASKS)
-        assert OUTSIDE_SANDBOX in str(asked)
-        assert [each["kind"] for each in _options(asked)] == ["allow_once", "reject_once"]
+        tmp_path, LIVE_OUTPUT, answers, mode="accept_edits", sandbox=config(tmp_path)
+    ) as session:
+        updates = await session.run_one(run(f"echo x > {session.outside}/new", unconfined=True))
+        assert (updates.status, (session.outside / "new").read_text()) == ("completed", "x\n")
+        (permission,) = session.editor.asked(ASKS)
+        assert OUTSIDE_SANDBOX in str(permission)
+        assert [each["kind"] for each in _options(permission)] == ["allow_once", "reject_once"]
 
 
 async def test_even_a_read_only_command_asks_permission_to_run_unconfined(tmp_path: Path) -> None:
     async with open_terminal_sessions(
-        tmp_path, LIVE_OUTPUT, {ASKS: NO}, mode="ask", sandbox=rules(tmp_path)
-    ) as room:
-        assert (await room.run_one(run("ls"))).status == "completed"
-        assert room.editor.asked(ASKS) == []
-        assert (await room.run_one(run("ls", unconfined=True))).status == "failed"
-        assert len(room.editor.asked(ASKS)) == 1
+        tmp_path, LIVE_OUTPUT, {ASKS: NO}, mode="ask", sandbox=config(tmp_path)
+    ) as session:
+        assert (await session.run_one(run("ls"))).status == "completed"
+        assert session.editor.asked(ASKS) == []
+        assert (await session.run_one(run("ls", unconfined=True))).status == "failed"
+        assert len(session.editor.asked(ASKS)) == 1
 
 
 async def test_no_always_answer_covers_leaving_the_sandbox(tmp_path: Path) -> None:
     answers: Mapping[str, Answer] = {ASKS: allow("allow_session")}
     async with open_terminal_sessions(
-        tmp_path, LIVE_OUTPUT, answers, mode="ask", sandbox=rules(tmp_path)
-    ) as room:
-        await room.run_one(run("ruff check --version"))
-        await room.run_one(run("ruff check --help"))
-        assert len(room.editor.asked(ASKS)) == 1
-        told = await room.run_one(run("ruff check --help", unconfined=True))
-        assert (told.status, len(room.editor.asked(ASKS))) == ("failed", 2)
+        tmp_path, LIVE_OUTPUT, answers, mode="ask", sandbox=config(tmp_path)
+    ) as session:
+        await session.run_one(run("ruff check --version"))
+        await session.run_one(run("ruff check --help"))
+        assert len(session.editor.asked(ASKS)) == 1
+        updates = await session.run_one(run("ruff check --help", unconfined=True))
+        assert (updates.status, len(session.editor.asked(ASKS))) == ("failed", 2)
 
 
 async def test_plan_mode_allows_no_unconfined_command(tmp_path: Path) -> None:
     async with open_terminal_sessions(
-        tmp_path, LIVE_OUTPUT, {ASKS: YES}, mode="plan", sandbox=rules(tmp_path)
-    ) as room:
-        assert (await room.run_one(run("ls", unconfined=True))).status == "failed"
-        assert room.editor.asked(ASKS) == []
+        tmp_path, LIVE_OUTPUT, {ASKS: YES}, mode="plan", sandbox=config(tmp_path)
+    ) as session:
+        assert (await session.run_one(run("ls", unconfined=True))).status == "failed"
+        assert session.editor.asked(ASKS) == []
 
 
 async def test_bypass_mode_confines_commands_unless_the_model_opts_out(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
-        assert (await room.run_one(run(f"touch {room.outside}/a"))).status == "failed"
-        told = await room.run_one(run(f"touch {room.outside}/a", unconfined=True))
-        assert told.status == "completed"
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=config(tmp_path)) as session:
+        assert (await session.run_one(run(f"touch {session.outside}/a"))).status == "failed"
+        updates = await session.run_one(run(f"touch {session.outside}/a", unconfined=True))
+        assert updates.status == "completed"
 
 
 async def test_background_commands_are_confined_and_report_denials(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
-        name = await start(room, f"read -r line; echo x > {room.outside}/$line")
-        await room.run_one(process("write", session_id=name, data="new\n"))
-        assert "exit code 1" in (await room.run_one(process("wait", session_id=name))).text
-        assert "may have refused" in (await room.run_one(process("poll", session_id=name))).text
-        assert not (room.outside / "new").exists()
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=config(tmp_path)) as session:
+        name = await start(session, f"read -r line; echo x > {session.outside}/$line")
+        await session.run_one(process("write", session_id=name, data="new\n"))
+        assert "exit code 1" in (await session.run_one(process("wait", session_id=name))).text
+        assert "may have refused" in (await session.run_one(process("poll", session_id=name))).text
+        assert not (session.outside / "new").exists()
 
 
 async def test_the_editors_terminal_gets_the_launcher_and_no_secrets(
     tmp_path: Path,
 ) -> None:
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, shell().matches, sandbox=rules(tmp_path)
-    ) as room:
-        told = await room.run_one(run("echo [$ANTHROPIC_API_KEY]; setsid -w touch /usr/new; id -u"))
-        (create,) = room.editor.asked("terminal/create")
+        tmp_path, TERMINALS, shell().matches, sandbox=config(tmp_path)
+    ) as session:
+        updates = await session.run_one(
+            run("echo [$ANTHROPIC_API_KEY]; setsid -w touch /usr/new; id -u")
+        )
+        (create,) = session.editor.asked("terminal/create")
         words = cast("list[str]", create["args"])
-        assert f"write={room.root}" in words
+        assert f"write={session.root}" in words
         assert words[:2] == ["-u", "ANTHROPIC_API_KEY"]
-        assert told.text.startswith("[]\n")
-        assert "touch: cannot touch" in told.text
+        assert updates.text.startswith("[]\n")
+        assert "touch: cannot touch" in updates.text
 
 
 async def test_a_command_the_editor_cannot_confine_runs_locally(tmp_path: Path) -> None:
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, _Elsewhere().matches, sandbox=rules(tmp_path)
+        tmp_path, TERMINALS, _Elsewhere().matches, sandbox=config(tmp_path)
     ) as r:
-        told = await r.run_one(run(f"echo hello; echo x > {r.outside}/new"))
-        assert told.text.startswith("hello\n")
+        updates = await r.run_one(run(f"echo hello; echo x > {r.outside}/new"))
+        assert updates.text.startswith("hello\n")
         assert not (r.outside / "new").exists()
-        assert "hello" in told.shown_text
+        assert "hello" in updates.shown_text
         await r.run_one(run("echo again"))
         assert len(r.editor.asked("terminal/create")) == 1, "nor is it tried again"
 
@@ -165,14 +167,14 @@ class _Elsewhere(EditorShell):
         return super()._create({**params, "args": cast("JsonValue", there)})
 
 
-def _options(asked: Object) -> list[Object]:
-    return cast("list[Object]", json_at(asked, "options"))
+def _options(params: Object) -> list[Object]:
+    return cast("list[Object]", json_at(params, "options"))
 
 
 async def test_without_a_sandbox_nothing_is_confined(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        assert (await room.run_one(run("ls", unconfined=True))).status == "completed"
-        assert (await room.run_one(run(f"touch {room.outside}/a"))).status == "completed"
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        assert (await session.run_one(run("ls", unconfined=True))).status == "completed"
+        assert (await session.run_one(run(f"touch {session.outside}/a"))).status == "completed"
 
 
 BY_DESCENDANTS = {
@@ -195,18 +197,18 @@ async def test_an_editor_command_is_confined_with_its_child_processes(
     tmp_path: Path, who: str
 ) -> None:
     async with open_terminal_sessions(
-        tmp_path, OWN_TERMINALS, shell().matches, sandbox=rules(tmp_path)
-    ) as room:
-        (room.outside / "there.txt").write_text("as it was")
+        tmp_path, TERMINALS, shell().matches, sandbox=config(tmp_path)
+    ) as session:
+        (session.outside / "there.txt").write_text("as it was")
         with closing(socket.create_server(("127.0.0.1", 0))) as server:
             server.settimeout(0.1)
             for act in REFUSED.values():
                 filled = act.format(
-                    outside=room.outside, python=sys.executable, port=server.getsockname()[1]
+                    outside=session.outside, python=sys.executable, port=server.getsockname()[1]
                 )
-                await room.run_one(run(who.format(act=filled, quoted=shlex.quote(filled))))
+                await session.run_one(run(who.format(act=filled, quoted=shlex.quote(filled))))
             with pytest.raises(TimeoutError):
                 server.accept()
-        assert len(room.editor.asked("terminal/create")) == len(REFUSED)
-        assert [each.name for each in room.outside.iterdir()] == ["there.txt"]
-        assert (room.outside / "there.txt").read_text() == "as it was"
+        assert len(session.editor.asked("terminal/create")) == len(REFUSED)
+        assert [each.name for each in session.outside.iterdir()] == ["there.txt"]
+        assert (session.outside / "there.txt").read_text() == "as it was"

@@ -24,10 +24,10 @@ PACES = {
 }
 
 
-def texts(told: CallUpdates) -> list[str]:
+def texts(updates: CallUpdates) -> list[str]:
     """Return every state of the text that was shown."""
     contents = [
-        cast("list[JsonValue]", each["content"]) for each in told.updates if "content" in each
+        cast("list[JsonValue]", each["content"]) for each in updates.updates if "content" in each
     ]
     return [
         "\n".join(str(json_at(block, "content", "text")) for block in each) for each in contents
@@ -35,12 +35,12 @@ def texts(told: CallUpdates) -> list[str]:
 
 
 async def test_the_final_update_has_the_output_and_the_exit_status(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN) as room:
-        made = run("echo one; exit 3")
-        told = await room.run_one(made)
-        assert told.updates[-1] == {
+    async with open_terminal_sessions(tmp_path, PLAIN) as session:
+        tool_call = run("echo one; exit 3")
+        call_updates = await session.run_one(tool_call)
+        assert call_updates.updates[-1] == {
             "sessionUpdate": "tool_call_update",
-            "toolCallId": made.id,
+            "toolCallId": tool_call.id,
             "status": "failed",
             "content": [
                 {"type": "content", "content": {"type": "text", "text": "```\none\n```"}},
@@ -53,35 +53,35 @@ async def test_the_final_update_has_the_output_and_the_exit_status(tmp_path: Pat
                 "timed_out": False,
             },
         }
-        assert [each for each in told.updates if "_meta" in each] == []
+        assert [each for each in call_updates.updates if "_meta" in each] == []
 
 
 @pytest.mark.parametrize("command", PACES.values(), ids=PACES.keys())
 async def test_280_kb_of_output_cost_a_few_updates_of_8_kb(tmp_path: Path, command: str) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN) as room:
-        told = await room.run_one(run(command))
-        assert all(len(text) < 8_100 for text in texts(told))
-        assert texts(told)[-1].endswith(f"{LINE}```")
-        assert room.wire_bytes(told) < 100_000
+    async with open_terminal_sessions(tmp_path, PLAIN) as session:
+        updates = await session.run_one(run(command))
+        assert all(len(text) < 8_100 for text in texts(updates))
+        assert texts(updates)[-1].endswith(f"{LINE}```")
+        assert session.wire_bytes(updates) < 100_000
 
 
 async def test_continuous_output_costs_four_updates_a_second(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as session:
         begin = anyio.current_time()
-        told = await room.run_one(run("timeout 0.6 yes | head -c 1000000000; echo last"))
+        updates = await session.run_one(run("timeout 0.6 yes | head -c 1000000000; echo last"))
         seconds = anyio.current_time() - begin
-        assert len(texts(told)) <= 4 * seconds + 2
-        assert texts(told)[-1].endswith("y\nlast\n```")
-        assert told.text.endswith("y\nlast")
+        assert len(texts(updates)) <= 4 * seconds + 2
+        assert texts(updates)[-1].endswith("y\nlast\n```")
+        assert updates.text.endswith("y\nlast")
 
 
 async def test_updates_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN) as room:
-        made = run("for n in $(seq 12); do echo $n; sleep 0.1; done")
-        pending = room.start(made)
+    async with open_terminal_sessions(tmp_path, PLAIN) as session:
+        tool_call = run("for n in $(seq 12); do echo $n; sleep 0.1; done")
+        pending = session.start(tool_call)
         times = list[float]()
         while not pending.is_answered:
-            count = len(texts(room.updates_of(made.id)))
+            count = len(texts(session.updates_of(tool_call.id)))
             if count > len(times):
                 times.append(anyio.current_time())
             await anyio.sleep(0.001)  # when something came is the subject
@@ -92,44 +92,44 @@ async def test_updates_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
 
 
 async def test_a_little_output_after_a_lot_does_not_resend_it_often(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN) as room:
-        told = await room.run_one(
+    async with open_terminal_sessions(tmp_path, PLAIN) as session:
+        updates = await session.run_one(
             run("seq 4000; for n in $(seq 30); do printf .; sleep 0.05; done", timeout=30)
         )
-        assert room.wire_bytes(told) < 4 * 20_000 + 80_000
+        assert session.wire_bytes(updates) < 4 * 20_000 + 80_000
 
 
 async def test_text_that_looks_like_a_closing_fence_does_not_end_the_block(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN) as room:
-        told = await room.run_one(run("printf '```\\nno\\n'"))
-        assert texts(told)[-1] == "````\n```\nno\n````"
+    async with open_terminal_sessions(tmp_path, PLAIN) as session:
+        updates = await session.run_one(run("printf '```\\nno\\n'"))
+        assert texts(updates)[-1] == "````\n```\nno\n````"
 
 
 async def test_a_blocked_reader_gets_only_the_newest_update(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN) as room:
-        made = run("for n in 1 2 3 4 5; do echo state $n; sleep 0.3; done; touch done")
-        pending = room.start(made)
-        await _in_progress(room, made.id)
-        room.editor.stop_reading()
-        await room.wait_until_exists("done")
-        room.editor.resume_reading()
+    async with open_terminal_sessions(tmp_path, PLAIN) as session:
+        tool_call = run("for n in 1 2 3 4 5; do echo state $n; sleep 0.3; done; touch done")
+        pending = session.start(tool_call)
+        await _in_progress(session, tool_call.id)
+        session.editor.stop_reading()
+        await session.wait_until_exists("done")
+        session.editor.resume_reading()
         await pending.response()
-        assert len(texts(room.updates_of(made.id))) <= 3
+        assert len(texts(session.updates_of(tool_call.id))) <= 3
 
 
-async def _in_progress(room: TerminalSession, call_id: str) -> None:
+async def _in_progress(session: TerminalSession, call_id: str) -> None:
     def is_it(message: Object) -> bool:
         text = json.dumps(message)
         return call_id in text and "in_progress" in text
 
-    await room.editor.wait_for_response(is_it)
+    await session.editor.wait_for_response(is_it)
 
 
 async def test_a_cancelled_command_shows_its_output_so_far(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, PLAIN) as room:
-        made = run("echo so far; sleep 60")
-        pending = room.start(made)
-        await room.wait_until_shown(made, "so far")
-        assert await room.cancel(pending) < 0.3
-        assert texts(room.updates_of(made.id))[-1].startswith("```\nso far\n```\n")
-        assert "It had printed:\nso far" in room.pending_result(made)
+    async with open_terminal_sessions(tmp_path, PLAIN) as session:
+        tool_call = run("echo so far; sleep 60")
+        pending = session.start(tool_call)
+        await session.wait_until_shown(tool_call, "so far")
+        assert await session.cancel(pending) < 0.3
+        assert texts(session.updates_of(tool_call.id))[-1].startswith("```\nso far\n```\n")
+        assert "It had printed:\nso far" in session.pending_result(tool_call)

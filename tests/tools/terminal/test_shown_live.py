@@ -34,44 +34,44 @@ PRINTED = {
 }
 
 
-def opened(made: ToolCall, title: str, terminal_id: str, cwd: Path) -> list[Object]:
+def opened(tool_call: ToolCall, title: str, terminal_id: str, cwd: Path) -> list[Object]:
     """What is told when a command begins."""
     return [
         {
             "sessionUpdate": "tool_call",
-            "toolCallId": made.id,
+            "toolCallId": tool_call.id,
             "title": "Run a command",
             "kind": "execute",
             "status": "in_progress",
             "content": [{"type": "terminal", "terminalId": terminal_id}],
             "_meta": {"terminal_info": {"terminal_id": terminal_id, "cwd": str(cwd)}},
         },
-        {"sessionUpdate": "tool_call_update", "toolCallId": made.id, "title": title},
+        {"sessionUpdate": "tool_call_update", "toolCallId": tool_call.id, "title": title},
     ]
 
 
-def terminal_of(told: CallUpdates) -> str:
-    (info,) = meta_values(told, "terminal_info")
+def terminal_of(updates: CallUpdates) -> str:
+    (info,) = meta_values(updates, "terminal_info")
     return str(info["terminal_id"])
 
 
 async def test_a_command_is_shown_as_a_terminal_from_start_to_exit(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        made = run("printf 'one\\n'; exit 3")
-        told = await room.run_one(made)
-        terminal_id = terminal_of(told)
-        start = next(n for n, each in enumerate(told.updates) if "terminal_info" in str(each))
-        news = {"sessionUpdate": "tool_call_update", "toolCallId": made.id}
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        tool_call = run("printf 'one\\n'; exit 3")
+        updates = await session.run_one(tool_call)
+        terminal_id = terminal_of(updates)
+        start = next(n for n, each in enumerate(updates.updates) if "terminal_info" in str(each))
+        update = {"sessionUpdate": "tool_call_update", "toolCallId": tool_call.id}
         exit_ = {"terminal_id": terminal_id, "exit_code": 3, "signal": None}
-        assert told.updates[start:] == [
-            *opened(made, "`printf 'one\\n'; exit 3`", terminal_id, room.root),
+        assert updates.updates[start:] == [
+            *opened(tool_call, "`printf 'one\\n'; exit 3`", terminal_id, session.root),
             {
-                **news,
+                **update,
                 "_meta": {"terminal_output": {"terminal_id": terminal_id, "data": "one\n"}},
             },
-            {**news, "_meta": {"terminal_exit": exit_}},
+            {**update, "_meta": {"terminal_exit": exit_}},
             {
-                **news,
+                **update,
                 "status": "failed",
                 "content": [{"type": "terminal", "terminalId": terminal_id}],
                 "rawOutput": {
@@ -82,43 +82,43 @@ async def test_a_command_is_shown_as_a_terminal_from_start_to_exit(tmp_path: Pat
                 },
             },
         ]
-        assert told.text == "one\n[exit code 3]"
+        assert updates.text == "one\n[exit code 3]"
 
 
 @pytest.mark.parametrize(("command", "output"), PRINTED.values(), ids=PRINTED.keys())
 async def test_the_chunks_add_up_to_the_output(tmp_path: Path, command: str, output: str) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        told = await room.run_one(run(command))
-        assert printed_output(told) == output
-        assert all(piece["data"] for piece in meta_values(told, "terminal_output"))
-        assert told.status == "completed"
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        updates = await session.run_one(run(command))
+        assert printed_output(updates) == output
+        assert all(piece["data"] for piece in meta_values(updates, "terminal_output"))
+        assert updates.status == "completed"
 
 
 async def test_a_command_without_output_is_an_empty_terminal(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        told = await room.run_one(run("true"))
-        assert meta_values(told, "terminal_output") == []
-        exit_ = {"terminal_id": terminal_of(told), "exit_code": 0, "signal": None}
-        assert meta_values(told, "terminal_exit") == [exit_]
-        assert (told.status, told.text) == ("completed", "(no output)")
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        updates = await session.run_one(run("true"))
+        assert meta_values(updates, "terminal_output") == []
+        exit_ = {"terminal_id": terminal_of(updates), "exit_code": 0, "signal": None}
+        assert meta_values(updates, "terminal_exit") == [exit_]
+        assert (updates.status, updates.text) == ("completed", "(no output)")
 
 
 async def test_output_is_shown_while_the_command_runs(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        made = run("echo up; until [ -e go ]; do sleep 0.01; done")
-        pending = room.start(made)
-        await room.wait_until_shown(made, "up")
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        tool_call = run("echo up; until [ -e go ]; do sleep 0.01; done")
+        pending = session.start(tool_call)
+        await session.wait_until_shown(tool_call, "up")
         assert not pending.is_answered
-        room.write_file("go", "")
+        session.write_file("go", "")
         await pending.response()
 
 
 async def test_the_signal_that_ended_a_command_is_reported(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        told = await room.run_one(run("kill -KILL $$"))
-        exit_ = {"terminal_id": terminal_of(told), "exit_code": None, "signal": "SIGKILL"}
-        assert meta_values(told, "terminal_exit") == [exit_]
-        assert (told.status, told.text) == ("failed", "[ended by SIGKILL]")
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        updates = await session.run_one(run("kill -KILL $$"))
+        exit_ = {"terminal_id": terminal_of(updates), "exit_code": None, "signal": "SIGKILL"}
+        assert meta_values(updates, "terminal_exit") == [exit_]
+        assert (updates.status, updates.text) == ("failed", "[ended by SIGKILL]")
 
 
 LINE = "a line of output like any other, 56 bytes with newline\n"
@@ -133,24 +133,24 @@ PACES = {
 async def test_280_kb_of_output_cost_little_more_than_their_size(
     tmp_path: Path, command: str
 ) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        told = await room.run_one(run(command))
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        updates = await session.run_one(run(command))
         output = 5000 * LINE
-        assert printed_output(told) == output
-        assert room.wire_bytes(told) < 1.1 * len(output)
+        assert printed_output(updates) == output
+        assert session.wire_bytes(updates) < 1.1 * len(output)
 
 
 async def test_excessive_output_is_shown_with_its_head_and_tail(tmp_path: Path) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        told = await room.run_one(run("echo first; yes | head -c 20000000; echo last"))
-        shown = printed_output(told)
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        updates = await session.run_one(run("echo first; yes | head -c 20000000; echo last"))
+        shown = printed_output(updates)
         assert shown.startswith("first\ny\n")
         assert shown.endswith("y\nlast\n")
         assert "too long to show in full" in shown
-        assert room.wire_bytes(told) < 1_200_000
-        assert told.text.startswith("first\ny\n")
-        assert told.text.endswith("y\nlast")
-        assert len(told.text) < 31_000
+        assert session.wire_bytes(updates) < 1_200_000
+        assert updates.text.startswith("first\ny\n")
+        assert updates.text.endswith("y\nlast")
+        assert len(updates.text) < 31_000
 
 
 @pytest.mark.parametrize(
@@ -159,31 +159,31 @@ async def test_excessive_output_is_shown_with_its_head_and_tail(tmp_path: Path) 
 async def test_excessive_output_of_multibyte_characters_costs_no_more(
     tmp_path: Path, unit: str
 ) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        told = await room.run_one(run(f"yes \"$(printf '{unit}')\" | head -c 2000000"))
-        assert room.wire_bytes(told) < 1_200_000
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        updates = await session.run_one(run(f"yes \"$(printf '{unit}')\" | head -c 2000000"))
+        assert session.wire_bytes(updates) < 1_200_000
 
 
 async def test_a_slow_reader_loses_no_output_when_a_command_ends(
     tmp_path: Path,
 ) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
         numbers = "".join(f"{number}\n" for number in range(1, 100_001))
-        pending = room.start(
+        pending = session.start(
             run(
                 "echo up; until [ -e go ]; do sleep 0.01; done; seq 100000; sleep 0.3; echo more; "
                 "sleep 0.3; touch done"
             )
         )
-        await room.editor.wait_for_response(lambda message: "up" in str(message.get("params")))
-        room.editor.stop_reading()
-        room.write_file("go", "")
-        await room.wait_until_exists("done")
+        await session.editor.wait_for_response(lambda message: "up" in str(message.get("params")))
+        session.editor.stop_reading()
+        session.write_file("go", "")
+        await session.wait_until_exists("done")
         await anyio.sleep(0.2)  # for the server to notice, which shows nowhere
-        room.editor.resume_reading()
+        session.editor.resume_reading()
         await pending.response()
-        (made,) = room.model.results
-        assert printed_output(room.updates_of(made.call_id)) == f"up\n{numbers}more\n"
+        (made,) = session.model.results
+        assert printed_output(session.updates_of(made.call_id)) == f"up\n{numbers}more\n"
 
 
 @pytest.mark.parametrize(
@@ -197,16 +197,16 @@ async def test_a_slow_reader_loses_no_output_when_a_command_ends(
 async def test_a_cancelled_command_reports_its_exit_before_its_call_fails(
     tmp_path: Path, command: str
 ) -> None:
-    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
-        made = run(command)
-        pending = room.start(made)
-        await room.wait_until_shown(made, "so far")
-        assert await room.cancel(pending) < 0.3
-        told = room.updates_of(made.id)
-        assert printed_output(told) == "so far\n"
-        *_, exit_, last = told.updates
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        tool_call = run(command)
+        pending = session.start(tool_call)
+        await session.wait_until_shown(tool_call, "so far")
+        assert await session.cancel(pending) < 0.3
+        call_updates = session.updates_of(tool_call.id)
+        assert printed_output(call_updates) == "so far\n"
+        *_, exit_, last = call_updates.updates
         assert "terminal_exit" in json.dumps(exit_)
         assert last["status"] == "failed"
-        assert last["content"] == [{"type": "terminal", "terminalId": terminal_of(told)}]
-        assert "It had printed:\nso far" in room.pending_result(made)
-        assert await room.editor.prompt(room.session_id, "/version")
+        assert last["content"] == [{"type": "terminal", "terminalId": terminal_of(call_updates)}]
+        assert "It had printed:\nso far" in session.pending_result(tool_call)
+        assert await session.editor.prompt(session.session_id, "/version")

@@ -27,12 +27,12 @@ HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
 class RebindingResolver:
     """A name server that leads elsewhere once it was asked."""
 
-    asked: list[str] = field(default_factory=list[str])
+    queries: list[str] = field(default_factory=list[str])
 
     async def search_index(self, host: str, port: int) -> Sequence[str]:
         del port
-        self.asked.append(host)
-        return [HERE if len(self.asked) == 1 else ELSEWHERE]
+        self.queries.append(host)
+        return [HERE if len(self.queries) == 1 else ELSEWHERE]
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ async def test_the_host_is_resolved_once_and_its_certificate_is_checked_by_name(
     async with secure_site(authority, HOST) as secure:
         answer = await exchange.get(secure.address, 5)
         assert (answer.status, answer.body) == (200, b"<p>Hello</p>")
-    assert (secure.expand_calls, names.asked) == ([HOST], [HOST])
+    assert (secure.expand_calls, names.queries) == ([HOST], [HOST])
     assert f"Host: {HOST}:{secure.site.port}\r\n" in secure.site.requests[0]
 
 
@@ -100,13 +100,13 @@ async def test_a_certificate_for_another_name_is_refused(
     """Also one for the very address: that is not what was asked for."""
     authority = trustme.CA()
     exchange = trusting(authority, tmp_path, monkeypatch, RebindingResolver())
-    told = ""
+    error_text = ""
     async with secure_site(authority, name) as secure:
         try:
             await exchange.get(secure.address, 5)
         except FetchError as error:
-            told = str(error)
-    assert "certificate verify failed" in told
+            error_text = str(error)
+    assert "certificate verify failed" in error_text
     assert secure.site.requests == []
 
 
@@ -114,11 +114,11 @@ async def test_a_certificate_of_an_untrusted_authority_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exchange = trusting(trustme.CA(), tmp_path, monkeypatch, RebindingResolver())
-    told = ""
+    error_text = ""
     async with secure_site(trustme.CA(), HOST) as secure:
         try:
             await exchange.get(secure.address, 5)
         except FetchError as error:
-            told = str(error)
-    assert "certificate verify failed" in told
+            error_text = str(error)
+    assert "certificate verify failed" in error_text
     assert secure.site.requests == []

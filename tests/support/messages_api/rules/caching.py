@@ -45,16 +45,16 @@ def _cache_controls(ask: ParsedRequest) -> Iterator[tuple[str, CacheControl]]:
         if text.cache_control:
             yield f"system.{index}", text.cache_control
     for index, message in enumerate(ask.request.messages):
-        for place, block in enumerate(message.content):
-            yield from _block_cache_controls(f"messages.{index}.content.{place}", block)
+        for position, block in enumerate(message.content):
+            yield from _block_cache_controls(f"messages.{index}.content.{position}", block)
 
 
 def _block_cache_controls(path: str, block: Block) -> Iterator[tuple[str, CacheControl]]:
     if isinstance(block, AnyThinking):
         return
     if block.type == "tool_result":
-        for place, inner in enumerate(block.content):
+        for index, inner in enumerate(block.content):
             if inner.cache_control:
-                yield f"{path}.content.{place}", inner.cache_control
+                yield f"{path}.content.{index}", inner.cache_control
     if block.cache_control:
         yield path, block.cache_control

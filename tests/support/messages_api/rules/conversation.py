@@ -26,20 +26,20 @@ def check_messages(ask: ParsedRequest) -> None:
         _check_content(messages, index)
         if message.role == "system":
             _check_system(ask, index)
-        for place, block in enumerate(message.content):
-            _check_role(ask, message, f"messages.{index}.content.{place}", block)
+        for position, block in enumerate(message.content):
+            _check_role(ask, message, f"messages.{index}.content.{position}", block)
     if messages[0].role == "assistant" and not ask.endpoint.takes_leading_assistant:
         raise MessagesApiRefusal('messages: first message must use the "user" role')
     _check_end(ask, messages[-1])
 
 
 def _check_texts(ask: ParsedRequest) -> None:
-    for place, block in enumerate(ask.request.system):
-        _check_text("system", f"system.{place}", block)
+    for position, block in enumerate(ask.request.system):
+        _check_text("system", f"system.{position}", block)
     for index, message in enumerate(ask.request.messages):
-        for place, block in enumerate(message.content):
+        for position, block in enumerate(message.content):
             for text in _texts(block):
-                _check_text("messages", f"messages.{index}.content.{place}", text)
+                _check_text("messages", f"messages.{index}.content.{position}", text)
 
 
 def _texts(block: Block) -> Iterator[TextBlock]:

@@ -156,17 +156,17 @@ def _refuse_as_deprecated(name: str) -> NoReturn:
 
 
 def _check_sampling_when_thinking(request: MessagesRequest) -> None:
-    told = "when thinking is enabled or in adaptive mode. Please consult our documentation at"
+    message = "when thinking is enabled or in adaptive mode. Please consult our documentation at"
     if request.temperature not in {None, 1}:
         raise MessagesApiRefusal(
-            f"`temperature` may only be set to 1 {told} "
+            f"`temperature` may only be set to 1 {message} "
             f"{GUIDE}#important-considerations-when-using-extended-thinking"
         )
     if request.top_k is not None:
-        raise MessagesApiRefusal(f"`top_k` must be unset {told} {GUIDE}")
+        raise MessagesApiRefusal(f"`top_k` must be unset {message} {GUIDE}")
     if request.top_p is not None and request.top_p < MIN_TOP_P_WHEN_THINKING:
         raise MessagesApiRefusal(
-            f"`top_p` must be greater than or equal to 0.95 or unset {told} {GUIDE}"
+            f"`top_p` must be greater than or equal to 0.95 or unset {message} {GUIDE}"
         )
 
 

@@ -35,12 +35,12 @@ def _leading_results(message: Message | None) -> Iterator[ToolResultBlock]:
 def _check_unique(messages: list[Message]) -> None:
     seen: set[str] = set()
     for index, message in enumerate(messages):
-        for place, block in enumerate(message.content):
+        for position, block in enumerate(message.content):
             if block.type != "tool_use":
                 continue
             if block.id in seen:
                 raise MessagesApiRefusal(
-                    f"messages.{index}.content.{place}: `tool_use` ids must be unique"
+                    f"messages.{index}.content.{position}: `tool_use` ids must be unique"
                 )
             seen.add(block.id)
 
@@ -57,13 +57,13 @@ def _check_has_results(index: int, message: Message, following: Message | None) 
 
 
 def _check_has_uses(index: int, message: Message, previous: Message | None) -> None:
-    asked = {use.id for use in _uses(previous)}
+    use_ids = {use.id for use in _uses(previous)}
     seen: set[str] = set()
-    for place, block in enumerate(message.content):
+    for position, block in enumerate(message.content):
         if block.type != "tool_result":
             continue
-        path = f"messages.{index}.content.{place}"
-        if block.tool_use_id not in asked:
+        path = f"messages.{index}.content.{position}"
+        if block.tool_use_id not in use_ids:
             raise MessagesApiRefusal(
                 f"{path}: unexpected `tool_use_id` found in `tool_result` blocks: "
                 f"{block.tool_use_id}. Each `tool_result` block must have a corresponding "

@@ -48,12 +48,12 @@ def _search_blocks(ask: ParsedRequest) -> Iterator[tuple[str, SearchBlock]]:
 
 def _blocks(ask: ParsedRequest) -> Iterator[tuple[str, Block]]:
     for index, message in enumerate(ask.request.messages):
-        for place, block in enumerate(message.content):
+        for position, block in enumerate(message.content):
             if isinstance(block, SearchBlock) and message.role != "assistant":
                 raise MessagesApiRefusal(
                     f"messages.{index}: `{block.type}` may only be of the assistant"
                 )
-            yield f"messages.{index}.content.{place}", block
+            yield f"messages.{index}.content.{position}", block
 
 
 def _check_pairs(ask: ParsedRequest, found: list[tuple[str, SearchBlock]]) -> None:
