@@ -47,12 +47,12 @@ def _memory_of_one(process: psutil.Process) -> TreeMemory:
     except PermissionError:
         return TreeMemory(0, 0)
     except PROCESS_GONE_ERRORS:
-        return _memory_elsewhere(process)
+        return _memory_of_other_systems(process)
     sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines[1:] if ":" in line}
     return TreeMemory(sizes["Pss"] / 1024, sizes["Rss"] / 1024)
 
 
-def _memory_elsewhere(process: psutil.Process) -> TreeMemory:
+def _memory_of_other_systems(process: psutil.Process) -> TreeMemory:
     try:
         full = process.memory_full_info()
     except (*PROCESS_GONE_ERRORS, psutil.AccessDenied):

@@ -174,11 +174,13 @@ def installed(library: CuratorLibrary) -> str:
     return "got"
 
 
-def elsewhere(library: CuratorLibrary) -> str:
+def in_another_root(library: CuratorLibrary) -> str:
     return write_skill(library.folder / "user" / ".agents" / "skills", "shared").name
 
 
-@pytest.mark.parametrize("put", [pinned, bundled_by_us, bundled_by_hermes, installed, elsewhere])
+@pytest.mark.parametrize(
+    "put", [pinned, bundled_by_us, bundled_by_hermes, installed, in_another_root]
+)
 async def test_the_model_cannot_change_skills_of_others(
     library: CuratorLibrary, put: Callable[[CuratorLibrary], str]
 ) -> None:

@@ -45,14 +45,16 @@ class CalendarSession:
         self.model = RoundModel(ModelRound([TextDelta("Yes.")]))
         settings = make_prompt_config(folder)
 
-        def briefing(workspace: SessionWorkspace, show_notice: ShowNotice) -> Lazy[PromptProvider]:
+        def make_provider(
+            workspace: SessionWorkspace, show_notice: ShowNotice
+        ) -> Lazy[PromptProvider]:
             provider = WorkspacePromptProvider(
                 settings, workspace, today=self.calendar.today, show_notice=show_notice
             )
             return Lazy[PromptProvider].of(provider)
 
         services = replace(
-            make_services(FakeModelCatalog({"test": self.model})), prompt_provider=briefing
+            make_services(FakeModelCatalog({"test": self.model})), prompt_provider=make_provider
         )
         self.session = build_session(SessionWorkspace(folder), services)
 

@@ -64,7 +64,9 @@ class Project:
         def trust(session: SessionContext) -> WorkspaceTrust:
             return WorkspaceTrust(store, UnavailableTrustAsker(), session.workspace.cwd)
 
-        def briefing(workspace: SessionWorkspace, show_notice: ShowNotice) -> Lazy[PromptProvider]:
+        def make_provider(
+            workspace: SessionWorkspace, show_notice: ShowNotice
+        ) -> Lazy[PromptProvider]:
             provider = WorkspacePromptProvider(
                 make_prompt_config(folder), workspace, show_notice=show_notice
             )
@@ -75,7 +77,7 @@ class Project:
         )
         catalog = FakeModelCatalog({"test": self.model})
         services = replace(
-            make_services(catalog, toolbox=tools), prompt_provider=briefing, trust=trust
+            make_services(catalog, toolbox=tools), prompt_provider=make_provider, trust=trust
         )
         self.journal = FactsJournal()
         snapshot = replace(

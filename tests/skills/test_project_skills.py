@@ -69,7 +69,9 @@ class Project:
         store = TrustStore(folder / "trust.json")
         self.skills = KnownSkills(store, folder, brought)
 
-        def briefing(workspace: SessionWorkspace, show_notice: ShowNotice) -> Lazy[PromptProvider]:
+        def make_provider(
+            workspace: SessionWorkspace, show_notice: ShowNotice
+        ) -> Lazy[PromptProvider]:
             provider = WorkspacePromptProvider(
                 make_prompt_config(folder), workspace, show_notice=show_notice
             )
@@ -83,7 +85,7 @@ class Project:
             toolset=fixed_toolset(
                 FunctionTools(read_file=echo_arguments, skill_view=echo_arguments), self.skills
             ),
-            prompt_provider=briefing,
+            prompt_provider=make_provider,
             trust=trust,
         )
         self.session = build_session(SessionWorkspace(folder), services)

@@ -145,7 +145,7 @@ async def test_the_editors_terminal_gets_the_launcher_and_no_secrets(
 
 async def test_a_command_the_editor_cannot_confine_runs_locally(tmp_path: Path) -> None:
     async with open_terminal_sessions(
-        tmp_path, TERMINALS, _Elsewhere().matches, sandbox=config(tmp_path)
+        tmp_path, TERMINALS, _OtherLocation().matches, sandbox=config(tmp_path)
     ) as r:
         updates = await r.run_one(run(f"echo hello; echo x > {r.outside}/new"))
         assert updates.text.startswith("hello\n")
@@ -155,7 +155,7 @@ async def test_a_command_the_editor_cannot_confine_runs_locally(tmp_path: Path) 
         assert len(r.editor.asked("terminal/create")) == 1, "nor is it tried again"
 
 
-class _Elsewhere(EditorShell):
+class _OtherLocation(EditorShell):
     """A machine on which our files do not lie."""
 
     def __init__(self) -> None:

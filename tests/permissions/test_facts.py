@@ -19,7 +19,7 @@ def stage(tmp_path: Path) -> SecretWorkspace:
     return create_secret_workspace(tmp_path)
 
 
-def surveyor_of(stage: SecretWorkspace, *additional: Path) -> FactCollector:
+def fact_collector_of(stage: SecretWorkspace, *additional: Path) -> FactCollector:
     return FactCollector((stage.root, *additional), stage.home, stage.config_home)
 
 
@@ -29,13 +29,15 @@ def target(stage: SecretWorkspace, name: str, *additional: Path) -> FileTarget:
 
 def facts_on(stage: SecretWorkspace, act: str, *names: str) -> FileFacts:
     targets = tuple(target(stage, name) for name in names)
-    facts = surveyor_of(stage).collect(ReadFiles(targets) if act == "read" else WriteFiles(targets))
+    facts = fact_collector_of(stage).collect(
+        ReadFiles(targets) if act == "read" else WriteFiles(targets)
+    )
     assert isinstance(facts, FileFacts)
     return facts
 
 
 def doubts_on(stage: SecretWorkspace, command: str, workdir: str = ".") -> tuple[str, ...]:
-    facts = surveyor_of(stage).collect(RunCommandEffect(command, target(stage, workdir)))
+    facts = fact_collector_of(stage).collect(RunCommandEffect(command, target(stage, workdir)))
     assert isinstance(facts, CommandFacts)
     return facts.doubts
 
@@ -109,7 +111,7 @@ def test_an_additional_directory_is_inside_and_its_secrets_are_protected(
     stage: SecretWorkspace,
 ) -> None:
     (stage.outside / ".hermesignore").write_text("plans.txt\n")
-    surveyor = surveyor_of(stage, stage.outside)
+    surveyor = fact_collector_of(stage, stage.outside)
     plain_target = target(stage, str(stage.outside / "a.txt"), stage.outside)
     assert surveyor.collect(ReadFiles((plain_target,))) == FileFacts(
         "read", (stage.outside / "a.txt",), coverable_directory=stage.outside
@@ -144,11 +146,11 @@ def test_a_workspace_inside_a_git_directory_is_not_itself_protected(stage: Secre
 def test_the_ignore_file_and_the_settings_protect_paths(
     stage: SecretWorkspace, name: str, *, is_protected: bool
 ) -> None:
-    assert surveyor_of(stage).is_protected(stage.root / name) is is_protected
+    assert fact_collector_of(stage).is_protected(stage.root / name) is is_protected
 
 
 def test_a_changed_ignore_file_takes_effect(stage: SecretWorkspace) -> None:
-    surveyor, file = surveyor_of(stage), stage.root / "src/app.py"
+    surveyor, file = fact_collector_of(stage), stage.root / "src/app.py"
     seen = [surveyor.is_protected(file)]
     for text in ("src/*.py\n", "src/*.md\n", "src/*\n!src/app.py\n", "\ufeffsrc/\r\n", "# src\n"):
         stage.write_file(".hermesignore", text)
@@ -163,13 +165,13 @@ def test_a_changed_ignore_file_takes_effect(stage: SecretWorkspace) -> None:
 )
 def test_an_unparsable_ignore_file_protects_everything(stage: SecretWorkspace, text: bytes) -> None:
     (stage.root / ".hermesignore").write_bytes(text)
-    assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
+    assert fact_collector_of(stage).is_protected(stage.root / "src/app.py")
 
 
 def test_a_circular_ignore_file_link_protects_everything(stage: SecretWorkspace) -> None:
     (stage.root / ".hermesignore").unlink()
     (stage.root / ".hermesignore").symlink_to(stage.root / "round")
-    assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
+    assert fact_collector_of(stage).is_protected(stage.root / "src/app.py")
 
 
 def test_a_named_pipe_as_ignore_file_protects_everything_without_blocking(
@@ -177,11 +179,11 @@ def test_a_named_pipe_as_ignore_file_protects_everything_without_blocking(
 ) -> None:
     (stage.root / ".hermesignore").unlink()
     os.mkfifo(stage.root / ".hermesignore")
-    assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
+    assert fact_collector_of(stage).is_protected(stage.root / "src/app.py")
 
 
 def test_a_path_whose_target_changed_is_reported_as_moved(stage: SecretWorkspace) -> None:
-    surveyor, looked_at = surveyor_of(stage), target(stage, "src/app.py")
+    surveyor, looked_at = fact_collector_of(stage), target(stage, "src/app.py")
     effects = (ReadFiles((looked_at,)), WriteFiles((looked_at,)), RunCommandEffect("ls", looked_at))
     assert [surveyor.has_moved(effect) for effect in effects] == [False] * 3
     (stage.root / "src").rename(stage.root / "old")
@@ -219,7 +221,9 @@ def test_an_always_rule_covers_a_command_that_stays_inside(
 
 @pytest.mark.parametrize("text", ["ls\n", "pytest\n", "y\n"])
 def test_input_to_a_running_command_is_doubtful(stage: SecretWorkspace, text: str) -> None:
-    facts = surveyor_of(stage).collect(RunCommandEffect(text, target(stage, "."), is_input=True))
+    facts = fact_collector_of(stage).collect(
+        RunCommandEffect(text, target(stage, "."), is_input=True)
+    )
     assert isinstance(facts, CommandFacts)
     assert facts.doubts == ("it is sent to a running command, whose reaction cannot be predicted",)
 
