@@ -89,11 +89,14 @@ Examples:
 @REPORTING_ERRORS
 async def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
     """List sessions, most recently used first."""
-    found = await _stored_sessions().list_sessions(_absolute(cwd), limit)
+    # One more than shown, to know whether there are more.
+    found = await _stored_sessions().list_sessions(_absolute(cwd), limit + 1)
     if is_json:
-        _print_json([facts_as_json(each) for each in found])
+        _print_json([facts_as_json(each) for each in found[:limit]])
     else:
-        SessionPrinter(TerminalScreen()).print_list(found)
+        SessionPrinter(TerminalScreen()).print_list(found[:limit])
+        if len(found) > limit:  # on stderr: the list may go into a pipe
+            click.echo(f"There are more: use --limit {2 * limit}.", err=True)
     return 0
 
 

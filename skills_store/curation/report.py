@@ -73,7 +73,7 @@ def render_report(report: CurationReport) -> str:
     for title, entries in sections.items():
         if entries:
             lines += [f"## {title}", "", *(f"- {entry}" for entry in entries), ""]
-    if report.snapshot_id:
+    if report.snapshot_id and report.changes:
         lines.append(
             f"`acp-server skills curate --undo` restores all skills as in {report.snapshot_id}."
         )

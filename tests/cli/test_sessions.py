@@ -83,7 +83,9 @@ def test_sessions_are_listed_newest_first(home: Home) -> None:
     assert first.endswith(f"{NEW}  kumquats in /new  /new")
     assert second.endswith(f"{OLD}  kumquats in /old  /old")
     assert "\x1b" not in listed.stdout
-    assert len(home.sessions("list", "--limit", "1").stdout.splitlines()) == 1
+    limited = home.sessions("list", "--limit", "1")
+    assert len(limited.stdout.splitlines()) == 1
+    assert limited.stderr == "There are more: use --limit 2.\n"
 
 
 def test_the_list_can_be_filtered_by_directory_and_printed_as_json(home: Home) -> None:

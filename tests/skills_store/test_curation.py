@@ -245,3 +245,9 @@ def test_an_empty_report_has_empty_lists(house: SkillHome) -> None:
     report = CurationReport(house.clock(), ())
     assert report.summary == "nothing to do"
     assert render_report_yaml(report).endswith("consolidations: []\nprunings: []\n")
+
+
+def test_a_run_that_changed_nothing_offers_no_undo(house: SkillHome) -> None:
+    report = CurationReport(house.clock(), (), snapshot_id="20261123T080000Z")
+    assert "Nothing to do." in render_report(report)
+    assert "--undo" not in render_report(report)
