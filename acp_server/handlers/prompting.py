@@ -60,7 +60,7 @@ class PromptHandlers:
         """Queue and answer a prompt."""
         session = self._sessions.find(request.session_id)
         # Everything up to `run` happens before the next message is read: prompts keep their order,
-        # and a cancel right behind one finds its ticket.
+        # and a cancel right behind one finds its place.
         busy_mode, message = parse_busy_mode(user_message(request.prompt), session.busy_mode)
         queued_prompt = session.enqueue(message, busy_mode)
         # Instead of cancelling the task: a cancelled turn must still end cleanly and answer with

@@ -17,9 +17,9 @@ from acp_server.turn.loop import UsageTotals
 
 @frozen_dataclass
 class SessionContext:
-    """One session as its tools, MCP servers, sub-agents and reviews see it.
+    """One session as its tools, sub-agents and reviews see it.
 
-    They call these parts; they never add to them or replace any.
+    They call these parts; they never attach callbacks to them or replace any.
     """
 
     id: str

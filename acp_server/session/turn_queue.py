@@ -104,7 +104,7 @@ class TurnQueue:
 
     def cancel_all(self) -> None:
         """Cancel the running prompt and all waiting ones."""
-        # A copy: cancelling may release a ticket, which changes the queue during the iteration.
+        # A copy: cancelling may release a prompt, which changes the queue during the iteration.
         for queued_prompt in tuple(self._prompts):
             queued_prompt.cancel()
 
@@ -127,7 +127,7 @@ class TurnQueue:
         """
         reason: StopReason = "cancelled"
         try:
-            # The watcher runs outside the ticket's scope, or a cancel would stop it together with
+            # The watcher runs outside the prompt's scope, or a cancel would stop it together with
             # the job.
             async with anyio.create_task_group() as watcher:
                 watcher.start_soon(self._abandon_after_grace, prompt, sink, job)

@@ -53,7 +53,7 @@ class ToolUse(ABC):
 
 
 class TypedToolUse(ToolUse, Generic[ArgumentsT]):
-    """One use of a tool, with arguments of type `A`."""
+    """One use of a tool, with arguments of type `ArgumentsT`."""
 
     def __init__(self, arguments: type[ArgumentsT], reporter: CallReporter) -> None:
         self._arguments = arguments

@@ -39,7 +39,7 @@ class PromptCommandError(Exception):
 
 @frozen_dataclass
 class ListedCommand:
-    """A command that is listed here but answered elsewhere, such as a skill."""
+    """A command that is listed here but looked up elsewhere: a skill, which becomes a prompt."""
 
     name: str
     description: str

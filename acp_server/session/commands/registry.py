@@ -54,7 +54,7 @@ class CommandRegistry:
             self._observer.commands_changed(self.all())
 
     def is_known(self, name: str) -> bool:
-        """Return whether a command of this name is answered here."""
+        """Return whether there is a slash or prompt command of this name; skills do not count."""
         return self._find(name) is not None
 
     def find_prompt_command(self, name: str) -> PromptCommand | None:

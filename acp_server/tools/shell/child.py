@@ -1,6 +1,6 @@
 """A command's shell as a child process: start, reading of its output, end.
 
-Handles one process and its pipes; `processes` handles the descendants of a command.
+Handles one process and its pipes; `process_groups` handles the descendants of a command.
 
 The child starts as a shell that waits for a line on stdin, and only then becomes the shell that
 runs the command. In between, the watcher registers its process group, so that it is terminated if
@@ -100,7 +100,7 @@ class Child:
                 cwd=launch.cwd,
                 env=launch.environment,
                 # A new session makes the child the leader of its own process group, which is the
-                # unit that `processes` signals, and detaches it from our terminal.
+                # unit that `process_groups` signals, and detaches it from our terminal.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

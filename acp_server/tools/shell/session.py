@@ -1,7 +1,7 @@
 """Shell session: environment, mark and lifecycle of all commands of one ACP session.
 
-Every command goes through here: start, registration with the watcher, follow, then termination or
-release.
+Every command that this server starts itself goes through here (an editor's terminals do not):
+start, registration with the watcher, follow, then termination or release.
 """
 
 import os
