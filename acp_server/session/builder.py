@@ -50,6 +50,7 @@ def build_session(
 ) -> Session:
     """Start a session or continue one; `servers` are the MCP servers named by the editor."""
     snapshot = snapshot or new_snapshot(workspace, services)
+    # The id is known before any part exists, so every part can report under it from the start.
     observer = observe(snapshot.facts.id)
     context = _build_context(workspace, services, snapshot, observer)
     tools = SessionTools(context, services.toolset, servers)
@@ -79,6 +80,7 @@ def build_session(
         PromptRouter(context.commands, tools),
         PromptEnricher(context, tools, maintenance, memory),
     )
+    # Last: a review may ask for a turn's context at any time, and that needs all parts above.
     reviews = services.reviews(context, turn_contexts.build)
     return Session(context, tools, prompting, reviews, services.busy_mode)
 
@@ -102,6 +104,7 @@ def _build_context(
     # The journal already holds these messages; only later ones are written.
     conversation = Conversation(snapshot.messages, journal)
     notices = UserNotices(conversation, observer)
+    # `facts.usage` is the object that turns add to; the recorder copies it whenever it stores.
     recorder = SessionRecorder(journal, facts, facts.usage, observer)
     options = SelectedOptions(
         services.catalog,

@@ -144,6 +144,7 @@ class PromptRunner:
         turn = Turn(conversation, self._with_mid_turn_input(turn_context), sink, totals)
         # Known to `flush` before it runs: an abandoned turn must be able to record its remains.
         turns.append(turn)
+        # The toolset that the context above was built from: its checkpoint covers its own calls.
         toolset = self.tools.current
         end: StopReason | TurnError = "cancelled"  # holds if cancellation skips both branches below
         try:
@@ -155,6 +156,7 @@ class PromptRunner:
             end = error
             raise
         finally:
+            # Before the next prompt starts: prompts that this turn took look up how it ended.
             self._steering.finish(end)
             toolset.on_turn_end("failed" if isinstance(end, TurnError) else end)
 
@@ -176,8 +178,9 @@ class PromptRunner:
 
     async def _take_notices(self) -> Sequence[str]:
         """Return the notices to show before the turn, once."""
-        rewritten = self.system.take_notice()
         provider = await self.provider.get()
+        # No await from here on: notices are returned only once, and a cancel would lose them.
+        rewritten = self.system.take_notice()
         notices = self.context.notices.take()
         return [*notices, *([rewritten] if rewritten else ()), *provider.take_notices()]
 

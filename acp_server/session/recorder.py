@@ -82,6 +82,7 @@ class SessionRecorder:
 
     async def record_permission(self, call_id: str, choice: str) -> None:
         """Record the user's answer to a permission request before it is acted upon."""
+        # Committed before the effect: after a crash it is known what the user allowed.
         self.journal.show(CallChanged(call_id, permission=choice))
         await self.journal.commit()
 

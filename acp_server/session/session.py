@@ -42,6 +42,7 @@ class Session:
 
     def enqueue(self, message: UserMessage, mode: BusyMode = "queue") -> QueuedPrompt:
         """Enqueue a prompt and cancel a running review; see `PromptRunner.enqueue`."""
+        # Before the prompt is queued: a review must not change memory or skills under the turn.
         self.reviews.cancel()
         return self.prompting.enqueue(message, mode)
 
@@ -57,8 +58,10 @@ class Session:
         Raises:
             TurnError: the model cannot be asked, or failed; the user has been told why.
         """
+        # A cancelled review finishes the write that it has begun; the turn starts after it.
         await self.reviews.wait_until_closed()
         result = await self.prompting.run(queued, message, sink, abandon)
+        # Not if a prompt waits: it would cancel the review that starts here.
         if self.is_idle:
             self.reviews.on_turn_end(result.reason)
         return result

@@ -37,10 +37,13 @@ class SessionTools:
         async with self._build_lock:
             if not self._is_built:
                 self.current = await self._build(self._context, self._servers)
+                # Only now: a build that failed is tried again by the next prompt.
                 self._is_built = True
                 if self._is_closed:  # `close` ran during the build and saw no toolset to close
                     await self.current.toolbox.close()
                 else:
+                    # With the toolset in place: a server that connects at once lists its commands
+                    # through it.
                     self.current.servers.start(self._list_server_commands)
             # Skills come second: if loading them fails, the tools are not built again by the retry.
             if not self._has_skills:
@@ -87,6 +90,7 @@ class SessionTools:
             closing.start_soon(self.current.toolbox.close)
 
     def _list_server_commands(self) -> None:
+        # Servers change their state while they are stopped; a closing session reports nothing.
         if not self._is_closed:
             self._context.commands.set_owned(MCP_COMMANDS, self.current.servers.commands())
 

@@ -22,6 +22,7 @@ class TurnContextBuilder:
 
     async def build(self) -> TurnContext:
         """Return the context of the next turn; the system prompt is written once per model."""
+        # Tools first: the system prompt names them, and MCP servers may still be connecting.
         toolbox, model_id = await self.tools.for_turn(), self.context.options.model_id
         system = await self.system.get_text(model_id)
         return replace(
