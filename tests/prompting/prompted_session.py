@@ -22,22 +22,16 @@ from pydantic import JsonValue
 
 from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.client_connection import ClientConnection
-from acp_server.handlers.permissions import EditorPermissionAsker
-from acp_server.handlers.workspace import EditorWorkspace
 from acp_server.jsonrpc.memory import create_memory_pair
+from acp_server.mcp.config import McpConfig
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
-from acp_server.session.context import SessionContext
-from acp_server.session.ports.mcp_configs import ServerConfig
-from acp_server.session.ports.toolset import SessionToolset
+from acp_server.server.toolsets import ToolsetBuilder
 from acp_server.session.prompting.file_watch import EventSource, FileWatch, TaskFunction
 from acp_server.session.prompting.lazy_prompting import lazy_prompt_provider
 from acp_server.session.prompting.prompt_config import PromptConfig, PromptSettings
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
-from acp_server.startup.lazy_value import Lazy
-from acp_server.tools.factory import ToolFactory
-from acp_server.tools.lazy_imports import create_tool_factory
 from acp_server.tools.tool_config import ToolConfig
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta
@@ -119,12 +113,11 @@ async def open_prompted_session(
         link.background.start_soon(task)
 
     watch = FileWatch(events, spawn) if events is not None else None
-    loader = Lazy(
-        partial(create_tool_factory, ToolConfig(directory, home, VARIABLES, (), file_watch=watch))
-    )
+    tool_config = ToolConfig(directory, home, VARIABLES, (), file_watch=watch)
+    toolsets = ToolsetBuilder(link, tool_config, McpConfig(VARIABLES, ()))
     services = replace(
         make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode),
-        toolset=partial(_build_toolset, link, loader),
+        toolset=toolsets,
         prompt_provider=partial(
             lazy_prompt_provider, settings or make_prompt_config(directory), watch=watch
         ),
@@ -137,8 +130,7 @@ async def open_prompted_session(
         session_id = await editor.new_session(root)
         yield PromptedSession(editor, model, session_id, root, outside, sessions)
         await editor.disconnect()
-    if loader.loaded is not None:
-        await loader.loaded.close()
+    await toolsets.close()
     assert editor.schema_errors() == []
 
 
@@ -178,15 +170,3 @@ def embedded_resource(path: Path, text: str = "text") -> JsonValue:
 def resource_link(path: Path) -> JsonValue:
     """Return a resource link to a file."""
     return {"type": "resource_link", "uri": path.as_uri(), "name": path.name}
-
-
-async def _build_toolset(
-    link: ClientConnection,
-    factory: Lazy[ToolFactory],
-    context: SessionContext,
-    servers: Sequence[ServerConfig],
-) -> SessionToolset:
-    del servers
-    editor, asker = EditorWorkspace(link, context.id), EditorPermissionAsker(link, context.id)
-    tool_factory = await factory.get()
-    return tool_factory.create_toolset(context, editor, asker, link.background)

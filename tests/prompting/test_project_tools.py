@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,9 @@ from acp_server.session.builder import build_session
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.ports.null_archive import NullJournal
-from acp_server.session.ports.observer import ShowNotice
-from acp_server.session.prompting.provider import PromptProvider
-from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.prompting.lazy_prompting import lazy_prompt_provider
 from acp_server.session.services import SessionSnapshot, new_snapshot
 from acp_server.session.workspace import SessionWorkspace
-from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import ModelRequest, TextDelta
@@ -64,20 +62,14 @@ class Project:
         def trust(session: SessionContext) -> WorkspaceTrust:
             return WorkspaceTrust(store, UnavailableTrustAsker(), session.workspace.cwd)
 
-        def make_provider(
-            workspace: SessionWorkspace, show_notice: ShowNotice
-        ) -> Lazy[PromptProvider]:
-            provider = WorkspacePromptProvider(
-                make_prompt_config(folder), workspace, show_notice=show_notice
-            )
-            return Lazy[PromptProvider].of(provider)
-
         tools = FunctionTools(
             read_file=echo_arguments, todo=echo_arguments, terminal=echo_arguments
         )
         catalog = FakeModelCatalog({"test": self.model})
         services = replace(
-            make_services(catalog, toolbox=tools), prompt_provider=make_provider, trust=trust
+            make_services(catalog, toolbox=tools),
+            prompt_provider=partial(lazy_prompt_provider, make_prompt_config(folder)),
+            trust=trust,
         )
         self.journal = FactsJournal()
         snapshot = replace(

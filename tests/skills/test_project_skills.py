@@ -2,17 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from acp_server.permissions.trust import TrustStore, TrustVerdict, WorkspaceTrust
 from acp_server.session.builder import build_session
 from acp_server.session.context import SessionContext
-from acp_server.session.ports.observer import ShowNotice
 from acp_server.session.ports.skills import NoSkills, SkillIndexRequest
-from acp_server.session.prompting.provider import PromptProvider
-from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.prompting.lazy_prompting import lazy_prompt_provider
 from acp_server.session.workspace import SessionWorkspace
-from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta
 from tests.prompting.prompted_session import make_prompt_config, write_file
@@ -69,14 +67,6 @@ class Project:
         store = TrustStore(folder / "trust.json")
         self.skills = KnownSkills(store, folder, brought)
 
-        def make_provider(
-            workspace: SessionWorkspace, show_notice: ShowNotice
-        ) -> Lazy[PromptProvider]:
-            provider = WorkspacePromptProvider(
-                make_prompt_config(folder), workspace, show_notice=show_notice
-            )
-            return Lazy[PromptProvider].of(provider)
-
         def trust(session: SessionContext) -> WorkspaceTrust:
             return WorkspaceTrust(store, self.asker, session.workspace.cwd)
 
@@ -85,7 +75,7 @@ class Project:
             toolset=fixed_toolset(
                 FunctionTools(read_file=echo_arguments, skill_view=echo_arguments), self.skills
             ),
-            prompt_provider=make_provider,
+            prompt_provider=partial(lazy_prompt_provider, make_prompt_config(folder)),
             trust=trust,
         )
         self.session = build_session(SessionWorkspace(folder), services)

@@ -10,10 +10,10 @@ updates and requests are validated against the published schema when the context
 """
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -22,20 +22,13 @@ from pydantic import JsonValue
 
 from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.client_connection import ClientConnection
-from acp_server.handlers.permissions import EditorPermissionAsker
-from acp_server.handlers.user_questions import EditorUserAsker
-from acp_server.handlers.workspace import EditorWorkspace
 from acp_server.jsonrpc.memory import MemoryTransport, create_memory_pair
+from acp_server.mcp.config import McpConfig
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
-from acp_server.session.context import SessionContext
-from acp_server.session.ports.mcp_configs import ServerConfig
-from acp_server.session.ports.toolset import SessionToolset
+from acp_server.server.toolsets import ToolsetBuilder
 from acp_server.session.registry import SessionRegistry
-from acp_server.startup.lazy_value import Lazy
 from acp_server.tools.config import CheckConfig
-from acp_server.tools.factory import ToolFactory
-from acp_server.tools.lazy_imports import create_tool_factory
 from acp_server.tools.tool_config import ToolConfig
 from acp_server.turn.conversation import ToolCall, ToolResult
 from tests.handlers.checked_editor import CheckedEditor, message_schema_errors
@@ -220,8 +213,11 @@ async def open_tool_editor(
     tool_config = ToolConfig(
         folder, own_home, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckConfig()
     )
-    loader = Lazy(partial(create_tool_factory, tool_config))
-    connection = _connection(server_end, loader, model, mode)
+    link = ClientConnection.from_transport(server_end)
+    toolsets = ToolsetBuilder(link, tool_config, McpConfig(tool_config.environment, ()))
+    plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
+    registry = SessionRegistry(replace(plain, toolset=toolsets))
+    connection = AgentConnection(link, registry, make_auth_handlers())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.serve, connection)
         tasks.start_soon(editor.read)
@@ -229,8 +225,7 @@ async def open_tool_editor(
         await editor.initialize(clientCapabilities=capabilities, clientInfo=about)
         yield ToolEditorSession(editor, model, await editor.new_session(root), root, outside)
         await editor.disconnect()
-    if loader.loaded is not None:
-        await loader.loaded.close()
+    await toolsets.close()
     assert editor.schema_errors() == []
 
 
@@ -242,32 +237,6 @@ def allow(choice: str = "allow_once") -> Answer:
 def lines(count: int, word: str = "a line of a file like any other") -> str:
     """Return a text of this many lines."""
     return "".join(f"{number}: {word}\n" for number in range(1, count + 1))
-
-
-def _connection(
-    transport: MemoryTransport, loader: Lazy[ToolFactory], model: TypingModel, mode: Mode
-) -> AgentConnection:
-    link = ClientConnection.from_transport(transport)
-    plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
-    return AgentConnection(
-        link,
-        SessionRegistry(replace(plain, toolset=partial(_build_toolset, link, loader))),
-        make_auth_handlers(),
-    )
-
-
-async def _build_toolset(
-    link: ClientConnection,
-    factory: Lazy[ToolFactory],
-    context: SessionContext,
-    servers: Sequence[ServerConfig],
-) -> SessionToolset:
-    del servers
-    editor, asker = EditorWorkspace(link, context.id), EditorPermissionAsker(link, context.id)
-    tools = await factory.get()
-    return tools.create_toolset(
-        context, editor, asker, link.background, EditorUserAsker(link, context.id)
-    )
 
 
 def _is_request(message: Object) -> bool:

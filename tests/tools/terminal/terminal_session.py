@@ -12,7 +12,7 @@
 import json
 import signal
 import subprocess
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,19 +25,13 @@ from pydantic import JsonValue
 from acp_server.config import settings
 from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.client_connection import ClientConnection
-from acp_server.handlers.permissions import EditorPermissionAsker
-from acp_server.handlers.workspace import EditorWorkspace
 from acp_server.jsonrpc.memory import create_memory_pair
+from acp_server.mcp.config import McpConfig
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
-from acp_server.session.context import SessionContext
-from acp_server.session.ports.mcp_configs import ServerConfig
-from acp_server.session.ports.toolset import SessionToolset
+from acp_server.server.toolsets import ToolsetBuilder
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
-from acp_server.startup.lazy_value import Lazy
-from acp_server.tools.factory import ToolFactory
-from acp_server.tools.lazy_imports import create_tool_factory
 from acp_server.tools.shell.confinement.config import SandboxConfig
 from acp_server.tools.tool_config import ToolConfig
 from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage
@@ -131,9 +125,9 @@ async def open_terminal_sessions(
     link = ClientConnection.from_transport(server_end)
     tool_config = ToolConfig(folder, own_home, VARIABLES, settings.secret_variables())
     tool_config = replace(tool_config, sandbox=sandbox or tool_config.sandbox)
-    loader = Lazy(partial(create_tool_factory, tool_config))
+    toolsets = ToolsetBuilder(link, tool_config, McpConfig(VARIABLES, ()))
     plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
-    registry = SessionRegistry(replace(plain, toolset=partial(_build_toolset, link, loader)))
+    registry = SessionRegistry(replace(plain, toolset=toolsets))
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(editor.serve, AgentConnection(link, registry, make_auth_handlers()))
@@ -149,8 +143,7 @@ async def open_terminal_sessions(
     finally:
         # a cancelled test must still end its commands
         with anyio.CancelScope(shield=True):
-            if loader.loaded is not None:
-                await loader.loaded.close()
+            await toolsets.close()
     assert editor.schema_errors() == []
 
 
@@ -229,18 +222,6 @@ def meta_values(call_updates: CallUpdates, key: str) -> list[Object]:
 def printed_output(updates: CallUpdates) -> str:
     """Return all output pieces that the editor received."""
     return "".join(str(each["data"]) for each in meta_values(updates, "terminal_output"))
-
-
-async def _build_toolset(
-    link: ClientConnection,
-    factory: Lazy[ToolFactory],
-    context: SessionContext,
-    servers: Sequence[ServerConfig],
-) -> SessionToolset:
-    del servers
-    editor, asker = EditorWorkspace(link, context.id), EditorPermissionAsker(link, context.id)
-    tools = await factory.get()
-    return tools.create_toolset(context, editor, asker, link.background)
 
 
 def _first(error: BaseException) -> BaseException:
