@@ -19,7 +19,7 @@ from acp_server.permissions.questions import PermissionAsker
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.editor import EditorPort
-from acp_server.session.ports.toolset import SessionToolset
+from acp_server.session.ports.toolset import SessionToolset, ignore_turn_end
 from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
 from acp_server.session.project.headless_policy import ignore_refusal
 from acp_server.session.prompting.file_watch import TaskFunction
@@ -191,7 +191,7 @@ class ToolFactory:
             servers=servers,
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
             take_notices=partial(take_end_notices, shell.background),
-            on_turn_end=_ignore_end if hooks is None else hooks.end_turn,
+            on_turn_end=ignore_turn_end if hooks is None else hooks.end_turn,
         )
 
     def _edit_and_shell_services(
@@ -380,10 +380,6 @@ def _visible_environment(config: ToolConfig) -> Mapping[str, str]:
 def _with_hooks(toolbox: Toolbox, hooks: HookRunner | None, *, closes_hooks: bool) -> Toolbox:
     """Wrap a toolbox with the user's hooks, if there are any."""
     return toolbox if hooks is None else HookedToolbox(toolbox, hooks, closes_hooks)
-
-
-def _ignore_end(reason: str) -> None:
-    del reason
 
 
 def _spawn(tasks: TaskGroup, task: TaskFunction) -> None:

@@ -24,7 +24,8 @@ def _no_notices() -> Sequence[str]:
     return ()
 
 
-def _ignore_end(reason: str) -> None:
+def ignore_turn_end(reason: str) -> None:
+    """Do nothing: no hook waits for the end of turns."""
     del reason
 
 
@@ -37,7 +38,7 @@ class SessionToolset:
     servers: McpServersPort = field(default_factory=NoMcpServers)
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
     take_notices: NoticeSource = _no_notices
-    on_turn_end: Callable[[str], None] = _ignore_end
+    on_turn_end: Callable[[str], None] = ignore_turn_end
     """Called with the reason when a turn has ended; not waited for."""
 
 
