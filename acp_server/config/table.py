@@ -36,8 +36,8 @@ from acp_server.memory.config import MemoryConfig
 from acp_server.session.prompting.prompt_config import PromptSettings
 from acp_server.skills.config import SkillConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.config import CheckConfig, WebConfig
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.tool_settings import CheckConfig, WebConfig
 
 MODEL_KEY = "model.default"
 """Has the short form `model: NAME`."""

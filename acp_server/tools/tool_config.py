@@ -16,8 +16,8 @@ from acp_server.skills.config import SkillConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from acp_server.subagents.task import SubAgentLimits as DelegationRules
-from acp_server.tools.config import CheckConfig, WebConfig
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.tool_settings import CheckConfig, WebConfig
 
 
 def _fixed_prompt(workspace: SessionWorkspace) -> Lazy[PromptProvider]:

@@ -30,9 +30,9 @@ from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.ports.user_questions import NoUserAsker
 from acp_server.session.session import Session
 from acp_server.session.workspace import SessionWorkspace
-from acp_server.tools.config import WebConfig
 from acp_server.tools.factory import ToolFactory
 from acp_server.tools.tool_config import ToolConfig
+from acp_server.tools.tool_settings import WebConfig
 from acp_server.tools.toolbox import ConnectServers
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Event

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from acp_server.permissions.effects import FetchUrl
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import PermissionChoiceId
-from acp_server.tools.config import WebConfig
+from acp_server.tools.tool_settings import WebConfig
 from acp_server.tools.web.pages import DATA_NOTICE
 from tests.permissions.secret_workspace import (
     RecordingUser,

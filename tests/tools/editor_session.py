@@ -28,8 +28,8 @@ from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
 from acp_server.server.toolsets import ToolsetBuilder
 from acp_server.session.registry import SessionRegistry
-from acp_server.tools.config import CheckConfig
 from acp_server.tools.tool_config import ToolConfig
+from acp_server.tools.tool_settings import CheckConfig
 from acp_server.turn.conversation import ToolCall, ToolResult
 from tests.handlers.checked_editor import CheckedEditor, message_schema_errors
 from tests.support.editor import Object, json_at

@@ -9,8 +9,8 @@ import pytest
 from anyio import lowlevel
 from pydantic import JsonValue
 
-from acp_server.tools.config import CheckConfig
 from acp_server.tools.edit.new_problems import MAX_CHARACTERS, MAX_PROBLEMS
+from acp_server.tools.tool_settings import CheckConfig
 from tests.support.editor import Object
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.editor_session import (

@@ -3,7 +3,7 @@
 from functools import partial
 
 from acp_server.startup.lazy_value import Lazy
-from acp_server.tools.config import WebConfig
+from acp_server.tools.tool_settings import WebConfig
 from acp_server.tools.web.addresses import WebAddress
 from acp_server.tools.web.responses import WebClient, WebResponse
 
