@@ -82,9 +82,7 @@ def _is_broken(fields: FrontmatterFields) -> bool:
 
 
 def _parse(yaml: str) -> FrontmatterFields:
-    from skills_store import (
-        plain_yaml,
-    )  # the parser is slow to import and not needed with a valid scan cache
+    from skills_store import plain_yaml
 
     try:
         mapping = plain_yaml.parse(yaml)

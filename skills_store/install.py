@@ -21,16 +21,10 @@ from skills_store.atomic import write_atomically
 from skills_store.discovery import MAX_DEPTH, MAX_DIRECTORIES, is_ignored_directory
 from skills_store.document import parse_document
 from skills_store.errors import SkillError
-from skills_store.guard import (
-    SkillContents,
-    SkillDecision,
-    SkillTrust,
-    SkillVerdict,
-    TextScan,
-    collect_skill_files,
-    decide,
-    scan_skill,
-)
+from skills_store.guard.collecting import collect_skill_files
+from skills_store.guard.contents import SkillContents
+from skills_store.guard.scanning import TextScan, scan_skill
+from skills_store.guard.verdict import SkillDecision, SkillTrust, SkillVerdict, decide
 from skills_store.home import AgentHome
 from skills_store.json_file import Json, JsonFile, JsonObject
 from skills_store.names import check_new_name, is_same_name, parse_category, refuse_links

@@ -10,8 +10,8 @@ from click.shell_completion import CompletionItem
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.skills.service import SkillService
-from skills_store import SkillLibrary
 from skills_store.editor import SkillEditor
+from skills_store.library import SkillLibrary
 from skills_store.ownership import read_installed_names
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]

@@ -15,18 +15,15 @@ from acp_server.cli.skills_install import install, uninstall
 from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
 from acp_server.tools.factory import TOOL_NAMES
 from acp_server.tools.skills.skill_view import skill_file_json, skill_json
-from skills_store import (
-    BinaryFileView,
-    SkillError,
-    ViewContext,
-    reason_hidden,
-    validate_new_document,
-)
 from skills_store.collection import call_name, category_name
 from skills_store.discovery import is_ignored_directory
+from skills_store.document import validate_new_document
+from skills_store.errors import SkillError
 from skills_store.ownership import owner_of, read_installed_names
 from skills_store.skill import SKILL_FILE
 from skills_store.usage import UsageRecord
+from skills_store.viewing import BinaryFileView, ViewContext
+from skills_store.visibility import reason_hidden
 
 CURATE_MODULE = "acp_server.cli.skills_curate"
 """Module of the command `curate`, imported only when it is used."""

@@ -13,7 +13,8 @@ from acp_server.config.settings import Configuration
 from acp_server.learning.curator_run import CuratorResult, CuratorRuns, NothingToUndoError
 from acp_server.server import app
 from acp_server.skills.service import SkillService
-from skills_store.curation import archive_outcomes, render_report
+from skills_store.curation.outcome import archive_outcomes
+from skills_store.curation.report import render_report
 from skills_store.errors import SkillError
 
 NOTHING_TO_UNDO = "nothing to undo: no run changed anything, or the last one is already undone"

@@ -10,9 +10,9 @@ from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import CliSkills, complete_installed, open_skills, report_failure
 from acp_server.config import settings
 from acp_server.skills.screening import scan_strictly
-from skills_store import SkillError
 from skills_store.calls import ManageCall
-from skills_store.guard import SkillTrust
+from skills_store.errors import SkillError
+from skills_store.guard.verdict import SkillTrust
 from skills_store.install import InstallCandidate, Installer, InstallPlan
 from skills_store.names import is_same_name
 from skills_store.sources.errors import InstallError

@@ -13,8 +13,8 @@ from acp_server.cli.skill_library import (
     open_skills,
     report_failure,
 )
-from skills_store import SkillError
 from skills_store.calls import ManageCall
+from skills_store.errors import SkillError
 from skills_store.usage import format_time
 
 NAME = click.argument("name", shell_complete=complete_name)

@@ -15,12 +15,13 @@ from anyio import to_thread
 from acp_server.skills.screening import refuse_threats
 from acp_server.skills.skill_roots import SkillRoots
 from prompt_engine.trust import TrustCheck
-from skills_store import SkillLibrary, SkillListing, SkillView, ViewContext, VisibilityFacts
 from skills_store.background_editor import BackgroundSkillEditor
 from skills_store.calls import ManageCall, ManageResult
 from skills_store.changes import SkillChange
+from skills_store.library import SkillLibrary, SkillListing
 from skills_store.skill import SKILL_FILE, Skill
-from skills_store.viewing import FileView, TextFileView
+from skills_store.viewing import FileView, SkillView, TextFileView, ViewContext
+from skills_store.visibility import VisibilityFacts
 
 Result = TypeVar("Result")
 

@@ -22,18 +22,15 @@ from acp_server.skills.service import SkillService
 from acp_server.turn.conversation import Conversation, Text, UserMessage
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import Turn, TurnContext, UsageTotals
-from skills_store.curation import (
+from skills_store.curation.candidates import (
     CurationCandidate,
-    CuratorSkillEditor,
-    CuratorSummary,
-    CuratorSummaryError,
     NameHints,
-    archive_outcomes,
     find_candidates,
-    find_discrepancies,
     find_name_hints,
-    parse_summary,
 )
+from skills_store.curation.merging import CuratorSkillEditor
+from skills_store.curation.outcome import archive_outcomes, find_discrepancies
+from skills_store.curation.summary import CuratorSummary, CuratorSummaryError, parse_summary
 
 logger = logging.getLogger(__name__)
 

@@ -20,13 +20,9 @@ from acp_server.learning.curator import Curator
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.skills.service import SkillService
 from acp_server.turn.loop import UsageTotals
-from skills_store.curation import (
-    CurationReport,
-    CurationSchedule,
-    CuratorSkillEditor,
-    LastCuration,
-    write_report,
-)
+from skills_store.curation.merging import CuratorSkillEditor
+from skills_store.curation.report import CurationReport, write_report
+from skills_store.curation.schedule import CurationSchedule, LastCuration
 from skills_store.home import AgentHome
 from skills_store.trees import capture_tree, copy_tree
 from skills_store.undo import BackupStore

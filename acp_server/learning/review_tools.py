@@ -23,10 +23,11 @@ from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import ToolOutcome
 from prompt_engine.threats import scan
-from skills_store import ViewContext
 from skills_store.background_editor import BackgroundSkillEditor
 from skills_store.changes import ManageAction, SkillChange
-from skills_store.curation import CurationSchedule, CuratorSkillEditor
+from skills_store.curation.merging import CuratorSkillEditor
+from skills_store.curation.schedule import CurationSchedule
+from skills_store.viewing import ViewContext
 
 ACTION_VERBS: dict[ManageAction, str] = {
     "create": "created",

@@ -123,7 +123,7 @@ def _import_maintenance(
 ) -> "SkillMaintenance":
     from acp_server.learning.curator_run import CuratorRuns
     from acp_server.learning.skill_maintenance import SessionActivity, SkillMaintenance
-    from skills_store.curation import CurationSchedule
+    from skills_store.curation.schedule import CurationSchedule
     from skills_store.home import AgentHome
 
     async def curate() -> str:

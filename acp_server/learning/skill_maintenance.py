@@ -12,7 +12,7 @@ import anyio
 from anyio import to_thread
 
 from acp_server.session.user_notices import UserNotices
-from skills_store.curation import CurationSchedule
+from skills_store.curation.schedule import CurationSchedule
 from skills_store.editor import SkillEditor
 from skills_store.errors import SkillError
 from skills_store.lifecycle import apply_transitions, find_due_transitions

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Protocol
 
-from skills_store import SkillListing, SkillView
 from skills_store.calls import ManageCall, ManageResult
 from skills_store.changes import SkillChange
-from skills_store.viewing import FileView
+from skills_store.library import SkillListing
+from skills_store.viewing import FileView, SkillView
 
 
 class SkillAccess(Protocol):

@@ -6,11 +6,10 @@ Pure. Every text from a skill is put on one line, whatever it contains.
 from collections.abc import Mapping, Sequence
 
 from prompt_engine.threats import scan
-from skills_store import VisibilityFacts
 from skills_store.collection import SkillCollection, call_name, category_name
 from skills_store.skill import Skill
 from skills_store.usage import UsageRecord
-from skills_store.visibility import reason_hidden
+from skills_store.visibility import VisibilityFacts, reason_hidden
 
 NO_SKILLS = "There are no skills in this session."
 MAX_CHARACTERS = 160

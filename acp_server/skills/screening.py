@@ -13,16 +13,12 @@ from typing import assert_never
 from prompt_engine.findings import SkillThreat
 from prompt_engine.threats import blocked_notice, scan, scan_skill_text
 from prompt_engine.trust import TrustCheck, sha256_of
-from skills_store import SkillError
 from skills_store.changes import FileRemoval, FileWrite, SkillChange, SkillCopy, SkillMove
-from skills_store.guard import (
-    SkillContents,
-    SkillFinding,
-    collect_skill_files,
-    decide,
-    scan_skill,
-)
-from skills_store.guard.verdict import build_verdict
+from skills_store.errors import SkillError
+from skills_store.guard.collecting import collect_skill_files
+from skills_store.guard.contents import SkillContents
+from skills_store.guard.scanning import scan_skill
+from skills_store.guard.verdict import SkillFinding, build_verdict, decide
 
 _BULLET = "  - "
 

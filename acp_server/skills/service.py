@@ -14,19 +14,14 @@ from acp_server.session.prompting.file_watch import FileWatch
 from acp_server.session.prompting.single_flight import SingleFlight
 from acp_server.skills.config import SkillConfig
 from acp_server.skills.skill_roots import ChangeListener, SkillRoots
-from skills_store import (
-    IndexCache,
-    SkillLibrary,
-    SkillLocations,
-    SkillRoot,
-    VisibilityFacts,
-    resolve_roots,
-    visibility_facts,
-)
 from skills_store.collection import names_in
 from skills_store.home import AgentHome
-from skills_store.roots import WORKSPACE_FOLDERS
+from skills_store.index_cache import IndexCache
+from skills_store.library import SkillLibrary
+from skills_store.roots import WORKSPACE_FOLDERS, SkillLocations, resolve_roots
+from skills_store.skill import SkillRoot
 from skills_store.usage import SkillUsageStore
+from skills_store.visibility import VisibilityFacts, visibility_facts
 
 BUNDLED = Path(skills_store.__file__).parent / "bundled"
 SETUP_SKILL = "configure-acp-server"

@@ -19,25 +19,17 @@ from acp_server.skills.screening import refuse_threats, screen_index
 from acp_server.skills.service import SETUP_SKILL, SkillService
 from acp_server.skills.skill_roots import SkillRoots
 from prompt_engine.sources.workspace_manifests import find_manifests
-from skills_store import (
-    IndexRequest,
-    SkillError,
-    SkillLibrary,
-    SkillListing,
-    SkillNotFoundError,
-    SkillView,
-    ViewContext,
-    VisibilityFacts,
-    list_skill_commands,
-    parse_invocation,
-    render_invocation,
-)
 from skills_store.calls import ManageCall, ManageResult
 from skills_store.changes import SkillChange
 from skills_store.collection import SkillCollection, names_in
+from skills_store.errors import SkillError, SkillNotFoundError
+from skills_store.index import IndexRequest
+from skills_store.invocation import list_skill_commands, parse_invocation, render_invocation
+from skills_store.library import SkillLibrary, SkillListing
 from skills_store.skill import SKILL_FILE, Skill
 from skills_store.usage import SkillUsageStore, UsageEvent, rank_by_activity
-from skills_store.viewing import FileView, TextFileView
+from skills_store.viewing import FileView, SkillView, TextFileView, ViewContext
+from skills_store.visibility import VisibilityFacts
 
 Result = TypeVar("Result")
 FoundCommands = tuple[tuple[Skill, ...], SkillCollection]

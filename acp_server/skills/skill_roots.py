@@ -11,8 +11,10 @@ from pathlib import Path
 from anyio import to_thread
 
 from acp_server.session.prompting.file_watch import FileWatch, Subscription
-from skills_store import IndexCache, SkillLibrary, SkillRoot
 from skills_store.editor import SkillEditor
+from skills_store.index_cache import IndexCache
+from skills_store.library import SkillLibrary
+from skills_store.skill import SkillRoot
 
 ChangeListener = Callable[[], Awaitable[None]]
 """Called when skills may have changed."""

@@ -11,7 +11,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from skills_store import IndexRequest, SkillLibrary, SkillRoot
+from skills_store.index import IndexRequest
+from skills_store.library import SkillLibrary
+from skills_store.skill import SkillRoot
 from tests.benchmarks.clock import time_ms
 
 COUNTS = (0, 10, 500, 1_000, 5_000)

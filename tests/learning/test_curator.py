@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from acp_server.learning.curator_run import NothingToUndoError
-from skills_store.curation import CurationSchedule
+from skills_store.curation.schedule import CurationSchedule
 from skills_store.locks import LockedError
 from tests.learning.curator_library import (
     ALL_MERGED,

@@ -7,7 +7,7 @@ import pytest
 
 from acp_server.learning.skill_maintenance import SessionActivity, SkillMaintenance
 from acp_server.session.user_notices import UserNotices
-from skills_store.curation import CurationSchedule
+from skills_store.curation.schedule import CurationSchedule
 from skills_store.locks import LockedError
 from tests.learning.curator_library import SIBLINGS, CuratorLibrary
 

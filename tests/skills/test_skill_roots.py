@@ -7,7 +7,8 @@ from pathlib import Path
 import anyio
 
 from acp_server.skills.skill_roots import SkillRoots
-from skills_store import IndexCache, SkillLocations, resolve_roots
+from skills_store.index_cache import IndexCache
+from skills_store.roots import SkillLocations, resolve_roots
 from tests.session.watch_listener import open_watch
 from tests.skills_store.skill_files import write_file, write_skill
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS

@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from skills_store import SkillLibrary, SkillRoot
+from skills_store.library import SkillLibrary
+from skills_store.skill import SkillRoot
 
 LONG_AGO_SECONDS = 1_700_000_000
 

@@ -10,7 +10,7 @@ import skills_store
 from acp_server.cli.main import COMMANDS
 from acp_server.config.settings import setting_sources
 from skills_store.document import validate_new_document
-from skills_store.guard import collect_skill_files
+from skills_store.guard.collecting import collect_skill_files
 from tests.skills_store.guard.labelled_skills import scan_contents
 
 BUNDLED = Path(skills_store.__file__).parent / "bundled"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skills_store import is_standard_name, validate_new_document
+from skills_store.document import is_standard_name, validate_new_document
 from tests.skills_store.skill_files import skill_text
 
 GOOD = {

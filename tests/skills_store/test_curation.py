@@ -11,24 +11,26 @@ import skills_store.curation.outcome
 import skills_store.curation.summary
 from skills_store.background_editor import BackgroundSkillEditor
 from skills_store.calls import ManageCall
-from skills_store.curation import (
-    ArchiveOutcome,
-    Consolidation,
+from skills_store.curation.candidates import (
     CurationCandidate,
-    CurationReport,
-    CuratorSkillEditor,
-    CuratorSummary,
-    CuratorSummaryError,
     NameHints,
-    Pruning,
-    archive_outcomes,
     find_candidates,
-    find_discrepancies,
     find_name_hints,
-    parse_summary,
+)
+from skills_store.curation.merging import CuratorSkillEditor
+from skills_store.curation.outcome import ArchiveOutcome, archive_outcomes, find_discrepancies
+from skills_store.curation.report import (
+    CurationReport,
     render_report,
     render_report_yaml,
     write_report,
+)
+from skills_store.curation.summary import (
+    Consolidation,
+    CuratorSummary,
+    CuratorSummaryError,
+    Pruning,
+    parse_summary,
 )
 from tests.skills_store.skill_home import SkillHome, skill_document, write_skill
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skills_store.calls import ManageCall
-from skills_store.curation import CuratorSkillEditor
+from skills_store.curation.merging import CuratorSkillEditor
 from skills_store.home import AgentHome
 from skills_store.undo import BackupStore
 from skills_store.write_errors import BackgroundChangeError, PinnedSkillError, ReadOnlySkillError

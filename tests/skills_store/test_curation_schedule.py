@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.curation import CurationSchedule, LastCuration
+from skills_store.curation.schedule import CurationSchedule, LastCuration
 from skills_store.home import AgentHome
 from skills_store.locks import LockedError
 from tests.skills_store.skill_home import TickingClock

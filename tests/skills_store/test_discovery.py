@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skills_store import LoadProblem
 from skills_store.discovery import MAX_DIRECTORIES, scan_root
 from skills_store.root_scan import RootScan
+from skills_store.skill import LoadProblem
 from tests.skills_store.skill_files import (
     home_root,
     make_files_old,

@@ -8,14 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skills_store import (
-    NON_CODING_CATEGORIES,
-    IndexRequest,
-    SkillLibrary,
-    SkillRoot,
-    VisibilityFacts,
-)
+from skills_store.index import NON_CODING_CATEGORIES, IndexRequest
 from skills_store.index_cache import IndexCache
+from skills_store.library import SkillLibrary
+from skills_store.skill import SkillRoot
+from skills_store.visibility import VisibilityFacts
 from tests.skills_store.skill_files import (
     home_root,
     make_files_old,

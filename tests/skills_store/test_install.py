@@ -15,7 +15,7 @@ import pytest
 from prompt_engine.findings import SkillThreat
 from prompt_engine.threats import scan_skill_text
 from skills_store.errors import SkillError
-from skills_store.guard import SkillDecision, SkillTrust
+from skills_store.guard.verdict import SkillDecision, SkillTrust
 from skills_store.home import AgentHome
 from skills_store.install import Installer, InstallPlan, InstallRefusedError, NotInstalledError
 from skills_store.sources.errors import SourceError

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from skills_store import (
+from skills_store.invocation import (
     SkillCommand,
     SkillInvocation,
-    ViewContext,
     list_skill_commands,
     parse_invocation,
     render_invocation,
 )
+from skills_store.viewing import ViewContext
 from tests.skills_store.skill_files import make_library, write_file, write_skill
 
 BUILT_IN = frozenset({"help", "model"})

@@ -6,22 +6,19 @@ from threading import Thread
 
 import pytest
 
-from skills_store import (
+from skills_store import errors
+from skills_store.errors import (
     AmbiguousSkillError,
-    ArchivedSkill,
     ArchivedSkillError,
     HiddenSkillError,
-    IndexRequest,
-    ListedSkill,
     SkillError,
-    SkillLibrary,
-    SkillListing,
     SkillNotFoundError,
-    SkillRoot,
     UnreadableSkillError,
-    VisibilityFacts,
-    errors,
 )
+from skills_store.index import IndexRequest
+from skills_store.library import ListedSkill, SkillLibrary, SkillListing
+from skills_store.skill import ArchivedSkill, SkillRoot
+from skills_store.visibility import VisibilityFacts
 from tests.skills_store.skill_files import (
     home_root,
     make_files_old,

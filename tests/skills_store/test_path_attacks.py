@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills_store import SkillFileError, TextFileView, ViewContext
 from skills_store.errors import (
     MissingSkillFileError,
+    SkillFileError,
     SkillPathRefusedError,
     UnreadableSkillFileError,
 )
 from skills_store.paths import split_path
+from skills_store.viewing import TextFileView, ViewContext
 from tests.skills_store.skill_files import make_library, write_file, write_skill
 
 

@@ -1,15 +1,13 @@
 """The face of the package: small, with an example that runs, and cheap until it is used."""
 
 import doctest
-import importlib
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import skills_store
-from skills_store import SkillLocations, SkillRoot, resolve_roots
+from skills_store.roots import SkillLocations, resolve_roots
+from skills_store.skill import SkillRoot
 from tests.skills_store.skill_files import make_files_old, write_skill
 
 CHEAP = """
@@ -20,7 +18,8 @@ print([name for name in sys.modules if name == "yaml" or name.startswith("skills
 FROM_SNAPSHOT = """
 import sys
 from pathlib import Path
-from skills_store import SkillLibrary, SkillRoot
+from skills_store.library import SkillLibrary
+from skills_store.skill import SkillRoot
 home = Path(sys.argv[1])
 library = SkillLibrary(lambda: [SkillRoot("home", home / "skills")], home / "snapshot")
 print(len(library.skills()), "yaml" in sys.modules)
@@ -30,18 +29,6 @@ print(len(library.skills()), "yaml" in sys.modules)
 def test_the_docstring_example_runs() -> None:
     results = doctest.testmod(skills_store, optionflags=doctest.ELLIPSIS)
     assert (results.failed, results.attempted > 5) == (0, True)
-
-
-@pytest.mark.parametrize("name", skills_store.__all__)
-def test_every_exported_name_exists(name: str) -> None:
-    value = getattr(skills_store, name)
-    home = importlib.import_module(getattr(value, "__module__", "skills_store.index"))
-    assert getattr(home, name) is value
-
-
-def test_an_unknown_name_is_not_exported() -> None:
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        _ = getattr(skills_store, "nothing")  # noqa: B009  pyright knows that it is not there
 
 
 def test_importing_atomic_writes_does_not_import_skills() -> None:

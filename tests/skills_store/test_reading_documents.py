@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills_store import DocumentProblem, SkillDocument, parse_document
+from skills_store.document import SkillDocument, parse_document
 from skills_store.json_file import Json
+from skills_store.skill import DocumentProblem
 from tests.skills_store.skill_files import skill_text
 
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skills_store import SkillLibrary, SkillRoot
 from skills_store.discovery import scan_root
 from skills_store.json_file import Json
+from skills_store.library import SkillLibrary
 from skills_store.scan_cache import MAX_ROOTS, ScanCache
+from skills_store.skill import SkillRoot
 from tests.skills_store.skill_files import (
     home_root,
     make_files_old,

@@ -5,17 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from skills_store import (
-    BinaryFileView,
-    DocumentProblem,
-    SkillView,
-    TextFileView,
-    UnreadableSkillError,
-    ViewContext,
-)
-from skills_store.errors import SkillFileTooLongError
+from skills_store.errors import SkillFileTooLongError, UnreadableSkillError
 from skills_store.linked import MAX_LISTED, LinkedFiles, linked_files
-from skills_store.skill import MAX_DOCUMENT_CHARACTERS, MAX_FILE_BYTES
+from skills_store.skill import MAX_DOCUMENT_CHARACTERS, MAX_FILE_BYTES, DocumentProblem
+from skills_store.viewing import BinaryFileView, SkillView, TextFileView, ViewContext
 from tests.skills_store.skill_files import make_library, skill_text, write_file, write_skill
 
 VARIABLES = "in ${HERMES_SKILL_DIR} of ${HERMES_SESSION_ID}, $HERMES_SKILL_DIR\n"

@@ -4,10 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from skills_store import Skill, SkillRoot, VisibilityFacts, reason_hidden, visibility_facts
 from skills_store.document import parse_document
 from skills_store.hermes_fields import read_words, required_commands, required_variables
-from skills_store.visibility import is_visible, normalize_platform
+from skills_store.skill import Skill, SkillRoot
+from skills_store.visibility import (
+    VisibilityFacts,
+    is_visible,
+    normalize_platform,
+    reason_hidden,
+    visibility_facts,
+)
 from tests.skills_store.skill_files import skill_text
 
 LINUX = VisibilityFacts(

@@ -29,9 +29,9 @@ from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spe
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import ToolOutcome
-from skills_store import SkillError
 from skills_store.calls import ManageCall
 from skills_store.changes import ManageAction, SkillChange
+from skills_store.errors import SkillError
 from skills_store.skill import SKILL_FILE
 
 DESCRIPTION = (

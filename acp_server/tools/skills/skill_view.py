@@ -13,8 +13,9 @@ from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spe
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
-from skills_store import BinaryFileView, SkillError, SkillView, TextFileView
+from skills_store.errors import SkillError
 from skills_store.skill import SKILL_FILE
+from skills_store.viewing import BinaryFileView, SkillView, TextFileView
 
 DESCRIPTION = (
     "Load a skill: its SKILL.md and the files that go with it. With file_path, one of those."

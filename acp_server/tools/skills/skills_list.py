@@ -10,7 +10,7 @@ from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.shortening import fit_json
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.ports import ToolOutcome
-from skills_store import SkillListing
+from skills_store.library import SkillListing
 
 DESCRIPTION = "List the skills with their descriptions, all or those of one category."
 MAX_CHARACTERS = 40_000

@@ -11,7 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from prompt_engine.threats import scan_skill_text
-from skills_store.guard import SkillContents, SkillVerdict, scan_skill
+from skills_store.guard.contents import SkillContents
+from skills_store.guard.scanning import scan_skill
+from skills_store.guard.verdict import SkillVerdict
 
 CORPUS = Path(__file__).parent / "corpus"
 PARTS = ("tuning", "mended", "holdout")

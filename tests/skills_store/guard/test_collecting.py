@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.guard import SkillContents, collect_skill_files
-from skills_store.guard.collecting import MAX_DEPTH, MAX_FILE_BYTES
+from skills_store.guard.collecting import MAX_DEPTH, MAX_FILE_BYTES, collect_skill_files
+from skills_store.guard.contents import SkillContents
 
 
 def written(folder: Path, **files: bytes) -> Path:

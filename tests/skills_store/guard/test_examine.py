@@ -7,7 +7,9 @@ import pytest
 
 from prompt_engine.findings import SkillThreat
 from prompt_engine.threats.catalogue import SKILL_TABLES, all_patterns, skill_pattern_groups
-from skills_store.guard import SkillContents, SkillFinding, SkillVerdict, scan_skill
+from skills_store.guard.contents import SkillContents
+from skills_store.guard.scanning import scan_skill
+from skills_store.guard.verdict import SkillFinding, SkillVerdict
 from tests.skills_store.guard.labelled_skills import scan_contents
 
 HEAD = b"---\nname: a\ndescription: Does it.\n---\n"

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from skills_store.guard import SkillContents
+from skills_store.guard.contents import SkillContents
 from tests.skills_store.guard.labelled_skills import scan_contents
 
 SIZE_BYTES = 1024 * 1024

@@ -2,14 +2,8 @@
 
 import pytest
 
-from skills_store.guard import (
-    POLICY,
-    RiskLevel,
-    SkillContents,
-    SkillDecision,
-    SkillTrust,
-    decide,
-)
+from skills_store.guard.contents import SkillContents
+from skills_store.guard.verdict import POLICY, RiskLevel, SkillDecision, SkillTrust, decide
 from tests.skills_store.guard.labelled_skills import scan_contents
 
 TEXT = b"---\nname: a\ndescription: Does it.\n---\nHello.\n"
