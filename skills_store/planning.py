@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from skills_store import file_contents, patching
+from skills_store import file_contents
 from skills_store.archive import ArchiveEntry, SkillArchive
 from skills_store.calls import ManageCall, require_argument
 from skills_store.catalog import SkillCatalog
@@ -37,7 +37,8 @@ from skills_store.ownership import (
     read_installed_names,
     should_change_in_place,
 )
-from skills_store.patching import NotFoundError, PatchError
+from skills_store.patching import matching
+from skills_store.patching.errors import NotFoundError, PatchError
 from skills_store.paths import is_skill_file_path, parse_support_path
 from skills_store.skill import LINKED_FOLDERS, SKILL_FILE, Skill
 from skills_store.usage import Clock, SkillUsageStore
@@ -245,7 +246,7 @@ def _patch_file(call: ManageCall, skill: Skill) -> _FileEdit:
         raise MissingSkillFileError(path, _support_files(skill.folder))
     text = file_contents.decode(path, old)
     try:
-        replacement = patching.replace(text, old_string, new_string, replace_all=call.replace_all)
+        replacement = matching.replace(text, old_string, new_string, replace_all=call.replace_all)
     except PatchError as error:
         raise PatchRefusedError(path, _patch_failure_reason(error, text, old_string)) from error
     if path == SKILL_FILE:

@@ -16,10 +16,7 @@ from dataclasses import replace
 
 from skills_store.patching.changes import AddFile, DeleteFile, FileChange, UpdateFile, join_lines
 from skills_store.patching.errors import EmptyPatchError, MalformedPatchError, RepeatedPathError
-from skills_store.patching.hunk_application import HunksApplied, apply_hunks
 from skills_store.patching.sections import PatchReader, PatchSection
-
-__all__ = ["HunksApplied", "apply_hunks", "parse_patch"]
 
 
 def parse_patch(text: str) -> tuple[FileChange, ...]:

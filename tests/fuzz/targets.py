@@ -29,7 +29,11 @@ from acp_server.permissions.shell.assessment import (
 from acp_server.text.surrogates import repair_surrogates
 from prompt_engine.memory_entries import join_entries, normalize_entry, split_entries
 from skills_store.document import parse_document, validate_new_document
-from skills_store.patching import PatchError, UpdateFile, apply_hunks, parse_patch, replace
+from skills_store.patching.changes import UpdateFile
+from skills_store.patching.errors import PatchError
+from skills_store.patching.hunk_application import apply_hunks
+from skills_store.patching.matching import replace
+from skills_store.patching.v4a import parse_patch
 
 Target = Callable[[bytes], None]
 

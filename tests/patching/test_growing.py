@@ -2,7 +2,7 @@
 
 import pytest
 
-from skills_store.patching import PatchRegion, partial_patch_regions
+from skills_store.patching.partial_patch import PatchRegion, partial_patch_regions
 
 PATCH = """\
 *** Begin Patch

@@ -2,14 +2,14 @@
 
 import pytest
 
-from skills_store.patching import (
+from skills_store.patching.errors import (
     AmbiguousError,
     NearestText,
     NotFoundError,
     NothingToChangeError,
     NothingToFindError,
-    replace,
 )
+from skills_store.patching.matching import replace
 
 BLOCK = "def f():\n    {middle}\n    return 1\n"
 

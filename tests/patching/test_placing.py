@@ -2,19 +2,17 @@
 
 import pytest
 
-from skills_store.patching import (
+from skills_store.patching.changes import Hunk, UpdateFile
+from skills_store.patching.errors import (
     AmbiguousError,
-    Hunk,
-    HunksApplied,
     NearestText,
     NotFoundError,
     NothingToChangeError,
     PatchError,
     UnplacedInsertionError,
-    UpdateFile,
-    apply_hunks,
-    parse_patch,
 )
+from skills_store.patching.hunk_application import HunksApplied, apply_hunks
+from skills_store.patching.v4a import parse_patch
 
 CLASSES = """\
 class A:

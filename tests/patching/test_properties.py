@@ -9,17 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from skills_store import patching
-from skills_store.patching import (
-    AddFile,
-    NotFoundError,
-    PatchError,
-    PatchRegion,
-    UpdateFile,
-    apply_hunks,
-    parse_patch,
-    partial_patch_regions,
-    replace,
-)
+from skills_store.patching.changes import AddFile, UpdateFile
+from skills_store.patching.errors import NotFoundError, PatchError
+from skills_store.patching.hunk_application import apply_hunks
+from skills_store.patching.matching import replace
+from skills_store.patching.partial_patch import PatchRegion, partial_patch_regions
+from skills_store.patching.v4a import parse_patch
 
 WORDS = st.sampled_from(["a", "b = 1", "  c()", "\td", "", "it\u2019s", "x  y", "# z", "}", "e \t"])
 LINES = st.lists(WORDS, max_size=12)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from skills_store.patching import Replacement, replace
+from skills_store.patching.matching import Replacement, replace
 
 
 @dataclass(frozen=True)

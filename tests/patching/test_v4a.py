@@ -2,18 +2,16 @@
 
 import pytest
 
-from skills_store.patching import (
+from skills_store.patching.changes import (
     AddFile,
     DeleteFile,
-    EmptyPatchError,
     FileChange,
     Hunk,
     HunkLine,
-    MalformedPatchError,
-    RepeatedPathError,
     UpdateFile,
-    parse_patch,
 )
+from skills_store.patching.errors import EmptyPatchError, MalformedPatchError, RepeatedPathError
+from skills_store.patching.v4a import parse_patch
 
 STAY, GO, COME = HunkLine(" ", "a"), HunkLine("-", "b"), HunkLine("+", "c")
 BODY = " a\n-b\n+c\n"

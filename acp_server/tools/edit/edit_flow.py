@@ -34,7 +34,7 @@ from acp_server.tools.tool import CallDescription
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind, FileDiff, Location
 from acp_server.turn.ports import ToolOutcome
-from skills_store.patching import PatchError
+from skills_store.patching.errors import PatchError
 
 MAX_ATTEMPTS = 5
 YIELD_QUEUE_SECONDS = 0.1

@@ -18,18 +18,12 @@ from acp_server.tools.files.errors import FileAlreadyExistsError, FileError, NoS
 from acp_server.tools.tool import CallDescription, Tool, build_spec
 from acp_server.turn.events import FileDiff, Location
 from acp_server.turn.ports import ToolOutcome
-from skills_store.patching import (
-    AddFile,
-    DeleteFile,
-    FileChange,
-    PatchError,
-    PatchRegion,
-    UpdateFile,
-    apply_hunks,
-    parse_patch,
-    partial_patch_regions,
-    replace,
-)
+from skills_store.patching.changes import AddFile, DeleteFile, FileChange, UpdateFile
+from skills_store.patching.errors import PatchError
+from skills_store.patching.hunk_application import apply_hunks
+from skills_store.patching.matching import replace
+from skills_store.patching.partial_patch import PatchRegion, partial_patch_regions
+from skills_store.patching.v4a import parse_patch
 
 DESCRIPTION = (
     "Change files. mode replace (default): old_string, exact and unique in the file, becomes "
