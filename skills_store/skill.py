@@ -1,11 +1,10 @@
 """Data types of skills: roots, skills, problems. Does no I/O."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from skills_store.json_file import Json
+from markdown_frontmatter.values import Frontmatter, YamlValue
 
 SKILL_FILE = "SKILL.md"
 CATEGORY_FILE = "DESCRIPTION.md"
@@ -16,7 +15,6 @@ MAX_DOCUMENT_CHARACTERS = 100_000
 MAX_FILE_BYTES = 1024 * 1024
 
 RootKind = Literal["workspace", "home", "agents", "external", "bundled", "plugin"]
-Frontmatter = Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +27,6 @@ class SkillRoot:
     is_writable: bool = False
     plugin: str = ""
     """Name of the plugin for a plugin root; it prefixes the names of the plugin's skills."""
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentProblem:
-    """A problem in the text of a SKILL.md. Lines count from 1."""
-
-    line: int
-    text: str
-    """Half a sentence, without the file name."""
-    is_fatal: bool = False
-    """The text cannot be used at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +55,7 @@ class Skill:
     """The directories between root and skill, joined by slashes; empty at the top level."""
     folder: Path
     root: SkillRoot
-    frontmatter: Frontmatter = field(default_factory=dict[str, Json], hash=False)
+    frontmatter: Frontmatter = field(default_factory=dict[str, YamlValue], hash=False)
     """All fields, including unknown ones."""
 
     @property

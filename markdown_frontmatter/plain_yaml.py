@@ -5,12 +5,11 @@ this module imports PyYAML, which is slow.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import yaml
 
-from skills_store.json_file import Json
-from skills_store.skill import DocumentProblem
+from markdown_frontmatter.values import DocumentProblem, FrontmatterFields, YamlValue
 
 MAX_DEPTH = 16
 MAX_NODES = 10_000
@@ -31,41 +30,33 @@ _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = (
 
 
 class PlainYamlError(ValueError):
-    """The text is invalid YAML, or uses a rejected construct. `line` counts from 1."""
+    """The text is invalid YAML, or uses a rejected construct. `line` is the line of it."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class PlainMapping:
-    """The parsed mapping, and the constructs that the standard's strict dialect does not allow."""
-
-    values: dict[str, Json]
-    dialect_problems: tuple[DocumentProblem, ...] = ()
-    lines: dict[str, int] = field(default_factory=dict[str, int])
-    """Lines at which the top-level fields begin."""
-
-
 @dataclass(slots=True)
 class _OpenCollection:
     """A mapping or list whose end event has not arrived."""
 
-    value: dict[str, Json] | list[Json]
+    value: dict[str, YamlValue] | list[YamlValue]
     key: str | None = None
     """For a mapping: the key that waits for its value."""
     column: int | None = None
     """For a mapping: the column of its first nested mapping."""
 
 
-def parse(text: str) -> PlainMapping:
+def parse(text: str, first_line: int = 1) -> FrontmatterFields:
     """Parse a text that must be a single mapping; an empty text gives an empty mapping.
+
+    Lines are counted from `first_line`.
 
     Raises:
         PlainYamlError: The text is not a mapping, not valid YAML, or uses a rejected construct.
     """
-    reader = _MappingBuilder()
+    reader = _MappingBuilder(first_line)
     try:
         # Events instead of yaml.load: no tag can construct an object, and the limits apply while
         # parsing.
@@ -73,28 +64,28 @@ def parse(text: str) -> PlainMapping:
             reader.handle(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
+        line = first_line + (mark.line if mark else 0)
         raise PlainYamlError(line, error.problem or "it is no YAML") from None
     except (yaml.YAMLError, UnicodeEncodeError):  # a lone surrogate or a control character
-        raise PlainYamlError(1, "it holds a character that YAML does not allow") from None
+        raise PlainYamlError(first_line, "it holds a character that YAML does not allow") from None
     if not isinstance(reader.root, dict):
-        raise PlainYamlError(1, "it is no mapping of fields to values")
-    return PlainMapping(reader.root, tuple(reader.dialect_problems), reader.lines)
+        raise PlainYamlError(first_line, "it is no mapping of fields to values")
+    return FrontmatterFields(reader.root, (), tuple(reader.dialect_problems))
 
 
 class _MappingBuilder:
     """Builds the value from parser events, without recursion."""
 
-    def __init__(self) -> None:
-        self.root: Json = {}
+    def __init__(self, first_line: int) -> None:
+        self.root: YamlValue = {}
         self.dialect_problems: list[DocumentProblem] = []
-        self.lines: dict[str, int] = {}
+        self._first_line = first_line
         self._open: list[_OpenCollection] = []
         self._nodes = 0
         self._documents = 0
 
     def handle(self, event: yaml.Event) -> None:
-        line = event.start_mark.line + 1 if event.start_mark else 1
+        line = self._first_line + (event.start_mark.line if event.start_mark else 0)
         if isinstance(event, yaml.NodeEvent):
             self._check_node(event, line)
         if isinstance(event, yaml.ScalarEvent):
@@ -128,8 +119,6 @@ class _MappingBuilder:
             return
         if text in parent.value:
             self._add_dialect_problem(line, f"the field {text!r} a second time")
-        if len(self._open) == 1:
-            self.lines.setdefault(text, line)
         parent.key = text
 
     def _start_collection(self, event: yaml.CollectionStartEvent, line: int) -> None:
@@ -150,7 +139,7 @@ class _MappingBuilder:
             )
         self._open.append(_OpenCollection({} if is_mapping else []))
 
-    def _add_value(self, value: Json) -> None:
+    def _add_value(self, value: YamlValue) -> None:
         if not self._open:
             self.root = {} if value is None else value
             return
@@ -165,7 +154,7 @@ class _MappingBuilder:
         self.dialect_problems.append(DocumentProblem(line, text))
 
 
-def _resolve_scalar(text: str) -> Json:
+def _resolve_scalar(text: str) -> YamlValue:
     """Convert an unquoted scalar to None, a bool, an int, or its text."""
     if text in _NULLS:
         return None
