@@ -14,8 +14,9 @@ from acp_server.cli.options import JSON, open_in_editor
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.memory.errors import MemoryStoreError
+from acp_server.memory.lazy_imports import open_external_memory
 from acp_server.memory.operations import EntryOperation
-from acp_server.memory.providers import find_external_memory, installed_providers
+from acp_server.memory.providers import installed_providers
 from acp_server.memory.results import MemoryContents, MemoryResult
 from acp_server.memory.store import MemoryStores
 from prompt_engine.memory_entries import DELIMITER, FILE_NAMES, StoreName
@@ -274,12 +275,15 @@ def _store_status(memory: MemoryStores, name: StoreName, *, is_on: bool) -> dict
 async def _provider_status(configuration: Configuration) -> dict[str, JsonValue]:
     """Return the state of the external memory after a request to it."""
     name = configuration.settings.memory.provider
-    memory = find_external_memory(name, configuration.home, scan)
     found: dict[str, JsonValue] = {
         "name": name,
         "installed": list[JsonValue](installed_providers()),
     }
-    if memory is None:
+    notice = ""
+    async with anyio.create_task_group() as tasks:
+        memory = open_external_memory(name, configuration.home, tasks.start_soon)
+        if memory is not None:
+            notice = (await memory.system_block()).notice
+    if not name:
         return found | {"is_working": None, "state": "none"}
-    notice = (await memory.system_block()).notice
     return found | {"is_working": not notice, "state": notice or f"{name} answers"}

@@ -1,76 +1,30 @@
-"""External memory of a server, imported in a thread at its first use.
+"""Imports the memory when somebody looks at it, or if an external one is configured."""
 
-Finished turns are passed to it in the background; on shutdown it gets a moment to receive them.
-"""
-
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import anyio
-
-from acp_server.memory.pages import MemoryPage, memory_pages
-from acp_server.memory.provider_types import ProviderReply, TurnMessage
-from acp_server.startup.lazy_value import Lazy
+from acp_server.memory.errors import MemoryStoreError
+from acp_server.memory.pages import MemoryPage
 from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
-    from acp_server.memory.providers import IsolatedMemoryProvider
-
-CLOSE_SECONDS = 0.5
-"""How long the server waits at shutdown for turns that are being passed on."""
-
-MemoryTask = Callable[[], Coroutine[object, object, None]]
+    from acp_server.memory.providers import ExternalMemory, MemoryTask
 
 
-class LazyExternalMemory:
-    """Memory provider shared by all sessions of a server; imported once."""
+def open_external_memory(
+    name: str, home: Path, spawn: "Callable[[MemoryTask], object]"
+) -> "ExternalMemory | None":
+    """Return the provider of this name, not loaded yet; None if the name is empty.
 
-    def __init__(self, name: str, home: Path, spawn: Callable[[MemoryTask], None]) -> None:
-        """Prepare; nothing is imported. `spawn` runs a task in the background."""
-        self.name = name
-        self._spawn = spawn
-        self._memory = Lazy(partial(_import, name, home))
-        self._pending: set[anyio.Event] = set()
+    If it is not installed, each call reports that, like any failure.
+    """
+    if not name:
+        return None
+    from acp_server.memory.providers import ExternalMemory, load_provider
 
-    async def system_block(self) -> ProviderReply:
-        """Return the provider's text for the system prompt."""
-        return await (await self._memory.get()).system_block()
-
-    async def prefetch(self, query: str) -> ProviderReply:
-        """Return remembered text that fits a prompt."""
-        return await (await self._memory.get()).prefetch(query)
-
-    def record_turn(self, messages: Sequence[TurnMessage], warn: Callable[[str], None]) -> None:
-        """Pass a finished turn to it in the background; `warn` receives a notice if that fails."""
-        is_done = anyio.Event()
-
-        async def deliver() -> None:
-            try:
-                reply = await (await self._memory.get()).on_turn_end(messages)
-                if reply.notice:
-                    warn(reply.notice)
-            finally:
-                is_done.set()
-                self._pending.discard(is_done)
-
-        # Before `spawn`: a `close` right after this call must wait for the task.
-        self._pending.add(is_done)
-        self._spawn(deliver)
-
-    async def close(self) -> None:
-        """Wait for a moment for the turns that are being passed on."""
-        with anyio.move_on_after(CLOSE_SECONDS):
-            for is_done in tuple(self._pending):
-                await is_done.wait()
-
-
-def _import(name: str, home: Path) -> "IsolatedMemoryProvider":
-    from acp_server.memory.providers import create_external_memory
-    from prompt_engine.threats import scan
-
-    return create_external_memory(name, home, scan)
+    return ExternalMemory(name, partial(load_provider, name, home), spawn)
 
 
 def read_memory_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[MemoryPage, ...]:
@@ -78,4 +32,16 @@ def read_memory_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[Memo
     from acp_server.memory.store import MemoryStores
     from prompt_engine.threats import scan
 
-    return memory_pages(MemoryStores(home, limits, scan), scan)
+    memory = MemoryStores(home, limits, scan)
+
+    def page(name: StoreName) -> MemoryPage:
+        path = memory.path(name)
+        try:
+            contents = memory.contents(name)
+        except MemoryStoreError as error:
+            return MemoryPage(name, path, (), frozenset(), "", error.reason)
+        entries = contents.entries
+        blocked = frozenset(n for n, entry in enumerate(entries) if scan(entry, "strict"))
+        return MemoryPage(name, path, entries, blocked, contents.usage)
+
+    return tuple(map(page, memory.names))

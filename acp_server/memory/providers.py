@@ -2,14 +2,14 @@
 
 A provider complements the built-in stores. It is third-party code: calls run one at a time, each in
 its own thread, and a call that fails, times out or returns blocked text is skipped with a notice.
-The session decides where its text goes and who sees notices.
+The session decides where its text goes and who sees notices. Finished turns are passed to it in the
+background; on shutdown it gets a moment to receive them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import anyio
 from anyio import from_thread
@@ -17,14 +17,21 @@ from anyio.lowlevel import current_token
 
 from acp_server.memory.provider_types import ProviderReply, TurnMessage
 from acp_server.text.surrogates import repair_surrogates
-from prompt_engine.findings import ThreatScan
+from prompt_engine.threats import scan
 from prompt_engine.trust import describe_findings
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "acp_server.memory_providers"
 """Entry point group; an entry point is a callable that takes HERMES_HOME and returns a provider."""
 CALL_TIMEOUT_SECONDS = 2.0
+CLOSE_SECONDS = 0.5
+"""How long the server waits at shutdown for turns that are being passed on."""
 MAX_CHARACTERS = 8_000
 """How many characters of one provider text the model receives."""
+
+MemoryTask = Callable[[], Coroutine[object, object, None]]
 
 
 class MemoryProvider(Protocol):
@@ -43,22 +50,24 @@ class MemoryProvider(Protocol):
         ...
 
 
-class IsolatedMemoryProvider:
-    """Configured memory provider of a server, loaded at the first call."""
+class ExternalMemory:
+    """The configured provider, shared by all sessions of a server and loaded at the first call."""
 
     def __init__(
         self,
         name: str,
         load: Callable[[], MemoryProvider],
-        scan: ThreatScan,
+        spawn: Callable[[MemoryTask], object],
         timeout_seconds: float = CALL_TIMEOUT_SECONDS,
     ) -> None:
+        """Prepare; nothing is loaded. `spawn` runs a task in the background."""
         self.name = name
         self._load = load
-        self._scan = scan
+        self._spawn = spawn
         self._timeout_seconds = timeout_seconds
         self._provider: MemoryProvider | None = None
         self._busy = Lock()
+        self._pending: set[anyio.Event] = set()
 
     async def system_block(self) -> ProviderReply:
         """Return the provider's text for the system prompt."""
@@ -68,14 +77,32 @@ class IsolatedMemoryProvider:
         """Return remembered text that fits a prompt."""
         return await self._call(lambda provider: provider.prefetch(query))
 
-    async def on_turn_end(self, messages: Sequence[TurnMessage]) -> ProviderReply:
-        """Pass a finished turn to the provider."""
+    def record_turn(self, messages: Sequence[TurnMessage], warn: Callable[[str], None]) -> None:
+        """Pass a finished turn to it in the background; `warn` receives a notice if that fails."""
+        is_done = anyio.Event()
 
-        def deliver(provider: MemoryProvider) -> str:
+        def pass_on(provider: MemoryProvider) -> str:
             provider.on_turn_end(messages)
             return ""
 
-        return await self._call(deliver)
+        async def deliver() -> None:
+            try:
+                reply = await self._call(pass_on)
+                if reply.notice:
+                    warn(reply.notice)
+            finally:
+                is_done.set()
+                self._pending.discard(is_done)
+
+        # Before `spawn`: a `close` right after this call must wait for the task.
+        self._pending.add(is_done)
+        self._spawn(deliver)
+
+    async def close(self) -> None:
+        """Wait for a moment for the turns that are being passed on."""
+        with anyio.move_on_after(CLOSE_SECONDS):
+            for is_done in tuple(self._pending):
+                await is_done.wait()
 
     async def _call(self, call: Callable[[MemoryProvider], str]) -> ProviderReply:
         """Run a provider call with a time limit.
@@ -118,7 +145,7 @@ class IsolatedMemoryProvider:
             return self._skip_notice(f"it gave a {type(text).__name__} instead of a string")
         text = repair_surrogates(text.strip())[:MAX_CHARACTERS]
         # Security: third-party text goes into the prompt, so it is scanned like untrusted input.
-        findings = self._scan(text, "strict")
+        findings = scan(text, "strict")
         return (
             self._skip_notice(f"its text is blocked: {describe_findings(findings)}")
             if findings
@@ -129,30 +156,25 @@ class IsolatedMemoryProvider:
         return ProviderReply(notice=f"The memory provider {self.name!r} was skipped: {reason}.")
 
 
-def installed_providers() -> Mapping[str, EntryPoint]:
+def installed_providers() -> "Mapping[str, EntryPoint]":
     """Return all installed providers by name; imports none of them."""
+    # Slow to import, and only needed in the thread that loads a provider.
+    from importlib.metadata import entry_points
+
     found = sorted(entry_points(group=GROUP), key=lambda each: each.name)
     return {each.name: each for each in found}
 
 
-def find_external_memory(name: str, home: Path, scan: ThreatScan) -> IsolatedMemoryProvider | None:
-    """Return the provider of this name, not loaded yet; None if the name is empty."""
-    return create_external_memory(name, home, scan) if name else None
+def load_provider(name: str, home: Path) -> MemoryProvider:
+    """Import and create a provider.
 
-
-def create_external_memory(name: str, home: Path, scan: ThreatScan) -> IsolatedMemoryProvider:
-    """Return the provider of this name, not loaded yet.
-
-    If it is not installed, each call reports that, like any failure.
+    Raises:
+        LookupError: it is not installed.
     """
-
-    def load() -> MemoryProvider:
-        found = installed_providers()
-        if name not in found:
-            names = ", ".join(found) or "none"
-            message = f"it is not installed; installed providers: {names}"
-            raise LookupError(message)
-        factory = cast("Callable[[Path], MemoryProvider]", found[name].load())
-        return factory(home)
-
-    return IsolatedMemoryProvider(name, load, scan)
+    found = installed_providers()
+    if name not in found:
+        names = ", ".join(found) or "none"
+        message = f"it is not installed; installed providers: {names}"
+        raise LookupError(message)
+    factory = cast("Callable[[Path], MemoryProvider]", found[name].load())
+    return factory(home)

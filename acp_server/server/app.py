@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
+from typing import TYPE_CHECKING
 
 import anyio
 from pydantic import JsonValue
@@ -23,7 +24,7 @@ from acp_server.history.archive import LazyArchive, open_session_search
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.learning.service import LearningContext, LearningService
-from acp_server.memory.lazy_imports import LazyExternalMemory, read_memory_pages
+from acp_server.memory.lazy_imports import open_external_memory, read_memory_pages
 from acp_server.permissions.trust import (
     FixedTrust,
     NoTrustAsker,
@@ -62,6 +63,9 @@ from acp_server.startup.handshake import (
 from acp_server.startup.pydantic_plugins import disable_plugins
 from acp_server.subagents.task import SubAgentLimits, TaskBudget
 from acp_server.tools.tool_config import DelegationConfig, ToolConfig
+
+if TYPE_CHECKING:
+    from acp_server.memory.providers import ExternalMemory
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +155,9 @@ def build_server(
     tools = ToolsetBuilder(link, _tool_config(configuration, watch, policy), mcp_config(current))
     sessions: dict[str, Session] = {}
     archive = _make_archive(configuration, policy)
-    memory = _open_external_memory(configuration, link)
+    memory = open_external_memory(
+        current.memory.provider, configuration.home, partial(_start_in_background, link)
+    )
     learning_context = LearningContext(
         catalog=catalog,
         skill_service=tools.skill_service,
@@ -242,19 +248,8 @@ def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
     )
 
 
-def _open_external_memory(
-    configuration: Configuration, link: ClientConnection
-) -> LazyExternalMemory | None:
-    name = configuration.settings.memory.provider
-    return (
-        LazyExternalMemory(name, configuration.home, partial(_start_in_background, link))
-        if name
-        else None
-    )
-
-
 async def _close_shared(
-    tools: ToolsetBuilder, models: ModelService, memory: LazyExternalMemory | None
+    tools: ToolsetBuilder, models: ModelService, memory: "ExternalMemory | None"
 ) -> None:
     """Close what sessions share: process supervisors, MCP servers, memory, model connections."""
     async with anyio.create_task_group() as closing:  # in parallel: FORCED_EXIT_SECONDS is short

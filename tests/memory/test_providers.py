@@ -9,15 +9,14 @@ from typing import cast
 import anyio
 import pytest
 
+from acp_server.memory.lazy_imports import open_external_memory
+from acp_server.memory.provider_types import ProviderReply, TurnMessage
 from acp_server.memory.providers import (
     MAX_CHARACTERS,
-    IsolatedMemoryProvider,
-    ProviderReply,
-    TurnMessage,
-    find_external_memory,
+    ExternalMemory,
+    MemoryTask,
     installed_providers,
 )
-from prompt_engine.threats import scan
 from tests.memory.example_provider import write_dist_info
 
 PATIENCE_SECONDS = 0.05
@@ -50,8 +49,12 @@ class BadProvider:
         return self.prefetch("")
 
 
-def wrap(provider: BadProvider, patience_seconds: float = LONG_SECONDS) -> IsolatedMemoryProvider:
-    return IsolatedMemoryProvider("bad", lambda: provider, scan, patience_seconds)
+def refuse_to_spawn(task: MemoryTask) -> None:
+    raise AssertionError(task)
+
+
+def wrap(provider: BadProvider, patience_seconds: float = LONG_SECONDS) -> ExternalMemory:
+    return ExternalMemory("bad", lambda: provider, refuse_to_spawn, patience_seconds)
 
 
 def skipped(reason: str, name: str = "bad") -> ProviderReply:
@@ -64,21 +67,25 @@ async def test_an_installed_provider_is_found_loaded_and_used(
     write_dist_info(tmp_path / "site", "said", "other")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     assert list(installed_providers()) == ["other", "said"]
-    memory = find_external_memory("said", tmp_path, scan)
-    assert memory is not None
     messages = [TurnMessage("user", "We deploy on Fridays"), TurnMessage("assistant", "Bold.")]
-    assert await memory.on_turn_end(messages) == ProviderReply()
-    assert await memory.prefetch("when do we deploy?") == ProviderReply("We deploy on Fridays")
-    assert await memory.prefetch("lunch?") == ProviderReply()
-    assert await memory.system_block() == ProviderReply("Said before: 1 things.")
+    warnings: list[str] = []
+    async with anyio.create_task_group() as tasks:
+        memory = open_external_memory("said", tmp_path, tasks.start_soon)
+        assert memory is not None
+        memory.record_turn(messages, warnings.append)
+        await memory.close()
+        assert warnings == []
+        assert await memory.prefetch("when do we deploy?") == ProviderReply("We deploy on Fridays")
+        assert await memory.prefetch("lunch?") == ProviderReply()
+        assert await memory.system_block() == ProviderReply("Said before: 1 things.")
 
 
 async def test_without_a_configured_name_there_is_no_provider(tmp_path: Path) -> None:
-    assert find_external_memory("", tmp_path, scan) is None
+    assert open_external_memory("", tmp_path, refuse_to_spawn) is None
 
 
 async def test_a_provider_that_is_not_installed_is_reported(tmp_path: Path) -> None:
-    memory = find_external_memory("honcho", tmp_path, scan)
+    memory = open_external_memory("honcho", tmp_path, refuse_to_spawn)
     assert memory is not None
     reason = "LookupError: it is not installed; installed providers: none"
     assert await memory.prefetch("hello") == skipped(reason, "honcho")
@@ -106,8 +113,13 @@ async def test_a_failing_provider_is_skipped_with_a_notice(
 
 
 async def test_a_provider_failure_at_the_end_of_a_turn_is_reported_too() -> None:
-    memory = wrap(BadProvider(error=OSError("full")))
-    assert await memory.on_turn_end([]) == skipped("OSError: full")
+    warnings: list[str] = []
+    async with anyio.create_task_group() as tasks:
+        provider = BadProvider(error=OSError("full"))
+        memory = ExternalMemory("bad", lambda: provider, tasks.start_soon, LONG_SECONDS)
+        memory.record_turn([], warnings.append)
+        await memory.close()
+        assert warnings == [skipped("OSError: full").notice], "closing waits for the turn"
 
 
 async def test_a_slow_provider_is_skipped_without_blocking() -> None:

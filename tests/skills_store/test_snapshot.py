@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skills_store.discovery import scan_root
 from skills_store.json_file import Json
 from skills_store.library import SkillLibrary
-from skills_store.scan_cache import MAX_ROOTS, ScanCache
+from skills_store.scan_cache import MAX_ROOTS, VERSION, ScanCache
 from skills_store.skill import SkillRoot
 from tests.skills_store.skill_files import (
     home_root,
@@ -53,7 +53,7 @@ def test_the_file_has_a_version_an_entry_per_root_and_a_manifest(
 ) -> None:
     ScanCache(file).save([scan_root(root)])
     document = json.loads(file.read_bytes())
-    assert document["version"] == 1
+    assert document["version"] == VERSION
     (entry,) = document["roots"].values()
     path = root.path / "coding/git/SKILL.md"
     status = path.stat()
@@ -93,8 +93,8 @@ def test_a_root_of_another_kind_is_a_different_root(root: SkillRoot, file: Path)
     assert ScanCache(file).load([SkillRoot("external", root.path)]) == {}
 
 
-def _as_version_2(data: bytes) -> bytes:
-    return data.replace(b'"version": 1', b'"version": 2')
+def _as_another_version(data: bytes) -> bytes:
+    return data.replace(f'"version": {VERSION}'.encode(), b'"version": 999')
 
 
 ENTRIES: list[Json] = [
@@ -115,7 +115,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data[:-20],
     "longer": lambda data: data + b"x",
     "twice": lambda data: data * 2,
-    "version": _as_version_2,
+    "version": _as_another_version,
     "description": lambda data: data.replace(b"Use it.", b"Use me."),
     "a-skill-less": lambda data: data.replace(b'"odd"', b'"add"'),
     "laid-out-anew": lambda data: json.dumps(json.loads(data), indent=1).encode(),
@@ -152,7 +152,9 @@ def test_an_entry_of_another_format_is_ignored(root: SkillRoot, file: Path, entr
     roots = json.dumps({f"home::{root.path}": entry}).encode()
     digest = hashlib.blake2b(roots, digest_size=16).hexdigest()
     file.parent.mkdir()
-    file.write_bytes(f'{{"version": 1, "digest": "{digest}", "roots": '.encode() + roots + b"}\n")
+    file.write_bytes(
+        f'{{"version": {VERSION}, "digest": "{digest}", "roots": '.encode() + roots + b"}\n"
+    )
     assert ScanCache(file).load([root]) == {}
 
 
@@ -163,7 +165,7 @@ def test_a_snapshot_that_cannot_be_written_does_no_harm(root: SkillRoot, tmp_pat
 
 def test_a_file_without_entries_is_not_a_snapshot(root: SkillRoot, file: Path) -> None:
     digest = hashlib.blake2b(b"[]", digest_size=16).hexdigest()
-    write_file(file, f'{{"version": 1, "digest": "{digest}", "roots": []}}\n')
+    write_file(file, f'{{"version": {VERSION}, "digest": "{digest}", "roots": []}}\n')
     assert ScanCache(file).load([root]) == {}
     ScanCache(file).save([scan_root(root)])
     assert ScanCache(file).load([root]) == {root: scan_root(root)}
