@@ -31,8 +31,6 @@ _MAX_NAMED = 20
 class InstructionHint:
     """Instruction file that applies to a path in use."""
 
-    directory: Path
-    """Resolved directory of the file."""
     path: Path
     label: str
     """Path as shown to the model: relative to the session's directory, or absolute."""
@@ -41,8 +39,6 @@ class InstructionHint:
     """Identifies the file's content, blocked or shown; `DIGEST_CHARACTERS` hex digits."""
     is_changed: bool
     """Whether the conversation holds earlier instructions of this file or its directory."""
-    touched_path: Path
-    """Path that triggered the hint, as passed by the caller."""
 
 
 @dataclass(frozen=True, slots=True)

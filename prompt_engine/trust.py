@@ -50,10 +50,13 @@ def scan_file_text(text: str, scan: ThreatScan, is_trusted: Callable[[], bool]) 
 def blocked_line(path: str, findings: Sequence[ThreatFinding]) -> str:
     """Return the line that replaces a blocked file: its name, the patterns, the lines.
 
+    The name is made printable, so that it cannot break out of the line.
+
     >>> blocked_line("AGENTS.md", [Finding("hide-from-user", "context", 3, 1)])
     '[AGENTS.md was blocked and is not shown: hide-from-user in line 3.]'
     """
-    return f"[{path} was blocked and is not shown: {describe_findings(findings)}.]"
+    name = "".join(character if character.isprintable() else "?" for character in path)
+    return f"[{name} was blocked and is not shown: {describe_findings(findings)}.]"
 
 
 def describe_findings(findings: Sequence[ThreatFinding]) -> str:

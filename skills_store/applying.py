@@ -13,7 +13,7 @@ from typing import assert_never
 
 from skills_store.archive import FOLDER_NAME, STAGING_NAME, SkillArchive
 from skills_store.atomic import write_atomically_in
-from skills_store.changes import FileRemoval, FileWrite, SkillChange, SkillCopy, SkillMove
+from skills_store.changes import FileEdit, SkillChange, SkillCopy, SkillMove
 from skills_store.own_files import has_only_own_entries, move_entries
 from skills_store.pinned_folder import PinnedFolder
 from skills_store.trees import capture_tree, copy_tree, make_writable
@@ -29,10 +29,8 @@ def apply_change(change: SkillChange, skills_folder: Path, archive: SkillArchive
     """
     effect, paths = change.effect, change.resolved_paths or tuple(map(_real_path, change.paths))
     match effect:
-        case FileWrite():
-            _write(effect, paths[0])
-        case FileRemoval():
-            _remove(paths[0])
+        case FileEdit():
+            _edit(effect, paths[0])
         case SkillCopy():
             _copy(effect, skills_folder / FOLDER_NAME / STAGING_NAME)
         case SkillMove():
@@ -41,21 +39,20 @@ def apply_change(change: SkillChange, skills_folder: Path, archive: SkillArchive
             assert_never(effect)
 
 
-def _write(effect: FileWrite, path: Path) -> None:
+def _edit(edit: FileEdit, path: Path) -> None:
+    """Write a file, or remove it, and its directory if that is empty then."""
+    if edit.new is None:
+        with PinnedFolder.at_without_links(path.parent) as folder:
+            folder.unlink(path.name)
+        _remove_empty([path.parent])
+        return
     created_folders = [folder for folder in path.parents if not folder.exists()]
     try:
         with PinnedFolder.create(path.parent) as folder:
-            write_atomically_in(folder, path.name, effect.new, effect.mode)
+            write_atomically_in(folder, path.name, edit.new, edit.mode)
     except OSError:
         _remove_empty(created_folders)
         raise
-
-
-def _remove(path: Path) -> None:
-    """Remove a file, and its directory if that is empty then."""
-    with PinnedFolder.at_without_links(path.parent) as folder:
-        folder.unlink(path.name)
-    _remove_empty([path.parent])
 
 
 def _copy(effect: SkillCopy, staging: Path) -> None:
@@ -70,11 +67,7 @@ def _copy(effect: SkillCopy, staging: Path) -> None:
         # Detects changes of the source during the copy: the source is not under our lock.
         if capture_tree(copy) != tree:
             raise StaleChangeError(effect.source)
-        target_path = _real_path(copy) / effect.file_effect.path.relative_to(effect.target)
-        if isinstance(effect.file_effect, FileWrite):
-            _write(effect.file_effect, target_path)
-        else:
-            _remove(target_path)
+        _edit(effect.edit, _real_path(copy) / effect.edit.path.relative_to(effect.target))
         effect.target.parent.mkdir(parents=True, exist_ok=True)
         copy.rename(effect.target)
     finally:

@@ -22,34 +22,29 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class FileWrite:
-    """A file to create or replace. `old` is None for a new file; `mode` None keeps the old mode."""
+class FileEdit:
+    """A file to create, replace or remove.
+
+    `old` is None for a new file, `new` for one to remove; `mode` None keeps the old mode.
+    """
 
     path: Path
     old: bytes | None
-    new: bytes
+    new: bytes | None
     mode: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FileRemoval:
-    """A file to remove."""
-
-    path: Path
-    old: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class SkillCopy:
     """A skill to copy to the user's directory and change there; the copy shadows the original.
 
-    `file_effect` is the file operation within the copy; its path is below `target`.
+    `edit` is made within the copy; its path is below `target`.
     """
 
     source: Path
     target: Path
     tree: Tree
-    file_effect: FileWrite | FileRemoval
+    edit: FileEdit
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +58,7 @@ class SkillMove:
     entry: ArchiveEntry
 
 
-SkillEffect = FileWrite | FileRemoval | SkillCopy | SkillMove
+SkillEffect = FileEdit | SkillCopy | SkillMove
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +95,10 @@ class SkillChange:
     def paths(self) -> tuple[Path, ...]:
         """Files and directories that the change touches, for the permission policy."""
         match self.effect:
-            case FileWrite() | FileRemoval():
+            case FileEdit():
                 return (self.effect.path,)
             case SkillCopy():
-                return (self.effect.target, self.effect.file_effect.path)
+                return (self.effect.target, self.effect.edit.path)
             case SkillMove():
                 return (self.effect.source, self.effect.target)
             case _:
@@ -118,7 +113,7 @@ def check_unchanged(effect: SkillEffect) -> None:
         OSError: A file cannot be read.
     """
     match effect:
-        case FileWrite() | FileRemoval():
+        case FileEdit():
             if read_bytes(effect.path) != effect.old:
                 raise StaleChangeError(effect.path)
         case SkillCopy():
@@ -154,16 +149,11 @@ def read_bytes(path: Path) -> bytes | None:
 
 def _diffs(effect: SkillEffect) -> tuple[SkillFileDiff, ...]:
     match effect:
-        case FileWrite():
-            return (
-                SkillFileDiff(
-                    effect.path, _decode_for_diff(effect.old), _decode_for_diff(effect.new)
-                ),
-            )
-        case FileRemoval():
-            return (SkillFileDiff(effect.path, _decode_for_diff(effect.old), None),)
+        case FileEdit():
+            old, new = _decode_for_diff(effect.old), _decode_for_diff(effect.new)
+            return (SkillFileDiff(effect.path, old, new),)
         case SkillCopy():
-            return _diffs(effect.file_effect)
+            return _diffs(effect.edit)
         case SkillMove():
             path = effect.source / SKILL_FILE
             return (SkillFileDiff(path, _decode_for_diff(read_bytes(path)), None),)

@@ -175,10 +175,10 @@ class Installer:
                     is_executable = name in candidate.contents.executables
                     mode = _EXECUTABLE_MODE if is_executable else _FILE_MODE
                     write_atomically(path, data, mode=mode)
-                folder.parent.mkdir(parents=True, exist_ok=True)
-                # After mkdir and right before the rename: a category that is a symlink would put
-                # the skill outside the skills directory.
+                # Right before the rename: a category that is a symlink would put the skill, and the
+                # missing directories above it, outside the skills directory.
                 refuse_links(self.home.skills, folder)
+                folder.parent.mkdir(parents=True, exist_ok=True)
                 staged_folder.rename(folder)
             finally:  # no effect after the rename
                 shutil.rmtree(staged_folder, ignore_errors=True)

@@ -36,7 +36,6 @@ class SkillCommand:
 
     name: str
     """Without the slash."""
-    skill_name: str
     description: str
 
 
@@ -97,7 +96,7 @@ def list_skill_commands(
     Skills that need their category in the name, or whose name is no plain word, have none.
     """
     commands = (
-        SkillCommand(command, skill.full_name, skill.description)
+        SkillCommand(command, skill.description)
         for skill in skills
         if call_name(skill, collection) == skill.full_name
         and (command := _command_name(skill.full_name, is_built_in))

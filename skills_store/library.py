@@ -173,14 +173,6 @@ class SkillLibrary:
         """Return the skills that are unreachable because an earlier root has their name."""
         return self.collection().shadowed
 
-    def watch_roots(self) -> tuple[Path, ...]:
-        """Return the directories for a recursive watcher: roots and the targets of symlinks."""
-        self.collection()
-        scans = self._scans or {}
-        return tuple(
-            dict.fromkeys(path for found in scans.values() for path in found.watch_roots())
-        )
-
     def watch_directories(self) -> tuple[Path, ...]:
         """Return the directories for a non-recursive watcher: each one that was scanned.
 
@@ -193,7 +185,7 @@ class SkillLibrary:
         )
 
     def set_watched(self, *, is_watched: bool) -> None:
-        """Declare whether a watcher reports each change in `watch_roots` to `mark_changed`."""
+        """Declare whether a watcher of `watch_directories` reports changes to `mark_changed`."""
         self._version = object()
         self._is_watched = is_watched
 

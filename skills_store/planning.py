@@ -12,8 +12,7 @@ from skills_store.archive import ArchiveEntry, SkillArchive
 from skills_store.calls import ManageCall, require_argument
 from skills_store.catalog import SkillCatalog
 from skills_store.changes import (
-    FileRemoval,
-    FileWrite,
+    FileEdit,
     ManageAction,
     SkillChange,
     SkillCopy,
@@ -55,7 +54,7 @@ _SCRIPT_MODE = 0o755
 
 
 @dataclass(frozen=True, slots=True)
-class _FileEdit:
+class _PlannedEdit:
     """A file of a skill before and after; `new` is None for a removal."""
 
     path: str
@@ -129,7 +128,7 @@ class SkillChangePlanner:
             raise NameTakenError(call.name, folder)
         message = f"Created the skill {call.name!r} in {folder}."
         return SkillChange(
-            "create", call.name, call.origin, folder, FileWrite(path, None, data), message
+            "create", call.name, call.origin, folder, FileEdit(path, None, data), message
         )
 
     def _delete(self, call: ManageCall) -> SkillChange:
@@ -163,7 +162,7 @@ class SkillChangePlanner:
         return SkillChange("delete", skill.name, call.origin, skill.folder, effect, message, skill)
 
     def _change_file(
-        self, call: ManageCall, edit_of: Callable[[ManageCall, Skill], _FileEdit]
+        self, call: ManageCall, edit_of: Callable[[ManageCall, Skill], _PlannedEdit]
     ) -> SkillChange:
         skill = self._catalog.find(call.name)
         owner = owner_of(skill, read_installed_names(self._home), self._usage)
@@ -182,7 +181,7 @@ class SkillChangePlanner:
             message = f"{edit.path} of {skill.name!r} already reads so. Nothing was changed."
             raise InvalidCallError(message)
         if is_in_place:
-            effect = _file_effect(skill.folder, edit)
+            effect = _file_edit(skill.folder, edit)
             message = edit.message
             if owner in {"bundled", "hub", "installed"}:
                 message += f" It was {owner} and differs from what it came as now."
@@ -191,7 +190,7 @@ class SkillChangePlanner:
             )
         return self._plan_copy(call, skill, edit)
 
-    def _plan_copy(self, call: ManageCall, skill: Skill, edit: _FileEdit) -> SkillChange:
+    def _plan_copy(self, call: ManageCall, skill: Skill, edit: _PlannedEdit) -> SkillChange:
         target = self._home.skills / skill.category / skill.name
         if (
             target.exists()
@@ -201,7 +200,7 @@ class SkillChangePlanner:
         if target.exists():
             raise NameTakenError(skill.name, target)
         copied = SkillCopy(
-            skill.folder, target, capture_own(skill.folder), _file_effect(target, edit)
+            skill.folder, target, capture_own(skill.folder), _file_edit(target, edit)
         )
         message = (
             f"{edit.message} The skill is not the user's own, so it was copied to {target}, "
@@ -230,14 +229,14 @@ def _support_path(call: ManageCall) -> PurePosixPath:
     return parse_support_path(require_argument(call.action, "file_path", call.file_path))
 
 
-def _rewrite_document(call: ManageCall, skill: Skill) -> _FileEdit:
+def _rewrite_document(call: ManageCall, skill: Skill) -> _PlannedEdit:
     text = require_argument("edit", "content", call.content)
     old = read_bytes(skill.document) or b""
     data = file_contents.encode_changed_document(skill.name, text, old.decode("utf-8", "replace"))
-    return _FileEdit(SKILL_FILE, old, data, f"Rewrote {SKILL_FILE} of {skill.name!r}.")
+    return _PlannedEdit(SKILL_FILE, old, data, f"Rewrote {SKILL_FILE} of {skill.name!r}.")
 
 
-def _patch_file(call: ManageCall, skill: Skill) -> _FileEdit:
+def _patch_file(call: ManageCall, skill: Skill) -> _PlannedEdit:
     path = SKILL_FILE if is_skill_file_path(call.file_path) else str(_support_path(call))
     old_string = require_argument("patch", "old_string", call.old_string)
     new_string = require_argument("patch", "new_string", call.new_string)
@@ -259,7 +258,7 @@ def _patch_file(call: ManageCall, skill: Skill) -> _FileEdit:
     message = (
         f"Patched {path} of {skill.name!r} {location}; old_string matched: {replacement.strategy}."
     )
-    return _FileEdit(path, old, data, message)
+    return _PlannedEdit(path, old, data, message)
 
 
 def _patch_failure_reason(error: PatchError, text: str, old_string: str) -> str:
@@ -275,7 +274,7 @@ def _patch_failure_reason(error: PatchError, text: str, old_string: str) -> str:
     )
 
 
-def _write_file(call: ManageCall, skill: Skill) -> _FileEdit:
+def _write_file(call: ManageCall, skill: Skill) -> _PlannedEdit:
     path = str(_support_path(call))
     data = file_contents.encode_file(
         path, require_argument("write_file", "file_content", call.file_content)
@@ -284,10 +283,10 @@ def _write_file(call: ManageCall, skill: Skill) -> _FileEdit:
     message = f"{'Wrote' if old is None else 'Replaced'} {path} of {skill.name!r}."
     if not _is_mentioned(path, skill):
         message += f" {SKILL_FILE} does not mention it yet: add a one-line pointer with patch."
-    return _FileEdit(path, old, data, message)
+    return _PlannedEdit(path, old, data, message)
 
 
-def _remove_file(call: ManageCall, skill: Skill) -> _FileEdit:
+def _remove_file(call: ManageCall, skill: Skill) -> _PlannedEdit:
     path = str(_support_path(call))
     old = read_bytes(skill.folder / path)
     if old is None:
@@ -295,7 +294,7 @@ def _remove_file(call: ManageCall, skill: Skill) -> _FileEdit:
     message = f"Removed {path} of {skill.name!r}."
     if _is_mentioned(path, skill):
         message += f" {SKILL_FILE} still mentions it: take that out with patch."
-    return _FileEdit(path, old, None, message)
+    return _PlannedEdit(path, old, None, message)
 
 
 def _is_mentioned(path: str, skill: Skill) -> bool:
@@ -308,10 +307,7 @@ def _support_files(folder: Path) -> tuple[str, ...]:
     return tuple(path for path in files if path.split("/", 1)[0] in LINKED_FOLDERS)
 
 
-def _file_effect(folder: Path, edit: _FileEdit) -> FileWrite | FileRemoval:
-    path = folder / edit.path
-    if edit.new is None:
-        return FileRemoval(path, edit.old or b"")
-    is_script = edit.path.startswith("scripts/") and edit.new.startswith(b"#!")
+def _file_edit(folder: Path, edit: _PlannedEdit) -> FileEdit:
+    is_script = edit.path.startswith("scripts/") and (edit.new or b"").startswith(b"#!")
     mode = _SCRIPT_MODE if is_script and edit.old is None else None
-    return FileWrite(path, edit.old, edit.new, mode)
+    return FileEdit(folder / edit.path, edit.old, edit.new, mode)

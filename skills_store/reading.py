@@ -20,10 +20,6 @@ Stamp = tuple[int, int]
 """Modification time (ns) and size (bytes) of a file or directory."""
 
 
-class NotRegularFileError(OSError):
-    """The path is not a regular file."""
-
-
 @dataclass(frozen=True, slots=True)
 class RegularFileContent:
     """Content of a file, and its status from just before the read."""
@@ -42,8 +38,7 @@ def read_regular(path: Path | str, max_bytes: int, flags: int = 0) -> RegularFil
     """Read a regular file, up to `max_bytes`.
 
     Raises:
-        NotRegularFileError: It is a directory, a FIFO or a device.
-        OSError: It does not exist, or cannot be read.
+        OSError: It does not exist, cannot be read, or is a directory, a FIFO or a device.
     """
     descriptor = os.open(path, _READ_FLAGS | flags)
     with os.fdopen(descriptor, "rb", closefd=True, buffering=0) as file:
@@ -51,7 +46,7 @@ def read_regular(path: Path | str, max_bytes: int, flags: int = 0) -> RegularFil
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             message = "it is no regular file"
-            raise NotRegularFileError(message)
+            raise OSError(message)
         data = bytearray()
         # Read one byte too many: that tells a file of exactly the limit from a longer one. The size
         # of the status is not enough, as the file may grow.

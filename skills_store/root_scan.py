@@ -39,11 +39,6 @@ class RootScan:
         """Return whether nothing changed since the scan: one `stat` per manifest entry."""
         return all(_is_unchanged(stamp, path) for path, stamp in self.manifest.items())
 
-    def watch_roots(self) -> Iterator[Path]:
-        """Yield the directories for a recursive watcher: the root and the targets of symlinks."""
-        yield self.root.path
-        yield from (Path(path).resolve() for path in self.manifest if Path(path).is_symlink())
-
     def watch_directories(self) -> Iterator[Path]:
         """Yield each scanned directory, and the directories of symlinked files."""
         for path in map(Path, self.manifest):

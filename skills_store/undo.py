@@ -21,17 +21,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import assert_never, cast, get_args
+from typing import cast, get_args
 
 from skills_store.archive import FOLDER_NAME, STAGING_NAME
-from skills_store.changes import (
-    FileRemoval,
-    FileWrite,
-    ManageAction,
-    SkillChange,
-    SkillCopy,
-    SkillMove,
-)
+from skills_store.changes import ManageAction, SkillChange, SkillCopy, SkillMove
 from skills_store.home import AgentHome
 from skills_store.json_file import Json, JsonFile, JsonObject
 from skills_store.locks import locked
@@ -185,18 +178,6 @@ class SkillUndoStore:
 
         document.update(add_step)
 
-    def find(self, undo_id: str) -> UndoRecord:
-        """Return the changes recorded under an id.
-
-        Raises:
-            SkillUndoError: Nothing is recorded under it.
-        """
-        found = self._read(undo_id) if _ID.fullmatch(undo_id) else None
-        if found is None:
-            message = f"There is nothing to undo under the id {undo_id[:80]!r}."
-            raise SkillUndoError(message)
-        return found
-
     def restore(self, undo_id: str) -> UndoRecord:
         """Restore every file to its bytes before the first change under an id.
 
@@ -205,7 +186,10 @@ class SkillUndoStore:
             SkillUndoConflictError: A file was changed since; nothing is restored.
             OSError: A write failed; calling this again continues.
         """
-        found = self.find(undo_id)
+        found = self._read(undo_id) if _ID.fullmatch(undo_id) else None
+        if found is None:
+            message = f"There is nothing to undo under the id {undo_id[:80]!r}."
+            raise SkillUndoError(message)
         if found.undone_at is not None:
             message = f"{undo_id} was undone already."
             raise SkillUndoError(message)
@@ -370,17 +354,12 @@ def _parse_step(step: Json, folder: Path, skills_folder: Path) -> UndoStep:
 
 def _digests_after(change: SkillChange, before: Tree) -> Iterator[tuple[str, str]]:
     """Yield path and digest of the files as a change leaves them."""
-    effect = change.effect
-    match effect:
-        case SkillMove():
-            return
-        case FileWrite() | FileRemoval() | SkillCopy():
-            file_effect = effect.file_effect if isinstance(effect, SkillCopy) else effect
-            changed = file_effect.path.relative_to(change.folder).as_posix()
-            for path, entry in before.items():
-                if path != changed and entry.kind != "folder":
-                    yield path, entry.digest
-            if isinstance(file_effect, FileWrite):
-                yield changed, digest_of(file_effect.new)
-        case _:
-            assert_never(effect)
+    if isinstance(change.effect, SkillMove):
+        return
+    edit = change.effect.edit if isinstance(change.effect, SkillCopy) else change.effect
+    changed = edit.path.relative_to(change.folder).as_posix()
+    for path, entry in before.items():
+        if path != changed and entry.kind != "folder":
+            yield path, entry.digest
+    if edit.new is not None:
+        yield changed, digest_of(edit.new)

@@ -8,12 +8,11 @@ import shlex
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import assert_never
 
 from prompt_engine.findings import SkillThreat
-from prompt_engine.threats import blocked_notice, scan, scan_skill_text
-from prompt_engine.trust import TrustCheck, sha256_of
-from skills_store.changes import FileRemoval, FileWrite, SkillChange, SkillCopy, SkillMove
+from prompt_engine.threats import scan, scan_skill_text
+from prompt_engine.trust import TrustCheck, blocked_line, sha256_of
+from skills_store.changes import SkillChange, SkillCopy, SkillMove
 from skills_store.errors import SkillError
 from skills_store.guard.collecting import collect_skill_files
 from skills_store.guard.contents import SkillContents
@@ -57,7 +56,7 @@ def refuse_threats(file: Path, text: str, is_trusted: TrustCheck) -> None:
     except OSError:  # it was deleted: no digest matches
         digest = ""
     if not is_trusted(file.resolve(), digest):
-        raise BlockedSkillError(file, blocked_notice(str(file), found))
+        raise BlockedSkillError(file, blocked_line(str(file), found))
 
 
 def screen_index(index: str) -> str:
@@ -89,22 +88,11 @@ def find_doubts(change: SkillChange) -> tuple[SkillFinding, ...]:
 
 
 def _contents_after(change: SkillChange, before: SkillContents) -> SkillContents:
-    match change.effect:
-        case SkillCopy():
-            return _with_effect(before, change.effect.file_effect, change.folder)
-        case FileWrite() | FileRemoval():
-            return _with_effect(before, change.effect, change.folder)
-        case SkillMove():
-            return before
-        case _:
-            assert_never(change.effect)
-
-
-def _with_effect(
-    contents: SkillContents, effect: FileWrite | FileRemoval, folder: Path
-) -> SkillContents:
-    name = effect.path.relative_to(folder).as_posix()
-    files = {path: data for path, data in contents.files.items() if path != name}
-    if isinstance(effect, FileWrite):
-        files[name] = effect.new
-    return replace(contents, files=files)
+    if isinstance(change.effect, SkillMove):
+        return before
+    edit = change.effect.edit if isinstance(change.effect, SkillCopy) else change.effect
+    name = edit.path.relative_to(change.folder).as_posix()
+    files = {path: data for path, data in before.files.items() if path != name}
+    if edit.new is not None:
+        files[name] = edit.new
+    return replace(before, files=files)

@@ -15,11 +15,6 @@ from prompt_engine.sources.file_reading import ReadFailure
 from prompt_engine.sources.user_files import UserFileText, read_user_file
 from prompt_engine.trust import describe_findings
 
-MEMORY_LIMIT = 2_200
-"""Maximum characters of the agent's notes."""
-USER_LIMIT = 1_375
-"""Maximum characters of the user profile."""
-
 OVERSIZE_FACTOR = 2
 """A hand-written file may use this multiple of its limit in the prompt."""
 

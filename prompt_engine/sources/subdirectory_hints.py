@@ -63,8 +63,6 @@ class _Candidate:
     """Instruction file that applies to a touched path."""
 
     rendered: RenderedInstructions
-    folder: Path
-    touched: Path
     order: tuple[int, int]
     """Index of the path among the touched ones; depth at which the file applies."""
 
@@ -138,16 +136,16 @@ class HintFinder:
             if folder not in search.folders:
                 search.folders[folder] = list(self._first_of(folder, touched, search.notes))
             for rendered in search.folders[folder]:
-                yield _Candidate(rendered, folder, path, (path_index, depth))
+                yield _Candidate(rendered, (path_index, depth))
         if root.path not in search.root_hints:
             search.root_hints[root.path] = [
                 self._show(each) for each in root.root_sources(search.loaded.files)
             ]
         for rendered in search.root_hints[root.path]:
-            yield _Candidate(rendered, root.path, path, (path_index, 0))
+            yield _Candidate(rendered, (path_index, 0))
         for index, rule in enumerate(self._rules(touched, search)):
             rendered = self._show(rule.source)
-            yield _Candidate(rendered, root.path, path, (path_index, _RULE_DEPTH + index))
+            yield _Candidate(rendered, (path_index, _RULE_DEPTH + index))
 
     def _locate(self, path: Path, chains: dict[Path, DirectoryChain]) -> TouchedPath | None:
         """Locate a path in its root; None if it is outside the workspace."""
@@ -267,13 +265,11 @@ class _DeliveryBuilder:
             candidate.order[1] < _RULE_DEPTH and _parent_of(candidate.label) in self._folders
         )
         return InstructionHint(
-            directory=candidate.folder,
             path=candidate.rendered.source.real_path,
             label=candidate.label,
             text=truncated.text,
             digest=candidate.rendered.digest,
             is_changed=is_folder_known or candidate.label in self._files,
-            touched_path=candidate.touched,
         )
 
 

@@ -130,12 +130,6 @@ def skill_pattern_groups() -> tuple[PatternGroup, ...]:
     return tuple(group for table in SKILL_TABLES for group in _groups(table))
 
 
-def all_patterns(tables: tuple[str, ...] = TABLES) -> Iterator[ThreatPattern]:
-    """Yield every pattern of some tables."""
-    for table in tables:
-        yield from _patterns(table)
-
-
 @cache
 def _groups(table: str) -> tuple[PatternGroup, ...]:
     """Compile a table: one group per family, and one for small families together.

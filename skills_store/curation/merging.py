@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from skills_store.background_editor import BackgroundSkillEditor
 from skills_store.calls import ManageResult
-from skills_store.changes import FileWrite, SkillChange, SkillMove, read_bytes
+from skills_store.changes import FileEdit, SkillChange, SkillMove, read_bytes
 from skills_store.own_files import capture_own
 from skills_store.ownership import ChangeOrigin, owner_of, read_installed_names
 from skills_store.skill import LINKED_FOLDERS, Skill
@@ -68,7 +68,7 @@ class CuratorSkillEditor(BackgroundSkillEditor):
             if existing == data:
                 return target_path
             if existing is None:
-                effect = FileWrite(target, None, data, mode)
+                effect = FileEdit(target, None, data, mode)
                 message = f"Moved {path} of {name!r} to {target_path} of {umbrella.name!r}."
                 super().commit(
                     SkillChange(

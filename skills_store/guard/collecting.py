@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skills_store.guard.contents import SkillContents
+from skills_store.reading import NO_FOLLOW, read_regular
 
 MAX_FILE_BYTES = 1024 * 1024
 MAX_TOTAL_BYTES = 8 * 1024 * 1024
 MAX_ENTRIES = 1_000
 MAX_DEPTH = 12
-_FLAGS: int = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _EXECUTE_BITS = 0o111
 
 
@@ -47,7 +47,9 @@ def collect_skill_files(folder: Path) -> SkillContents:
             if not stat.S_ISREG(mode):
                 specials.append(name)
                 continue
-            data = _read_bytes(source, min(MAX_FILE_BYTES, bytes_left))
+            # The path may have been replaced since lstat: links and pipes are refused again.
+            content = read_regular(source, min(MAX_FILE_BYTES, bytes_left), NO_FOLLOW)
+            data = content.data if content.is_complete else None
         except OSError:
             data, mode = None, 0
         if data is None:
@@ -100,15 +102,3 @@ def _resolve_inside(root: Path, link: Path) -> Path | None:
     except (OSError, RuntimeError):  # Python 3.11 raises RuntimeError for a link loop
         return None
     return target if target.is_relative_to(root) and target.is_file() else None
-
-
-def _read_bytes(path: Path, max_bytes: int) -> bytes | None:
-    """Return a file's content; None if it is too large or no longer a regular file."""
-    # The path may have been replaced since lstat: O_NOFOLLOW rejects a link, O_NONBLOCK avoids
-    # hanging on a pipe, and fstat checks the file that was actually opened.
-    descriptor = os.open(path, _FLAGS | getattr(os, "O_NOFOLLOW", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        data = file.read(max_bytes + 1)
-    return data if len(data) <= max_bytes else None

@@ -27,7 +27,9 @@ def parse_patch(text: str) -> tuple[FileChange, ...]:
         RepeatedPathError: a file is named twice, other than for two updates.
         MalformedPatchError: a line is invalid.
     """
-    reader = read_sections(text)
+    reader = PatchReader()
+    for line in text.replace("\r\n", "\n").split("\n"):
+        reader.read(line)
     if reader.problems:
         problem = reader.problems[0]
         raise MalformedPatchError(problem.reason, problem.line)
@@ -48,14 +50,6 @@ def parse_patch(text: str) -> tuple[FileChange, ...]:
         hunks, move_to = known.hunks + change.hunks, next(iter(targets), None)
         changes[section.path] = replace(known, hunks=hunks, move_to=move_to)
     return tuple(changes.values())
-
-
-def read_sections(text: str) -> PatchReader:
-    """Read all sections of a complete patch."""
-    reader = PatchReader()
-    for line in text.replace("\r\n", "\n").split("\n"):
-        reader.read(line)
-    return reader
 
 
 def _build_change(section: PatchSection) -> FileChange:

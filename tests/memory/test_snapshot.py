@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from prompt_engine.sections.memory import NOTES_TITLE, format_store
-from prompt_engine.sources.memory_snapshot import MEMORY_LIMIT, read_memory
+from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.threats import scan
 from tests.memory.stores import add_entries, open_memory, write_memory_file
 
@@ -12,9 +12,7 @@ BAR = "═" * 46
 
 def shown(home: Path) -> str:
     """Return the block of a prompt that would be written now."""
-    return format_store(
-        NOTES_TITLE, read_memory(home / "memories" / "MEMORY.md", MEMORY_LIMIT, scan)
-    )
+    return format_store(NOTES_TITLE, read_memory(home / "memories" / "MEMORY.md", 2_200, scan))
 
 
 def test_the_header_shows_how_full_the_store_is(tmp_path: Path) -> None:
@@ -25,7 +23,7 @@ def test_the_header_shows_how_full_the_store_is(tmp_path: Path) -> None:
 
 def test_the_prompt_and_the_tool_report_the_same_usage(tmp_path: Path) -> None:
     add_entries(tmp_path, "one\n§\ntwo", "\\§", "three")
-    used = read_memory(tmp_path / "memories" / "MEMORY.md", MEMORY_LIMIT, scan).used_characters
+    used = read_memory(tmp_path / "memories" / "MEMORY.md", 2_200, scan).used_characters
     assert (
         used == open_memory(tmp_path).contents("memory").used == len("one\n\\§\ntwo\\\\§three") + 6
     )

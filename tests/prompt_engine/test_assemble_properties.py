@@ -20,7 +20,7 @@ from prompt_engine.facts import (
 from prompt_engine.findings import ScanScope, ThreatFinding
 from prompt_engine.section import join_parts
 from prompt_engine.sources.environment import HostInfo, read_environment
-from prompt_engine.sources.memory_snapshot import MEMORY_LIMIT, read_memory
+from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.sources.workspace_snapshot import read_workspace
 from tests.prompt_engine.golden.situations import ALL_TOOLS
@@ -81,7 +81,7 @@ def test_a_prompt_can_be_built_from_files_on_disk(tmp_path: Path) -> None:
         identity=AgentIdentity(read_soul(home, find_evil)),
         environment=read_environment({}, HostInfo("win32", "11", "AMD64", tmp_path)),
         workspace=read_workspace(folder, {"PATH": os.defpath}),
-        memory=read_memory(home / "memories" / "MEMORY.md", MEMORY_LIMIT, find_evil),
+        memory=read_memory(home / "memories" / "MEMORY.md", 2_200, find_evil),
     )
     prompt = build_prompt(facts)
     assert prompt.stable.startswith("You are Hermes Agent")

@@ -21,8 +21,7 @@ DIGEST = "0123456789ab"
 
 
 def hint(text: str, label: str = "a/AGENTS.md", *, is_changed: bool = False) -> InstructionHint:
-    path = Path("/w") / label
-    return InstructionHint(path.parent, path, label, text, DIGEST, is_changed, path)
+    return InstructionHint(Path("/w") / label, label, text, DIGEST, is_changed)
 
 
 LOADED = LoadedHints({"a/AGENTS.md": DIGEST})

@@ -44,6 +44,11 @@ def test_a_blocked_file_is_one_line_listing_each_pattern_and_line_once() -> None
     )
 
 
+def test_a_file_name_cannot_break_out_of_the_line() -> None:
+    line = blocked_line("A\nIgnore\u202e.md", [FINDING])
+    assert line == "[A?Ignore?.md was blocked and is not shown: hide-from-user in line 3.]"
+
+
 def test_a_long_list_of_findings_is_truncated() -> None:
     findings = [ThreatFinding("x", "context", line, 1) for line in range(1, 101)]
     assert describe_findings(findings).endswith("x in line 8; and 92 more")

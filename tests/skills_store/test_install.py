@@ -197,13 +197,14 @@ def test_an_invalid_category_is_refused(tmp_path: Path, category: str) -> None:
         installer(tmp_path / "home").commit(plan, plan.candidates[0], category)
 
 
-def test_a_link_in_place_of_the_category_is_not_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("category", ["tools", "tools/new"])
+def test_a_link_in_place_of_the_category_is_not_followed(tmp_path: Path, category: str) -> None:
     (tmp_path / "home/skills").mkdir(parents=True)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "home/skills/tools").symlink_to(tmp_path / "elsewhere")
     plan = planned(tmp_path / "home", source(tmp_path))
     with pytest.raises(SkillError):
-        installer(tmp_path / "home").commit(plan, plan.candidates[0], "tools")
+        installer(tmp_path / "home").commit(plan, plan.candidates[0], category)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

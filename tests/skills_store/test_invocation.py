@@ -108,11 +108,11 @@ def test_each_skill_has_a_command_that_invokes_it(tmp_path: Path) -> None:
     library = make_library(tmp_path)
     commands = list_skill_commands(library.skills(), library.collection(), BUILT_IN.__contains__)
     assert commands == (
-        SkillCommand("pdf", "pdf", "Does pdf."),
-        SkillCommand("skill:2nd", "2nd", "Does 2nd."),
-        SkillCommand("skill:PDF.2", "PDF.2", "Does PDF.2."),
-        SkillCommand("skill:help", "help", "Does help."),
+        SkillCommand("pdf", "Does pdf."),
+        SkillCommand("skill:2nd", "Does 2nd."),
+        SkillCommand("skill:PDF.2", "Does PDF.2."),
+        SkillCommand("skill:help", "Does help."),
     )
     for command in commands:
         called = parse_invocation(f"/{command.name} x", BUILT_IN.__contains__, library.is_known)
-        assert called == SkillInvocation((command.skill_name,), "x")
+        assert called == SkillInvocation((command.name.removeprefix("skill:"),), "x")

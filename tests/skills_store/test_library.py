@@ -167,9 +167,10 @@ def test_the_watcher_is_given_the_paths_to_watch(tmp_path: Path) -> None:
     (tmp_path / "home/pdf").symlink_to("../elsewhere/pdf")
     (tmp_path / "home/coding/git/SKILL.md").symlink_to(tmp_path / "dotfiles/git.md")
     library = make_library(tmp_path / "home", tmp_path / "none")
-    assert set(library.watch_roots()) == {
-        *(tmp_path / "home", tmp_path / "none"),
-        *(tmp_path / "elsewhere/pdf", tmp_path / "dotfiles/git.md"),
+    home = tmp_path / "home"
+    assert set(library.watch_directories()) == {
+        *(home, home / "coding", home / "coding/git", home / "pdf", tmp_path / "none"),
+        tmp_path / "dotfiles",
     }
 
 

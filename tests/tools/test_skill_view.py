@@ -142,7 +142,7 @@ async def test_a_skill_with_injected_instructions_is_withheld_until_trusted(
     async with open_tool_editor(tmp_path) as session:
         updates = await session.run_one(tool_call)
         assert updates.status == "failed"
-        assert "was blocked: ignore-earlier-instructions" in updates.text
+        assert "was blocked and is not shown: ignore-earlier-instructions" in updates.text
         assert f"acp-server context trust {folder / path}" in updates.text
         assert ATTACK not in updates.text
         trust = ContentTrust(tmp_path / "own/acp/context_trust.json")

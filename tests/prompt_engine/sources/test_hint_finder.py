@@ -50,13 +50,11 @@ def test_a_hint_names_its_path_and_its_trigger(tmp_path: Path) -> None:
     assert HintConversation(tmp_path).touch("a/new/x.py") == HintDelivery(
         hints=(
             InstructionHint(
-                directory=tmp_path / "a",
                 path=tmp_path / "a" / "AGENTS.md",
                 label="a/AGENTS.md",
                 text="Use tabs.",
                 digest=digest,
                 is_changed=False,
-                touched_path=tmp_path / "a" / "new" / "x.py",
             ),
         ),
         notes=(ContextFileNote("a/AGENTS.md", "loaded", 9, 9),),

@@ -16,7 +16,7 @@ from typing import cast
 
 from prompt_engine.findings import ScanScope
 from prompt_engine.threats import scan
-from prompt_engine.threats.catalogue import all_patterns
+from prompt_engine.threats.catalogue import ThreatPattern, pattern_groups
 from prompt_engine.threats.invisible import PATTERN_ID
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -63,6 +63,12 @@ def read_harmless(part: str) -> tuple[HarmlessText, ...]:
 def found_families(text: str, scope: ScanScope) -> set[str]:
     """Families of all findings in a text."""
     return {family_of()[finding.pattern] for finding in scan(text, scope)}
+
+
+def all_patterns() -> list[ThreatPattern]:
+    """All patterns for texts."""
+    groups = pattern_groups("strict", with_scripts=True)
+    return [pattern for group in groups for pattern in group.patterns]
 
 
 @cache

@@ -6,10 +6,11 @@ import pytest
 
 from prompt_engine.findings import ScanScope
 from prompt_engine.threats import scan
-from prompt_engine.threats.catalogue import SCOPES, all_patterns
+from prompt_engine.threats.catalogue import SCOPES
 from tests.prompt_engine.threats.labelled_corpus import (
     PARTS,
     LabelledAttack,
+    all_patterns,
     found_families,
     read_attacks,
     read_harmless,

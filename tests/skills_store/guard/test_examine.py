@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from prompt_engine.findings import SkillThreat
-from prompt_engine.threats.catalogue import SKILL_TABLES, all_patterns, skill_pattern_groups
+from prompt_engine.threats.catalogue import skill_pattern_groups
 from skills_store.guard.contents import SkillContents
 from skills_store.guard.scanning import scan_skill
 from skills_store.guard.verdict import SkillFinding, SkillVerdict
@@ -129,8 +129,9 @@ def test_utf_16_is_supported() -> None:
 
 
 def test_every_category_except_structure_has_rules_and_all_rules_compile() -> None:
-    assert {pattern.family for pattern in all_patterns(SKILL_TABLES)} == {
+    groups = skill_pattern_groups()
+    assert {pattern.family for group in groups for pattern in group.patterns} == {
         "exfiltration", "injection", "destructive", "persistence", "network", "obfuscation",
         "privilege", "supply-chain", "secrets",
     }  # fmt: skip
-    assert len(skill_pattern_groups()) == len(list(all_patterns(SKILL_TABLES)))
+    assert {len(group.patterns) for group in groups} == {1}
