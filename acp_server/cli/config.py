@@ -15,7 +15,7 @@ from acp_server.cli.config_files import (
     check_settings_file,
     create_settings_file,
 )
-from acp_server.cli.options import JSON, open_in_editor
+from acp_server.cli.options import JSON, choose_editor
 from acp_server.cli.project_rows import project_rows
 from acp_server.cli.screen import TerminalScreen
 from acp_server.cli.setting_rows import print_rows, setting_rows
@@ -143,9 +143,10 @@ def edit() -> int:
     """
     file = settings.hermes_home(settings.child_environment({})) / "acp" / "config.yaml"
     try:
+        editor = choose_editor()
         create_settings_file(file)
         while True:
-            open_in_editor(file)
+            click.edit(filename=str(file), editor=editor)
             found = check_settings_file(file)
             _print_problems(found)
             if not _has_mistakes(found):

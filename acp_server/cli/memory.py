@@ -10,7 +10,7 @@ import anyio
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.options import JSON, open_in_editor
+from acp_server.cli.options import JSON, choose_editor
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.memory.errors import MemoryStoreError
@@ -158,14 +158,17 @@ def edit(target: StoreName) -> int:
     memory = _open_memory(settings.load({}))
     try:
         base = memory.raw(target)
+        editor = choose_editor()
         draft = Path(tempfile.mkdtemp(prefix="acp-server-")) / FILE_NAMES[target]
         draft.write_bytes(base)
     except MemoryStoreError as error:
         return _report_failure(error.reason)
+    except click.ClickException as error:
+        return _report_failure(f"{memory.path(target)} cannot be edited: {error}")
     except OSError as error:
         return _report_failure(f"the draft cannot be created: {error}")
     try:
-        open_in_editor(draft)
+        click.edit(filename=str(draft), editor=editor)
         answer = memory.rewrite(target, base, draft.read_bytes())
     except (click.ClickException, OSError) as error:
         return _report_failure(f"{error}; your draft is in {draft}")

@@ -8,6 +8,7 @@ from pydantic_core import ErrorDetails
 
 from acp_server.config.table import type_adapter
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.validation_errors import validation_reason
 
 
 @frozen_dataclass
@@ -59,7 +60,7 @@ def _find_invalid_parts(value: object, error: ValidationError) -> Iterator[Inval
         path = tuple(_value_path(value, details))
         if path not in reported:
             reported.add(path)
-            yield InvalidPart(path, details["msg"].removeprefix("Value error, "))
+            yield InvalidPart(path, validation_reason(details))
 
 
 def _value_path(value: object, details: ErrorDetails) -> Iterator[str | int]:

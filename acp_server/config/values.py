@@ -23,6 +23,8 @@ from pydantic import (
     Tag,
 )
 
+from acp_server.text.validation_errors import WEB_URL_PATTERN
+
 MAX_HOOK_SECONDS = 600.0
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
@@ -152,7 +154,7 @@ class HttpServer(_McpServerBase):
     """An MCP server reached over streamable HTTP."""
 
     type: Literal["http"] = "http"
-    url: Annotated[str, Field(pattern="^https?://")]
+    url: Annotated[str, Field(pattern=WEB_URL_PATTERN)]
     headers: Mapping[str, SecretText] = {}
 
 
@@ -160,7 +162,7 @@ class SseServer(_McpServerBase):
     """An MCP server reached over HTTP with server-sent events (deprecated in MCP)."""
 
     type: Annotated[Literal["sse"], Field(validation_alias=AliasChoices("type", "transport"))]
-    url: Annotated[str, Field(pattern="^https?://")]
+    url: Annotated[str, Field(pattern=WEB_URL_PATTERN)]
     headers: Mapping[str, SecretText] = {}
 
 

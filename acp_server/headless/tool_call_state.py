@@ -60,6 +60,12 @@ class ToolCallState:
         """Whether the call has ended."""
         return self.status in {"completed", "failed"}
 
+    @property
+    def text(self) -> str:
+        """All text of the content."""
+        texts = [block.content for block in self.content if isinstance(block, Content)]
+        return "\n".join(text.text for text in texts if isinstance(text, TextContent))
+
     def start(self, call: ToolCall) -> None:
         """Set the fields from the call's first notification."""
         self.title, self.kind, self.status = call.title, call.kind, call.status

@@ -21,6 +21,7 @@ from acp_server.session.ports.mcp_configs import (
     StdioServerConfig,
 )
 from acp_server.text.json_values import as_object
+from acp_server.text.validation_errors import validation_reason
 
 IDENTITY_CHARACTERS = 16
 MAX_COMMAND_CHARACTERS = 300
@@ -60,8 +61,8 @@ def parse_workspace_servers(
 
 
 def _error_text(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    return f"{first['loc'][-1] if first['loc'] else 'the entry'}: {first['msg']}"
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{first['loc'][-1] if first['loc'] else 'the entry'}: {validation_reason(first)}"
 
 
 def _to_config(name: str, entry: McpServerSetting) -> ServerConfig:

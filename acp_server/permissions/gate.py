@@ -57,6 +57,8 @@ class Refusal:
     """Refusal of an effect; `reason` is sent to the model."""
 
     reason: str
+    is_allowable: bool = False
+    """Whether a rule of this unattended run would have allowed it."""
 
 
 class Gate(Protocol):
@@ -232,8 +234,9 @@ class PermissionGate:
         if decision.scope is not None:
             await self._save_rule(answer, decision.scope)
         if answer not in _YES:
-            rejected = PLAN_REJECTED if is_plan else REJECTED
-            return Refusal(rejected if self.run_rules is None else UNATTENDED)
+            if self.run_rules is not None:
+                return Refusal(UNATTENDED, decision.is_allowable)
+            return Refusal(PLAN_REJECTED if is_plan else REJECTED)
         # The mode is switched only after this check: out of plan mode it refuses to accept a plan.
         refusal = await self._recheck(question, decision)
         if refusal is None and answer in _MODES:

@@ -3,6 +3,7 @@
 Pure: facts about files and commands are collected beforehand (`FactCollector`).
 """
 
+from dataclasses import field
 from pathlib import Path
 from typing import assert_never
 
@@ -128,6 +129,8 @@ class Ask:
 
     reason: str = ""
     scope: Scope | None = None
+    is_allowable: bool = field(default=False, compare=False)
+    """Whether a rule of an unattended run would have allowed it."""
 
 
 @frozen_dataclass

@@ -6,6 +6,7 @@ matching rule counts. Pure: knows facts, no disk.
 
 import fnmatch
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, assert_never
@@ -95,14 +96,18 @@ class RunRules:
         # Before allow rules, so that `allow: *` does not open secrets; after deny rules.
         if effect_summary.is_protected:
             return decision if isinstance(decision, Ask) else Ask(PROTECTED_FROM_RULES)
+        if matching_rule is None and isinstance(decision, Ask):
+            return replace(decision, is_allowable=not effect_summary.is_unconfined)
         # Allowing a command is not allowing it to leave the sandbox.
         if matching_rule is None or (
             matching_rule.action == "allow" and effect_summary.is_unconfined
         ):
             return decision
-        if matching_rule.action == "allow":
-            return Allow()
-        return Ask(ASK_BY_RULE.format(rule=matching_rule.source_text))
+        return (
+            Allow()
+            if matching_rule.action == "allow"
+            else Ask(ASK_BY_RULE.format(rule=matching_rule.source_text))
+        )
 
 
 def summarize_effect(tool: str, facts: Facts) -> EffectSummary:

@@ -63,7 +63,7 @@ def test_text_output_shows_keys_values_origins_and_ignored_values(tmp_path: Path
     assert ["default_mode", "ask", "default"] in lines
     assert ["endpoint.max_retries", "7", "environment", "ACP_SERVER_MAX_RETRIES"] in lines
     assert ["ANTHROPIC_API_KEY", "none", "default"] in lines
-    assert outcome.stderr.startswith(f"note: {file}: default_mode: Input should be ")
+    assert outcome.stderr.startswith(f"note: {file}: default_mode: must be ")
 
 
 def test_settings_are_not_truncated_in_a_pipe(tmp_path: Path) -> None:
@@ -159,6 +159,18 @@ def test_a_missing_editor_is_reported(tmp_path: Path) -> None:
     outcome = run(tmp_path, "config", "edit", EDITOR="/nowhere/editor")
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert "cannot be edited" in outcome.stderr
+
+
+@pytest.mark.parametrize("variables", [{}, {"EDITOR": "/usr/bin/vim -u NONE"}], ids=str)
+def test_an_editor_that_needs_a_terminal_is_not_started_without_one(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
+    outcome = run(tmp_path, "config", "edit", **variables)
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr.count("\n") == 1
+    assert "config.yaml cannot be edited: vi" in outcome.stderr
+    assert "needs a terminal" in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unwritable_home_is_reported(tmp_path: Path) -> None:

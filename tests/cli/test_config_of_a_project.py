@@ -48,7 +48,7 @@ def show_config(home: Path, root: Path) -> tuple[dict[str, JsonValue], list[str]
 IN_VAIN = [
     "model (no such model)",
     "hooks (a project cannot set it)",
-    "the workspace's MCP server odd: url: Input should be a valid string",
+    "the workspace's MCP server odd: url: must be a text",
     "mcp_servers.theirs (your settings already have a server of this name)",
 ]
 

@@ -32,19 +32,19 @@ def format_problems(text: str) -> list[str]:
         ("log:\n- level", ["2 log: must be a mapping of keys to values"]),
         (
             "log:\n  level: loud",
-            ["2 log.level: Input should be 'debug', 'info', 'warning' or 'error'"],
+            ["2 log.level: must be 'debug', 'info', 'warning' or 'error'"],
         ),
-        ("model:\n  default: 5", ["2 model.default: Input should be a valid string"]),
-        ("model: 5", ["1 model.default: Input should be a valid string"]),
+        ("model:\n  default: 5", ["2 model.default: must be a text"]),
+        ("model: 5", ["1 model.default: must be a text"]),
         (
             "skills:\n  disabled:\n    - a\n    - [b]",
-            ["4 skills.disabled.1: Input should be a valid string"],
+            ["4 skills.disabled.1: must be a text"],
         ),
         (
             "mcp_servers:\n  a:\n    args: []\n  b:\n    url: x",
             [
-                "3 mcp_servers.a.command: Field required",
-                "5 mcp_servers.b.url: String should match pattern '^https?://'",
+                "3 mcp_servers.a.command: is missing",
+                "5 mcp_servers.b.url: must begin with http:// or https://",
             ],
         ),
         ("a: [", ["1 not YAML: expected the node content, but found '<stream end>'"]),
@@ -90,7 +90,7 @@ this is no assignment
 OTHER=1
 ACP_SERVER_MODUS=x
 """
-    modes = "Input should be 'ask', 'accept_edits', 'plan' or 'bypass'"
+    modes = "must be 'ask', 'accept_edits', 'plan' or 'bypass'"
     guesses = "ACP_SERVER_MODE or ACP_SERVER_MODEL"
     assert [(each.line, str(each)) for each in check_dotenv(text)] == [
         (2, f"ACP_SERVER_MODE: {modes}"),

@@ -36,12 +36,12 @@ hooks:
 @pytest.mark.parametrize(
     ("hook", "told"),
     [
-        ("{matcher: patch, command: x}", "hooks.before_tool.0.matcher: Extra inputs are not perm"),
-        ("{match: patch}", "hooks.before_tool.0.command: Field required"),
-        ("{command: ''}", "hooks.before_tool.0.command: String should have at least 1 character"),
-        ("{command: x, timeout_seconds: 0}", "hooks.before_tool.0.timeout_seconds: Input should"),
-        ("{command: x, timeout_seconds: 601}", "hooks.before_tool.0.timeout_seconds: Input should"),
-        ("just a line", "hooks.before_tool.0: Input should be"),
+        ("{matcher: patch, command: x}", "hooks.before_tool.0.matcher: is not known"),
+        ("{match: patch}", "hooks.before_tool.0.command: is missing"),
+        ("{command: ''}", "hooks.before_tool.0.command: must not be empty"),
+        ("{command: x, timeout_seconds: 0}", "hooks.before_tool.0.timeout_seconds: must be"),
+        ("{command: x, timeout_seconds: 601}", "hooks.before_tool.0.timeout_seconds: must be"),
+        ("just a line", "hooks.before_tool.0: must be"),
     ],
 )
 def test_an_invalid_hook_is_reported_and_not_dropped(tmp_path: Path, hook: str, told: str) -> None:

@@ -120,7 +120,7 @@ def test_an_invalid_value_is_reported_under_the_name_that_was_written(tmp_path: 
     (problem,) = load_text(tmp_path, "anthropic: {retries: -1}").problems
     assert problem == (
         f"{tmp_path / 'acp' / 'config.yaml'}: anthropic.retries: "
-        "Input should be greater than or equal to 0; ignored"
+        "must be greater than or equal to 0; ignored"
     )
 
 

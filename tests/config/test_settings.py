@@ -107,7 +107,7 @@ def test_an_invalid_value_is_reported_and_the_next_lower_source_is_used(
         },
     )
     loaded = load(tmp_path, {"--mode": ""}, ACP_SERVER_MODE="PLAN")
-    reason = "Input should be 'ask', 'accept_edits', 'plan' or 'bypass'; ignored"
+    reason = "must be 'ask', 'accept_edits', 'plan' or 'bypass'; ignored"
     assert loaded == Configuration(
         Settings(mode="plan"),
         tmp_path,
@@ -121,8 +121,8 @@ def test_an_invalid_value_is_reported_and_the_next_lower_source_is_used(
     )
 
 
-A_LEVEL = "Input should be 'debug', 'info', 'warning' or 'error'"
-A_TEXT = "Input should be a valid string"
+A_LEVEL = "must be 'debug', 'info', 'warning' or 'error'"
+A_TEXT = "must be a text"
 A_TAG = "tag:yaml.org,2002:python/object:os.system"
 NO_TEXT = "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"
 
@@ -137,19 +137,19 @@ NO_TEXT = "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: i
         ("model:\n  default: {a: b}", f"model.default: {A_TEXT}"),
         ("log:\n  level: loud", f"log.level: {A_LEVEL}"),
         ("log:\n  level: 10", f"log.level: {A_LEVEL}"),
-        ("log:\n  file: 5", "log.file: Input is not a valid path for <class 'pathlib.Path'>"),
+        ("log:\n  file: 5", "log.file: must be a path"),
         (
             "endpoint:\n  read_timeout_seconds: 0",
-            "endpoint.read_timeout_seconds: Input should be greater than 0",
+            "endpoint.read_timeout_seconds: must be greater than 0",
         ),
         (
             "endpoint:\n  max_retries: -1",
-            "endpoint.max_retries: Input should be greater than or equal to 0",
+            "endpoint.max_retries: must be greater than or equal to 0",
         ),
-        ("max_turn_requests: 0", "max_turn_requests: Input should be greater than 0"),
+        ("max_turn_requests: 0", "max_turn_requests: must be greater than 0"),
         (
             "default_mode: on",
-            "default_mode: Input should be 'ask', 'accept_edits', 'plan' or 'bypass'",
+            "default_mode: must be 'ask', 'accept_edits', 'plan' or 'bypass'",
         ),
     ],
 )

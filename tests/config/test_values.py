@@ -14,7 +14,7 @@ from acp_server.skills.config import SkillConfig
 from skills_store.index import MAX_CHARACTERS
 from skills_store.index import NON_CODING_CATEGORIES as STORE_CATEGORIES
 
-NO_SERVER = "Input should be a valid dictionary or instance of StdioServer"
+NO_SERVER = "must be a mapping of keys to values"
 
 
 def load_text(home: Path, text: str) -> tuple[Settings, tuple[str, ...]]:
@@ -110,8 +110,8 @@ mcp_servers:
     current, problems = load_text(tmp_path, text)
     assert current.mcp_servers == {"good": StdioServer(command="x")}
     assert problems == (
-        "mcp_servers.empty.command: Field required; ignored",
-        "mcp_servers.odd.url: String should match pattern '^https?://'; ignored",
+        "mcp_servers.empty.command: is missing; ignored",
+        "mcp_servers.odd.url: must begin with http:// or https://; ignored",
         f"mcp_servers.worse: {NO_SERVER}; ignored",
     )
 
@@ -120,7 +120,7 @@ def test_if_all_servers_are_invalid_those_of_the_lower_source_apply(tmp_path: Pa
     (tmp_path / "config.yaml").write_text("mcp_servers: {below: {command: x}}")
     current, problems = load_text(tmp_path, "mcp_servers: {broken: {}}")
     assert current.mcp_servers == {"below": StdioServer(command="x")}
-    assert problems == ("mcp_servers.broken.command: Field required; ignored",)
+    assert problems == ("mcp_servers.broken.command: is missing; ignored",)
 
 
 @pytest.mark.parametrize("secret", ["a-secret", "[a-secret]", "{a: a-secret}"])
@@ -146,9 +146,9 @@ def test_a_command_is_a_string_or_a_list_of_words(written: object, words: tuple[
 @pytest.mark.parametrize(
     ("written", "complaint"),
     [
-        ("", InvalidPart(("a",), "Tuple should have at least 1 item after validation, not 0")),
+        ("", InvalidPart(("a",), "must not be empty")),
         ("'open", InvalidPart(("a",), "No closing quotation")),
-        (5, InvalidPart(("a",), "Input should be a valid tuple")),
+        (5, InvalidPart(("a",), "must be a list")),
     ],
     ids=["empty", "open quote", "number"],
 )

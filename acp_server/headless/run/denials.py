@@ -3,10 +3,13 @@
 The permission gate reports every effect here, allowed or denied; hooks report the calls they block.
 """
 
+import os
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never
+from urllib.parse import urlsplit
 
 from acp_server.permissions.effects import (
     CallMcpTool,
@@ -21,6 +24,7 @@ from acp_server.permissions.effects import (
     WriteFiles,
 )
 from acp_server.permissions.gate import AuditRecord
+from acp_server.permissions.shell.assessment import split_plain_command
 from acp_server.turn.conversation import ToolCall, parse_arguments
 
 _TARGET_ARGUMENTS = {
@@ -56,27 +60,35 @@ class Denial:
     tool: str
     targets: tuple[EffectTarget, ...]
     reason: str
+    allow_rule: str = ""
+    """Value of `--allow` that would have allowed the call; empty if there is none."""
 
 
 @dataclass(slots=True)
 class DenialLog:
     """All denials of a run, and the denied targets that are still not done."""
 
+    folder: Path
+    """The workspace."""
     denied: list[Denial] = field(default_factory=list[Denial])
     _not_done: dict[EffectTarget, None] = field(default_factory=dict[EffectTarget, None])
 
     def record_effect(self, record: AuditRecord) -> Denial | None:
         """Record the gate's decision on an effect; return the denial, if it was denied."""
         targets = tuple(targets_of_effect(record.effect))
-        if record.refusal is None:
+        refusal = record.refusal
+        if refusal is None:
             for target in targets:  # denied before, but allowed now
                 self._not_done.pop(target, None)
             return None
-        return self._record(Denial(record.call_id, record.tool, targets, record.refusal.reason))
+        rule = allow_rule(record.tool, record.effect, self.folder) if refusal.is_allowable else ""
+        return self._record(Denial(record.call_id, record.tool, targets, refusal.reason, rule))
 
-    def record_blocked_call(self, call: ToolCall, reason: str, folder: Path) -> Denial:
+    def record_blocked_call(self, call: ToolCall, reason: str) -> Denial:
         """Record a call that a hook blocked; its target is derived from its arguments."""
-        return self._record(Denial(call.id, call.name, (_target_of_call(call, folder),), reason))
+        return self._record(
+            Denial(call.id, call.name, (_target_of_call(call, self.folder),), reason)
+        )
 
     def _record(self, denial: Denial) -> Denial:
         self._not_done.update(dict.fromkeys(denial.targets))
@@ -96,6 +108,24 @@ def _target_of_call(call: ToolCall, folder: Path) -> EffectTarget:
     if not isinstance(value, str):
         return EffectTarget("call", call.name)
     return EffectTarget(action, str((folder / value).resolve()) if name == "path" else value)
+
+
+def allow_rule(tool: str, effect: Effect, folder: Path) -> str:
+    """Return the narrowest rule for `--allow` that allows an effect in the workspace `folder`."""
+    match effect:
+        case ReadFiles(targets) | WriteFiles(targets):
+            # A rule has one pattern, which must match every file.
+            path = Path(os.path.commonpath([target.real for target in targets]))
+            name = path.relative_to(folder) if path.is_relative_to(folder) else path
+            group = "read" if isinstance(effect, ReadFiles) else "edit"
+            return f"{group}({name.as_posix()})"
+        case RunCommandEffect(command):
+            words = split_plain_command(command)
+            return f"{tool}({shlex.join(words)})" if words else tool
+        case FetchUrl(_, url):
+            return f"{tool}({urlsplit(url).hostname})"
+        case _:
+            return tool
 
 
 def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:

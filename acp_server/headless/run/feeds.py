@@ -4,6 +4,7 @@ On a terminal the lines are colored. Output of models and tools is sanitized: no
 """
 
 from collections.abc import Callable
+from shlex import quote
 
 import anyio
 
@@ -16,6 +17,8 @@ from acp_server.protocol.updates import Notice, ToolCallProgress, ToolCallStart
 
 LONG_RUNNING_KINDS = frozenset({"execute", "fetch", "other"})
 """Kinds of tool calls that may take minutes: commands, web pages, MCP tools and tasks."""
+
+MAX_REASON_CHARACTERS = 300
 
 PrintLine = Callable[[str, str], None]
 """Called with a line and its style: `quiet`, `ok`, `problem` or `warning`."""
@@ -46,6 +49,8 @@ class ProgressFeed(RunFeed):
         self._calls = RunningToolCalls()
         self._started: set[str] = set()
         """Ids of running calls whose start was shown."""
+        self._denied: set[str] = set()
+        """Ids of calls whose denial was shown."""
 
     async def begin(self, report: RunReport) -> None:
         """Show the session id."""
@@ -68,15 +73,21 @@ class ProgressFeed(RunFeed):
         """Show a denial; only the first clause of its reason, the rest is advice to the model."""
         targets = ", ".join(target.description for target in denial.targets) or denial.tool
         reason, _, _ = denial.reason.partition(";")
-        self._print_line(self._cleaner.line(f"denied: {targets}: {reason}"), "problem")
+        hint = f"; allow it with --allow {quote(denial.allow_rule)}" if denial.allow_rule else ""
+        self._denied.add(denial.call_id)
+        self._print_line(self._cleaner.line(f"denied: {targets}: {reason}{hint}"), "problem")
 
     def _show_call(self, call_id: str, state: ToolCallState) -> None:
         title = self._cleaner.line(state.title)
         if state.has_ended:
             self._started.discard(call_id)
-            is_done = state.status == "completed"
-            sign, style = ("done", "quiet") if is_done else ("failed", "problem")
-            self._print_line(f"{state.kind}: {title}: {sign}", style)
+            if state.status == "completed":
+                self._print_line(f"{state.kind}: {title}: done", "quiet")
+            else:
+                # The reason of a denied call was shown with the denial.
+                reason = "" if call_id in self._denied else self._cleaner.line(_failure(state))
+                text = f"{state.kind}: {title}: failed: {reason[:MAX_REASON_CHARACTERS]}"
+                self._print_line(text.removesuffix(": "), "problem")
         elif (
             state.status == "in_progress"
             and state.kind in LONG_RUNNING_KINDS
@@ -84,3 +95,9 @@ class ProgressFeed(RunFeed):
         ):
             self._started.add(call_id)
             self._print_line(f"{state.kind}: {title}: started", "quiet")
+
+
+def _failure(state: ToolCallState) -> str:
+    """Return why a call failed: its first line, or a command's last line and exit code."""
+    lines = [each for each in state.text.splitlines() if each.strip().strip("`")]
+    return " ".join(lines[-2:] if state.kind == "execute" else lines[:1])

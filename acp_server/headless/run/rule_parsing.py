@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from acp_server.permissions.run_rules import RuleAction, RunRule
+from acp_server.text.validation_errors import describe_problems
 from acp_server.tools.factory import TOOL_NAMES
 
 TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -130,8 +131,7 @@ def load_rules_file(path: Path) -> RulesFile:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RuleError(f"{path}: {error}") from None
     except ValidationError as error:
-        found = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        raise RuleError(f"{path}: {'; '.join(found)}") from None
+        raise RuleError(f"{path}: {describe_problems(error)}") from None
     rules = tuple(
         RunRule(
             rule.action,

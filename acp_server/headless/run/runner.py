@@ -109,14 +109,15 @@ class HeadlessRun:
     record: RecordLine = ignore_line
     report: RunReport = field(default_factory=RunReport)
     _ledger: BudgetLedger = field(init=False)
-    _denials: DenialLog = field(default_factory=DenialLog, init=False)
+    _denials: DenialLog = field(init=False)
     _message: LastMessage = field(default_factory=LastMessage, init=False)
     _denial_event: anyio.Event = field(default_factory=anyio.Event, init=False)
     _commands: frozenset[str] = field(default=frozenset(), init=False)
     _unreported_denials: list[Denial] = field(default_factory=list[Denial], init=False)
 
     def __post_init__(self) -> None:
-        """Create the ledger for the run's budget."""
+        """Create the ledger of the run's budget and the log of its denials."""
+        self._denials = DenialLog(self.request.workspace)
         self._ledger = BudgetLedger(self.request.budget)
 
     @property
@@ -300,7 +301,7 @@ class HeadlessRun:
             self._queue_denial(denial)
 
     def _on_blocked_call(self, call: ToolCall, reason: str) -> None:
-        self._queue_denial(self._denials.record_blocked_call(call, reason, self.request.workspace))
+        self._queue_denial(self._denials.record_blocked_call(call, reason))
 
     def _queue_denial(self, denial: Denial) -> None:
         self._unreported_denials.append(denial)

@@ -16,7 +16,7 @@ from acp_server.headless.run.sanitizing import OutputSanitizer
 from acp_server.headless.tool_call_state import RunningToolCalls, ToolCallState
 from acp_server.headless.updates import Update
 from acp_server.protocol.content import TextContent
-from acp_server.protocol.tool_calls import Content, Diff
+from acp_server.protocol.tool_calls import Diff
 from acp_server.protocol.updates import (
     AgentMessageChunk,
     AgentThoughtChunk,
@@ -138,11 +138,6 @@ class StreamFeed(RunFeed):
                 "id": call_id,
                 "status": state.status,
                 "files": [each.path for each in state.content if isinstance(each, Diff)],
-                "text": _text(state)[:MAX_TEXT_CHARACTERS],
+                "text": state.text[:MAX_TEXT_CHARACTERS],
                 "output": dict(output),
             }
-
-
-def _text(state: ToolCallState) -> str:
-    texts = [each.content for each in state.content if isinstance(each, Content)]
-    return "\n".join(text.text for text in texts if isinstance(text, TextContent))

@@ -7,6 +7,8 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from acp_server.text.validation_errors import describe_problems
+
 _SHARD = re.compile(r"(\d+)/(\d+)")
 
 
@@ -74,5 +76,4 @@ def _parse_task(line: str, number: int) -> RunTask:
     except json.JSONDecodeError as error:
         raise TaskListError(f"line {number}: {error}") from None
     except ValidationError as error:
-        problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        raise TaskListError(f"line {number}: {'; '.join(problems)}") from None
+        raise TaskListError(f"line {number}: {describe_problems(error)}") from None

@@ -70,7 +70,7 @@ def test_a_cost_limit_with_an_unknown_price_is_refused() -> None:
 
 
 def test_a_denial_counts_until_the_same_effect_is_allowed() -> None:
-    denials = DenialLog()
+    denials = DenialLog(Path("/w"))
     assert denials.record_effect(command("make", is_denied=True))
     assert denials.record_effect(command("rm -r build", is_denied=True))
     assert denials.left_undone == (Goal("run", "make"), Goal("run", "rm -r build"))

@@ -1,6 +1,7 @@
 """Every exit code, reached by the real process and judged from outside."""
 
 import json
+import shlex
 import time
 from pathlib import Path
 
@@ -114,6 +115,28 @@ def test_text_output_lists_denied_and_undone_work(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout) == (5, "I could not.\n")
     assert "denied: run make deploy: the rules of this run do not allow this" in done.stderr
     assert done.stderr.endswith("left undone: run make deploy\ndenied: a denial left work undone\n")
+
+
+def test_a_denial_names_the_option_that_would_allow_it(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    script = [
+        reply(
+            call("terminal", command="touch it"),
+            call("write_file", path=str(outside), content="x"),
+            call("write_file", path=".env", content="x"),
+        ),
+        "I could not.",
+    ]
+    with messages_api_in_thread([*script, *script]) as api:
+        step = make_step(tmp_path, api)
+        lines = step.run("Work").stderr.splitlines()
+        options = [each.rpartition("; allow it with ")[2] for each in lines if "; allow it" in each]
+        assert options == ["--allow 'terminal(touch it)'", f"--allow 'edit({outside})'"]
+        assert any(each.startswith("denied: write ") and ".env: " in each for each in lines)
+        allowed = step.run("Work", *(word for each in options for word in shlex.split(each)))
+    assert "touch it: the rules" not in allowed.stderr
+    assert outside.read_text() == "x"
+    assert (step.workspace / "it").exists()
 
 
 @FULL
