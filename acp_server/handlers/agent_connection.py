@@ -9,7 +9,13 @@ from pydantic import JsonValue
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.idle import IdleDetector
-from acp_server.handlers.params import notification_handler, parse_params, request_handler
+from acp_server.handlers.params import (
+    answer_with,
+    deferred,
+    notification_handler,
+    parse_params,
+    request_handler,
+)
 from acp_server.handlers.prompting import PromptHandlers, build_models
 from acp_server.handlers.sessions import SessionHandlers
 from acp_server.handlers.updates import options_update
@@ -136,13 +142,13 @@ class AgentConnection:
             "initialize": request_handler(
                 InitializeRequest, self._initialize, while_answering=answering
             ),
-            "authenticate": tracked(AuthenticateRequest, auth.authenticate),
-            "logout": tracked(LogoutRequest, auth.logout),
-            "session/new": tracked(NewSessionRequest, sessions.new),
-            "session/load": tracked(LoadSessionRequest, sessions.load),
-            "session/resume": tracked(ResumeSessionRequest, sessions.resume),
-            "session/list": tracked(ListSessionsRequest, sessions.list_sessions),
-            "session/delete": tracked(DeleteSessionRequest, sessions.delete),
+            "authenticate": tracked(AuthenticateRequest, deferred(auth.authenticate)),
+            "logout": tracked(LogoutRequest, deferred(auth.logout)),
+            "session/new": tracked(NewSessionRequest, deferred(sessions.new)),
+            "session/load": tracked(LoadSessionRequest, deferred(sessions.load)),
+            "session/resume": tracked(ResumeSessionRequest, deferred(sessions.resume)),
+            "session/list": tracked(ListSessionsRequest, deferred(sessions.list_sessions)),
+            "session/delete": tracked(DeleteSessionRequest, deferred(sessions.delete)),
             "session/close": tracked(CloseSessionRequest, sessions.close),
             "session/set_mode": tracked(SetSessionModeRequest, sessions.set_mode),
             "session/set_config_option": tracked(
@@ -153,7 +159,7 @@ class AgentConnection:
             STEERING_METHOD: request_handler(SteeringRequest, prompts.steer, check),
         }
         if self._is_unstable:
-            requests["session/fork"] = tracked(ForkSessionRequest, sessions.fork)
+            requests["session/fork"] = tracked(ForkSessionRequest, deferred(sessions.fork))
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
             ACTIVE_FILE_METHOD: notification_handler(
@@ -169,12 +175,8 @@ class AgentConnection:
     def _initialize(self, request: InitializeRequest, call: InboundRequest) -> Job:
         """Answer; a client may send it again, and its latest capabilities count."""
         self._record_client(request)
-
-        async def run() -> Reply:
-            result = initialize_result(call.request.params, is_unstable=self._is_unstable)
-            return Reply(result)
-
-        return run
+        result = initialize_result(call.request.params, is_unstable=self._is_unstable)
+        return answer_with(Reply(result))
 
     def _record_client(self, request: InitializeRequest) -> None:
         self._connection.capabilities = request.client_capabilities

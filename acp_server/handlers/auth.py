@@ -3,9 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from acp_server.handlers.errors import AUTH_REQUIRED
-from acp_server.jsonrpc.dispatching import Job, Reply
+from acp_server.jsonrpc.dispatching import Reply
 from acp_server.jsonrpc.errors import InvalidParamsError, RpcError
-from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.protocol.initialize_request import (
     AuthenticateRequest,
     AuthenticateResponse,
@@ -34,27 +33,18 @@ class AuthHandlers:
         self._sign_out = sign_out
         self._hint = hint or NO_KEY
 
-    def authenticate(self, request: AuthenticateRequest, call: InboundRequest) -> Job:
+    async def authenticate(self, request: AuthenticateRequest) -> Reply:
         """Look for a key again; without one, answer with advice where to put it."""
-        del call
         if request.method_id not in AUTH_METHOD_IDS:
             known = ", ".join(AUTH_METHOD_IDS)
             reason = f"methodId: unknown method {request.method_id!r}; use one of {known}"
             raise InvalidParamsError(reason)
+        if not await self._sign_in():
+            raise RpcError(AUTH_REQUIRED, "Authentication required", {"message": self._hint})
+        return Reply(AuthenticateResponse())
 
-        async def run() -> Reply:
-            if not await self._sign_in():
-                raise RpcError(AUTH_REQUIRED, "Authentication required", {"message": self._hint})
-            return Reply(AuthenticateResponse())
-
-        return run
-
-    def logout(self, request: LogoutRequest, call: InboundRequest) -> Job:
+    async def logout(self, request: LogoutRequest) -> Reply:
         """Delete the stored key. Prompts that need a model are refused from then on."""
-        del request, call
-
-        async def run() -> Reply:
-            await self._sign_out()
-            return Reply(LogoutResponse())
-
-        return run
+        del request
+        await self._sign_out()
+        return Reply(LogoutResponse())

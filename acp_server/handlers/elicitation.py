@@ -13,7 +13,6 @@ from pydantic import JsonValue, ValidationError
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import ClientRequests
 from acp_server.protocol.elicitation import (
     CompleteElicitationNotification,
     CreateElicitationResponse,
@@ -52,16 +51,17 @@ class EditorElicitor:
         if request is None:
             return DECLINED
         try:
-            return _to_result(
-                await ClientRequests(self._connection.client).create_elicitation(request)
+            response = await self._connection.client.request(
+                "elicitation/create", request, CreateElicitationResponse
             )
         except ClientError:
             return DECLINED
+        return _to_result(response)
 
     async def complete(self, page_id: str) -> None:
         """Report that a page has done its work; see the port."""
         notification = CompleteElicitationNotification(elicitation_id=page_id)
-        await ClientRequests(self._connection.client).complete_elicitation(notification)
+        await self._connection.client.notify("elicitation/complete", notification)
 
     def _request(
         self, question: ElicitationForm | ElicitationUrl

@@ -1,7 +1,8 @@
 """Validates parameters; an error names the field and the reason."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
@@ -52,6 +53,24 @@ def request_handler(
         return run
 
     return admit
+
+
+def deferred(handle: Callable[[P], Awaitable[Reply]]) -> Callable[[P, InboundRequest], Job]:
+    """Adapt a handler without a synchronous part: it runs in the request's own task."""
+
+    def admit(params: P, _call: InboundRequest) -> Job:
+        return partial(handle, params)
+
+    return admit
+
+
+def answer_with(reply: Reply) -> Job:
+    """Return a job with nothing left to do."""
+
+    async def run() -> Reply:
+        return reply
+
+    return run
 
 
 def notification_handler(model: type[P], handle: Callable[[P], None]) -> NotificationHandler:

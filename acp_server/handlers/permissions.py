@@ -11,10 +11,10 @@ from acp_server.permissions.questions import (
     PermissionQuestion,
 )
 from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import ClientRequests
 from acp_server.protocol.tool_calls import (
     PermissionOption,
     RequestPermissionRequest,
+    RequestPermissionResponse,
     SelectedPermissionOutcome,
     ToolCallUpdate,
 )
@@ -54,7 +54,9 @@ class EditorPermissionAsker:
             ),
         )
         try:
-            response = await ClientRequests(self._connection.client).request_permission(request)
+            response = await self._connection.client.request(
+                "session/request_permission", request, RequestPermissionResponse
+            )
         except ClientError as error:
             raise AskingError(str(error)) from error
         if not isinstance(response.outcome, SelectedPermissionOutcome):

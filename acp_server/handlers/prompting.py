@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.content import user_message
+from acp_server.handlers.params import answer_with
 from acp_server.handlers.updates import AcpEventSink, Backpressure
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.peer import InboundRequest
@@ -86,12 +87,12 @@ class PromptHandlers:
         _, message = parse_busy_mode(user_message(request.prompt), "steer")
         is_idle = session.is_idle
         if is_idle and not request.can_start_turn:
-            return _reply_job(SteeringResponse(outcome="failed"))
+            return answer_with(Reply(SteeringResponse(outcome="failed")))
         queued_prompt = session.enqueue(message, "steer")
         # Not in the request's own task: that ends with its answer.
         self._connection.background.start_soon(self._run_detached, session, queued_prompt, message)
         outcome = "startedNewTurn" if is_idle else "injected"
-        return _reply_job(SteeringResponse(outcome=outcome))
+        return answer_with(Reply(SteeringResponse(outcome=outcome)))
 
     async def _run_detached(
         self, session: Session, queued_prompt: QueuedPrompt, message: UserMessage
@@ -110,13 +111,6 @@ class PromptHandlers:
         session = self._sessions.get(request.session_id)
         if session is not None:
             session.context.tasks.cancel(request.tool_call_id, request.task)
-
-
-def _reply_job(response: SteeringResponse) -> Job:
-    async def run() -> Reply:
-        return Reply(response)
-
-    return run
 
 
 def _prompt_response(

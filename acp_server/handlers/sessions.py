@@ -1,12 +1,13 @@
 """Handlers of session/new, load, resume, list, close, delete, set_mode and set_config_option."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.mcp_servers import to_server_configs
 from acp_server.handlers.observer import AcpSessionObserver
+from acp_server.handlers.params import answer_with
 from acp_server.handlers.updates import (
     AcpEventSink,
     Backpressure,
@@ -40,6 +41,7 @@ from acp_server.protocol.sessions import (
     ResumeSessionRequest,
     ResumeSessionResponse,
     SessionInfo,
+    SessionSetup,
     SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse,
     SetSessionModeRequest,
@@ -48,6 +50,7 @@ from acp_server.protocol.sessions import (
 from acp_server.protocol.updates import CurrentModeUpdate
 from acp_server.session.diagnostics import FileDiagnostic
 from acp_server.session.ports.archive import SessionFacts
+from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.registry import Reopened, SessionRegistry
 from acp_server.session.replay import replay_events
 from acp_server.session.session import Session
@@ -69,100 +72,49 @@ class SessionHandlers:
         self._sessions = sessions
         self._warm_up = warm_up
 
-    def new(self, request: NewSessionRequest, call: InboundRequest) -> Job:
+    async def new(self, request: NewSessionRequest) -> Reply:
         """Open a session. Its commands are advertised after the response, never before."""
-        del call
+        servers = to_server_configs(request.mcp_servers)
+        session = await self._sessions.open(
+            request.cwd, request.additional_directories, servers, self._observe
+        )
+        return self._opened(session, partial(NewSessionResponse, session_id=session.id))
 
-        async def run() -> Reply:
-            servers = to_server_configs(request.mcp_servers)
-            session = await self._sessions.open(
-                request.cwd, request.additional_directories, servers, self._observe
-            )
-            response = NewSessionResponse(
-                session_id=session.id,
-                modes=mode_state(session.context.options.mode),
-                config_options=config_options(session.context.options.options),
-            )
-            return Reply(response, self._after_opening(session))
-
-        return run
-
-    def load(self, request: LoadSessionRequest, call: InboundRequest) -> Job:
+    async def load(self, request: LoadSessionRequest) -> Reply:
         """Reopen a session and replay all of it before the response."""
-        del call
+        reopened = await self._reopen(request)
+        events = replay_events(
+            reopened.stored, shows_terminals=self._connection.shows_terminal_output
+        )
+        sink = AcpEventSink(self._connection, request.session_id, self._backpressure)
+        await sink.replay(events)
+        return self._opened(reopened.session, LoadSessionResponse)
 
-        async def run() -> Reply:
-            reopened = await self._reopen(request)
-            events = replay_events(
-                reopened.stored, shows_terminals=self._connection.shows_terminal_output
-            )
-            await AcpEventSink(self._connection, request.session_id, self._backpressure).replay(
-                events
-            )
-            session = reopened.session
-            response = LoadSessionResponse(
-                modes=mode_state(session.context.options.mode),
-                config_options=config_options(session.context.options.options),
-            )
-            return Reply(response, self._after_opening(session))
-
-        return run
-
-    def resume(self, request: ResumeSessionRequest, call: InboundRequest) -> Job:
+    async def resume(self, request: ResumeSessionRequest) -> Reply:
         """Reopen a session without replay, for a client that has its history."""
-        del call
+        return self._opened((await self._reopen(request)).session, ResumeSessionResponse)
 
-        async def run() -> Reply:
-            session = (await self._reopen(request)).session
-            response = ResumeSessionResponse(
-                modes=mode_state(session.context.options.mode),
-                config_options=config_options(session.context.options.options),
-            )
-            return Reply(response, self._after_opening(session))
-
-        return run
-
-    def fork(self, request: ForkSessionRequest, call: InboundRequest) -> Job:
+    async def fork(self, request: ForkSessionRequest) -> Reply:
         """Open a session that continues from a copy of another one."""
-        del call
+        session = await self._sessions.fork(
+            request.session_id,
+            request.cwd,
+            request.additional_directories,
+            to_server_configs(request.mcp_servers),
+            self._observe,
+        )
+        return self._opened(session, partial(ForkSessionResponse, session_id=session.id))
 
-        async def run() -> Reply:
-            session = await self._sessions.fork(
-                request.session_id,
-                request.cwd,
-                request.additional_directories,
-                to_server_configs(request.mcp_servers),
-                self._observe,
-            )
-            response = ForkSessionResponse(
-                session_id=session.id,
-                modes=mode_state(session.context.options.mode),
-                config_options=config_options(session.context.options.options),
-            )
-            return Reply(response, self._after_opening(session))
-
-        return run
-
-    def list_sessions(self, request: ListSessionsRequest, call: InboundRequest) -> Job:
+    async def list_sessions(self, request: ListSessionsRequest) -> Reply:
         """List stored sessions, one page at a time."""
-        del call
+        page = await self._sessions.page(request.cwd, request.cursor)
+        sessions = tuple(_to_session_info(facts) for facts in page.sessions)
+        return Reply(ListSessionsResponse(sessions=sessions, next_cursor=page.cursor))
 
-        async def run() -> Reply:
-            page = await self._sessions.page(request.cwd, request.cursor)
-            sessions = tuple(_to_session_info(facts) for facts in page.sessions)
-            return Reply(ListSessionsResponse(sessions=sessions, next_cursor=page.cursor))
-
-        return run
-
-    def delete(self, request: DeleteSessionRequest, call: InboundRequest) -> Job:
+    async def delete(self, request: DeleteSessionRequest) -> Reply:
         """Delete a stored session; a missing one is not an error."""
-        del call
-
-        async def run() -> Reply:
-            await self._sessions.delete(request.session_id)
-            return Reply(DeleteSessionResponse())
-
-        return run
+        await self._sessions.delete(request.session_id)
+        return Reply(DeleteSessionResponse())
 
     async def _reopen(self, request: LoadSessionRequest | ResumeSessionRequest) -> Reopened:
         return await self._sessions.reopen(
@@ -173,8 +125,15 @@ class SessionHandlers:
             self._observe,
         )
 
-    def _after_opening(self, session: Session) -> Callable[[], Awaitable[None]]:
-        """Return the follow-up of an opened session: advertise commands and usage, warm up."""
+    def _opened(self, session: Session, build_response: Callable[..., SessionSetup]) -> Reply:
+        """Return the response with the session's modes and options.
+
+        Commands and usage are advertised after it, and then the session warms up.
+        """
+        options = session.context.options
+        response = build_response(
+            modes=mode_state(options.mode), config_options=config_options(options.options)
+        )
 
         async def advertise() -> None:
             await self._client.send_update(
@@ -185,7 +144,7 @@ class SessionHandlers:
                 await self._client.send_update(session.id, usage)
             self._warm_up(session)
 
-        return advertise
+        return Reply(response, advertise)
 
     def set_active_file(self, notification: ActiveFileNotification) -> None:
         """Record the file in the user's view; ignored for unknown sessions."""
@@ -220,17 +179,13 @@ class SessionHandlers:
         """Switch the mode, also during a turn; the mode option follows."""
         del call
         session = self._sessions.find(request.session_id)
-        session.context.options.set_mode(request.mode_id)
+        options = session.context.options
+        options.set_mode(request.mode_id)
 
         async def notify() -> None:
-            await self._client.send_update(
-                session.id, options_update(session.context.options.options)
-            )
+            await self._client.send_update(session.id, options_update(options.options))
 
-        async def run() -> Reply:
-            return Reply(SetSessionModeResponse(), notify)
-
-        return run
+        return answer_with(Reply(SetSessionModeResponse(), notify))
 
     def set_config_option(
         self, request: SetSessionConfigOptionRequest, call: InboundRequest
@@ -241,39 +196,26 @@ class SessionHandlers:
         """
         del call
         session = self._sessions.find(request.session_id)
-        if isinstance(request.value, str) and session.context.options.await_model_list(
+        options = session.context.options
+        if isinstance(request.value, str) and options.await_model_list(
             request.config_id, request.value
         ):
-            return _choose_model_job(session, request.value)
-        previous_mode = session.context.options.mode
-        session.context.options.set_option(request.config_id, request.value)
-        response = SetSessionConfigOptionResponse(
-            config_options=config_options(session.context.options.options)
-        )
+            return partial(_choose_model, options, request.value)
+        previous_mode = options.mode
+        options.set_option(request.config_id, request.value)
+        response = SetSessionConfigOptionResponse(config_options=config_options(options.options))
 
         async def notify() -> None:
-            await self._client.send_update(
-                session.id, CurrentModeUpdate(current_mode_id=session.context.options.mode)
-            )
+            update = CurrentModeUpdate(current_mode_id=options.mode)
+            await self._client.send_update(session.id, update)
 
-        async def run() -> Reply:
-            return Reply(
-                response, notify if session.context.options.mode != previous_mode else None
-            )
-
-        return run
+        return answer_with(Reply(response, notify if options.mode != previous_mode else None))
 
 
-def _choose_model_job(session: Session, model_id: str) -> Job:
-    async def run() -> Reply:
-        await session.context.options.select_awaited_model(model_id)
-        return Reply(
-            SetSessionConfigOptionResponse(
-                config_options=config_options(session.context.options.options)
-            )
-        )
-
-    return run
+async def _choose_model(options: SelectedOptions, model_id: str) -> Reply:
+    await options.select_awaited_model(model_id)
+    response = SetSessionConfigOptionResponse(config_options=config_options(options.options))
+    return Reply(response)
 
 
 def _to_diagnostic(item: Diagnostic) -> FileDiagnostic:

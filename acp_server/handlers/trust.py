@@ -1,19 +1,24 @@
 """Asks whether to trust a workspace: with a form if the client has forms, else a tool call."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.permissions.trust import TrustVerdict
 from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import ClientRequests
 from acp_server.protocol.content import TextContent
-from acp_server.protocol.elicitation import BooleanPropertySchema, ElicitationSchema, SessionForm
+from acp_server.protocol.elicitation import (
+    BooleanPropertySchema,
+    CreateElicitationResponse,
+    ElicitationSchema,
+    SessionForm,
+)
 from acp_server.protocol.tool_calls import (
     Content,
     PermissionOption,
     RequestPermissionRequest,
+    RequestPermissionResponse,
     SelectedPermissionOutcome,
     ToolCallUpdate,
 )
@@ -24,6 +29,7 @@ _OPTIONS = (
     PermissionOption(option_id="not_now", name="Not now", kind="reject_once"),
     PermissionOption(option_id="declined", name="Do not trust it", kind="reject_always"),
 )
+_VERDICTS: Mapping[str, TrustVerdict] = {"trusted": "trusted", "declined": "declined"}
 
 
 class EditorTrustAsker:
@@ -49,7 +55,9 @@ class EditorTrustAsker:
             required=("trust",),
         )
         form = SessionForm(session_id=self._session_id, message=text, requested_schema=schema)
-        answer = await ClientRequests(self._connection.client).create_elicitation(form)
+        answer = await self._connection.client.request(
+            "elicitation/create", form, CreateElicitationResponse
+        )
         if answer.action == "accept":
             return "trusted" if (answer.content or {}).get("trust") is True else "declined"
         return "declined" if answer.action == "decline" else None
@@ -68,9 +76,11 @@ class EditorTrustAsker:
         )
         verdict: TrustVerdict | None = None
         try:
-            outcome = (await ClientRequests(client).request_permission(request)).outcome
-            if isinstance(outcome, SelectedPermissionOutcome):
-                verdict = _to_verdict(outcome.option_id)
+            response = await client.request(
+                "session/request_permission", request, RequestPermissionResponse
+            )
+            if isinstance(response.outcome, SelectedPermissionOutcome):
+                verdict = _VERDICTS.get(response.outcome.option_id)
         finally:
             status = "completed" if verdict == "trusted" else "failed"
             # Also when cancelled, and without waiting: the call must not stay pending in the
@@ -79,14 +89,6 @@ class EditorTrustAsker:
                 self._session_id, ToolCallProgress(tool_call_id=call_id, status=status)
             )
         return verdict
-
-
-def _to_verdict(option_id: str) -> TrustVerdict | None:
-    match option_id:
-        case "trusted" | "declined":
-            return option_id
-        case _:
-            return None
 
 
 def _question_text(root: Path, uses: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import ClientRequests
 from acp_server.protocol.elicitation import (
     CreateElicitationResponse,
     ElicitationPropertySchema,
@@ -44,11 +43,12 @@ class EditorUserAsker:
             requested_schema=_build_schema(question.choices),
         )
         try:
-            return _read_answer(
-                await ClientRequests(self._connection.client).create_elicitation(form)
+            response = await self._connection.client.request(
+                "elicitation/create", form, CreateElicitationResponse
             )
         except ClientError as error:
             raise UserQuestionError(str(error)) from error
+        return _read_answer(response)
 
 
 def _build_schema(choices: tuple[str, ...]) -> ElicitationSchema:

@@ -4,7 +4,7 @@ Requests that open or end a terminal are uncancellable: the editor acts on them 
 caller still waits, so they are never cancelled, and a terminal that opens too late is released.
 """
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -13,9 +13,14 @@ import anyio
 from anyio import lowlevel
 
 from acp_server.handlers.client_connection import ClientConnection
-from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import ClientRequests
-from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
+from acp_server.protocol.client import Client, ClientError
+from acp_server.protocol.files import (
+    ReadTextFileRequest,
+    ReadTextFileResponse,
+    WriteTextFileRequest,
+    WriteTextFileResponse,
+)
+from acp_server.protocol.model import WireModel
 from acp_server.protocol.sessions import EnvVariable
 from acp_server.protocol.terminals import (
     CreateTerminalRequest,
@@ -23,9 +28,12 @@ from acp_server.protocol.terminals import (
     KillTerminalRequest,
     KillTerminalResponse,
     ReleaseTerminalRequest,
+    ReleaseTerminalResponse,
     TerminalExitStatus,
     TerminalOutputRequest,
+    TerminalOutputResponse,
     WaitForTerminalExitRequest,
+    WaitForTerminalExitResponse,
 )
 from acp_server.session.ports.editor import (
     EditorError,
@@ -38,7 +46,7 @@ from acp_server.session.ports.editor import (
 OPEN_SECONDS = 10.0
 """Time an editor may take to open a terminal."""
 
-R = TypeVar("R")
+R = TypeVar("R", bound=WireModel)
 
 
 class EditorWorkspace:
@@ -46,7 +54,7 @@ class EditorWorkspace:
 
     def __init__(self, connection: ClientConnection, session_id: str) -> None:
         self._connection = connection
-        self._calls = ClientRequests(connection.client)
+        self._client = connection.client
         self._session_id = session_id
 
     @property
@@ -73,13 +81,16 @@ class EditorWorkspace:
         """Return the text of a file, including unsaved changes."""
         request = ReadTextFileRequest(session_id=self._session_id, path=str(path))
         with _translate_errors():
-            return (await self._calls.read_text_file(request)).content
+            response = await self._client.request(
+                "fs/read_text_file", request, ReadTextFileResponse
+            )
+        return response.content
 
     async def write_text(self, path: Path, text: str) -> None:
         """Replace the text of a file."""
         request = WriteTextFileRequest(session_id=self._session_id, path=str(path), content=text)
         with _translate_errors():
-            await self._calls.write_text_file(request)
+            await self._client.request("fs/write_text_file", request, WriteTextFileResponse)
 
     async def open_terminal(self, command_spec: TerminalCommand) -> EditorTerminal:
         """Start a command in an editor terminal.
@@ -98,7 +109,7 @@ class EditorWorkspace:
             output_byte_limit=command_spec.output_limit_bytes,
         )
         uncancellable = _UncancellableRequest(
-            self._connection, lambda: self._calls.create_terminal(request)
+            self._connection, "terminal/create", request, CreateTerminalResponse
         )
         # A flag and not `except`: cancellation must release the terminal too.
         is_open = False
@@ -129,13 +140,14 @@ class EditorWorkspace:
 class _UncancellableRequest(Generic[R]):
     """A request to the editor that is not cancelled together with its caller."""
 
-    def __init__(self, connection: ClientConnection, send: Callable[[], Awaitable[R]]) -> None:
-        self._send = send
+    def __init__(
+        self, connection: ClientConnection, method: str, params: WireModel, result_type: type[R]
+    ) -> None:
         self._is_done = anyio.Event()
         self._response: R | None = None
         self._error: EditorError | None = None
         # In the connection's task group, which outlives the caller.
-        connection.background.start_soon(self._run)
+        connection.background.start_soon(self._run, connection.client, method, params, result_type)
 
     async def result(self) -> R:
         """Wait for the response.
@@ -148,12 +160,13 @@ class _UncancellableRequest(Generic[R]):
             raise self._error or EditorError("the editor is gone")
         return self._response
 
-    async def _run(self) -> None:
+    async def _run(
+        self, client: Client, method: str, params: WireModel, result_type: type[R]
+    ) -> None:
         try:
-            with _translate_errors():
-                self._response = await self._send()
-        except EditorError as error:
-            self._error = error
+            self._response = await client.request(method, params, result_type)
+        except ClientError as error:
+            self._error = EditorError(str(error))
         finally:
             self._is_done.set()
 
@@ -163,7 +176,7 @@ class _EditorTerminal:
 
     def __init__(self, connection: ClientConnection, session_id: str, terminal_id: str) -> None:
         self._connection = connection
-        self._calls = ClientRequests(connection.client)
+        self._client = connection.client
         self._session_id = session_id
         self._id = terminal_id
 
@@ -176,13 +189,18 @@ class _EditorTerminal:
         """Wait until the command has ended."""
         request = WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=self._id)
         with _translate_errors():
-            return _to_exit(await self._calls.wait_for_terminal_exit(request))
+            response = await self._client.request(
+                "terminal/wait_for_exit", request, WaitForTerminalExitResponse
+            )
+        return _to_exit(response)
 
     async def output(self) -> TerminalOutput:
         """Return the output so far."""
         request = TerminalOutputRequest(session_id=self._session_id, terminal_id=self._id)
         with _translate_errors():
-            response = await self._calls.terminal_output(request)
+            response = await self._client.request(
+                "terminal/output", request, TerminalOutputResponse
+            )
         status = response.exit_status
         return TerminalOutput(response.output, response.truncated, status and _to_exit(status))
 
@@ -193,12 +211,16 @@ class _EditorTerminal:
     def start_kill(self) -> _UncancellableRequest[KillTerminalResponse]:
         """Start to kill the command, without waiting."""
         request = KillTerminalRequest(session_id=self._session_id, terminal_id=self._id)
-        return _UncancellableRequest(self._connection, lambda: self._calls.kill_terminal(request))
+        return _UncancellableRequest(
+            self._connection, "terminal/kill", request, KillTerminalResponse
+        )
 
     async def release(self) -> None:
         """Release the terminal, without waiting: the response changes nothing."""
         request = ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self._id)
-        _UncancellableRequest(self._connection, lambda: self._calls.release_terminal(request))
+        _UncancellableRequest(
+            self._connection, "terminal/release", request, ReleaseTerminalResponse
+        )
         # Let the request's task run once, so that it is queued before anything the caller sends
         # next.
         await lowlevel.cancel_shielded_checkpoint()

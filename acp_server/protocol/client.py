@@ -1,6 +1,6 @@
-"""The client at the other end of the connection: notifications and generic requests.
+"""The client at the other end of the connection: notifications and requests.
 
-The typed requests are in `client_requests`, which is imported only when they are needed.
+Callers name the method and check the client's capabilities.
 """
 
 from collections.abc import Hashable

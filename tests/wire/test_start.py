@@ -42,7 +42,7 @@ HEAVY = {
     ),
     *(
         "acp_server.handlers.workspace",
-        "acp_server.protocol.client_requests",
+        "acp_server.protocol.terminals",
         "acp_server.protocol.initialize_response",
     ),
     *("acp_server.learning.review", "acp_server.skills.service", "prompt_engine.assemble"),
