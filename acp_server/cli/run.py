@@ -1,10 +1,10 @@
 """`acp-server run`: runs one task, or many, unattended and without an editor."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import click
 
-from acp_server.cli.run_options import ALL_OPTIONS
+from acp_server.cli.run_options import run_parameters
 from acp_server.cli.shutdown_signals import ShutdownSignals
 
 EXAMPLES = """\
@@ -65,11 +65,6 @@ def _run(**options: object) -> int:
         return dispatch_run(options, signals)
 
 
-def _with_options(function: Callable[..., int]) -> click.Command:
-    """Return the command with all of its options."""
-    for option in reversed(ALL_OPTIONS):
-        function = option(function)
-    return click.command(name="run", cls=RunCommand, epilog=EXAMPLES)(function)
-
-
-command = _with_options(_run)
+command = RunCommand(
+    "run", callback=_run, params=run_parameters(), help=_run.__doc__, epilog=EXAMPLES
+)

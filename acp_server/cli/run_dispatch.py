@@ -6,16 +6,17 @@ from contextlib import contextmanager
 
 import click
 
-from acp_server.cli.run_outputs import (
+from acp_server.cli.run_options import (
     OutputFormat,
     OutputOptions,
-    crash_reason,
-    print_failed_start,
-    run_and_report,
+    RunOptions,
+    TaskListOptions,
+    take_options,
 )
+from acp_server.cli.run_outputs import crash_reason, print_failed_start, run_and_report
 from acp_server.cli.run_preview import show_preview
-from acp_server.cli.run_requests import RunOptions, RunOptionsError, request_from
-from acp_server.cli.run_tasks import TaskListOptions, run_tasks
+from acp_server.cli.run_requests import RunOptionsError, request_from
+from acp_server.cli.run_tasks import run_tasks
 from acp_server.cli.shutdown_signals import ShutdownRequestedError, ShutdownSignals
 from acp_server.headless.run.outcome import EXIT_CODES, outcome_of_signal
 
@@ -55,16 +56,11 @@ def dispatch_run(options: dict[str, object], signals: ShutdownSignals) -> int:
     Raises:
         click.UsageError: Options contradict each other or name a missing file or tool.
     """
-    is_dry_run = bool(options.pop("dry_run"))
-    chosen = TaskListOptions.model_validate(
-        {name: options.pop(name) for name in TaskListOptions.model_fields}
-    )
-    outputs = OutputOptions.model_validate(
-        {name: options.pop(name) for name in OutputOptions.model_fields}
-    )
-    run_options = RunOptions.model_validate(options)
+    chosen = take_options(TaskListOptions, options)
+    outputs = take_options(OutputOptions, options)
+    run_options = take_options(RunOptions, options)
     try:
-        _check_task_options(chosen, is_dry_run=is_dry_run)
+        _check_task_options(chosen, is_dry_run=outputs.dry_run)
         if chosen.tasks is not None:
             return run_tasks(chosen.tasks, chosen, run_options, outputs, signals)
         with _reporting_crashes(outputs.format_), signals.interrupt_blocking():
@@ -78,6 +74,6 @@ def dispatch_run(options: dict[str, object], signals: ShutdownSignals) -> int:
             "the run was stopped by a signal before it started", outputs.format_, outcome
         )
         return EXIT_CODES[outcome]
-    if is_dry_run:
+    if outputs.dry_run:
         return show_preview(request, outputs, signals)
     return run_and_report(request, outputs, signals)

@@ -1,9 +1,19 @@
-"""Click options of `acp-server run`: names, types and help texts."""
+"""Options of `acp-server run`: names, types, defaults and help texts.
+
+Imports little: the command handles signals before its slow imports.
+"""
 
 from collections.abc import Callable
+from dataclasses import field, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import click
+
+from acp_server.startup.fast_dataclass import frozen_dataclass
+
+if TYPE_CHECKING:
+    from acp_server.headless.run.findings import Severity
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 DIRECTORY = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -11,134 +21,154 @@ NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 NEW_DIRECTORY = click.Path(path_type=Path, file_okay=False)
 POSITIVE = click.FloatRange(min=0, min_open=True)
 COUNT = click.IntRange(min=1)
+TEXT = click.STRING
 
-Decorator = Callable[[Callable[..., int]], Callable[..., int]]
+OutputFormat = Literal["text", "json", "stream-json", "acp"]
+T = TypeVar("T")
+_OPTION = "option"
+"""Key of a field's metadata for its option."""
+_SINGULAR = {"skills": "skill"}
+"""Repeatable options that are named after one of their values."""
 
-TASK_OPTIONS: tuple[Decorator, ...] = (
-    click.argument("prompt", required=False),
-    click.option("--prompt-file", type=FILE, help="Read the task from a file."),
-    click.option(
-        "--cwd", type=DIRECTORY, help="Workspace directory. Default: the current directory."
-    ),
-    click.option("--model", metavar="MODEL", help="Model to use. Default: the configured model."),
-    click.option(
-        "--mode",
-        type=click.Choice(["plan", "edit", "full"]),
-        default="edit",
-        show_default=True,
-        help="plan: read only; edit: also change files; full: all but protected actions.",
-    ),
-    click.option("--session", metavar="ID", help="Continue the session with this ID."),
-    click.option(
-        "--resume", type=click.Choice(["last"]), help="Continue the directory's last session."
-    ),
-    click.option("--ephemeral", is_flag=True, help="Do not save the session."),
-    click.option(
-        "--skill",
-        "skills",
-        metavar="NAME",
-        multiple=True,
-        help="Load this skill first. Repeatable.",
-    ),
-)
 
-RULE_OPTIONS: tuple[Decorator, ...] = (
-    click.option(
-        "--allow", metavar="RULE", multiple=True, help="Allow tool calls that match. Repeatable."
-    ),
-    click.option(
-        "--deny", metavar="RULE", multiple=True, help="Deny tool calls that match. Repeatable."
-    ),
-    click.option(
-        "--ask",
+def _option(default: T, help_text: str, kind: object = TEXT, metavar: str | None = None) -> T:
+    """Return a field for the option of its name; a tuple is for an option that is repeatable."""
+    return field(default=default, metadata={_OPTION: (help_text, kind, metavar)})
+
+
+@frozen_dataclass
+class RunOptions:
+    """Options of one task."""
+
+    prompt: str | None = None
+    """The argument; all other fields are options."""
+    prompt_file: Path | None = _option(None, "Read the task from a file.", FILE)
+    cwd: Path | None = _option(
+        None, "Workspace directory. Default: the current directory.", DIRECTORY
+    )
+    model: str | None = _option(
+        None, "Model to use. Default: the configured model.", metavar="MODEL"
+    )
+    mode: Literal["plan", "edit", "full"] = _option(
+        "edit",
+        "plan: read only; edit: also change files; full: all but protected actions.",
+        click.Choice(["plan", "edit", "full"]),
+    )
+    session: str | None = _option(None, "Continue the session with this ID.", metavar="ID")
+    resume: Literal["last"] | None = _option(
+        None, "Continue the directory's last session.", click.Choice(["last"])
+    )
+    ephemeral: bool = _option(default=False, help_text="Do not save the session.")
+    skills: tuple[str, ...] = _option((), "Load this skill first. Repeatable.", metavar="NAME")
+    allow: tuple[str, ...] = _option((), "Allow tool calls that match. Repeatable.", metavar="RULE")
+    deny: tuple[str, ...] = _option((), "Deny tool calls that match. Repeatable.", metavar="RULE")
+    ask: tuple[str, ...] = _option(
+        (),
+        "Deny matching calls as permission requests without an answer. Repeatable.",
         metavar="RULE",
-        multiple=True,
-        help="Deny matching calls as permission requests without an answer. Repeatable.",
-    ),
-    click.option("--policy", type=FILE, help="Read rules, in order, from a TOML file."),
-    click.option(
-        "--on-denied",
-        type=click.Choice(["fail", "continue"]),
-        default="continue",
-        show_default=True,
-        help="On a denied action: fail ends the run, continue tells the model.",
-    ),
-    click.option(
-        "--trust-project", is_flag=True, help="Use the project's own skills and settings."
-    ),
-    click.option(
-        "--sandbox",
-        type=click.Choice(["off", "workspace", "strict"]),
-        help="Confine commands: workspace or strict; off: no sandbox.",
-    ),
-)
+    )
+    policy: Path | None = _option(None, "Read rules, in order, from a TOML file.", FILE)
+    on_denied: Literal["fail", "continue"] = _option(
+        "continue",
+        "On a denied action: fail ends the run, continue tells the model.",
+        click.Choice(["fail", "continue"]),
+    )
+    trust_project: bool = _option(
+        default=False, help_text="Use the project's own skills and settings."
+    )
+    sandbox: str | None = _option(
+        None,
+        "Confine commands: workspace or strict; off: no sandbox.",
+        click.Choice(["off", "workspace", "strict"]),
+    )
+    max_turns: int | None = _option(None, "Stop after this many model requests.", COUNT)
+    max_cost: float | None = _option(None, "Stop at this cost.", POSITIVE, "USD")
+    max_tokens: int | None = _option(None, "Stop after this many input and output tokens.", COUNT)
+    timeout: float | None = _option(None, "Stop after this time.", POSITIVE, "SECONDS")
+    max_retries: int | None = _option(None, "Retries of a failed request.", click.IntRange(min=0))
+    connect_timeout: float | None = _option(
+        None, "Time limit for connecting to the model's endpoint.", POSITIVE, "SECONDS"
+    )
+    json_schema: Path | None = _option(
+        None, "JSON schema for the final answer; one correction is allowed.", FILE
+    )
+    findings: bool = _option(default=False, help_text="Request the answer as a list of findings.")
+    fail_on: "Severity" = _option(
+        "warning",
+        "With --findings: exit with code 6 on findings of this severity or worse.",
+        click.Choice(["error", "warning", "note"]),
+    )
 
-LIMIT_OPTIONS: tuple[Decorator, ...] = (
-    click.option("--max-turns", type=COUNT, help="Stop after this many model requests."),
-    click.option("--max-cost", type=POSITIVE, metavar="USD", help="Stop at this cost."),
-    click.option("--max-tokens", type=COUNT, help="Stop after this many input and output tokens."),
-    click.option("--timeout", type=POSITIVE, metavar="SECONDS", help="Stop after this time."),
-    click.option("--max-retries", type=click.IntRange(min=0), help="Retries of a failed request."),
-    click.option(
-        "--connect-timeout",
-        type=POSITIVE,
-        metavar="SECONDS",
-        help="Time limit for connecting to the model's endpoint.",
-    ),
-)
 
-ANSWER_OPTIONS: tuple[Decorator, ...] = (
-    click.option(
-        "--json-schema",
-        type=FILE,
-        help="JSON schema for the final answer; one correction is allowed.",
-    ),
-    click.option("--findings", is_flag=True, help="Request the answer as a list of findings."),
-    click.option(
-        "--fail-on",
-        type=click.Choice(["error", "warning", "note"]),
-        default="warning",
-        show_default=True,
-        help="With --findings: exit with code 6 on findings of this severity or worse.",
-    ),
-)
+@frozen_dataclass
+class OutputOptions:
+    """Output options of a run: stdout format, files and GitHub Actions."""
 
-OUTPUT_OPTIONS: tuple[Decorator, ...] = (
-    click.option(
-        "--format",
-        "format_",
-        type=click.Choice(["text", "json", "stream-json", "acp"]),
-        default="text",
-        show_default=True,
-        help="Format of stdout; progress and problems go to stderr.",
-    ),
-    click.option("--last-message", type=NEW_FILE, help="Write the final answer to this file."),
-    click.option("--patch", type=NEW_FILE, help="Write the changes to this file, for `git apply`."),
-    click.option("--junit", type=NEW_FILE, help="Write a JUnit report to this file."),
-    click.option(
-        "--github/--no-github",
-        default=None,
-        help="Write GitHub Actions annotations, summary and outputs. Default: in a step only.",
-    ),
-    click.option("--dry-run", is_flag=True, help="Show the first request without sending it."),
-)
+    format_: OutputFormat = _option(
+        "text",
+        "Format of stdout; progress and problems go to stderr.",
+        click.Choice(["text", "json", "stream-json", "acp"]),
+    )
+    last_message: Path | None = _option(None, "Write the final answer to this file.", NEW_FILE)
+    patch: Path | None = _option(None, "Write the changes to this file, for `git apply`.", NEW_FILE)
+    junit: Path | None = _option(None, "Write a JUnit report to this file.", NEW_FILE)
+    github: bool | None = _option(
+        None,
+        "Write GitHub Actions annotations, summary and outputs. Default: in a step only.",
+        click.BOOL,
+    )
+    """None: only if this process runs as a step of GitHub Actions."""
+    dry_run: bool = _option(default=False, help_text="Show the first request without sending it.")
 
-MANY_TASKS_OPTIONS: tuple[Decorator, ...] = (
-    click.option("--tasks", type=FILE, help="Run many tasks from a JSON Lines file."),
-    click.option(
-        "--jobs", type=COUNT, default=1, show_default=True, help="Tasks to run at the same time."
-    ),
-    click.option("--shard", metavar="I/N", help="Run only part I of N parts of the tasks."),
-    click.option(
-        "--output", type=NEW_DIRECTORY, help="Directory for the tasks' results and patches."
-    ),
-)
 
-ALL_OPTIONS = (
-    *TASK_OPTIONS,
-    *RULE_OPTIONS,
-    *LIMIT_OPTIONS,
-    *ANSWER_OPTIONS,
-    *OUTPUT_OPTIONS,
-    *MANY_TASKS_OPTIONS,
-)
+@frozen_dataclass
+class TaskListOptions:
+    """Options of a run with many tasks: task file, parallelism, shard, output directory."""
+
+    tasks: Path | None = _option(None, "Run many tasks from a JSON Lines file.", FILE)
+    jobs: int = _option(1, "Tasks to run at the same time.", COUNT)
+    shard: str | None = _option(None, "Run only part I of N parts of the tasks.", metavar="I/N")
+    output: Path | None = _option(
+        None, "Directory for the tasks' results and patches.", NEW_DIRECTORY
+    )
+
+
+OptionsT = TypeVar("OptionsT", RunOptions, OutputOptions, TaskListOptions)
+
+
+def option_name(field_name: str) -> str:
+    """Return the name of an option on the command line."""
+    return f"--{_SINGULAR.get(field_name, field_name).strip('_').replace('_', '-')}"
+
+
+def run_parameters() -> list[click.Parameter]:
+    """Return the parameters of the command: its argument, and the options of all classes."""
+    parameters: list[click.Parameter] = [click.Argument(["prompt"], required=False)]
+    for each in (*fields(RunOptions), *fields(OutputOptions), *fields(TaskListOptions)):
+        if _OPTION not in each.metadata:
+            continue
+        help_text, kind, metavar = each.metadata[_OPTION]
+        name, default = option_name(each.name), each.default
+        if isinstance(default, bool):
+            option = click.Option([name, each.name], is_flag=True, help=help_text)
+        elif kind is click.BOOL:
+            names = [f"{name}/--no-{each.name}", each.name]
+            option = click.Option(names, default=None, help=help_text)
+        else:
+            option = click.Option(
+                [name, each.name],
+                type=kind,
+                default=default,
+                show_default=default not in (None, ()),
+                multiple=default == (),
+                metavar=metavar,
+                help=help_text,
+            )
+        parameters.append(option)
+    return parameters
+
+
+def take_options(kind: type[OptionsT], values: dict[str, object]) -> OptionsT:
+    """Return the options of one class from the parsed values of all."""
+    build = cast("Callable[..., OptionsT]", kind)
+    return build(**{each.name: values[each.name] for each in fields(kind)})

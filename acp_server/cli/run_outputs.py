@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import click
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from acp_server.cli.async_runner import run_until_signal
+from acp_server.cli.run_options import OutputFormat, OutputOptions
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
@@ -33,23 +33,9 @@ from acp_server.headless.run.wire_lines import AcpMessageWriter
 from acp_server.headless.wire import ignore_line
 from acp_server.server.config_mapping import configured_credential
 
-OutputFormat = Literal["text", "json", "stream-json", "acp"]
 MAX_OUTPUT_CHARACTERS = 100_000
 """Longest answer in a step output; GitHub allows one megabyte for all outputs of a job."""
 COLOURS = {"quiet": "bright_black", "ok": "green", "problem": "red", "warning": "yellow"}
-
-
-class OutputOptions(BaseModel):
-    """Output options of a run: stdout format, files and GitHub Actions."""
-
-    model_config = ConfigDict(frozen=True)
-
-    format_: OutputFormat = "text"
-    last_message: Path | None = None
-    patch: Path | None = None
-    junit: Path | None = None
-    github: bool | None = None
-    """None: only if this process runs as a step of GitHub Actions."""
 
 
 @dataclass(frozen=True, slots=True)

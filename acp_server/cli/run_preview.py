@@ -11,7 +11,8 @@ import click
 from pydantic import JsonValue
 
 from acp_server.cli.async_runner import run_until_signal
-from acp_server.cli.run_outputs import OutputOptions, cleaner_for
+from acp_server.cli.run_options import OutputOptions
+from acp_server.cli.run_outputs import cleaner_for
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.headless.run.budget import RunBudget
 from acp_server.headless.run.feeds import RunFeed

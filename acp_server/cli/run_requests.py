@@ -4,16 +4,16 @@ import os
 import select
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 import click
-from pydantic import BaseModel, ConfigDict
 
+from acp_server.cli.run_options import RunOptions
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.headless.run.answer_schema import AnswerSchemaError, load_answer_schema
 from acp_server.headless.run.budget import RunBudget
-from acp_server.headless.run.findings import Severity, findings_schema
+from acp_server.headless.run.findings import findings_schema
 from acp_server.headless.run.request import LAST_SESSION, RunPolicy, RunRequest
 from acp_server.headless.run.rule_parsing import RuleError, RulesFile, load_rules_file, parse_rule
 from acp_server.permissions.modes import Mode
@@ -32,38 +32,6 @@ STDIN_IGNORED_NOTE = (
 
 class RunOptionsError(Exception):
     """Options that conflict or name a missing file or tool; the text is shown to the user."""
-
-
-class RunOptions(BaseModel):
-    """Values of the options of `acp-server run`, by parameter name."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    prompt: str | None = None
-    prompt_file: Path | None = None
-    cwd: Path | None = None
-    model: str | None = None
-    mode: Literal["plan", "edit", "full"] = "edit"
-    session: str | None = None
-    resume: Literal["last"] | None = None
-    ephemeral: bool = False
-    skills: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    policy: Path | None = None
-    on_denied: Literal["fail", "continue"] = "continue"
-    max_turns: int | None = None
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    timeout: float | None = None
-    max_retries: int | None = None
-    connect_timeout: float | None = None
-    trust_project: bool = False
-    sandbox: str | None = None
-    json_schema: Path | None = None
-    findings: bool = False
-    fail_on: Severity = "warning"
 
 
 def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:

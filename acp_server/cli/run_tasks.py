@@ -5,15 +5,17 @@ import tempfile
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
 import anyio
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from acp_server.cli.async_runner import run_until_signal
-from acp_server.cli.run_outputs import OutputOptions, RunOutput, open_output, write_bytes
-from acp_server.cli.run_requests import RunOptions, RunOptionsError, rules_from
+from acp_server.cli.run_options import OutputOptions, RunOptions, TaskListOptions, option_name
+from acp_server.cli.run_outputs import RunOutput, open_output, write_bytes
+from acp_server.cli.run_requests import RunOptionsError, rules_from
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
 from acp_server.headless.run.junit import JunitCase, junit_report
@@ -28,23 +30,7 @@ from acp_server.startup.isolation import isolated_server
 from acp_server.turn.loop import COST_DECIMALS
 
 Json = dict[str, JsonValue]
-Value = str | float | Path | None
 _SINGLE_TASK_OPTIONS = ("prompt", "prompt_file", "session", "resume")
-_SHARED_OPTIONS = (
-    *("ask", "policy", "on_denied", "max_retries"),
-    *("connect_timeout", "sandbox", "json_schema", "fail_on"),
-)
-_PER_TASK_OPTIONS = ("model", "mode", "max_turns", "max_cost", "max_tokens", "timeout")
-_FLAGS = ("ephemeral", "trust_project", "findings")
-
-
-class TaskListOptions(BaseModel):
-    """Options of a run with many tasks: task file, parallelism, shard, output directory."""
-
-    tasks: Path | None = None
-    jobs: int = 1
-    shard: str | None = None
-    output: Path | None = None
 
 
 def run_tasks(
@@ -137,27 +123,21 @@ def _load_tasks(
 
 def _task_options(common: RunOptions, task: RunTask) -> Iterator[str]:
     """Yield the options of a task's process; the task's own values override the common ones."""
-    for name in _PER_TASK_OPTIONS:
-        value: Value = getattr(task, name)
-        yield from _option_words(name, getattr(common, name) if value is None else value)
-    for name in _SHARED_OPTIONS:
-        yield from _option_words(name, getattr(common, name))
-    for name in _FLAGS:
-        if getattr(common, name):
-            yield _option(name)
-    yield from _option_words("skill", (*common.skills, *task.skills))
-    yield from _option_words("allow", (*common.allow, *task.allow))
-    yield from _option_words("deny", (*common.deny, *task.deny))
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _option_words(name: str, value: Value | tuple[Value, ...]) -> Iterator[str]:
-    for each in value if isinstance(value, tuple) else (value,):
-        if each is not None:
-            yield from (_option(name), str(each.absolute() if isinstance(each, Path) else each))
+    for name in (each.name for each in fields(RunOptions)):
+        if name in (*_SINGLE_TASK_OPTIONS, "cwd"):
+            continue
+        shared, own = getattr(common, name), getattr(task, name, None)
+        match shared if own is None else own:
+            case bool(is_set):
+                yield from (option_name(name),) if is_set else ()
+            case tuple():
+                for each in (*shared, *(own or ())):
+                    yield from (option_name(name), each)
+            case None:
+                continue
+            case value:
+                path = value.absolute() if isinstance(value, Path) else value
+                yield from (option_name(name), str(path))
 
 
 async def _report_task(
