@@ -34,17 +34,12 @@ SILENT_KINDS: frozenset[ToolKind] = frozenset({"think"})
 _STYLES = {"+": "added", "-": "removed", " ": "quiet", "gap": "quiet"}
 
 
-class ToolCallBlock:
-    """Screen block for one tool call."""
+class ToolCallView:
+    """View of the current state of one tool call."""
 
     def __init__(self, screen: TerminalScreen, state: ToolCallState) -> None:
         self.state = state
         self._screen = screen
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the call has ended."""
-        return self.state.has_ended
 
     def draw(self, *, is_final: bool) -> RenderableType:
         """Return the renderable; it shows the end of the content while the model writes it."""
@@ -87,7 +82,9 @@ class ToolCallBlock:
 
     def _status(self) -> Text:
         state, signs = self.state, self._screen.symbols
-        time_taken = "" if state.ended is None else duration(state.ended - state.started)
+        # The calls of a stored session have no times.
+        seconds = 0.0 if state.ended is None else state.ended - state.started
+        time_taken = duration(seconds) if seconds else ""
         match state.status:
             case "completed":
                 sign, style = signs.ok, "ok"
@@ -117,7 +114,9 @@ class ToolCallBlock:
                 case Content():
                     text = block.content
                     lines = text_lines(text.text) if isinstance(text, TextContent) else [text.type]
-                    yield from self._lines(fold(lines, TEXT_LINES, "first"))
+                    is_output = state.kind == "execute"  # of a command: its end matters
+                    shown = (OUTPUT_LINES, "last") if is_output else (TEXT_LINES, "first")
+                    yield from self._lines(fold(lines, *shown))
                 case _:
                     assert_never(block)
         hidden = len(state.content) - MAX_BLOCKS

@@ -16,10 +16,9 @@ import anyio
 import click
 
 from acp_server.cli.async_runner import run_async
-from acp_server.cli.demo_project import DemoProjectError, create_demo_project, expected_changes
-from acp_server.cli.demo_renderer import DemoRenderer
-from acp_server.cli.demo_results import DemoStep, load_demo_script
+from acp_server.cli.demo_project import DemoProjectError, create_demo_project, load_demo_script
 from acp_server.cli.demo_runner import DemoRunner
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.screen import TerminalScreen
 from acp_server.config.settings import child_environment
 from acp_server.config.table import names_by_setting
@@ -36,15 +35,7 @@ FAST_FACTOR = 8
 _PACE_PATTERN = re.compile(r"^pace: (\d+)ms$", re.MULTILINE)
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server demo
-  acp-server demo --prompt "Give me a tour" --prompt /version
-  acp-server demo --json | jq -c .message.method
-"""
-)
+@click.command(cls=ExampleCommand)
 @click.option("--json", "is_json", is_flag=True, help="Print the protocol messages as JSON Lines.")
 @click.option("--fast", "is_fast", is_flag=True, help="Play without pauses, as in a pipe.")
 @click.option(
@@ -75,15 +66,11 @@ def command(*, is_json: bool, is_fast: bool, prompts: tuple[str, ...]) -> int:
 async def _play(folder: Path, prompts: tuple[str, ...], *, is_json: bool, is_quick: bool) -> int:
     """Play the demo, or the user's prompts, which have no expected result."""
     script = load_demo_script()
-    model_script = await anyio.Path(SCRIPTS / f"{MODEL_SCRIPT}.script").read_text(encoding="utf-8")
-    expected = expected_changes(script.files, model_script, script.steps[0].prompt)
-    steps = [DemoStep(prompt=each, caption="your prompt", failing_calls=None) for each in prompts]
     project = folder / "averages"
     await create_demo_project(project, script.files)
     # With --json, stdout carries the protocol messages alone: the screen is discarded.
     screen = TerminalScreen(file=StringIO() if is_json else None)
-    renderer = DemoRenderer(screen, project, len(script.files))
-    runner = DemoRunner(renderer, has_pauses=not is_quick)
+    runner = DemoRunner(screen, has_pauses=not is_quick)
     profile = ClientProfile(
         runner.handle_update,
         runner.answer_permission,
@@ -93,6 +80,7 @@ async def _play(folder: Path, prompts: tuple[str, ...], *, is_json: bool, is_qui
     model = MODEL_SCRIPT
     if is_quick:
         model = str(folder / f"{MODEL_SCRIPT}.script")
+        model_script = (SCRIPTS / f"{MODEL_SCRIPT}.script").read_text(encoding="utf-8")
         faster_script = _PACE_PATTERN.sub(
             lambda found: f"pace: {max(1, int(found[1]) // FAST_FACTOR)}ms", model_script
         )
@@ -105,18 +93,22 @@ async def _play(folder: Path, prompts: tuple[str, ...], *, is_json: bool, is_qui
         environment=_server_environment(home),
         stderr="inherit" if is_json else "capture",
     )
-    async with spawn_agent(launch, profile, _print_line if is_json else ignore_line) as child:
+
+    def print_line(line: WireLine) -> None:
+        click.echo(line.to_json())
+
+    async with spawn_agent(launch, profile, print_line if is_json else ignore_line) as child:
         try:
-            await runner.run(child, project, steps or script.steps, None if prompts else expected)
+            await runner.run(child, project, script, prompts)
         except AgentResponseError:
             await child.close()
             click.echo(child.stderr_text, err=True, nl=False)  # the server's log has the reason
             raise
     if is_json:
-        for problem in runner.summary.problems:
+        for problem in runner.problems:
             click.echo(f"acp-server demo: problem: {problem}", err=True)
-        click.echo(f"acp-server demo: {', '.join(runner.summary.counts)}", err=True)
-    return 1 if runner.summary.problems else 0
+        click.echo(f"acp-server demo: {', '.join(runner.counts)}", err=True)
+    return 1 if runner.problems else 0
 
 
 def _server_environment(home: Path) -> dict[str, str]:
@@ -125,7 +117,3 @@ def _server_environment(home: Path) -> dict[str, str]:
     environment = child_environment({**dict.fromkeys(variables), "HERMES_HOME": str(home)})
     path = environment.get("PATH") or os.defpath
     return {**environment, "PATH": os.pathsep.join((str(Path(sys.executable).parent), path))}
-
-
-def _print_line(line: WireLine) -> None:
-    click.echo(line.to_json())

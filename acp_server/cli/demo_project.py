@@ -1,21 +1,20 @@
-"""Temporary git project of the demo: created before it, verified after it.
+"""Script of the demo, and its temporary git project: created before it, verified after it.
 
 The verification does not rely on the agent's own report. Nothing outside the project's directory is
 changed; the user's git configuration is neither read nor written.
 """
 
-import json
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CalledProcessError
 
 import anyio
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
-from acp_server.cli.demo_results import DemoCheckResult
 from acp_server.config.settings import child_environment
-from acp_server.models.script import CallLine, parse_script
 from acp_server.startup.isolation import isolated_python
 from skills_store.programs import find_program
 
@@ -26,30 +25,48 @@ _GIT_OPTIONS = (
     *("-c", "user.email=demo@localhost"),
     *("-c", "commit.gpgsign=false"),
 )
-_GIT_ENVIRONMENT = {
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_DIR": None,
-    "GIT_WORK_TREE": None,
-    "GIT_INDEX_FILE": None,
-    "GIT_OBJECT_DIRECTORY": None,
-    "GIT_TEMPLATE_DIR": None,
-    "GIT_CONFIG_COUNT": None,
-    "GIT_CONFIG_PARAMETERS": None,
-}
 
 
 class DemoProjectError(Exception):
     """The demo's project cannot be created or examined; the text says how to fix it."""
 
 
-class ScriptedEditArguments(BaseModel):
-    """Arguments of a scripted `write_file` or `patch` call."""
+class DemoStep(BaseModel):
+    """A prompt of the demo, its caption, and after how many answer chunks to cancel it."""
 
-    path: str
-    content: str = ""
-    old_string: str = ""
-    new_string: str = ""
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: str
+    caption: str
+    cancel_after_chunks: int | None = None
+    failing_calls: int | None = 0
+    """How many of its tool calls must fail; None if that is unknown."""
+
+
+class DemoScript(BaseModel):
+    """The steps of the demo; the first one makes `changes` to the project that has `files`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: tuple[DemoStep, ...]
+    changes: tuple[str, ...]
+    """Each changed file with the numbers of its added and removed lines."""
+    files: Mapping[str, str]
+
+
+def load_demo_script() -> DemoScript:
+    """Load the script from this package."""
+    text = Path(__file__).with_name("demo.toml").read_text(encoding="utf-8")
+    return DemoScript.model_validate(tomllib.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class DemoCheckResult:
+    """Result of one verification: its name, the facts and the problem, if any."""
+
+    name: str
+    result: str
+    problem: str = ""
 
 
 async def create_demo_project(folder: Path, files: Mapping[str, str]) -> None:
@@ -66,27 +83,22 @@ async def create_demo_project(folder: Path, files: Mapping[str, str]) -> None:
     await run_git(folder, "commit", "--quiet", "--message", "Add the averages")
 
 
-def expected_changes(files: Mapping[str, str], model_script: str, prompt: str) -> Mapping[str, str]:
-    """Return the files that a model script's answer to a prompt changes, with their new text."""
-    block = next(block for block in parse_script(model_script) if block.matches(prompt))
-    changed = dict(files)
-    for line in block.lines:
-        if isinstance(line, CallLine) and line.name in {"write_file", "patch"}:
-            edit = ScriptedEditArguments.model_validate(json.loads(line.arguments))
-            is_patch = line.name == "patch"
-            old_text = changed.get(edit.path, "")
-            text = old_text.replace(edit.old_string, edit.new_string) if is_patch else edit.content
-            changed[edit.path] = text
-    return {name: text for name, text in changed.items() if text != files.get(name)}
-
-
-async def verify_demo(folder: Path, expected: Mapping[str, str]) -> Sequence[DemoCheckResult]:
+async def verify_demo(folder: Path, changes: Sequence[str]) -> Sequence[DemoCheckResult]:
     """Run the project's tests and compare its changes with the expected ones.
 
     Raises:
         DemoProjectError: git failed.
     """
-    return [await _run_tests(folder), await _compare_changes(folder, expected)]
+    await run_git(folder, "add", "--all")
+    counted = await run_git(folder, "diff", "--cached", "--no-renames", "--numstat")
+    found: list[str] = []
+    for line in counted.splitlines():
+        added, removed, name = line.split("\t")
+        found.append(f"{name} +{added}" + (f" -{removed}" if removed != "0" else ""))
+    expected = ", ".join(changes)
+    problem = "" if found == [*changes] else f"the project's changes are not {expected}"
+    diff = DemoCheckResult("git diff", ", ".join(found) or "nothing", problem)
+    return [await _run_tests(folder), diff]
 
 
 async def _run_tests(folder: Path) -> DemoCheckResult:
@@ -98,27 +110,11 @@ async def _run_tests(folder: Path) -> DemoCheckResult:
         done = await anyio.run_process(command, cwd=folder, env=environment, check=False)
     if done is None:
         problem = f"the tests did not end within {TEST_SECONDS:g} s"
-        return DemoCheckResult("tests", "stopped", [problem])
+        return DemoCheckResult("tests", "stopped", problem)
     output_lines = done.stderr.decode("utf-8", "replace").split("\n")
     result = ": ".join(line for line in output_lines if line.startswith(("Ran ", "OK", "FAILED")))
-    problems = ["the project's tests fail"] if done.returncode else []
-    return DemoCheckResult("tests", f"{result or 'none'} (verified by the demo)", problems)
-
-
-async def _compare_changes(folder: Path, expected: Mapping[str, str]) -> DemoCheckResult:
-    """Compare the changes that git reports with the expected ones."""
-    await run_git(folder, "add", "--all")
-    counted = await run_git(folder, "diff", "--cached", "--no-renames", "--numstat")
-    changes: dict[str, str] = {}
-    for line in counted.splitlines():
-        added, removed, name = line.split("\t")
-        changes[name] = f"{name} +{added}" + (f" -{removed}" if removed != "0" else "")
-    problems = [f"{name} changed unexpectedly" for name in sorted(changes.keys() - expected.keys())]
-    for name, text in expected.items():
-        file = anyio.Path(folder / name)
-        if not await file.is_file() or await file.read_bytes() != text.encode():
-            problems.append(f"{name} does not have the expected content")
-    return DemoCheckResult("git diff", ", ".join(changes.values()) or "nothing", problems)
+    problem = "the project's tests fail" if done.returncode else ""
+    return DemoCheckResult("tests", f"{result or 'none'} (verified by the demo)", problem)
 
 
 async def run_git(folder: Path, *arguments: str) -> str:
@@ -127,13 +123,16 @@ async def run_git(folder: Path, *arguments: str) -> str:
     Raises:
         DemoProjectError: git is not installed, or failed.
     """
-    environment = child_environment(_GIT_ENVIRONMENT)
+    environment = {
+        name: value for name, value in child_environment({}).items() if not name.startswith("GIT_")
+    }
     git = find_program("git", environment.get("PATH"))
     if git is None:
         reason = "git was not found, and the demo needs it; install git and try again"
         raise DemoProjectError(reason)
-    command = (git, *_GIT_OPTIONS, *arguments)
+    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     try:
+        command = (git, *_GIT_OPTIONS, *arguments)
         done = await anyio.run_process(command, cwd=folder, env=environment)
     except CalledProcessError as error:
         message = error.stderr.decode("utf-8", "replace").strip()

@@ -1,27 +1,22 @@
-"""Prints past sessions to a terminal, or to a pipe as the same lines without colours.
+"""Prints past sessions: to a terminal as they were shown, to a pipe as plain lines.
 
 The text of a session is untrusted, so control characters are removed from every line.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from rich.text import Text
 
 from acp_server.cli.screen import TerminalScreen, count, one_line, printable
-from acp_server.cli.transcript import Speaker, TranscriptEntry
+from acp_server.cli.session_view import SessionView
+from acp_server.cli.stored_transcript import spoken_texts
+from acp_server.cli.transcript import Transcript
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.ports.session_search import MARK_BEGIN, MARK_END, SessionSearchResults
 
-SPEAKERS: dict[Speaker, tuple[str, str]] = {
-    "user": ("you", "prompt"),
-    "assistant": ("agent", ""),
-    "tool": ("tool", "quiet"),
-    "plan": ("plan", "accent"),
-    "notice": ("note", "warning"),
-    "task": ("task", "quiet"),
-}
-"""Label and style of each speaker."""
+SPEAKERS = {"user": "you", "assistant": "agent", "notice": "note"}
+"""Labels of the speakers whose label is not their name."""
 UNTITLED = "(no title)"
 
 
@@ -44,17 +39,17 @@ class SessionPrinter:
         if not sessions:
             self._print_line("No sessions found.")
 
-    def print_session(
-        self, title: str, facts: Sequence[str], entries: Iterable[TranscriptEntry]
-    ) -> None:
-        """Print the title, facts and messages of a session."""
+    def print_session(self, title: str, facts: Sequence[str], transcript: Transcript) -> None:
+        """Print the title, facts and transcript of a session."""
         self._print_line((one_line(title) or UNTITLED, "title"))
         for fact in facts:
             self._print_line((one_line(fact), "quiet"))
-        for each in entries:
-            label, style = SPEAKERS[each.speaker]
-            self._print_line()
-            self._print_line((f"{label}: ", "quiet"), (printable(each.text), style))
+        if self._screen.is_terminal:
+            SessionView(self._screen, transcript=transcript).settle()
+            return
+        for speaker, text in spoken_texts(transcript):
+            label = SPEAKERS.get(speaker, speaker)
+            self._print_line(f"\n{label}: {printable(text)}")
 
     def print_search_results(self, findings: SessionSearchResults) -> None:
         """Print search results."""
@@ -67,7 +62,7 @@ class SessionPrinter:
                 f"  {one_line(session.title) or UNTITLED}",
                 (f"{source}  {count(hit.matches, 'hit')}", "quiet"),
             )
-            label, _ = SPEAKERS[hit.text.role]
+            label = SPEAKERS.get(hit.text.role, hit.text.role)
             self._print_line(f"    {label}: ", *_highlighted(hit.snippet))
         if not findings.hits:
             self._print_line("No matches found.")

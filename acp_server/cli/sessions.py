@@ -11,18 +11,21 @@ from typing import Literal
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count
 from acp_server.cli.session_printer import SessionPrinter
 from acp_server.cli.stored_sessions import SessionIdError, StoredSessions, reporting_session_errors
-from acp_server.cli.transcript import (
-    TranscriptEntry,
+from acp_server.cli.stored_transcript import (
     facts_as_json,
+    foreign_transcript,
     json_lines,
     markdown,
     search_facts_as_json,
-    transcript_entries,
+    spoken_texts,
+    stored_transcript,
 )
+from acp_server.cli.transcript import Transcript
 from acp_server.config import settings
 from acp_server.session.ports.archive import StoredSession
 from acp_server.session.ports.session_search import PastSession, SessionQuery, Sort
@@ -55,16 +58,7 @@ def parse_age(context: click.Context, parameter: click.Parameter, value: str) ->
     return timedelta(seconds=min(seconds, 100 * SECONDS_PER_UNIT["y"]))
 
 
-@click.group(
-    epilog="""\
-\b
-Examples:
-  acp-server sessions list --cwd .
-  acp-server sessions search "connection refused" --sort newest
-  acp-server sessions export 3f2a --format md > session.md
-  acp-server sessions prune --older-than 90d --dry-run
-"""
-)
+@click.group(cls=ExampleGroup)
 def command() -> None:
     """List, show, search, export and delete past sessions.
 
@@ -73,16 +67,7 @@ def command() -> None:
     """
 
 
-@command.command(
-    "list",
-    epilog="""\
-\b
-Examples:
-  acp-server sessions list
-  acp-server sessions list --cwd ~/code/app --limit 5
-  acp-server sessions list --json | jq -r '.[].id'
-""",
-)
+@command.command("list")
 @CWD
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @JSON
@@ -100,14 +85,7 @@ async def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server sessions show 3f2a --subagents
-  acp-server sessions show 3f2a --json | jq -r '.said[].text'
-"""
-)
+@command.command()
 @click.argument("session_id", metavar="ID")
 @click.option("--subagents", is_flag=True, help="Include the work of sub-agents.")
 @click.option("--tasks", "subagents_by_old_name", is_flag=True, hidden=True)
@@ -124,7 +102,9 @@ async def show(
     transcript = await _load_transcript(sessions, session, stored, with_tasks=with_tasks)
     facts = search_facts_as_json(session) if stored is None else facts_as_json(stored.facts)
     if is_json:
-        said: list[JsonValue] = [{"speaker": e.speaker, "text": e.text} for e in transcript]
+        said: list[JsonValue] = [
+            {"speaker": speaker, "text": text} for speaker, text in spoken_texts(transcript)
+        ]
         _print_json({**facts, "said": said})
     else:
         lines = [f"{name}: {value}" for name, value in facts.items() if value not in {"", None}]
@@ -132,15 +112,7 @@ async def show(
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server sessions search nginx timeout
-  acp-server sessions search '"connection refused" -docker' --sort newest
-  acp-server sessions search deploy* --cwd . --json
-"""
-)
+@command.command()
 @click.argument("words", nargs=-1, required=True, metavar="QUERY")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
 @click.option(
@@ -184,14 +156,7 @@ async def search(
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server sessions export 3f2a > session.jsonl
-  acp-server sessions export 3f2a --format md > session.md
-"""
-)
+@command.command()
 @click.argument("session_id", metavar="ID")
 @click.option(
     "--format",
@@ -218,13 +183,7 @@ async def export(session_id: str, form: ExportFormat) -> int:
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server sessions delete 3f2a
-"""
-)
+@command.command()
 @click.argument("session_id", metavar="ID")
 @JSON
 @REPORTING_ERRORS
@@ -242,14 +201,7 @@ async def delete(session_id: str, *, is_json: bool) -> int:
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server sessions prune --older-than 90d --dry-run
-  acp-server sessions prune --older-than 6m --cwd ~/code/app
-"""
-)
+@command.command()
 @click.option(
     "--older-than",
     "age",
@@ -302,11 +254,11 @@ async def _load_transcript(
     stored: StoredSession | None,
     *,
     with_tasks: bool = False,
-) -> list[TranscriptEntry]:
+) -> Transcript:
     if stored is not None:
-        return list(transcript_entries(stored.entries, with_tasks=with_tasks))
+        return stored_transcript(stored, with_tasks=with_tasks)
     excerpt = await sessions.past_sessions.read(session.id, MAX_MESSAGES_READ)
-    return [TranscriptEntry(each.role, each.text) for each in excerpt.texts]
+    return foreign_transcript(excerpt.texts)
 
 
 def _foreign_session_error(session: PastSession, advice: str) -> str:

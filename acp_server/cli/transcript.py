@@ -1,156 +1,240 @@
-"""Converts a stored session to a readable transcript, Markdown, JSON or JSON Lines.
+"""Transcript of a session: the entries that every output renders, built from session updates.
 
-Readable forms omit reasoning; JSON Lines contains all stored data.
+`session_view` draws them in a terminal, while they change or at the end; `stored_transcript`
+builds those of a stored session and renders them as plain text, Markdown and JSON.
 """
 
-import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal, assert_never
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Literal, TypeAlias, assert_never
 
-from pydantic import JsonValue
-
-from acp_server.cli.screen import printable
-from acp_server.history.codec import encode
-from acp_server.session.ports.archive import (
-    CallRecord,
-    Entry,
-    SessionFacts,
-    StoredSession,
-    TaskMessage,
+from acp_server.headless.tool_call_state import ToolCallState
+from acp_server.headless.updates import UnknownUpdate, Update
+from acp_server.protocol.content import ContentBlock, TextContent
+from acp_server.protocol.sessions import (
+    SessionConfigBoolean,
+    SessionConfigOption,
+    SessionConfigSelectGroup,
 )
-from acp_server.session.ports.session_search import PastSession
-from acp_server.text.surrogates import repair_surrogates
-from acp_server.turn.conversation import Text, ToolCall, ToolResult, UserMessage, prompt_to_text
-from acp_server.turn.events import (
-    CompactionChanged,
-    MessageChunk,
-    NoticeRaised,
-    PlanChanged,
-    PromptReceived,
-    SummaryChunk,
-    ThoughtChunk,
+from acp_server.protocol.tool_calls import PermissionOption, RequestPermissionRequest
+from acp_server.protocol.updates import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    AvailableCommandsUpdate,
+    CompactionSummaryChunk,
+    CompactionUpdate,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    Notice,
+    Plan,
+    PlanEntry,
+    SessionInfoUpdate,
+    ToolCallProgress,
+    ToolCallStart,
+    UsageUpdate,
+    UserMessageChunk,
 )
 
-Speaker = Literal["user", "assistant", "tool", "plan", "notice", "task"]
-HEADINGS: dict[Speaker, str] = {"user": "User", "assistant": "Assistant"}
-"""Speakers with a heading in Markdown; the other entries become quotes below them."""
-PLAN_CHECKBOXES = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
+TextKind = Literal["prompt", "message", "thought"]
+TEXT_KINDS: Mapping[str, TextKind] = {
+    "user_message_chunk": "prompt",
+    "agent_message_chunk": "message",
+    "agent_thought_chunk": "thought",
+}
+FactUpdate: TypeAlias = (
+    CurrentModeUpdate
+    | ConfigOptionUpdate
+    | SessionInfoUpdate
+    | UsageUpdate
+    | CompactionUpdate
+    | Notice
+    | UnknownUpdate
+)
+NOTICE_STYLES = {"warning": "warning", "error": "problem"}
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptEntry:
-    """One entry of a transcript: a message, tool call, plan or notice."""
+@dataclass(slots=True)
+class TextEntry:
+    """Text that arrives in chunks: a prompt, an answer or a thought."""
 
-    speaker: Speaker
-    text: str
-
-
-def transcript_entries(
-    entries: Iterable[Entry], *, with_tasks: bool = False
-) -> Iterator[TranscriptEntry]:
-    """Yield the entries shown to the user, without reasoning; `with_tasks` adds sub-agents."""
-    for each in entries:
-        if isinstance(each, TaskMessage) and with_tasks:
-            for text in _task_texts(each):
-                yield TranscriptEntry("task", repair_surrogates(text))
-        speaker, text = _speech_of(each)
-        if text.strip():
-            yield TranscriptEntry(speaker, repair_surrogates(text))
+    kind: TextKind
+    text: str = ""
+    message_id: str | None = None
+    chunks: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    ended: float | None = None
 
 
-def facts_as_json(facts: SessionFacts) -> dict[str, JsonValue]:
-    """Return the metadata of a session."""
-    usage = facts.usage.usage
-    return {
-        "id": facts.id,
-        "title": repair_surrogates(facts.title),
-        "cwd": repair_surrogates(str(facts.cwd)),
-        "created_at": facts.created_at.isoformat(),
-        "updated_at": facts.updated_at.isoformat(),
-        "mode": facts.mode,
-        "model_id": facts.model_id,
-        "input_tokens": usage.prompt_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost_usd": facts.usage.cost_usd,
-    }
+@dataclass(slots=True)
+class FactEntry:
+    """One labelled line, such as a notice or the mode."""
+
+    label: str
+    parts: tuple[str, ...]
+    """Texts that are shown side by side."""
+    style: str = "quiet"
 
 
-def search_facts_as_json(session: PastSession) -> dict[str, JsonValue]:
-    """Return the metadata of a session found by a search."""
-    return {
-        "id": session.id,
-        "source": session.source,
-        "title": session.title,
-        "cwd": session.cwd,
-        "created_at": session.created_at.isoformat(),
-        "updated_at": session.updated_at.isoformat(),
-    }
+@dataclass(slots=True)
+class PlanChange:
+    """The entries of the plan that changed; all of them, if it is a new plan."""
+
+    entries: Sequence[PlanEntry]
 
 
-def json_lines(stored: StoredSession) -> Iterator[str]:
-    """Yield all stored data as one JSON object per line: session, UI entries, model messages."""
-    session: JsonValue = {"session": facts_as_json(stored.facts)}
-    yield json.dumps(session, ensure_ascii=False)
-    for entry in stored.entries:
-        yield f'{{"entry": {repair_surrogates(encode(entry))}}}'
-    for message in stored.messages:
-        yield f'{{"message": {repair_surrogates(encode(message))}}}'
+TranscriptEntry: TypeAlias = TextEntry | ToolCallState | FactEntry | PlanChange
 
 
-def markdown(title: str, cwd: str, updated_at: datetime, entries: Iterable[TranscriptEntry]) -> str:
-    """Return a session as a Markdown document."""
-    blocks = [
-        f"# {' '.join(title.split()) or 'Session'}",
-        f"{cwd}, {updated_at:%Y-%m-%d %H:%M} UTC",
-    ]
-    speaker: Speaker = "notice"
-    for each in entries:
-        if each.speaker != speaker and each.speaker in HEADINGS:
-            blocks.append(f"## {HEADINGS[each.speaker]}")
-        if each.speaker in HEADINGS:  # calls and notices in between do not end a speaker's section
-            speaker = each.speaker
-            blocks.append(each.text)
-        else:
-            quoted = (f"> {line}".rstrip() for line in each.text.splitlines())
-            blocks.append("\n".join(quoted))
-    return printable("\n\n".join(blocks))
+class Transcript:
+    """The entries of one session, in the order in which they appeared."""
 
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Start empty; `clock` returns the seconds by which tool calls are timed."""
+        self.entries: list[TranscriptEntry] = []
+        self._clock = clock
+        self._text: TextEntry | None = None
+        self._calls: dict[str, ToolCallState] = {}
+        self._plan_entries: Sequence[PlanEntry] = ()
+        self._has_commands = False
 
-def _speech_of(entry: Entry) -> tuple[Speaker, str]:
-    """Return the speaker and the text of an entry; the text is empty if none is shown."""
-    match entry:
-        case PromptReceived():
-            return "user", prompt_to_text(entry.parts)
-        case MessageChunk():
-            return "assistant", entry.text
-        case CallRecord():
-            title = entry.state.title or entry.appeared.title or entry.appeared.name
-            return "tool", f"{title} ({entry.state.status or 'pending'})"
-        case PlanChanged():
-            steps = [f"{PLAN_CHECKBOXES[step.status]} {step.content}" for step in entry.entries]
-            return "plan", "\n".join(steps)
-        case NoticeRaised() | CompactionChanged():
-            notice = entry.notice if isinstance(entry, CompactionChanged) else entry
-            return "notice", "" if notice is None else notice.title
-        case ThoughtChunk() | SummaryChunk() | TaskMessage():
-            return "notice", ""
-        case _:
-            assert_never(entry)
+    def settle(self) -> None:
+        """End the current text; later updates of the current calls count as new calls."""
+        self._end_text()
+        self._calls.clear()
 
+    def add_fact(self, label: str, *parts: str, style: str = "quiet") -> None:
+        """Add a labelled line."""
+        self._append(FactEntry(label, parts, style))
 
-def _task_texts(task_message: TaskMessage) -> Iterator[str]:
-    """Yield a sub-agent's prompts, answers, calls and results, labelled with its task."""
-    name = f"{task_message.call_id}, task {task_message.number}"
-    said = "prompt" if isinstance(task_message.message, UserMessage) else "answer"
-    for part in task_message.message.parts:
-        match part:
-            case Text():
-                yield f"{name}, {said}: {part.text}"
-            case ToolCall():
-                yield f"{name}, call {part.name}: {part.arguments}"
-            case ToolResult():
-                yield f"{name}, result: {part.text}"
+    def ask(self, request: RequestPermissionRequest) -> None:
+        """Add a permission request to its tool call."""
+        self._call(request.tool_call.tool_call_id).set_question(request, self._clock())
+
+    def answer(self, request: RequestPermissionRequest, answer: PermissionOption | None) -> None:
+        """Add the user's answer to a permission request; None means that it was withdrawn."""
+        question = self._call(request.tool_call.tool_call_id).question
+        if question is not None:
+            question.is_answered, question.answer = True, answer
+
+    def add_written_file(self, path: PurePath) -> None:
+        """Add a file that the agent wrote through this client to its tool call."""
+        for call in self._calls.values():
+            if not call.has_ended and call.has_location(path):
+                call.written_files.append(path.name)
+                return
+        self.add_fact("written", f"{path.name}, by the editor")
+
+    def add(self, update: Update) -> None:
+        """Add an update; a kind that is not handled here fails type checking."""
+        match update:
+            case UserMessageChunk() | AgentMessageChunk() | AgentThoughtChunk():
+                kind = TEXT_KINDS[update.session_update]
+                self._add_chunk(kind, update.message_id, update.content)
+            case CompactionSummaryChunk():
+                self._add_chunk("thought", update.compaction_id, update.content)
+            case ToolCallStart():
+                before = self._calls.get(update.tool_call_id)
+                if before is not None and before.has_ended:  # the id is used again
+                    del self._calls[update.tool_call_id]
+                self._call(update.tool_call_id).start(update)
+            case ToolCallProgress():
+                self._call(update.tool_call_id).apply(update, self._clock())
+            case Plan():
+                self._add_plan(update)
+            case AvailableCommandsUpdate():
+                # Once: the agent sends them again whenever it reads the skills.
+                if not self._has_commands:
+                    self._has_commands = True
+                    names = [f"/{command.name}" for command in update.available_commands]
+                    self.add_fact("commands", "  ".join(names))
             case _:
-                pass
+                self._add_fact_update(update)
+
+    def _add_fact_update(self, update: FactUpdate) -> None:
+        """Add an update as a labelled line."""
+        match update:
+            case CurrentModeUpdate():
+                self.add_fact("mode", update.current_mode_id)
+            case ConfigOptionUpdate():
+                self.add_fact("options", *option_texts(update.config_options))
+            case SessionInfoUpdate():
+                if isinstance(update.title, str):
+                    self.add_fact("title", update.title)
+            case UsageUpdate():
+                self.add_fact("context", f"{update.used:,} of {update.size:,} tokens")
+            case CompactionUpdate():
+                self.add_fact("compaction", update.status)
+            case Notice():
+                style = NOTICE_STYLES.get(update.severity, "none")
+                self.add_fact("notice", update.title, update.description or "", style=style)
+            case UnknownUpdate():
+                self.add_fact("unknown", update.kind)
+            case _:
+                assert_never(update)
+
+    def _add_chunk(self, kind: TextKind, message_id: str | None, content: ContentBlock) -> None:
+        text = self._text
+        if text is None or (text.kind, text.message_id) != (kind, message_id):
+            text = TextEntry(kind, message_id=message_id)
+            self._append(text)
+            self._text = text
+        text.text += content.text if isinstance(content, TextContent) else f"[{content.type}]"
+        text.chunks += 1
+
+    def _add_plan(self, update: Plan) -> None:
+        """Add the plan; if only some entries of a plan shown before changed, add only these.
+
+        They belong to the tool call that changed them, if there is one.
+        """
+        before, self._plan_entries = self._plan_entries, update.entries
+        is_same = [each.content for each in before] == [each.content for each in update.entries]
+        changed = [each for each in update.entries if not is_same or each not in before]
+        open_calls = (call for call in self._calls.values() if not call.has_ended)
+        call = next((call for call in open_calls if call.kind == "think"), None)
+        if call is not None:
+            call.plan = changed
+        elif changed:
+            self._append(PlanChange(changed))
+
+    def _append(self, entry: TranscriptEntry) -> None:
+        self._end_text()  # because something else follows below it
+        self.entries.append(entry)
+
+    def _end_text(self) -> None:
+        if self._text is not None:
+            self._text.ended = time.perf_counter()
+            self._text = None
+
+    def _call(self, call_id: str) -> ToolCallState:
+        """Return the state of a call; a call that is not known yet is added."""
+        if call_id not in self._calls:
+            self._calls[call_id] = state = ToolCallState(self._clock())
+            self._append(state)
+        return self._calls[call_id]
+
+
+def is_complete(entry: TranscriptEntry) -> bool:
+    """Return whether an entry can change no more."""
+    match entry:
+        case TextEntry():
+            return entry.ended is not None
+        case ToolCallState():
+            return entry.has_ended
+        case _:
+            return True
+
+
+def option_texts(options: Sequence[SessionConfigOption]) -> Iterator[str]:
+    """Yield the name and the value of each config option."""
+    for option in options:
+        if isinstance(option, SessionConfigBoolean):
+            yield f"{option.name}: {'on' if option.current_value else 'off'}"
+            continue
+        groups = (
+            each.options if isinstance(each, SessionConfigSelectGroup) else [each]
+            for each in option.options
+        )
+        names = {value.value: value.name for group in groups for value in group}
+        yield f"{option.name}: {names.get(option.current_value, '?')}"

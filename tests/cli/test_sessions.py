@@ -1,6 +1,8 @@
 """`acp-server sessions`, over sessions that an archive has kept."""
 
 import json
+import os
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,7 +13,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.cli.sessions import command
 from acp_server.history.archive import LazyArchive
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
@@ -25,6 +26,7 @@ from acp_server.turn.events import (
     ThoughtChunk,
 )
 from tests.cli.command_line import CliResult, run
+from tests.cli.test_demo_on_a_terminal import on_a_terminal, read_until
 
 USED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 NEW, OLD = "aa11", "aa22"
@@ -113,6 +115,17 @@ def test_a_session_is_shown_by_id_prefix(home: Home) -> None:
     assert "a thought" not in shown.stdout
     messages = json.loads(home.sessions("show", NEW, "--json").stdout)["said"]
     assert messages[0] == {"speaker": "user", "text": "kumquats in /new"}
+
+
+def test_in_a_terminal_a_session_is_shown_as_a_running_one(home: Home) -> None:
+    terminal, process = on_a_terminal(home.folder, "sessions", "show", NEW)
+    text = re.sub("\x1b\\[[0-9;]*m", "", read_until(terminal, b"(never)").decode())
+    os.close(terminal)
+    assert process.wait() == 0
+    assert "  $ execute         Run make  \u2713 completed\r\n" in text
+    assert "    plan            \u2713 first\r\n" in text
+    assert "you:" not in text
+    assert "a thought" not in text
 
 
 @pytest.mark.parametrize(
@@ -231,8 +244,3 @@ def test_a_damaged_database_is_reported_and_not_moved(home: Home) -> None:
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert "cannot be read" in outcome.stderr
     assert home.database.read_bytes() == b"no database" * 500
-
-
-@pytest.mark.parametrize("name", sorted(command.commands))
-def test_every_command_has_examples(name: str) -> None:
-    assert f"acp-server sessions {name}" in str(command.commands[name].epilog)
