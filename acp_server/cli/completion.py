@@ -3,6 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
+from acp_server.cli.examples import ExampleCommand
+
 VARIABLE = "_ACP_SERVER_COMPLETE"
 SCRIPT_CALLS = {
     "bash": "bash_complete $1)",
@@ -15,15 +17,7 @@ The argument `completion` is inserted there.
 """
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  eval "$(acp-server completion bash)"            in ~/.bashrc
-  eval "$(acp-server completion zsh)"             in ~/.zshrc
-  acp-server completion fish > ~/.config/fish/completions/acp-server.fish
-"""
-)
+@click.command(cls=ExampleCommand)
 @click.argument("shell", type=click.Choice(list(SCRIPT_CALLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

@@ -15,6 +15,7 @@ from acp_server.cli.config_files import (
     check_settings_file,
     create_settings_file,
 )
+from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON, choose_editor
 from acp_server.cli.project_rows import project_rows
 from acp_server.cli.screen import TerminalScreen
@@ -27,15 +28,7 @@ FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
-@click.group(
-    epilog="""\
-\b
-Examples:
-  acp-server config show
-  acp-server config edit
-  acp-server config check
-"""
-)
+@click.group(cls=ExampleGroup)
 def command() -> None:
     """Show, edit and check the settings.
 
@@ -45,15 +38,7 @@ def command() -> None:
     """
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server config show
-  acp-server config show --cwd ~/code/app
-  acp-server config show --json | jq '.settings[] | select(.origin != "default")'
-"""
-)
+@command.command()
 @click.option("--cwd", type=FOLDER, help="Apply the project settings of this directory.")
 @JSON
 def show(cwd: Path | None, *, is_json: bool) -> int:
@@ -90,14 +75,7 @@ def show(cwd: Path | None, *, is_json: bool) -> int:
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server config check
-  acp-server config check draft.yaml
-"""
-)
+@command.command()
 @click.argument("file", type=FILE, required=False)
 @JSON
 def check(file: Path | None, *, is_json: bool) -> int:
@@ -128,14 +106,7 @@ def check(file: Path | None, *, is_json: bool) -> int:
     return int(_has_mistakes(found))
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server config edit
-  EDITOR="code --wait" acp-server config edit
-"""
-)
+@command.command()
 def edit() -> int:
     """Edit HERMES_HOME/acp/config.yaml in $VISUAL or $EDITOR, then check it.
 
@@ -158,13 +129,7 @@ def edit() -> int:
         return 1
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server config schema > config.schema.json
-"""
-)
+@command.command()
 def schema() -> int:
     """Print the JSON schema of config.yaml, for completion and checks in an editor."""
     click.echo(json.dumps(configuration_schema(), indent=2))

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.server.config_mapping import content_trust
@@ -18,27 +19,12 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.group(
-    epilog="""\
-\b
-Examples:
-  acp-server context list
-  acp-server context trust AGENTS.md
-"""
-)
+@click.group(cls=ExampleGroup)
 def command() -> None:
     """List instruction files such as AGENTS.md, and trust a blocked one."""
 
 
-@command.command(
-    "list",
-    epilog="""\
-\b
-Examples:
-  acp-server context list
-  acp-server context list --cwd ~/code/app --json
-""",
-)
+@command.command("list")
 @click.option("--cwd", type=FOLDER, default=".", help="Directory of the session.")
 @JSON
 def list_files(cwd: Path, *, is_json: bool) -> int:
@@ -66,13 +52,7 @@ def list_files(cwd: Path, *, is_json: bool) -> int:
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server context trust AGENTS.md
-"""
-)
+@command.command()
 @click.argument("file", type=FILE)
 def trust(file: Path) -> int:
     """Trust a blocked file with exactly its current content.
@@ -89,13 +69,7 @@ def trust(file: Path) -> int:
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server context untrust AGENTS.md
-"""
-)
+@command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def untrust(file: Path) -> int:
     """Revoke the trust in a file."""

@@ -14,6 +14,7 @@ from acp_server.cli.async_runner import run_async
 from acp_server.cli.bundle import BundleContents, build_bundle, write_bundle
 from acp_server.cli.doctor_checks import CheckResult, run_checks, worst_status
 from acp_server.cli.editor_detection import find_editors
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count, printable
 from acp_server.cli.setting_rows import iter_secrets, print_rows, setting_rows
@@ -28,15 +29,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 LABEL_COLUMNS = 15
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server doctor
-  acp-server doctor --json | jq .status
-  acp-server doctor --bundle report.zip
-"""
-)
+@click.command(cls=ExampleCommand)
 @JSON
 @click.option("--bundle", "file", type=FILE, help="Write a zip archive for a bug report.")
 @click.option("--force", "is_forced", is_flag=True, help="With --bundle: replace an existing file.")

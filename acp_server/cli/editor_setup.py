@@ -27,6 +27,7 @@ from acp_server.cli.editor_settings import (
     snippet,
     with_server,
 )
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.text_lines import diff_lines
 from acp_server.config import settings
 from skills_store.atomic import write_atomically
@@ -135,7 +136,7 @@ def _unused_backup_path(file: Path) -> Path:
     raise EditorFileError(file, "has too many backups; delete some of them")
 
 
-class SetupCommand(click.Command):
+class SetupCommand(ExampleCommand):
     """Click command that sets up an editor if `--editor` is given, else runs as usual."""
 
     def invoke(self, ctx: click.Context) -> int:

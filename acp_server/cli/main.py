@@ -11,6 +11,7 @@ from typing import cast
 import click
 from click.shell_completion import CompletionItem
 
+from acp_server.cli.examples import ExampleGroup
 from acp_server.version import __version__
 
 PROGRAM = "acp-server"
@@ -43,19 +44,8 @@ Without a command, it runs the server: your editor starts `acp-server` and talks
 and stdout.
 """
 
-EXAMPLES = """\
-\b
-Examples:
-  acp-server demo                          watch a session; nothing to set up
-  acp-server setup                         store an API key
-  acp-server doctor                        check the installation
-  acp-server serve --model scripted:demo   try your editor without an account
-  acp-server demo --json | head            see the protocol messages
-  eval "$(acp-server completion bash)"     complete commands and options with Tab
-"""
 
-
-class CommandGroup(click.Group):
+class CommandGroup(ExampleGroup):
     """Click group that lists the subcommands in the order of `COMMANDS` and imports them lazily."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -102,7 +92,6 @@ class CommandGroup(click.Group):
 @click.group(
     cls=CommandGroup,
     help=DESCRIPTION,
-    epilog=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "--version", message="%(prog)s %(version)s")

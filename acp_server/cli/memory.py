@@ -10,6 +10,7 @@ import anyio
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON, choose_editor
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
@@ -30,15 +31,7 @@ target_option = click.option(
 any_target_option = click.option("--target", type=click.Choice(NAMES), help="Only this store.")
 
 
-@click.group(
-    epilog="""\
-\b
-Examples:
-  acp-server memory show
-  acp-server memory add "Tests run with just"
-  acp-server memory undo
-"""
-)
+@click.group(cls=ExampleGroup)
 def command() -> None:
     """Show and change what the agent remembers across sessions.
 
@@ -48,14 +41,7 @@ def command() -> None:
     """
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server memory show
-  acp-server memory show --target user --json
-"""
-)
+@command.command()
 @any_target_option
 @JSON
 def show(target: StoreName | None, *, is_json: bool) -> int:
@@ -91,14 +77,7 @@ def show(target: StoreName | None, *, is_json: bool) -> int:
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server memory add "Tests run with just"
-  acp-server memory add --target user "Prefers short answers"
-"""
-)
+@command.command()
 @click.argument("text")
 @target_option
 @JSON
@@ -107,13 +86,7 @@ def add(text: str, target: StoreName, *, is_json: bool) -> int:
     return _apply_change(target, EntryOperation("add", text), is_json=is_json)
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server memory remove "run with just"
-"""
-)
+@command.command()
 @click.argument("text")
 @target_option
 @JSON
@@ -122,14 +95,7 @@ def remove(text: str, target: StoreName, *, is_json: bool) -> int:
     return _apply_change(target, EntryOperation("remove", old_text=text), is_json=is_json)
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server memory undo
-  acp-server memory undo --target user
-"""
-)
+@command.command()
 @any_target_option
 @JSON
 def undo(target: StoreName | None, *, is_json: bool) -> int:
@@ -141,14 +107,7 @@ def undo(target: StoreName | None, *, is_json: bool) -> int:
     return _print_answer(_open_memory(settings.load({})).undo(target), is_json=is_json)
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server memory edit
-  EDITOR="code --wait" acp-server memory edit --target user
-"""
-)
+@command.command()
 @target_option
 def edit(target: StoreName) -> int:
     """Edit a store in $VISUAL or $EDITOR.
@@ -180,14 +139,7 @@ def edit(target: StoreName) -> int:
     return _print_answer(answer)
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server memory status
-  acp-server memory status --json
-"""
-)
+@command.command()
 @JSON
 def status(*, is_json: bool) -> int:
     """Show how full the stores are and whether the external memory answers."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import anyio
 import click
 
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.models.access import ListedModel
@@ -16,12 +17,6 @@ from acp_server.server.endpoints import ConfiguredProvider, open_models
 from acp_server.text.redaction import redact_secrets
 from acp_server.turn.errors import TurnError
 
-EXAMPLES = """\
-\b
-Examples:
-  acp-server models
-  acp-server models --json | jq -r '.providers[].models[].id'
-"""
 ASSUMED_WINDOW_NOTE = (
     f"size unknown, {ASSUMED_WINDOW_TOKENS:,} tokens assumed; set model.context_length"
 )
@@ -38,7 +33,7 @@ class ProviderModels:
     problem: str
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=ExampleCommand)
 @JSON
 def command(*, is_json: bool) -> int:
     """List the models of each configured provider.

@@ -6,6 +6,7 @@ from pathlib import Path
 import anyio
 import click
 
+from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.stored_sessions import SessionIdError, StoredSessions, reporting_session_errors
 from acp_server.config import settings
 from acp_server.models.families import known_window_tokens
@@ -25,28 +26,12 @@ from acp_server.tools.factory import offered_tool_names
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
-@click.group(
-    epilog="""\
-\b
-Examples:
-  acp-server prompt show
-  acp-server prompt show --json | jq .report
-"""
-)
+@click.group(cls=ExampleGroup)
 def command() -> None:
     """Show the system prompt."""
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server prompt show
-  acp-server prompt show --cwd ~/code/app --model claude-opus-5
-  acp-server prompt show --session 3f2a
-  acp-server prompt show --json | jq .report
-"""
-)
+@command.command()
 @click.option("--cwd", type=FOLDER, help="Directory of the session. Default: the current one.")
 @click.option("--model", default="", help="Model to write the prompt for.")
 @click.option("--session", "session_id", metavar="ID", help="Show a stored session's prompt.")

@@ -4,26 +4,12 @@ from collections.abc import Sequence
 
 import click
 
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.run_options import run_parameters
 from acp_server.cli.shutdown_signals import ShutdownSignals
 
-EXAMPLES = """\
-\b
-Examples:
-  acp-server run "Fix the failing test"
-  git diff | acp-server run "Review this change" --mode plan --findings
-  acp-server run --prompt-file task.md --allow 'terminal(uv run pytest)' --timeout 600
-  acp-server run "Go on" --resume last --format json | jq .outcome
-  acp-server run --tasks tasks.jsonl --jobs 4 --shard 1/3 --format json
 
-\b
-Exit codes: 0 done, 1 internal error, 2 usage or configuration error, 3 timeout, 4 session not
-found, 5 denied actions left work undone, 6 findings reported, 7 budget used up, 8 authentication
-failed, 75 temporary provider failure (try again later), 130 and 143 stopped by a signal.
-"""
-
-
-class RunCommand(click.Command):
+class RunCommand(ExampleCommand):
     """Click command that prints a JSON result even if the command line is invalid."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -65,6 +51,4 @@ def _run(**options: object) -> int:
         return dispatch_run(options, signals)
 
 
-command = RunCommand(
-    "run", callback=_run, params=run_parameters(), help=_run.__doc__, epilog=EXAMPLES
-)
+command = RunCommand("run", callback=_run, params=run_parameters(), help=_run.__doc__)

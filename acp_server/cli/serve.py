@@ -10,15 +10,8 @@ from typing import Literal, Union, get_args, get_origin
 
 import click
 
+from acp_server.cli.examples import ExampleCommand
 from acp_server.config.table import setting_fields, setting_sources
-
-EXAMPLES = """\
-\b
-Examples:
-  acp-server serve
-  acp-server serve --model scripted:demo --mode plan
-  acp-server serve --log-level debug --log-file ~/acp.log
-"""
 
 
 def setting_options() -> list[click.Option]:
@@ -59,7 +52,7 @@ def _serve(serve: Callable[[dict[str, str]], int], /, **values: str | None) -> i
     return serve(options)
 
 
-command = click.Command(
+command = ExampleCommand(
     "serve",
     callback=_serve,
     params=list[click.Parameter](setting_options()),
@@ -68,5 +61,4 @@ command = click.Command(
     This is the command for your editor's settings; `acp-server` without a command does the same.
     Each option can also be set with the environment variable in brackets. Logs go to stderr.
     """,
-    epilog=EXAMPLES,
 )

@@ -18,21 +18,10 @@ from acp_server.models.provider_profiles import ANTHROPIC, PROFILES
 from acp_server.server.endpoints import ConfiguredProvider, configured_providers, provider_by_name
 from skills_store.atomic import write_atomically
 
-EXAMPLES = """\
-\b
-Examples:
-  acp-server setup
-  acp-server setup --local
-  acp-server setup --provider openrouter --use
-  acp-server setup --forget
-  echo "$KEY" | acp-server setup
-  acp-server setup --editor zed            show the change to Zed's settings, then ask
-  acp-server setup --editor neovim         print the lines for your init.lua
-"""
 NAMES = [profile.name for profile in PROFILES]
 
 
-@click.command(cls=SetupCommand, epilog=EXAMPLES)
+@click.command(cls=SetupCommand)
 @click.option("--provider", "name", type=click.Choice(NAMES), help="Provider of the key.")
 @click.option("--use", "is_used", is_flag=True, help="Use this provider for new sessions.")
 @click.option("--local", is_flag=True, help="Choose a model of a server on this machine.")

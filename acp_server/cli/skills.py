@@ -9,6 +9,7 @@ from typing import cast
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import CWD, CliSkills, complete_name, open_skills, report_failure
 from acp_server.cli.skills_install import install, uninstall
@@ -30,7 +31,7 @@ CURATE_MODULE = "acp_server.cli.skills_curate"
 MAX_DESCRIPTION_CHARACTERS = 90
 
 
-class SkillsGroup(click.Group):
+class SkillsGroup(ExampleGroup):
     """Click group that imports the command `curate` lazily."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -44,17 +45,7 @@ class SkillsGroup(click.Group):
         return super().get_command(ctx, cmd_name)
 
 
-@click.group(
-    cls=SkillsGroup,
-    epilog="""\
-\b
-Examples:
-  acp-server skills list
-  acp-server skills view code-review
-  acp-server skills install https://github.com/owner/skills#skills/pdf
-  acp-server skills validate .agents/skills
-""",
-)
+@click.group(cls=SkillsGroup)
 def command() -> None:
     """List, show, install, validate and archive skills.
 
@@ -63,16 +54,7 @@ def command() -> None:
     """
 
 
-@command.command(
-    "list",
-    epilog="""\
-\b
-Examples:
-  acp-server skills list
-  acp-server skills list --category devops --json
-  acp-server skills list --all          include hidden skills, with the reason
-""",
-)
+@command.command("list")
 @click.option("--category", help="Only skills in this category and its subcategories.")
 @click.option("--all", "is_all", is_flag=True, help="Include skills that are hidden from sessions.")
 @CWD
@@ -105,15 +87,7 @@ def list_skills(category: str | None, cwd: Path, *, is_all: bool, is_json: bool)
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills view code-review
-  acp-server skills view code-review references/checklist.md
-  acp-server skills view code-review --json | jq .linked_files
-"""
-)
+@command.command()
 @click.argument("name", shell_complete=complete_name)
 @click.argument("file", default="")
 @CWD
@@ -142,14 +116,7 @@ def view(name: str, file: str, cwd: Path, *, is_json: bool) -> int:
     return 0
 
 
-@command.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills validate ~/.hermes/skills/release
-  acp-server skills validate .agents/skills --json
-"""
-)
+@command.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @JSON
 def validate(paths: tuple[Path, ...], *, is_json: bool) -> int:

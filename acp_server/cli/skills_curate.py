@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import click
 
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
@@ -20,15 +21,7 @@ from skills_store.errors import SkillError
 NOTHING_TO_UNDO = "nothing to undo: no run changed anything, or the last one is already undone"
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills curate --dry-run   show the plan
-  acp-server skills curate
-  acp-server skills curate --undo      restore all skills as before the last run
-"""
-)
+@click.command(cls=ExampleCommand)
 @click.option("--dry-run", is_flag=True, help="Show the plan; write nothing.")
 @click.option("--undo", "is_undo", is_flag=True, help="Undo the last run.")
 @click.option("--model", help="Model to use. Default: the configured model.")

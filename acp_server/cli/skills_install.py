@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import CliSkills, complete_installed, open_skills, report_failure
 from acp_server.config import settings
@@ -23,16 +24,7 @@ MAX_FINDINGS = 20
 INSTALL_ERRORS = (SkillError, InstallError, OSError)
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills install ./my-skills
-  acp-server skills install tidy.zip --category tools
-  acp-server skills install https://github.com/owner/skills@v1#skills/pdf
-  acp-server skills install git@github.com:owner/skills.git --skill pdf --yes
-"""
-)
+@click.command(cls=ExampleCommand)
 @click.argument("source", metavar="PATH_OR_GIT_URL")
 @click.option("--skill", "names", multiple=True, help="Install only this skill. Repeatable.")
 @click.option("--category", default="", help="Category for the installed skills.")
@@ -83,13 +75,7 @@ def install(
     return int(len(folders) < len(chosen))
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills uninstall pdf
-"""
-)
+@click.command(cls=ExampleCommand)
 @click.argument("name", shell_complete=complete_installed)
 def uninstall(name: str) -> int:
     """Archive an installed skill; `restore` brings it back as one of your own."""

@@ -6,6 +6,7 @@ from datetime import datetime
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import (
     complete_archived,
@@ -22,9 +23,8 @@ NAME = click.argument("name", shell_complete=complete_name)
 
 def _pin_command(verb: str, meaning: str, *, is_pinned: bool) -> click.Command:
     """Return the command that pins or unpins a skill."""
-    examples = f"\b\nExamples:\n  acp-server skills {verb} release\n"
 
-    @click.command(verb, help=meaning, epilog=examples)
+    @click.command(verb, cls=ExampleCommand, help=meaning)
     @NAME
     def command(name: str) -> int:
         skills = open_skills()
@@ -45,14 +45,7 @@ pin = _pin_command(
 unpin = _pin_command("unpin", "Remove the protection of a pinned skill.", is_pinned=False)
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills archive old-release
-  acp-server skills archive old-release --absorbed-into release
-"""
-)
+@click.command(cls=ExampleCommand)
 @NAME
 @click.option(
     "--absorbed-into",
@@ -72,15 +65,7 @@ def archive(name: str, absorbed_into: str) -> int:
     return 0
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills restore --list
-  acp-server skills restore old-release
-  acp-server skills restore 20261122T093000000000-1a2b3c   undo the changes of a review
-"""
-)
+@click.command(cls=ExampleCommand)
 @click.argument("name", required=False, shell_complete=complete_archived)
 @click.option("--list", "is_list", is_flag=True, help="List archived skills and reviews.")
 @JSON
@@ -109,14 +94,7 @@ def restore(name: str | None, *, is_list: bool, is_json: bool) -> int:
     return 0
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server skills usage
-  acp-server skills usage --json
-"""
-)
+@click.command(cls=ExampleCommand)
 @JSON
 def usage(*, is_json: bool) -> int:
     """Show how often, and when last, each skill was used.

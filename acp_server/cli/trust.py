@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.permissions.trust import TrustStore
@@ -12,16 +13,7 @@ from acp_server.permissions.trust import TrustStore
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command(
-    epilog="""\
-\b
-Examples:
-  acp-server trust              trust the current directory
-  acp-server trust ~/code/app
-  acp-server trust --revoke     revoke the trust; sessions ask again
-  acp-server trust --list --json
-"""
-)
+@click.command(cls=ExampleCommand)
 @click.argument("folder", type=FOLDER, default=".")
 @click.option("--revoke", is_flag=True, help="Revoke the decision; sessions ask again.")
 @click.option("--list", "is_list", is_flag=True, help="List the decisions for all directories.")

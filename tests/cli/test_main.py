@@ -1,5 +1,6 @@
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -47,6 +48,24 @@ def test_every_command_has_help_with_examples(
     text = capsys.readouterr().out
     assert text.startswith(f"Usage: acp-server {name}")
     assert f"  Examples:\n    {'eval' if name == 'completion' else 'acp-server'}" in text
+
+
+def all_commands(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command and of all commands below it."""
+    yield words
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from all_commands(inner, (*words, name))
+
+
+def test_every_command_at_any_level_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in all_commands(group):
+        assert run_command([*words, "--help"], serve_nothing) == 0
+        text = capsys.readouterr().out.partition("\n  Examples:\n")[2]
+        assert " ".join(("acp-server", *words)) in text, words
 
 
 def test_top_level_help_imports_no_command(tmp_path: Path) -> None:
