@@ -8,7 +8,9 @@ import re
 from http import HTTPStatus
 from math import isfinite
 
+from acp_server.models.overflow import ContextOverflow, find_overflow
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.json_values import Object
 from acp_server.turn.errors import FailureKind
 
 OVERLOADED = 529
@@ -41,6 +43,7 @@ class ProviderFailure:
         retry_after_seconds: How long the provider asks to wait, if it does.
         rejection_message: The provider's message about a request that it will always reject; it
             may name a field to omit.
+        overflow: What the provider says if the request does not fit the context window.
     """
 
     reason: str
@@ -48,6 +51,7 @@ class ProviderFailure:
     is_temporary: bool = False
     retry_after_seconds: float | None = None
     rejection_message: str | None = None
+    overflow: ContextOverflow | None = None
 
 
 def classify_connection_error(cause: BaseException, endpoint: str) -> ProviderFailure:
@@ -72,13 +76,16 @@ def classify_status(
     endpoint: str,
     sign_in_hint: str,
     retry_after_seconds: float | None = None,
+    error: Object | None = None,
 ) -> ProviderFailure:
     """Classify an error status.
 
-    `message` is the endpoint's own, or a substitute for it; `sign_in_hint` is the advice for
-    rejected credentials.
+    `message` is the endpoint's own, or a substitute for it; `error` is its structured error;
+    `sign_in_hint` is the advice for rejected credentials.
     """
     shown = shorten_message(message)
+    if (overflow := find_overflow(message, error or {}, status)) is not None:
+        return _overflow_failure(overflow, shown, endpoint)
     match status:
         case HTTPStatus.UNAUTHORIZED:
             reason = f"{endpoint} refused the credentials ({shown}); {sign_in_hint}"
@@ -91,8 +98,6 @@ def classify_status(
                 "base URL"
             )
             return ProviderFailure(reason, "unknown")
-        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            return ProviderFailure(f"the request is too large for {endpoint}: {shown}", "request")
         case _ if is_retryable_status(status):
             kind = failure_kind_of_status(status)
             reason = f"{endpoint} {_PHRASES.get(kind, f'failed ({status})')}: {shown}"
@@ -103,11 +108,20 @@ def classify_status(
 
 
 def classify_stream_error(
-    message: str, kind: FailureKind, endpoint: str, *, is_temporary: bool
+    message: str, kind: FailureKind, endpoint: str, error: Object, *, is_temporary: bool
 ) -> ProviderFailure:
     """Classify an error that the endpoint reported inside the stream."""
-    reason = f"{endpoint} {_PHRASES.get(kind, 'broke off its answer')}: {shorten_message(message)}"
+    shown = shorten_message(message)
+    if (overflow := find_overflow(message, error)) is not None:
+        return _overflow_failure(overflow, shown, endpoint)
+    reason = f"{endpoint} {_PHRASES.get(kind, 'broke off its answer')}: {shown}"
     return ProviderFailure(reason, kind, is_temporary=is_temporary)
+
+
+def _overflow_failure(overflow: ContextOverflow, shown: str, endpoint: str) -> ProviderFailure:
+    """Return the failure of a request that is too large: only a shorter one can succeed."""
+    reason = f"the request is too large for {endpoint}: {shown}"
+    return ProviderFailure(reason, "request", overflow=overflow)
 
 
 def is_retryable_status(status: int) -> bool:

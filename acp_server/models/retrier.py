@@ -12,7 +12,7 @@ from acp_server.models.rejected_fields import RejectedFields
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.models.sse import StreamedAnswer
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.turn.errors import ModelFailedError, ModelInterruptedError
+from acp_server.turn.errors import ContextOverflowError, ModelFailedError, ModelInterruptedError
 from acp_server.turn.ports import ModelStop, ReceiveEvent, Retrying
 
 
@@ -41,6 +41,7 @@ class Retrier:
         Raises:
             ModelFailedError: The endpoint rejected the request, or all retries failed.
             ModelInterruptedError: The stream broke after content had been received.
+            ContextOverflowError: The request does not fit the context window.
         """
         number = 0
         while True:
@@ -53,6 +54,12 @@ class Retrier:
                 "connection",
                 is_temporary=True,
             )
+            if failure.overflow is not None:
+                raise ContextOverflowError(
+                    failure.reason,
+                    failure.overflow.limit_tokens,
+                    failure.overflow.request_tokens,
+                )
             # Content has already reached the user: a retry would show it twice.
             if result.answer.has_content:
                 error_type = ModelInterruptedError if failure.is_temporary else ModelFailedError

@@ -36,7 +36,7 @@ async def ask_model(
     parts = step.reply(with_calls=False)
     texts = [p.text for p in parts if isinstance(p, Text | ProviderBlock) and p.text]
     # A reply with a tool call is unusable too: no tool was offered, so the text is incomplete.
-    if stop == "refusal" or step.calls() or not texts:
+    if stop in {"refusal", "content_filter"} or step.calls() or not texts:
         reason = "the model returned no text"
         raise ModelFailedError(reason)
     return "\n".join(texts)

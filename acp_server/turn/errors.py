@@ -6,6 +6,7 @@ TurnError                    the turn could not be finished; the text is for the
   ModelUnavailableError      no model is configured, or it cannot be set up
   ModelFailedError           the request to the model failed; `kind` classifies the failure
     ModelInterruptedError    the stream broke after part of the response had arrived
+    ContextOverflowError     the request does not fit the context window
 """
 
 from typing import Literal
@@ -60,3 +61,21 @@ class ModelFailedError(TurnError):
 
 class ModelInterruptedError(ModelFailedError):
     """The stream broke midway. The model can be asked to continue."""
+
+
+class ContextOverflowError(ModelFailedError):
+    """The request does not fit the model's context window; a shorter one may.
+
+    Attributes:
+        limit_tokens: The limit that the endpoint names, usually the context window; None if it
+            names none.
+        request_tokens: The size of the prompt as the endpoint counted it, without the room for the
+            answer if the endpoint tells them apart; None if it names none.
+    """
+
+    def __init__(
+        self, reason: str, limit_tokens: int | None = None, request_tokens: int | None = None
+    ) -> None:
+        super().__init__(reason, "request")
+        self.limit_tokens = limit_tokens
+        self.request_tokens = request_tokens

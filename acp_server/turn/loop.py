@@ -49,6 +49,12 @@ CONTINUE_PROMPT = (
 NOT_RUN = "not run: the answer ended before this call was complete"
 CANCELLED = "cancelled by the user before it had finished"
 NO_ANSWER = "(There was no answer: {reason})"
+REFUSALS: Mapping[ModelStop, str] = {
+    "refusal": "The model refused to answer this. Rephrase the prompt, or choose another model.",
+    "content_filter": "The provider's content filter stopped the answer. Rephrase the prompt, or "
+    "choose another provider.",
+}
+"""The notice for each stop reason that ends the turn as a refusal."""
 COST_DECIMALS = 10
 """Decimal places of a dollar amount; digits beyond are float noise, not a price."""
 
@@ -348,6 +354,9 @@ class Turn:
         self._append_reply(reply, "it said nothing")
         if stop == "tool_use":  # no call is complete
             return "end_turn"
+        if stop in ("refusal", "content_filter"):
+            await self._sink.emit(NoticeRaised("warning", REFUSALS[stop], self._context.new_id()))
+            return "refusal"
         # `pause`: the provider interrupted its own tool use and wants the same history again.
         return None if stop == "pause" else stop
 

@@ -17,8 +17,9 @@ from acp_server.turn.events import CallContent, Event, Usage
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 """Why a turn ended, in ACP's words."""
 
-ModelStop = Literal["end_turn", "max_tokens", "refusal", "tool_use", "pause"]
-"""Why the model stopped: `tool_use` expects results, `pause` expects another request."""
+ModelStop = Literal["end_turn", "max_tokens", "refusal", "content_filter", "tool_use", "pause"]
+"""Why the model stopped: `tool_use` expects results, `pause` expects another request. A `refusal`
+is the model's own, a `content_filter` the provider's."""
 
 
 @frozen_dataclass
@@ -169,6 +170,7 @@ class Model(Protocol):
         Raises:
             TurnError: the model cannot be asked, or failed; events received so far stay valid.
             ModelInterruptedError: the stream broke after part of the response had arrived.
+            ContextOverflowError: the request does not fit the context window.
         """
         ...
 

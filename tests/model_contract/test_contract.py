@@ -8,6 +8,8 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import AssistantMessage, Text, ToolCall, UserMessage
+from acp_server.turn.loop import REFUSALS
+from acp_server.turn.ports import ModelStop
 from tests.anthropic_model.model_session import (
     HOST,
     ModelSessionConfig,
@@ -123,6 +125,18 @@ def _without_mark(value: JsonValue) -> JsonValue:
     if isinstance(value, dict):
         return {k: _without_mark(v) for k, v in value.items() if k != "cache_control"}
     return [_without_mark(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("stop", ["refusal", "content_filter"])
+async def test_a_refusal_and_a_content_filter_each_end_with_their_own_message(
+    tmp_path: Path, form: str, stop: ModelStop
+) -> None:
+    if form == "messages" and stop == "content_filter":
+        pytest.skip("the Messages API has no content filter of its own")
+    turn = ScriptedReply((say("So far"),), stop_reason=stop)  # pyright: ignore[reportArgumentType]  one of them
+    async with serve_form(form, [turn]) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == "refusal"
+        assert session.notices() == [REFUSALS[stop]]
 
 
 @pytest.mark.parametrize(("stop", "told"), [("max_tokens", "max_tokens"), ("refusal", "refusal")])

@@ -3,8 +3,11 @@
 Source: https://docs.anthropic.com/en/api/errors
 """
 
+from typing import cast
+
 import httpx2
 from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutError
+from pydantic import JsonValue
 
 from acp_server.models.anthropic.stream import AnthropicStreamError
 from acp_server.models.failures import (
@@ -16,6 +19,7 @@ from acp_server.models.failures import (
     parse_retry_after,
     shorten_message,
 )
+from acp_server.text.json_values import as_object
 from acp_server.turn.errors import FailureKind
 
 _KINDS_BY_TYPE: dict[str, FailureKind] = {
@@ -32,11 +36,16 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
         case APIStatusError():
             message = error.api_message or shorten_message(error.message)
             wait = parse_retry_after(error.response.headers.get("retry-after"))
-            return classify_status(error.status_code, message, endpoint, _SIGN_IN_HINT, wait)
+            detail = as_object(as_object(cast("JsonValue", error.body)).get("error"))
+            return classify_status(
+                error.status_code, message, endpoint, _SIGN_IN_HINT, wait, detail
+            )
         case AnthropicStreamError():
             kind = _KINDS_BY_TYPE.get(error.kind, "other")
             is_temporary = error.kind in _RETRYABLE_TYPES
-            return classify_stream_error(str(error), kind, endpoint, is_temporary=is_temporary)
+            return classify_stream_error(
+                str(error), kind, endpoint, {"type": error.kind}, is_temporary=is_temporary
+            )
         case APITimeoutError() | httpx2.TimeoutException():
             return classify_timeout(endpoint)
         case APIConnectionError() | httpx2.TransportError():

@@ -36,9 +36,9 @@ _STOPS: dict[str, ModelStop] = {
     "length": "max_tokens",
     "max_tokens": "max_tokens",
     "model_length": "max_tokens",
-    "content_filter": "refusal",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
     "refusal": "refusal",
-    "safety": "refusal",
 }
 _ERROR_FINISH = "error"
 

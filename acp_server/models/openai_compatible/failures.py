@@ -20,7 +20,7 @@ from acp_server.models.failures import (
     shorten_message,
 )
 from acp_server.models.openai_compatible.wire import OpenAiStreamError
-from acp_server.text.json_values import as_object, as_text
+from acp_server.text.json_values import Object, as_object, as_text
 from acp_server.turn.errors import FailureKind
 
 INSUFFICIENT_QUOTA = "insufficient_quota"
@@ -35,7 +35,6 @@ _KINDS_BY_CODE: dict[str, FailureKind] = {
 _PERMANENT_CODES = {
     "invalid_prompt",
     "invalid_request_error",
-    "context_length_exceeded",
     "content_filter",
     INSUFFICIENT_QUOTA,
 }
@@ -51,7 +50,9 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
             else:
                 kind = _KINDS_BY_CODE.get(str(code), "other")
                 is_temporary = str(code) not in _PERMANENT_CODES
-            return classify_stream_error(str(error), kind, endpoint, is_temporary=is_temporary)
+            return classify_stream_error(
+                str(error), kind, endpoint, error.error, is_temporary=is_temporary
+            )
         case httpx2.TimeoutException():
             return classify_timeout(endpoint)
         case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
@@ -75,8 +76,10 @@ def classify_response(
         return ProviderFailure(
             f"{endpoint} does not permit this: {shorten_message(message)}", "permission"
         )
-    failure = classify_status(response.status_code, message, endpoint, sign_in_hint, wait)
-    if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+    failure = classify_status(
+        response.status_code, message, endpoint, sign_in_hint, wait, _extract_error(response)
+    )
+    if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR and failure.overflow is None:
         # Local servers answer 500 when their chat template cannot render the request, e.g. with
         # images. Keep the message, so that the offending field can be omitted.
         return ProviderFailure(failure.reason, failure.kind, True, wait, message)  # noqa: FBT003  is_temporary
@@ -85,14 +88,24 @@ def classify_response(
 
 def extract_message(response: httpx2.Response) -> str:
     """Extract the message of an error response in any of its shapes; else return the status."""
-    try:
-        body: JsonValue = response.json()
-    except ValueError:
-        body = response.text
-    if isinstance(body, list) and body:  # Gemini wraps the error in a list
-        body = body[0]
+    body = _parse_body(response)
     error = as_object(body).get("error", body)
     detail = as_object(body).get("detail")
     text = error if isinstance(error, str) else as_text(as_object(error).get("message"))
     text = text or (detail if isinstance(detail, str) else as_text(as_object(body).get("message")))
     return text or response.reason_phrase or f"status {response.status_code}"
+
+
+def _extract_error(response: httpx2.Response) -> Object:
+    """Extract the structured error; some endpoints (vLLM) send its fields without a wrapper."""
+    body = as_object(_parse_body(response))
+    return as_object(body.get("error")) or body
+
+
+def _parse_body(response: httpx2.Response) -> JsonValue:
+    """Parse the body; a text that is not JSON is returned unchanged."""
+    try:
+        body: JsonValue = response.json()
+    except ValueError:
+        return response.text
+    return body[0] if isinstance(body, list) and body else body  # Gemini wraps it in a list

@@ -194,8 +194,10 @@ class ResponsesStream:
             self.has_usage = reported != Usage()
             yield UsageReported(reported)
         reason = as_text(as_object(response.get("incomplete_details")).get("reason"))
-        if reason == "content_filter" or self._is_refusal:
+        if self._is_refusal:
             self.stop = "refusal"
+        elif reason == "content_filter":
+            self.stop = "content_filter"
         elif reason or response.get("status") == "incomplete":
             self.stop = "max_tokens"
         else:

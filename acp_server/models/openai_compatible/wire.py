@@ -14,11 +14,15 @@ class MalformedOpenAiEventError(Exception):
 
 
 class OpenAiStreamError(Exception):
-    """The endpoint reported an error inside the stream; `code` is its status or error code."""
+    """The endpoint reported an error inside the stream.
 
-    def __init__(self, message: str, code: JsonValue = None) -> None:
+    `error` is the structured error, `code` its status or error code.
+    """
+
+    def __init__(self, message: str, error: Object) -> None:
         super().__init__(message)
-        self.code = code
+        self.error = error
+        self.code = error.get("code") or error.get("type")
 
 
 def parse_event(data: str) -> Object:
@@ -42,7 +46,7 @@ def parse_error(error: JsonValue) -> OpenAiStreamError:
     message = as_text(wire.get("message")) or (
         error if isinstance(error, str) else "no reason given"
     )
-    return OpenAiStreamError(message, wire.get("code") or wire.get("type"))
+    return OpenAiStreamError(message, wire)
 
 
 def parse_chat_usage(wire: Object) -> Usage:

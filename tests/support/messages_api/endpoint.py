@@ -1,6 +1,6 @@
 """Configuration of the fake server: keys, models, features missing in older gateways."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.support.messages_api.model_specs import MODEL_SPECS, ModelSpec
 
@@ -49,3 +49,15 @@ class MessagesServerConfig:
     lists_models: bool = True
     """Whether `GET /v1/models` exists; many gateways lack it."""
     body_limit_bytes: int = 32 * 1024 * 1024
+    context_window: int | None = None
+    """Context window of every model, with tokens counted as `support/token_count.py` says. Prompt
+    and `max_tokens` together must fit. None for the windows of the model specs, which only the
+    prompt must fit, with tokens of four bytes."""
+
+    @property
+    def served_specs(self) -> tuple[ModelSpec, ...]:
+        """The models with the configured window."""
+        window = self.context_window
+        if window is None:
+            return self.model_specs
+        return tuple(replace(spec, window_tokens=window) for spec in self.model_specs)

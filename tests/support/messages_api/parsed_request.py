@@ -157,7 +157,7 @@ def parse_request(
         MessagesApiRefusal: A field is invalid, or the model is unknown or retired.
     """
     request = _validate_shape(body, shape, headers)
-    family = find_model_spec(request.model, endpoint.model_specs)
+    family = find_model_spec(request.model, endpoint.served_specs)
     if family is None:
         raise MessagesApiRefusal(f"model: {request.model}", 404, "not_found_error")
     return ParsedRequest(request, family, endpoint, headers)

@@ -11,7 +11,7 @@ size. The estimate is stable but matches no real tokenizer.
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from tests.support.messages_api.parsed_request import Object
@@ -40,6 +40,7 @@ class PrefixPart:
     section: PrefixSection
     kind: str
     content: bytes
+    value: Object
     tokens: int
     cache_control: CacheControl | None = None
 
@@ -77,7 +78,8 @@ def _make_part(
 ) -> PrefixPart:
     value = _canonical_json(shape)
     content = json.dumps([role, value], ensure_ascii=False).encode()
-    return PrefixPart(path, tier, kind, content, estimate_tokens(value), _cache_control_of(shape))
+    tokens = estimate_tokens(value)
+    return PrefixPart(path, tier, kind, content, value, tokens, _cache_control_of(shape))
 
 
 def _cache_control_of(shape: Block | Tool) -> CacheControl | None:
@@ -91,15 +93,7 @@ def _cache_control_of(shape: Block | Tool) -> CacheControl | None:
 def _mark_last_part(found: list[PrefixPart], mark: CacheControl) -> list[PrefixPart]:
     last = next((i for i in reversed(range(len(found))) if not found[i].is_thinking), None)
     if last is not None:
-        piece = found[last]
-        found[last] = PrefixPart(
-            piece.path,
-            piece.section,
-            piece.kind,
-            piece.content,
-            piece.tokens,
-            piece.cache_control or mark,
-        )
+        found[last] = replace(found[last], cache_control=found[last].cache_control or mark)
     return found
 
 

@@ -32,6 +32,7 @@ StopReason = Literal[
     "pause_turn",
     "refusal",
     "model_context_window_exceeded",
+    "content_filter",  # OpenAI's formats only
 ]
 CHUNK_CHARACTERS = 16
 

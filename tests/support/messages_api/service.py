@@ -47,6 +47,7 @@ from tests.support.messages_api.thinking_history import (
     ThinkingHistory,
     input_transformations,
 )
+from tests.support.token_count import count_tokens
 
 UNSCRIPTED_MESSAGE = "The script of the test says nothing about this request."
 WARM_UP_REPLY = ScriptedReply(stop_reason="max_tokens")
@@ -134,7 +135,7 @@ class MessagesService:
 
     def _models(self, path: str, query: dict[str, list[str]]) -> Object:
         name = path.removeprefix("/v1/models").removeprefix("/")
-        families = self.endpoint.model_specs
+        families = self.endpoint.served_specs
         return get_model(families, name) if name else list_models(families, query)
 
     def _count(self, body: Object, headers: ParsedHeaders, request_id: str) -> _RequestOutcome:
@@ -147,6 +148,14 @@ class MessagesService:
         if prompt.tokens > window:
             raise MessagesApiRefusal(
                 f"prompt is too long: {prompt.tokens} tokens > {window} maximum"
+            )
+        request = prompt.request.messages_request
+        answer_tokens = request.max_tokens if request is not None else 0
+        is_limited = self.endpoint.context_window is not None
+        if is_limited and prompt.tokens + answer_tokens > window:
+            raise MessagesApiRefusal(
+                f"input length and `max_tokens` exceed context limit: {prompt.tokens} + "
+                f"{answer_tokens} > {window}, decrease input length or `max_tokens` and try again"
             )
         match self._next_turn(prompt.request):
             case None:
@@ -177,7 +186,10 @@ class MessagesService:
         ask = replace(ask, is_continuation=is_resumed)
         check_request(ask)
         drops = self._history.check(ask)
-        return _AcceptedPrompt(ask, prefix_parts(ask.request, {drop.path for drop in drops}), drops)
+        pieces = prefix_parts(ask.request, {drop.path for drop in drops})
+        if self.endpoint.context_window is not None:
+            pieces = [replace(each, tokens=count_tokens(each.value)) for each in pieces]
+        return _AcceptedPrompt(ask, pieces, drops)
 
     def _answer_with(
         self, prompt: _AcceptedPrompt, reply: ScriptedReply, request_id: str
@@ -185,6 +197,8 @@ class MessagesService:
         ask = prompt.request
         position = self._history.position_after(ask, prompt.drops)
         content = tuple(self._composer.compose(ask, reply, position))
+        if self.endpoint.context_window is not None:
+            content = tuple(replace(each, tokens=count_tokens(each.complete)) for each in content)
         is_paused = reply.stop_reason == "pause_turn"
         self._history.remember([each.block for each in content], is_paused=is_paused)
         usage, store = self.cache.account(ask, prompt.pieces)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from pydantic import JsonValue
 
@@ -12,14 +12,30 @@ from tests.support.messages_api.script import CallTool, Say, ScriptedReply, Thin
 from tests.support.openai_api.chat_rules import ChatRules
 from tests.support.openai_api.endpoint import OpenAiServerConfig
 from tests.support.openai_api.refusals import Object
+from tests.support.token_count import count_tokens
 
 FINISH_REASONS = {
     "end_turn": "stop",
     "tool_use": "tool_calls",
     "max_tokens": "length",
-    "refusal": "content_filter",
+    "refusal": "stop",  # the text of the answer is a refusal
 }
 PROMPT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS = 100, 60, 7
+
+
+@dataclass(slots=True)
+class ReportedUsage:
+    """Token counts that the next answer reports: constant, or those of the request."""
+
+    is_counted: bool = False
+    prompt: int = PROMPT_TOKENS
+    cached: int = CACHED_TOKENS
+
+    def output(self, reply: ScriptedReply) -> int:
+        """Return the tokens of an answer."""
+        if not self.is_counted:
+            return OUTPUT_TOKENS
+        return sum(count_tokens(str(asdict(block))) for block in reply.blocks)
 
 
 def sse_data(value: JsonValue) -> Write:
@@ -37,6 +53,7 @@ class ChatResponseBuilder:
 
     endpoint: OpenAiServerConfig
     rules: ChatRules
+    usage: ReportedUsage
     identifiers: IdSequence = field(default_factory=IdSequence)
 
     def stream_steps(
@@ -50,14 +67,14 @@ class ChatResponseBuilder:
             "model": model,
         }
         steps: list[ResponseStep] = []
-        usage = self._usage() if self.endpoint.usage == "always" else None
+        usage = self._usage(reply) if self.endpoint.usage == "always" else None
         for delta in self._deltas(reply):
             if reply.pause_seconds:
                 steps.append(Wait(reply.pause_seconds))
             steps.append(sse_data(_chunk(head, delta, None, usage)))
         steps.append(sse_data(_chunk(head, {}, self._finish_reason(reply), usage)))
         if wants_usage and self.endpoint.usage in {"last", "zero"}:
-            steps.append(sse_data({**head, "choices": [], "usage": self._usage()}))
+            steps.append(sse_data({**head, "choices": [], "usage": self._usage(reply)}))
         return [*steps, DONE] if self.endpoint.sends_done else steps
 
     def complete_response(self, reply: ScriptedReply, model: str) -> Object:
@@ -84,16 +101,17 @@ class ChatResponseBuilder:
             "message": message,
             "finish_reason": self._finish_reason(reply),
         }
-        return {"id": "x", "model": model, "choices": [choice], "usage": self._usage()}
+        return {"id": "x", "model": model, "choices": [choice], "usage": self._usage(reply)}
 
-    def _usage(self) -> Object:
+    def _usage(self, reply: ScriptedReply) -> Object:
         if self.endpoint.usage == "zero":
             return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+        output = self.usage.output(reply)
         return {
-            "prompt_tokens": PROMPT_TOKENS,
-            "completion_tokens": OUTPUT_TOKENS,
-            "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
-            "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
+            "prompt_tokens": self.usage.prompt,
+            "completion_tokens": output,
+            "total_tokens": self.usage.prompt + output,
+            "prompt_tokens_details": {"cached_tokens": self.usage.cached},
         }
 
     def _finish_reason(self, reply: ScriptedReply) -> str | None:
@@ -106,8 +124,9 @@ class ChatResponseBuilder:
         for block in reply.blocks:
             match block:
                 case Say(text):
+                    name = "refusal" if reply.stop_reason == "refusal" else "content"
                     for part in _chunks(text, reply):
-                        yield {"content": part}
+                        yield {name: part}
                 case Think(text):
                     yield from self._reasoning_deltas(text, reply)
                 case CallTool():

@@ -63,3 +63,7 @@ class OpenAiServerConfig:
     sends_done: bool = True
     streams: bool = True
     """False for a server that ignores `stream` and always answers in one piece."""
+    context_window: int | None = None
+    """Context window of every model, with tokens counted as `support/token_count.py` says. A chat
+    request's prompt and limit of the answer must fit together, a response's input alone. None
+    for no window and constant usage."""

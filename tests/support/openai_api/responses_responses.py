@@ -11,7 +11,7 @@ from tests.support.messages_api.content_blocks import IdSequence
 from tests.support.messages_api.faults import sse_event
 from tests.support.messages_api.response_steps import ResponseStep, Wait
 from tests.support.messages_api.script import CallTool, ReplyBlock, Say, ScriptedReply, Think
-from tests.support.openai_api.chat_responses import CACHED_TOKENS, OUTPUT_TOKENS, PROMPT_TOKENS
+from tests.support.openai_api.chat_responses import ReportedUsage
 from tests.support.openai_api.endpoint import OpenAiServerConfig
 from tests.support.openai_api.refusals import Object
 from tests.support.openai_api.responses_rules import ResponsesRules
@@ -23,6 +23,7 @@ class ResponsesResponseBuilder:
 
     endpoint: OpenAiServerConfig
     rules: ResponsesRules
+    usage: ReportedUsage
     identifiers: IdSequence = field(default_factory=IdSequence)
 
     def stream_steps(
@@ -48,7 +49,7 @@ class ResponsesResponseBuilder:
         for index, block in enumerate(reply.blocks):
             item = self._output_item(block, model, is_sealed=is_encrypted)
             output.append(item)
-            events += _item_events(index, item, block, reply.chunk_characters)
+            events += _item_events(index, item, block, reply)
         events.append(self._final_event({**response, "output": output}, reply))
         steps: list[ResponseStep] = []
         for number, each in enumerate(events):
@@ -66,15 +67,17 @@ class ResponsesResponseBuilder:
         return response
 
     def _final_event(self, response: Object, reply: ScriptedReply) -> Object:
-        is_cut = reply.stop_reason in {"max_tokens", "refusal"}
-        reason = "content_filter" if reply.stop_reason == "refusal" else "max_output_tokens"
+        is_cut = reply.stop_reason in {"max_tokens", "content_filter"}
+        is_filtered = reply.stop_reason == "content_filter"
+        reason = "content_filter" if is_filtered else "max_output_tokens"
         status = "incomplete" if is_cut else "completed"
+        output = self.usage.output(reply)
         usage: JsonValue = {
-            "input_tokens": PROMPT_TOKENS,
-            "input_tokens_details": {"cached_tokens": CACHED_TOKENS},
-            "output_tokens": OUTPUT_TOKENS,
+            "input_tokens": self.usage.prompt,
+            "input_tokens_details": {"cached_tokens": self.usage.cached},
+            "output_tokens": output,
             "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
+            "total_tokens": self.usage.prompt + output,
         }
         nothing: Object = {"never": None, "zero": {"input_tokens": 0, "output_tokens": 0}}
         ended: Object = {
@@ -126,13 +129,17 @@ class ResponsesResponseBuilder:
         return item
 
 
-def _item_events(index: int, item: Object, block: ReplyBlock, size: int) -> Iterator[Object]:
+def _item_events(
+    index: int, item: Object, block: ReplyBlock, reply: ScriptedReply
+) -> Iterator[Object]:
+    size = reply.chunk_characters
     opened: Object = {**item}
     item_ref: Object = {"output_index": index, "item_id": item["id"]}
     match block:
         case Say(text):
             opened["content"] = []
-            deltas = _deltas("response.output_text", item_ref, text, size)
+            kind = "refusal" if reply.stop_reason == "refusal" else "output_text"
+            deltas = _deltas(f"response.{kind}", item_ref, text, size)
         case CallTool():
             opened["arguments"] = ""
             written = str(item["arguments"])

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import JsonValue
 
+from acp_server.text.json_values import as_list
 from tests.support.messages_api.failures import JSON, DroppedConnection, HttpFailure
 from tests.support.messages_api.records import (
     HttpRequest,
@@ -31,7 +32,7 @@ from tests.support.messages_api.server import (
     serve_api,
     serve_api_in_thread,
 )
-from tests.support.openai_api.chat_responses import ChatResponseBuilder, sse_data
+from tests.support.openai_api.chat_responses import ChatResponseBuilder, ReportedUsage, sse_data
 from tests.support.openai_api.chat_rules import ChatRequest, ChatRules, UserChatMessage
 from tests.support.openai_api.endpoint import OpenAiServerConfig
 from tests.support.openai_api.refusals import Object, OpenAiRefusal
@@ -41,6 +42,7 @@ from tests.support.openai_api.responses_rules import (
     ResponsesRequest,
     ResponsesRules,
 )
+from tests.support.token_count import SharedPrefixes, count_tokens
 
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
 UNSCRIPTED_MESSAGE = "The script of the test says nothing about this request."
@@ -113,8 +115,10 @@ class OpenAiService:
         self.model_path = endpoint.root + PATHS[endpoint.form]
         self.player = OpenAiScriptPlayer(script)
         self.requests: list[RecordedRequest] = []
-        self._chat = ChatResponseBuilder(endpoint, ChatRules(endpoint))
-        self._responses = ResponsesResponseBuilder(endpoint, ResponsesRules(endpoint))
+        self._usage = ReportedUsage(endpoint.context_window is not None)
+        self._prefixes = SharedPrefixes()
+        self._chat = ChatResponseBuilder(endpoint, ChatRules(endpoint), self._usage)
+        self._responses = ResponsesResponseBuilder(endpoint, ResponsesRules(endpoint), self._usage)
 
     def advance_time(self, seconds: float) -> None:
         """Do nothing: this service has no prompt cache."""
@@ -170,6 +174,7 @@ class OpenAiService:
         is_chat = self.form == "chat"
         rules = self._chat.rules if is_chat else self._responses.rules
         request = rules.check(body)
+        self._measure(request, body)
         outcome = self.player.play(OpenAiRequest(body, _last_text(request)))
         match outcome:
             case None:
@@ -185,6 +190,38 @@ class OpenAiService:
                 return ResponsePlan(None, (), (), before), "failed", ""
             case ScriptedReply():
                 return self._answer_with(outcome, request), "answered", ""
+
+    def _measure(self, request: ChatRequest | ResponsesRequest, body: Object) -> None:
+        """Count a request's tokens for the usage of its answer.
+
+        Raises:
+            OpenAiRefusal: It does not fit the context window.
+        """
+        window = self.endpoint.context_window
+        if window is None:
+            return
+        parts = [*as_list(body.get("tools")), body.get("instructions", "")]
+        parts += as_list(body.get("messages") or body.get("input"))
+        tokens = sum(map(count_tokens, parts))
+        if isinstance(request, ChatRequest):
+            limit = request.max_completion_tokens or request.max_tokens or 0
+            asked = f"your messages resulted in {tokens} tokens"
+            if limit:
+                split = f"{tokens} in the messages, {limit} in the completion"
+                asked = f"you requested {tokens + limit} tokens ({split})"
+            message = (
+                f"This model's maximum context length is {window} tokens. However, {asked}. Please "
+                "reduce the length of the messages."
+            )
+        else:
+            limit = 0
+            message = (
+                "Your input exceeds the context window of this model. Please adjust your input and "
+                "try again."
+            )
+        if tokens + limit > window:
+            raise OpenAiRefusal(message, code="context_length_exceeded")
+        self._usage.prompt, self._usage.cached = tokens, self._prefixes.count_shared(parts)
 
     def _answer_with(
         self, scripted: ScriptedReply, request: ChatRequest | ResponsesRequest

@@ -1,0 +1,99 @@
+"""A request above the context window of a strict endpoint, in every API form."""
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.errors import ContextOverflowError
+from acp_server.turn.ports import ModelEvent, ModelRequest
+from tests.anthropic_model.model_session import ModelSession, open_model_session
+from tests.model_contract.api_forms import FORMS
+from tests.support.editor import json_at
+from tests.support.messages_api import (
+    ErrorEvent,
+    FakeApiServer,
+    MessagesServerConfig,
+    ScriptedTurn,
+    StreamFault,
+    messages_api,
+    reply,
+    say,
+)
+from tests.support.openai_api import OpenAiServerConfig, StreamedError, openai_api
+
+WINDOW = 8_192
+
+pytestmark = pytest.mark.parametrize("form", FORMS)
+
+
+def serve(
+    form: str, *script: ScriptedTurn, window: int | None = WINDOW
+) -> AbstractAsyncContextManager[FakeApiServer]:
+    """Serve models with a small context window that the client does not know."""
+    if form == "messages":
+        return messages_api(script, MessagesServerConfig(context_window=window, lists_models=False))
+    return openai_api(
+        script,
+        OpenAiServerConfig(form="chat" if form == "chat" else "responses", context_window=window),
+    )
+
+
+def request_of(size: int) -> ModelRequest:
+    """Return a request whose prompt has about this many tokens."""
+    return ModelRequest([UserMessage((Text("word " * size),))])
+
+
+async def ask(session: ModelSession, request: ModelRequest) -> str:
+    """Ask the session's model, without a turn."""
+    options = session.session.context.options
+
+    async def ignore(event: ModelEvent) -> None:
+        del event
+
+    return await options.catalog.model(options.model_id).respond(request, ignore)
+
+
+async def test_a_request_above_the_window_is_an_overflow_and_is_sent_once(
+    tmp_path: Path, form: str
+) -> None:
+    async with serve(form) as api, open_model_session(api, tmp_path) as session:
+        with pytest.raises(ContextOverflowError) as caught:
+            await ask(session, request_of(2 * WINDOW))
+        assert len(api.model_requests) == 1
+        error = caught.value
+        if form == "responses":  # the endpoint names no number
+            assert (error.limit_tokens, error.request_tokens) == (None, None)
+        else:
+            assert error.limit_tokens == WINDOW
+            assert error.request_tokens is not None
+            assert error.request_tokens > WINDOW
+
+
+async def test_an_overflow_reported_in_the_stream_is_one(tmp_path: Path, form: str) -> None:
+    message = "prompt is too long: 9001 tokens > 8192 maximum"
+    fault: StreamFault = StreamedError(0, "invalid_request_error", message)
+    if form == "messages":
+        fault = ErrorEvent(0, "invalid_request_error", message)
+    turn = reply(say("Never."), faults=[fault])
+    async with serve(form, turn, window=None) as api, open_model_session(api, tmp_path) as session:
+        with pytest.raises(ContextOverflowError) as caught:
+            await ask(session, request_of(1))
+        assert len(api.model_requests) == 1
+        assert (caught.value.limit_tokens, caught.value.request_tokens) == (WINDOW, 9_001)
+
+
+async def test_an_endpoint_with_a_window_reports_the_usage_that_it_counted(
+    tmp_path: Path, form: str
+) -> None:
+    async with (
+        serve(form, "One.", "Two.", window=2_000_000) as api,
+        open_model_session(api, tmp_path) as session,
+    ):
+        await session.prompt("word " * 360)
+        await session.prompt("word " * 360)
+        first, second = (json_at(each, "used") for each in session.updates("usage_update")[-2:])
+        assert isinstance(first, int)
+        assert isinstance(second, int)
+        assert 500 <= second - first <= 600, "1,800 bytes of text and its JSON"
