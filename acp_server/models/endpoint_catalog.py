@@ -23,6 +23,7 @@ from acp_server.session.ports.model_catalog import ModelChoice
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.errors import (
+    ContextOverflowError,
     CredentialsMissingError,
     ModelFailedError,
     ModelUnavailableError,
@@ -34,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 UNDECIDED_MODEL_ID = "default"
 """Placeholder id of the default model until the endpoint's list is known."""
+MIN_WINDOW_TOKENS = 1_000
+"""No agent can work in less; a smaller number in an error is something else."""
 NO_LIST_FAILURE_KINDS = ("request", "unknown", "other")
 """Failure kinds of an endpoint that only lacks a model list.
 
@@ -75,6 +78,8 @@ class EndpointCatalog:
         self._list_error: TurnError | None = None
         """The error of the last attempt to fetch the list, if it failed."""
         self._list_lock = anyio.Lock()
+        self._learned_windows: dict[str, int] = {}
+        """Context windows that the endpoint named in errors, by model id."""
 
     @property
     def default_id(self) -> str:
@@ -175,10 +180,23 @@ class EndpointCatalog:
 
     def family(self, model_id: str) -> ModelFamily:
         """Return a model's family, corrected by the endpoint's own data about the model."""
+        if model_id == UNDECIDED_MODEL_ID:
+            model_id = self.default_id
         family = self._provider.family(model_id, self._listed_model(model_id))
+        window = min(
+            family.context_window_tokens,
+            self._learned_windows.get(model_id, family.context_window_tokens),
+        )
+        family = replace(family, context_window_tokens=window)
         # Every family that thinks also has the provider's web search.
         searches = self._config.searches_web and family.thinking != "none"
         return replace(family, searches_web=True) if searches else family
+
+    def learn_window(self, model_id: str, limit_tokens: int) -> None:
+        """Remember a limit that the endpoint named when it rejected a request as too large."""
+        if limit_tokens >= MIN_WINDOW_TOKENS:
+            model_id = self.default_id if model_id == UNDECIDED_MODEL_ID else model_id
+            self._learned_windows[model_id] = limit_tokens
 
     def _listed_model(self, model_id: str) -> ListedModel | None:
         return next((model for model in self._models if model.id == model_id), None)
@@ -208,7 +226,12 @@ class DeferredModel:
             TurnError: Signing in, loading or the request failed.
         """
         adapter = await self._catalog.adapter(self._model_id)
-        return await adapter.respond(request, receive)
+        try:
+            return await adapter.respond(request, receive)
+        except ContextOverflowError as error:
+            if error.limit_tokens is not None:
+                self._catalog.learn_window(self._model_id, error.limit_tokens)
+            raise
 
 
 def _no_default_error(problem: TurnError | None) -> TurnError:

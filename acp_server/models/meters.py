@@ -2,9 +2,10 @@
 
 import sys
 
-from acp_server.models.families import ModelFamily, cost_usd
-from acp_server.models.token_estimate import estimate_request_tokens
+from acp_server.models.families import ModelFamily, answer_tokens, cost_usd
+from acp_server.models.token_estimate import estimate_message, estimate_request
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.conversation import Message
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelRequest
 
@@ -20,9 +21,18 @@ class FamilyMeter:
         """The context window: prompt and answer together."""
         return self.family.context_window_tokens
 
+    @property
+    def answer_tokens(self) -> int:
+        """The tokens of the context window that must stay free for the answer."""
+        return answer_tokens(self.family)
+
     def estimate(self, request: ModelRequest) -> int:
         """Estimate the prompt tokens of a request."""
-        return estimate_request_tokens(request)
+        return estimate_request(request, self.family)
+
+    def estimate_message(self, message: Message) -> int:
+        """Estimate the prompt tokens of one message."""
+        return estimate_message(message, self.family)
 
     def cost_usd(self, usage: Usage) -> float | None:
         """Return the price of one request in US dollars; None if it is unknown."""
@@ -44,9 +54,19 @@ class NullMeter:
         """A size larger than any prompt."""
         return sys.maxsize
 
+    @property
+    def answer_tokens(self) -> int:
+        """Zero: the window is never full."""
+        return 0
+
     def estimate(self, request: ModelRequest) -> int:
         """Return 0: the size of a request does not matter."""
         del request
+        return 0
+
+    def estimate_message(self, message: Message) -> int:
+        """Return 0: the size of a message does not matter."""
+        del message
         return 0
 
     def cost_usd(self, usage: Usage) -> None:

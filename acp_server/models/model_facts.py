@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from acp_server.models.access import ListedModel
-from acp_server.models.families import THREE_EFFORTS, ModelFamily, family_for
+from acp_server.models.families import ANSWER_TOKENS, THREE_EFFORTS, ModelFamily, family_for
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 ASSUMED_WINDOW_TOKENS = 200_000
@@ -44,19 +44,29 @@ def openai_compatible_family(
     claude = family_for(model_id)
     window = facts.configured_window(model_id) or (listed and listed.window_tokens)
     window = window or facts.lookup_window(model_id) or ASSUMED_WINDOW_TOKENS
+    name = model_id.lower()
     family = ModelFamily(
         name=model_id,
         context_window_tokens=window,
         max_output_tokens=(listed and listed.output_tokens) or claude.max_output_tokens,
+        tokenizer=claude.tokenizer if "claude" in name else "regular",
         price=listed.price if listed else None,
     )
     has_efforts = listed.has_efforts if listed else None
     if has_efforts is None:
-        name = model_id.lower()
         has_efforts = _REASONING_ID.search(name) and not _NON_REASONING_ID.search(name)
     if not has_efforts:
         return family
-    return replace(family, thinking="always", efforts=THREE_EFFORTS, default_effort="medium")
+    return replace(
+        family,
+        # Reasoning is part of the answer, so a model without a known limit needs more for it.
+        max_output_tokens=max(family.max_output_tokens, ANSWER_TOKENS)
+        if listed is None or listed.output_tokens is None
+        else family.max_output_tokens,
+        thinking="always",
+        efforts=THREE_EFFORTS,
+        default_effort="medium",
+    )
 
 
 def messages_api_family(
@@ -67,4 +77,10 @@ def messages_api_family(
     configured = facts.configured_window(model_id)
     window = configured or (listed and listed.window_tokens) or family.context_window_tokens
     output = (listed and listed.output_tokens) or family.max_output_tokens
-    return replace(family, context_window_tokens=window, max_output_tokens=output)
+    return replace(
+        family,
+        context_window_tokens=window,
+        max_output_tokens=output,
+        # A gateway's other models; a Claude that the table does not know has the newest tokenizer.
+        tokenizer=family.tokenizer if "claude" in model_id.lower() else "regular",
+    )

@@ -1,6 +1,7 @@
 """Provider specific knowledge of a catalog: model families, context windows and sign-in."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from acp_server.models.access import ListedModel
 from acp_server.models.families import ModelFamily, choose_default_model, known_window_tokens
@@ -38,7 +39,13 @@ class ProviderAdapter:
     def family(self, model_id: str, listed: ListedModel | None) -> ModelFamily:
         """Return a model's family, corrected by the endpoint's own data about the model."""
         find = messages_api_family if self._is_messages_api else openai_compatible_family
-        return find(model_id, self.facts, listed)
+        family = find(model_id, self.facts, listed)
+        configured = self.profile.endpoint_profile.max_output_tokens
+        if configured is None:
+            return family
+        # A limit that the Messages API would reject is of no use; others may be only assumed.
+        limit = min(configured, family.max_output_tokens) if self._is_messages_api else configured
+        return replace(family, max_output_tokens=limit)
 
     def known_window_tokens(self, model_id: str, listed: ListedModel | None) -> int | None:
         """Return a model's context window; None if no source knows it.

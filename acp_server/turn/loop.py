@@ -67,8 +67,23 @@ class ModelMeter(Protocol):
         """Size of the context window: prompt and answer together."""
         ...
 
+    @property
+    def answer_tokens(self) -> int:
+        """How many tokens of the context window must stay free for the answer.
+
+        A request whose prompt leaves them free fits: no longer answer is asked for.
+        """
+        ...
+
     def estimate(self, request: ModelRequest) -> int:
-        """Estimate the tokens of a request; errs towards too many."""
+        """Estimate the tokens of a request; errs towards too many.
+
+        The sum of its messages' estimates, and of an estimate without messages.
+        """
+        ...
+
+    def estimate_message(self, message: Message) -> int:
+        """Estimate the tokens of one message of a request; errs towards too many."""
         ...
 
     def cost_usd(self, usage: Usage) -> float | None:

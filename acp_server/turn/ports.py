@@ -42,6 +42,8 @@ class ModelRequest:
     system: str = ""
     tools: Sequence[ToolSpec] = field(default_factory=tuple[ToolSpec, ...])
     thought_level: str | None = None
+    prompt_tokens: int | None = None
+    """The tokens of all this, if the turn knows them better than an estimate would."""
 
 
 @frozen_dataclass

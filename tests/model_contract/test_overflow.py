@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.errors import ContextOverflowError
 from acp_server.turn.ports import ModelEvent, ModelRequest
-from tests.anthropic_model.model_session import ModelSession, open_model_session
+from tests.anthropic_model.model_session import ModelSession, ModelSessionConfig, open_model_session
 from tests.model_contract.api_forms import FORMS
 from tests.support.editor import json_at
 from tests.support.messages_api import (
@@ -22,6 +23,7 @@ from tests.support.messages_api import (
     say,
 )
 from tests.support.openai_api import OpenAiServerConfig, StreamedError, openai_api
+from tests.support.token_count import BYTES_PER_TOKEN
 
 WINDOW = 8_192
 
@@ -69,6 +71,46 @@ async def test_a_request_above_the_window_is_an_overflow_and_is_sent_once(
             assert error.limit_tokens == WINDOW
             assert error.request_tokens is not None
             assert error.request_tokens > WINDOW
+
+
+async def test_the_window_that_an_overflow_names_is_that_of_the_model_from_then_on(
+    tmp_path: Path, form: str
+) -> None:
+    async with serve(form) as api, open_model_session(api, tmp_path) as session:
+        catalog = session.session.context.options.catalog
+        model_id = session.session.context.options.model_id
+        before = catalog.meter(model_id).window_tokens
+        assert before > WINDOW
+        with pytest.raises(ContextOverflowError):
+            await ask(session, request_of(2 * WINDOW))
+        known = before if form == "responses" else WINDOW
+        assert catalog.meter(model_id).window_tokens == known
+
+
+@pytest.mark.parametrize("configured", [None, 32_000])
+@pytest.mark.parametrize("window", [8_192, 32_768])
+async def test_a_prompt_that_leaves_the_answer_tokens_free_is_accepted(
+    tmp_path: Path, form: str, window: int, configured: int | None
+) -> None:
+    profile = EndpointProfile(max_output_tokens=configured)
+    config = ModelSessionConfig(profile=profile, model="" if form == "messages" else "gpt-4.1")
+    async with (
+        serve(form, *(["Fits."] * 40), window=window) as api,
+        open_model_session(api, tmp_path, config) as session,
+    ):
+        options = session.session.context.options
+        with pytest.raises(ContextOverflowError) as caught:
+            await ask(session, request_of(2 * window))
+        # Responses name no limit: the first two forms learn it, here the test tells it.
+        options.catalog.learn_window(options.model_id, caught.value.limit_tokens or window)  # pyright: ignore[reportAttributeAccessIssue]  an endpoint's catalog
+        room = window - options.catalog.meter(options.model_id).answer_tokens
+        # By the endpoint's rule, five bytes a word and some for the JSON around them.
+        fitting = int((room - 40) * BYTES_PER_TOKEN / 5)
+        await ask(session, request_of(fitting))
+        body = api.model_requests[-1].body
+        limit = body.get("max_tokens") or body.get("max_output_tokens")
+        assert (limit is None) == (form != "messages" and configured is None)
+        assert limit is None or (isinstance(limit, int) and 1_000 < limit <= window / 4)
 
 
 async def test_an_overflow_reported_in_the_stream_is_one(tmp_path: Path, form: str) -> None:

@@ -1,4 +1,3 @@
-import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,7 +17,6 @@ from acp_server.models.families import (
     closest_thought_level,
     cost_usd,
     default_thought_level,
-    estimate_tokens,
     family_for,
     known_families,
     thinking_fields,
@@ -200,6 +198,7 @@ def test_a_family_with_a_thinking_budget_accepts_no_effort() -> None:
         off="disabled",
         efforts=(),
         default_effort=None,
+        tokenizer="regular",
         price=Price(3.0, 15.0, 0.30, 3.75, 6.0),
         long_prompt=None,
     )
@@ -444,33 +443,6 @@ def test_output_does_not_count_toward_the_long_prompt_threshold() -> None:
 def test_a_model_without_a_price_has_no_cost() -> None:
     assert cost_usd(UNKNOWN_FAMILY, 1, 1, 1, 1, 1) is None
     assert cost_usd(replace(named("claude-opus-5"), price=None), 0, 0, 0, 0, 0) is None
-
-
-# The estimate.
-
-ESTIMATES = {
-    "": 0,
-    "a": 1,
-    "hello": 2,
-    "x" * 1_000: 400,
-    "模型" * 100: 240,  # more than one token to a Chinese character
-    "модель" * 100: 480,
-    "🙂": 2,
-    "\ud800": 2,  # half a surrogate pair, as JSON can carry it
-}
-
-
-@pytest.mark.parametrize(("text", "tokens"), ESTIMATES.items(), ids=ascii)
-def test_a_token_estimate_is_based_on_bytes(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) == tokens
-
-
-@given(st.text(), st.text())
-def test_an_estimate_never_exceeds_the_bytes_and_is_additive(first: str, second: str) -> None:
-    total = estimate_tokens(first + second)
-    assert total <= len((first + second).encode())
-    assert 0 <= estimate_tokens(first) + estimate_tokens(second) - total <= 1
-    assert total == math.ceil(len((first + second).encode()) * 2 / 5)
 
 
 # The price of the module itself.

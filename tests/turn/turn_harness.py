@@ -159,11 +159,15 @@ class CharacterMeter:
 
     window_tokens: int = 1_000_000
     has_prices: bool = True
+    answer_tokens: int = 0
 
     def estimate(self, request: ModelRequest) -> int:
         """Return the total length of all user messages."""
-        prompts = (each for each in request.messages if isinstance(each, UserMessage))
-        return sum(len(prompt_to_text(prompt.parts)) for prompt in prompts)
+        return sum(map(self.estimate_message, request.messages))
+
+    def estimate_message(self, message: Message) -> int:
+        """Return the length of a user message; 0 for any other."""
+        return len(prompt_to_text(message.parts)) if isinstance(message, UserMessage) else 0
 
     def cost_usd(self, usage: Usage) -> float | None:
         """Return one dollar per output token, or None without prices."""

@@ -22,7 +22,7 @@ from acp_server.models.request_body import encode_body
 from acp_server.models.retrier import ModelAttempt, Retrier
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.models.sse import forward_events
-from acp_server.models.token_estimate import estimate_request_tokens
+from acp_server.models.token_estimate import prompt_tokens
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.ports import ModelEvent, ModelRequest, ModelStop, ReceiveEvent, UsageReported
 
@@ -79,8 +79,8 @@ class AnthropicModel:
             # Some endpoints report no prompt tokens: estimate them, or the editor would show an
             # empty context window.
             if message.stop is not None and not message.usage.prompt_tokens:
-                prompt_tokens = estimate_request_tokens(request)
-                await receive(UsageReported(replace(message.usage, input_tokens=prompt_tokens)))
+                tokens = prompt_tokens(request, self._family)
+                await receive(UsageReported(replace(message.usage, input_tokens=tokens)))
             return ModelAttempt(message, failure)
 
         return await retrier.run(attempt, receive)

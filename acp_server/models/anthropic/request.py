@@ -14,10 +14,10 @@ from acp_server.models.anthropic.server_tools import WEB_SEARCH, drop_unsendable
 from acp_server.models.anthropic.thinking import build_thinking_fields
 from acp_server.models.cache_markers import Block, CacheMarker
 from acp_server.models.call_ids import sanitize_call_id
-from acp_server.models.families import ModelFamily
+from acp_server.models.families import ModelFamily, answer_limit
 from acp_server.models.reasoning_signature import is_own_signature
 from acp_server.models.rejected_fields import RejectedFields
-from acp_server.models.token_estimate import estimate_request_tokens
+from acp_server.models.token_estimate import prompt_tokens
 from acp_server.turn.conversation import (
     AssistantMessage,
     Attachment,
@@ -36,8 +36,6 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.ports import ModelRequest
 
-WINDOW_MARGIN_TOKENS = 1_000
-MIN_OUTPUT_TOKENS = 1_024
 EMPTY_TEXT = "(nothing)"
 
 OPTIONAL_FIELDS = (
@@ -73,10 +71,7 @@ def build_request_body(
         messages.append({"role": role, "content": content})
     if "cache_control" not in rejected.fields:
         system, messages = cache_marker(system, messages)
-    # The largest answer that the model and the rest of its context window allow.
-    available = family.context_window_tokens - estimate_request_tokens(request)
-    limit = min(family.max_output_tokens, available - WINDOW_MARGIN_TOKENS)
-    limit = max(MIN_OUTPUT_TOKENS, limit)
+    limit = answer_limit(family, prompt_tokens(request, family))
     body: dict[str, JsonValue] = {"max_tokens": limit, "messages": list(messages)}
     if system:
         body["system"] = list(system)

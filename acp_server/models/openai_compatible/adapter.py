@@ -11,7 +11,7 @@ import httpx2
 from pydantic import JsonValue
 
 from acp_server.models.failures import ProviderFailure
-from acp_server.models.families import ModelFamily, estimate_tokens
+from acp_server.models.families import ModelFamily
 from acp_server.models.openai_compatible.chat_request import RequestTarget, build_chat_body
 from acp_server.models.openai_compatible.chat_stream import ChatStream
 from acp_server.models.openai_compatible.endpoint import OpenAiEndpoint
@@ -26,7 +26,7 @@ from acp_server.models.request_body import encode_body
 from acp_server.models.retrier import ModelAttempt, Retrier
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.models.sse import forward_events
-from acp_server.models.token_estimate import estimate_request_tokens
+from acp_server.models.token_estimate import estimate_tokens, prompt_tokens
 from acp_server.text.json_values import as_object
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Usage
@@ -115,8 +115,10 @@ class OpenAiModel:
             # Many endpoints report no usage: estimate it, or the editor would show an empty
             # context window.
             if answer.stop is not None and not answer.has_usage:
-                output_tokens = estimate_tokens("x" * answer.character_count)
-                input_tokens = estimate_request_tokens(request)
+                output_tokens = estimate_tokens(
+                    "x" * answer.character_count, self._family.tokenizer
+                )
+                input_tokens = prompt_tokens(request, self._family)
                 await receive(UsageReported(Usage(input_tokens, output_tokens)))
             return ModelAttempt(answer, failure)
 

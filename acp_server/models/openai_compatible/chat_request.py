@@ -22,6 +22,7 @@ from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.models.openai_compatible.message_parts import (
     EMPTY_TEXT,
     arguments_json,
+    configured_limit,
     content_parts,
     result_text,
 )
@@ -93,9 +94,10 @@ def build_chat_body(request: ModelRequest, target: RequestTarget) -> dict[str, J
             body["reasoning"] = {"effort": level}
         elif target.profile.effort == "field":
             body["reasoning_effort"] = level
-    limit = target.profile.max_output_tokens
-    if limit is not None and q.NO_LIMIT not in target.rejected:
-        body["max_tokens"] = limit
+    if target.profile.max_output_tokens is not None and q.NO_LIMIT not in target.rejected:
+        has_new_name = q.COMPLETION_LIMIT in target.rejected
+        name = "max_completion_tokens" if has_new_name else "max_tokens"
+        body[name] = configured_limit(request, target.family, target.profile.max_output_tokens)
     return body
 
 

@@ -3,7 +3,9 @@
 from pydantic import JsonValue
 
 from acp_server.models.cache_markers import Block
+from acp_server.models.families import ModelFamily, answer_limit
 from acp_server.models.openai_compatible import endpoint_profile as q
+from acp_server.models.token_estimate import prompt_tokens
 from acp_server.turn.conversation import (
     Media,
     PromptPart,
@@ -14,6 +16,7 @@ from acp_server.turn.conversation import (
     parse_arguments,
     part_to_text,
 )
+from acp_server.turn.ports import ModelRequest
 
 EMPTY_TEXT = "(nothing)"
 FAILED_PREFIX = "The call failed:\n"
@@ -72,3 +75,11 @@ def arguments_json(call: ToolCall) -> str:
     except ValueError:
         return "{}"
     return call.arguments or "{}"
+
+
+def configured_limit(request: ModelRequest, family: ModelFamily, configured: int) -> int:
+    """Return the longest answer to ask for if one is configured.
+
+    Without a limit the endpoint gives the answer what the prompt leaves.
+    """
+    return min(configured, answer_limit(family, prompt_tokens(request, family)))

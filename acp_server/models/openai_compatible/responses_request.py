@@ -18,6 +18,7 @@ from acp_server.models.openai_compatible.chat_request import RequestTarget
 from acp_server.models.openai_compatible.message_parts import (
     EMPTY_TEXT,
     arguments_json,
+    configured_limit,
     content_parts,
     result_text,
 )
@@ -63,7 +64,7 @@ def build_responses_body(request: ModelRequest, target: RequestTarget) -> dict[s
         ]
     limit = target.profile.max_output_tokens
     if limit is not None and q.NO_LIMIT not in omitted:
-        body["max_output_tokens"] = limit
+        body["max_output_tokens"] = configured_limit(request, target.family, limit)
     level = closest_thought_level(target.family, request.thought_level)
     if level is not None and target.profile.effort != "none" and q.NO_EFFORT not in omitted:
         summary: Block = {} if q.NO_REASONING_SUMMARY in omitted else {"summary": "auto"}

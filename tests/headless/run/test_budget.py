@@ -15,6 +15,7 @@ from acp_server.headless.run.denials import DenialLog
 from acp_server.headless.run.denials import EffectTarget as Goal
 from acp_server.permissions.effects import FileTarget, RunCommandEffect
 from acp_server.permissions.gate import AuditRecord, Refusal
+from acp_server.turn.conversation import Message
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelRequest
 
@@ -26,6 +27,13 @@ class Priced:
 
     def estimate(self, request: ModelRequest) -> int:
         return len(request.system)
+
+    @property
+    def answer_tokens(self) -> int:
+        return 0
+
+    def estimate_message(self, message: Message) -> int:
+        return len(message.parts)
 
     def cost_usd(self, usage: Usage) -> float | None:
         del usage
