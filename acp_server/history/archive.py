@@ -26,6 +26,7 @@ from acp_server.history.writer_queue import (
 )
 from acp_server.session.errors import ArchiveError, UnknownSessionError
 from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession, TaskMessage
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
@@ -89,6 +90,11 @@ class LazyArchive:
         with suppress(UnknownSessionError):
             _check_session_id(session_id)
             await self.ask(lambda writer: writer.delete(session_id))
+            await self.outputs(session_id).delete()
+
+    def outputs(self, session_id: str) -> SavedOutputs:
+        """Return the files that keep a session's long outputs."""
+        return SavedOutputs(self._path.parent / "outputs", session_id)
 
     async def close(self) -> None:
         """Write everything left and end; without records the thread is not even started."""

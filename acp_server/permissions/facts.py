@@ -59,13 +59,16 @@ class FactCollector:
     """The directory that `~` expands to."""
     config_home: Path
     """The directory with this program's settings and keys."""
+    outputs: Path | None = None
+    """The directory with the long outputs of the session, which it may read without a question."""
     _ignore_files: IgnoreFiles = field(default_factory=IgnoreFiles, init=False)
 
     def collect(self, effect: Effect) -> Facts:
         """Return the facts that the policy needs to decide on an effect."""
         match effect:
             case ReadFiles():
-                return self._file_facts("read", effect.targets)
+                others = [each for each in effect.targets if not self._is_output(each)]
+                return self._file_facts("read", others)
             case WriteFiles():
                 return self._file_facts("write", effect.targets)
             case RunCommandEffect():
@@ -107,6 +110,14 @@ class FactCollector:
     def is_protected(self, path: Path) -> bool:
         """Return whether a path, by its own name or its link target, always requires permission."""
         return self._workspace().is_protected(path)
+
+    def _is_output(self, target: FileTarget) -> bool:
+        return self._is_in_outputs(target.path) and self._is_in_outputs(target.real)
+
+    def _is_in_outputs(self, path: Path) -> bool:
+        if self.outputs is None:
+            return False
+        return resolve_links(path).is_relative_to(resolve_links(self.outputs))
 
     def _workspace(self) -> ResolvedWorkspace:
         return resolve_workspace(self.roots, self.config_home, self._ignore_files)
@@ -189,16 +200,12 @@ class FactCollector:
         if not effect.cwd.is_inside:
             yield "it runs outside the workspace"
         try:
-            paths = [*map(Path, assessment.reads), *map(Path, assessment.writes)]
-            for pattern in assessment.globs:
-                paths += expand_glob(Path(pattern), MAX_ENTRIES)
+            read = self._read_paths(effect, assessment)
         except TooManyEntriesError:
             yield "a pattern in it matches too many files to check"
             return
-        # The program is unknown, so any of its words may be a path.
-        if assessment.verdict == "asks":
-            paths += self._paths_in_words(effect)
-        for path in dict.fromkeys(paths):
+        others = [path for path in read if not self._is_in_outputs(path)]
+        for path in dict.fromkeys((*others, *map(Path, assessment.writes))):
             if workspace.is_protected(path):
                 yield f"{path.name} {MAY_HOLD_SECRETS}"
             elif not workspace.is_inside(path):
@@ -207,6 +214,20 @@ class FactCollector:
         yield from filter(None, (find_git_doubt(effect.command, effect.cwd.real, workspace),))
         if assessment.verdict == "reads":
             yield from filter(None, (find_tree_doubt(tree, workspace) for tree in assessment.trees))
+
+    def _read_paths(self, effect: RunCommandEffect, assessment: Assessment) -> list[Path]:
+        """Return the paths that a command may read.
+
+        Raises:
+            TooManyEntriesError: a pattern in it matches too many files.
+        """
+        paths = list(map(Path, assessment.reads))
+        for pattern in assessment.globs:
+            paths += expand_glob(Path(pattern), MAX_ENTRIES)
+        # The program is unknown, so any of its words may be a path.
+        if assessment.verdict == "asks":
+            paths += self._paths_in_words(effect)
+        return paths
 
     def _paths_in_words(self, effect: RunCommandEffect) -> Iterator[Path]:
         """Yield every path that a word of a command may name.

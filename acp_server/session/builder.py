@@ -58,10 +58,14 @@ def build_session(
     memory = ExternalMemorySession(services.memory, context.notices, context.conversation)
     is_restored = context.recorder.facts.system is not None
     system = SystemPrompt(context, provider, tools, memory, is_unverified=is_restored)
-    compactor = Compactor(context.totals, system.rewrite, services.compaction_threshold)
+    compactor = Compactor(
+        context.totals, system.rewrite, context.outputs, services.compaction_threshold
+    )
     maintenance = SessionContextMaintenance(compactor, provider)
+    counter = context.models.new_counter()
+    counter.restore(snapshot.messages, context.totals.context_tokens)
     turn_contexts = TurnContextBuilder(
-        context, tools, system, maintenance, services.max_turn_requests
+        context, tools, system, maintenance, services.max_turn_requests, counter
     )
     # Before skills are loaded: a skill with the name of a built-in command gets a prefix.
     builtin = BuiltinCommands(
@@ -129,4 +133,5 @@ def _build_context(
         tasks=RunningTasks(),
         queue=TurnQueue(),
         commands=CommandRegistry(observer=observer),
+        outputs=services.archive.outputs(facts.id),
     )

@@ -6,6 +6,7 @@ from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.project.restrictions import ProjectRestrictions
 from acp_server.session.recorder import SessionRecorder
 from acp_server.session.running_tasks import RunningTasks
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.session.session_models import SessionModels
 from acp_server.session.turn_queue import TurnQueue
 from acp_server.session.user_notices import UserNotices
@@ -35,3 +36,4 @@ class SessionContext:
     tasks: RunningTasks
     queue: TurnQueue
     commands: CommandRegistry
+    outputs: SavedOutputs

@@ -5,6 +5,7 @@ from acp_server.session.ids import new_id
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.recorder import SessionRecorder
 from acp_server.session.side_requests import NullSink, ask_model
+from acp_server.turn.context_counter import ContextCounter
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.loop import TurnContext
 from acp_server.turn.ports import Model, ModelRequest, Toolbox
@@ -17,6 +18,7 @@ class SessionModels:
         self._options = options
         self._recorder = recorder
         self._models: dict[str, Model] = {}
+        self._scales: dict[int, float] = {}
 
     def context_for(self, model_id: str, toolbox: Toolbox, system: str) -> TurnContext:
         """Return a turn context for a model, for the conversation or for a side request."""
@@ -31,7 +33,12 @@ class SessionModels:
             system=system,
             thought_level=self._options.thought_level,
             durability=self._recorder,
+            counter=self.new_counter(),
         )
+
+    def new_counter(self) -> ContextCounter:
+        """Return a counter for a conversation; all counters of the session learn together."""
+        return ContextCounter(self._scales)
 
     async def ask(self, instructions: str, text: str) -> str:
         """Return the selected model's answer to a text, outside the conversation.

@@ -7,6 +7,7 @@ from acp_server.session.prompting.context_maintenance import SessionContextMaint
 from acp_server.session.prompting.system_prompt import SystemPrompt
 from acp_server.session.tools import SessionTools
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.context_counter import ContextCounter
 from acp_server.turn.loop import TurnContext
 
 
@@ -19,6 +20,8 @@ class TurnContextBuilder:
     system: SystemPrompt
     maintenance: SessionContextMaintenance
     max_requests: int
+    counter: ContextCounter
+    """Counts the requests of the session's conversation."""
 
     async def build(self) -> TurnContext:
         """Return the context of the next turn; the system prompt is written once per model."""
@@ -29,4 +32,6 @@ class TurnContextBuilder:
             self.context.models.context_for(model_id, toolbox, system),
             max_requests=self.max_requests,
             maintenance=self.maintenance,
+            counter=self.counter,
+            carry_over=self.tools.current.carry_over,
         )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.subagents.task import TaskBudget, TaskUsageTotals
-from acp_server.turn.conversation import Conversation
+from acp_server.turn.conversation import Conversation, ToolResult
 from acp_server.turn.loop import Instructions, TurnContext
 from acp_server.turn.ports import TurnSink
 
@@ -28,6 +28,12 @@ class TaskContextMaintenance:
         """
         self.budget.check(self.totals)
         return await self.maintenance.prepare_request(conversation, context, sink)
+
+    async def bound_results(
+        self, conversation: Conversation, context: TurnContext, results: Sequence[ToolResult]
+    ) -> Sequence[ToolResult]:
+        """Return the results of a batch, cut to their share of the context window."""
+        return await self.maintenance.bound_results(conversation, context, results)
 
     async def find_instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: TurnSink

@@ -117,7 +117,8 @@ class SubAgentRunner:
         model_id, tools = session.options.model_id, frozenset(spec.name for spec in toolbox.specs)
         write_system = partial(self._prompt, model_id, tools)
         system = await write_system()
-        compactor = Compactor(progress.totals, write_system, self._limits.compaction_threshold)
+        threshold = self._limits.compaction_threshold
+        compactor = Compactor(progress.totals, write_system, session.outputs, threshold)
         maintenance = SessionContextMaintenance(compactor, self._config.provider)
         turn_context = session.models.context_for(model_id, toolbox, system)
         return replace(

@@ -37,7 +37,7 @@ from acp_server.tools.edit.write_file import write_file_tool
 from acp_server.tools.files.file_service import FileService
 from acp_server.tools.interaction.clarify import clarify_tool
 from acp_server.tools.interaction.exit_plan import exit_plan_tool
-from acp_server.tools.interaction.todo import todo_tool
+from acp_server.tools.interaction.todo import restate_todos, todo_tool
 from acp_server.tools.memory.memory import memory_tool
 from acp_server.tools.memory.session_search import (
     SessionSearchContext,
@@ -191,6 +191,7 @@ class ToolFactory:
             servers=servers,
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
             take_notices=partial(take_end_notices, shell.background),
+            carry_over=restate_todos,
             on_turn_end=ignore_turn_end if hooks is None else hooks.end_turn,
         )
 
@@ -296,7 +297,12 @@ class ToolFactory:
             mode=lambda: session.options.mode,
             asker=context.permission_asker,
             cancel_turn=session.queue.cancel_all,
-            facts=FactCollector(session.workspace.roots, config.user_home, config.config_home),
+            facts=FactCollector(
+                session.workspace.roots,
+                config.user_home,
+                config.config_home,
+                session.outputs.directory,
+            ),
             store=RuleStore(config.config_home / "acp" / "permissions.json"),
             root=session.workspace.cwd.resolve(),
             note_answer=session.recorder.record_permission,

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.excerpt import cut_middle
 
 
 @frozen_dataclass
@@ -14,6 +16,8 @@ class Text:
     """Plain or Markdown text."""
 
     text: str
+    is_remark: bool = field(default=False, compare=False, repr=False)
+    """Whether it was added to a message of the user, who did not write it."""
 
 
 @frozen_dataclass
@@ -76,6 +80,8 @@ class ToolResult:
     text: str
     is_error: bool = False
     media: tuple[Media, ...] = ()
+    saved_to: str = field(default="", compare=False, repr=False)
+    """The file that holds the whole text, if this is only part of it."""
 
 
 @frozen_dataclass
@@ -138,12 +144,9 @@ def part_to_text(part: PromptPart) -> str:
 
 def shorten_attachment(part: PromptPart, max_characters: int) -> PromptPart:
     """Return an attachment with its middle cut out if it is too long, other parts unchanged."""
-    if not isinstance(part, Attachment) or len(part.text) <= max_characters:
+    if not isinstance(part, Attachment):
         return part
-    head, tail = part.text[: max_characters * 7 // 9], part.text[-max_characters * 2 // 9 :]
-    kept, total = len(head) + len(tail), len(part.text)
-    marker = f"[… {kept:,} of {total:,} characters are shown; read {part.uri} for the rest …]"
-    return Attachment(part.uri, f"{head}\n\n{marker}\n\n{tail}")
+    return replace(part, text=cut_middle(part.text, max_characters, part.uri))
 
 
 def parse_arguments(call: ToolCall) -> dict[str, JsonValue]:

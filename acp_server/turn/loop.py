@@ -13,6 +13,7 @@ from typing import Protocol
 import anyio
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.context_counter import ContextCounter, MeteredRequest, ModelMeter
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -26,7 +27,12 @@ from acp_server.turn.conversation import (
     UserPart,
     shorten_attachment,
 )
-from acp_server.turn.errors import ModelInterruptedError, PromptTooLargeError, TurnError
+from acp_server.turn.errors import (
+    ContextOverflowError,
+    ModelInterruptedError,
+    PromptTooLargeError,
+    TurnError,
+)
 from acp_server.turn.events import ContextMeasured, NoticeRaised, Usage
 from acp_server.turn.ports import (
     Model,
@@ -39,6 +45,7 @@ from acp_server.turn.ports import (
 from acp_server.turn.step import ModelStep, NewId, ToolBatch
 
 MAX_INTERRUPTIONS = 5
+MAX_OVERFLOWS = 4
 ATTACHMENT_SHARE = 0.25
 """The largest share of the context window that one attachment may take."""
 CHARACTERS_PER_TOKEN = 2.5
@@ -59,38 +66,6 @@ COST_DECIMALS = 10
 """Decimal places of a dollar amount; digits beyond are float noise, not a price."""
 
 
-class ModelMeter(Protocol):
-    """Context window and price of the current model."""
-
-    @property
-    def window_tokens(self) -> int:
-        """Size of the context window: prompt and answer together."""
-        ...
-
-    @property
-    def answer_tokens(self) -> int:
-        """How many tokens of the context window must stay free for the answer.
-
-        A request whose prompt leaves them free fits: no longer answer is asked for.
-        """
-        ...
-
-    def estimate(self, request: ModelRequest) -> int:
-        """Estimate the tokens of a request; errs towards too many.
-
-        The sum of its messages' estimates, and of an estimate without messages.
-        """
-        ...
-
-    def estimate_message(self, message: Message) -> int:
-        """Estimate the tokens of one message of a request; errs towards too many."""
-        ...
-
-    def cost_usd(self, usage: Usage) -> float | None:
-        """Return the cost of a call; None if the price is unknown."""
-        ...
-
-
 @frozen_dataclass
 class Instructions:
     """Instructions for the model, and the names of their source files for the user."""
@@ -109,6 +84,12 @@ class ContextMaintenance(Protocol):
 
         May compact the conversation first.
         """
+        ...
+
+    async def bound_results(
+        self, conversation: Conversation, context: "TurnContext", results: Sequence[ToolResult]
+    ) -> Sequence[ToolResult]:
+        """Return the results of a batch, cut to their share of the context window."""
         ...
 
     async def find_instructions(
@@ -165,6 +146,30 @@ class TurnContext:
     take_notices: Callable[[], Sequence[str]] | None = None
     """Returns pending notices for the model: events that no call of its asked for. Each is
     returned once."""
+    carry_over: Callable[[Sequence[Message]], Sequence[Message]] | None = None
+    """Returns an exchange that restates what the tools keep in messages, such as the task list,
+    for a conversation that loses these messages."""
+    counter: ContextCounter = field(default_factory=ContextCounter)
+    """Counts the requests of the conversation that this is the context of."""
+
+    def request(self, messages: Sequence[Message]) -> ModelRequest:
+        """Return the request that sends these messages."""
+        return ModelRequest(messages, self.system, tuple(self.toolbox.specs), self.thought_level)
+
+    def metered_request(self, conversation: Conversation) -> MeteredRequest:
+        """Return the request that sends the conversation as it is now."""
+        request = self.request(tuple(conversation))
+        return MeteredRequest(self.model, self.meter, request, conversation.generation)
+
+    @property
+    def max_request_tokens(self) -> int:
+        """How large a request may be, so that there is room for its answer."""
+        return self.counter.max_request_tokens(self.model, self.meter)
+
+    @property
+    def window_tokens(self) -> int:
+        """Size of the context window: prompt and answer together."""
+        return self.counter.window_tokens(self.model, self.meter)
 
 
 @dataclass(slots=True)
@@ -211,6 +216,10 @@ class Turn:
         """Records unfinished work: a partial reply, or running calls."""
         self._is_abandoned = False
         self._interruptions = 0
+        self._overflows = 0
+        """How often in a row the endpoint refused a request for its size."""
+        self._request: MeteredRequest | None = None
+        """The running request, or the last one."""
         self._continued_id: str | None = None
         self._should_continue = False
         """Whether the next request asks the model to continue a reply whose stream broke."""
@@ -265,7 +274,9 @@ class Turn:
 
     def _take_notices(self) -> tuple[Text, ...]:
         take = self._context.take_notices
-        return () if take is None or self._is_abandoned else tuple(map(Text, take()))
+        if take is None or self._is_abandoned:
+            return ()
+        return tuple(Text(notice, is_remark=True) for notice in take())
 
     def flush(self) -> None:
         """Record unfinished work and ignore everything the turn does later.
@@ -281,29 +292,29 @@ class Turn:
         """Return the prompt with its attachments shortened to their share of the context window.
 
         Raises:
-            PromptTooLargeError: the prompt does not fit even so.
+            PromptTooLargeError: the prompt alone does not fit even so.
         """
-        window = self._context.meter.window_tokens
-        fitted = UserMessage(self._shorten_attachments(prompt.parts))
         # Checked before anything is stored: a prompt that never fits would make every later request
-        # fail.
-        estimate = self._context.meter.estimate(self._request((*self._conversation, fitted)))
-        if estimate > window:
-            raise PromptTooLargeError(estimate, window)
+        # fail. What is already in the conversation can be shortened, so it does not count.
+        context, fitted = self._context, UserMessage(self._shorten_attachments(prompt.parts))
+        prompt_alone, nothing = (
+            context.counter.estimate(
+                MeteredRequest(context.model, context.meter, context.request(messages), 0)
+            )
+            for messages in ((fitted,), ())
+        )
+        if prompt_alone > context.max_request_tokens:
+            raise PromptTooLargeError(
+                prompt_alone - nothing, max(context.max_request_tokens - nothing, 0)
+            )
         return fitted
 
     def _shorten_attachments(self, parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
-        window = self._context.meter.window_tokens
+        window = self._context.window_tokens
         max_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
         return tuple(
             part if isinstance(part, ToolResult) else shorten_attachment(part, max_characters)
             for part in parts
-        )
-
-    def _request(self, messages: Sequence[Message]) -> ModelRequest:
-        context = self._context
-        return ModelRequest(
-            messages, context.system, tuple(context.toolbox.specs), context.thought_level
         )
 
     async def _step(self) -> StopReason | None:
@@ -312,7 +323,7 @@ class Turn:
         # that the user never asked.
         if self._should_continue:
             self._should_continue = False
-            self._append(UserMessage((Text(CONTINUE_PROMPT),)))
+            self._append(UserMessage((Text(CONTINUE_PROMPT, is_remark=True),)))
         context = self._context
         step = ModelStep(
             context.model, context.toolbox, self._sink, context.new_id, self._continued_id
@@ -332,9 +343,22 @@ class Turn:
         return await self._handle_stop(step, stop)
 
     async def _ask(self, step: ModelStep) -> ModelStop | None:
-        """Run the step; return None if its stream broke midway and should be resumed."""
+        """Run the step; return None if the model should be asked again.
+
+        That is if the stream broke midway, or if the conversation must be shortened first.
+        """
+        metered = self._request = self._context.metered_request(self._conversation)
         try:
-            return await step.run(self._request(tuple(self._conversation)))
+            return await step.run(metered.request)
+        except ContextOverflowError as error:
+            # Shortened to a limit that the endpoint names, a conversation fits. Without a name each
+            # attempt assumes a smaller one.
+            attempts = MAX_OVERFLOWS if error.limit_tokens is None else 1
+            if self._overflows >= attempts or self._context.maintenance is None:
+                raise
+            self._overflows += 1
+            self._context.counter.record_overflow(metered, error.request_tokens, error.limit_tokens)
+            return None
         except ModelInterruptedError as error:
             # Counted per turn, never reset: an endpoint that always breaks must not loop for ever.
             self._interruptions += 1
@@ -361,6 +385,7 @@ class Turn:
                 self._should_continue = True
             return None
         self._continued_id = None  # the reply is complete; the next text is a new message
+        self._overflows = 0
         if stop is None or calls:
             batch = ToolBatch(step.live_calls(), self._sink)
             ends_turn = await self._run_tools(batch, step.reply(with_calls=True), calls)
@@ -394,6 +419,7 @@ class Turn:
             # Durable before the effects: after a crash it is known which calls may have run.
             await self._commit()
             await batch.run(calls)
+            await self._bound_results(batch, calls)
             touched = batch.touched_paths(calls)
             if self._context.maintenance is not None and touched:
                 found = await self._context.maintenance.find_instructions(
@@ -409,6 +435,16 @@ class Turn:
             return batch.ends_turn and not new_input
         finally:
             self._record_now()  # also on cancellation: unfinished calls get results that say so
+
+    async def _bound_results(self, batch: ToolBatch, calls: Sequence[ToolCall]) -> None:
+        """Cut the results of a batch to what the context window has room for."""
+        if self._context.maintenance is not None:
+            results = [batch.result(call, CANCELLED) for call in calls]
+            batch.replace_results(
+                await self._context.maintenance.bound_results(
+                    self._conversation, self._context, results
+                )
+            )
 
     def _record_results(self, batch: ToolBatch, calls: Sequence[ToolCall]) -> None:
         # One message holds all results: providers reject a call whose result is not in the next
@@ -445,4 +481,7 @@ class Turn:
         totals.add(step.usage, meter.cost_usd(step.usage))
         used = step.usage.prompt_tokens + step.usage.output_tokens
         totals.context_tokens = used
-        self._sink.emit_now(ContextMeasured(used, meter.window_tokens, totals.cost_usd))
+        if self._request is not None:
+            self._context.counter.record_usage(self._request, step.usage)
+        window = self._context.window_tokens
+        self._sink.emit_now(ContextMeasured(used, window, totals.cost_usd))

@@ -311,6 +311,10 @@ class ToolBatch:
             self._end(call, self._live[call.id].interrupted_outcome(reason))
         return self._results[call.id]
 
+    def replace_results(self, results: Sequence[ToolResult]) -> None:
+        """Replace results for the model; the user has seen them as they were."""
+        self._results |= {result.call_id: result for result in results}
+
     async def _run(self, call: ToolCall) -> None:
         try:
             # Checked for every tool alike, before a permission request or an effect.

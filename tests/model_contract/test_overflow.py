@@ -2,9 +2,11 @@
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from acp_server.models.endpoint_catalog import EndpointCatalog
 from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.errors import ContextOverflowError
@@ -102,7 +104,8 @@ async def test_a_prompt_that_leaves_the_answer_tokens_free_is_accepted(
         with pytest.raises(ContextOverflowError) as caught:
             await ask(session, request_of(2 * window))
         # Responses name no limit: the first two forms learn it, here the test tells it.
-        options.catalog.learn_window(options.model_id, caught.value.limit_tokens or window)  # pyright: ignore[reportAttributeAccessIssue]  an endpoint's catalog
+        catalog = cast("EndpointCatalog", options.catalog)
+        catalog.learn_window(options.model_id, caught.value.limit_tokens or window)
         room = window - options.catalog.meter(options.model_id).answer_tokens
         # By the endpoint's rule, five bytes a word and some for the JSON around them.
         fitting = int((room - 40) * BYTES_PER_TOKEN / 5)

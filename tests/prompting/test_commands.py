@@ -102,7 +102,7 @@ async def test_compact_reads_everything_again_and_lost_instructions_return(
             await session.prompt()
         session.write_file("AGENTS.md", "Of all, now.")
         session.model.rounds = [[TextDelta("Much was said.")]]
-        assert await session.run_command("/compact") == "The conversation now has 24 messages."
+        assert await session.run_command("/compact") == "The conversation now has 2 messages."
         summary_request = session.model.requests[-1]
         assert summary_request.system == before.system
         assert summary_request.messages[: len(before.messages)] == before.messages

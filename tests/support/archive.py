@@ -25,6 +25,7 @@ from acp_server.session.ports.archive import (
     TaskMessage,
     TerminalRecord,
 )
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import (
     CallAppeared,
@@ -111,6 +112,10 @@ class MemoryArchive:
     async def delete(self, session_id: str) -> None:
         """Delete a session."""
         self._sessions.pop(session_id, None)
+
+    def outputs(self, session_id: str) -> SavedOutputs:
+        """Return files that cannot be written: nothing of this archive is on the disk."""
+        return SavedOutputs(Path("/nonexistent"), session_id)
 
     async def close(self) -> None:
         """Release all sessions to other archives."""

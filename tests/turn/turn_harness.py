@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import anyio
 
+from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.conversation import (
     Conversation,
     Link,
@@ -19,7 +20,7 @@ from acp_server.turn.conversation import (
     prompt_to_text,
 )
 from acp_server.turn.events import CallAppeared, CallChanged, CallStatus, Usage
-from acp_server.turn.loop import ModelMeter, Turn, TurnContext, UsageTotals
+from acp_server.turn.loop import Turn, TurnContext, UsageTotals
 from acp_server.turn.ports import (
     Model,
     ModelEvent,

@@ -15,7 +15,7 @@ from acp_server.session.commands.command import PromptCommand, SlashCommand
 from acp_server.session.commands.prompt_commands import PromptCommands
 from acp_server.session.commands.usage_text import format_usage
 from acp_server.session.context import SessionContext
-from acp_server.session.prompting.compaction import Compactor, TooShortError
+from acp_server.session.prompting.compaction import Compactor, NothingToSummarizeError
 from acp_server.session.prompting.context_maintenance import show_notices
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.prompting.system_prompt import SystemPrompt
@@ -94,11 +94,10 @@ class BuiltinCommands:
 
     async def _compact(self, focus: str, sink: TurnSink) -> str:
         conversation = self.context.conversation
+        context = await self.turn_contexts.build()
         try:
-            await self.compactor.compact(
-                conversation, await self.turn_contexts.build(), sink, focus
-            )
-        except TooShortError as error:
+            await self.compactor.compact(conversation, context, sink, focus)
+        except NothingToSummarizeError as error:
             return error.reason
         return f"The conversation now has {len(conversation)} messages."
 

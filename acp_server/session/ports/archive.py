@@ -13,6 +13,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import (
@@ -214,6 +215,10 @@ class SessionArchive(Protocol):
         Raises:
             ArchiveError: as above.
         """
+        ...
+
+    def outputs(self, session_id: str) -> SavedOutputs:
+        """Return the files that keep a session's long outputs; they are deleted with it."""
         ...
 
     async def close(self) -> None:

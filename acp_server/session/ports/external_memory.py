@@ -60,7 +60,8 @@ class ExternalMemorySession:
         self._turn_texts += texts  # before the await: a cancelled prompt was said all the same
         query = "\n".join(part.text for part in texts)
         text = self._text_of(await self._memory.prefetch(query))
-        return (Text(RECALLED.format(name=self._memory.name, text=text)),) if text else ()
+        recalled = RECALLED.format(name=self._memory.name, text=text)
+        return (Text(recalled, is_remark=True),) if text else ()
 
     def end_turn(self) -> None:
         """Hand over the turn that has just ended, if the user said anything in it."""

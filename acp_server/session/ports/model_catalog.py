@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.turn.loop import ModelMeter
+from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.ports import Model
 
 

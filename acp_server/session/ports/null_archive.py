@@ -1,7 +1,13 @@
 """An archive that stores nothing, for servers that must leave no trace."""
 
+import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
+from tempfile import gettempdir
+
+from anyio import to_thread
 
 from acp_server.session.errors import UnknownSessionError
 from acp_server.session.ports.archive import (
@@ -11,6 +17,7 @@ from acp_server.session.ports.archive import (
     StoredSession,
     TaskMessage,
 )
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
@@ -55,6 +62,8 @@ class NullArchive:
 
     def __init__(self) -> None:
         self.on_problem: Callable[[str], None] = _ignore_problem
+        # Unpredictable, so that nobody can be there first; created by the first output.
+        self._outputs = Path(gettempdir(), f"acp-server-{token_hex(16)}")
 
     def create(self, facts: SessionFacts) -> Journal:
         """Return a journal that stores nothing."""
@@ -77,5 +86,11 @@ class NullArchive:
     async def delete(self, session_id: str) -> None:
         """Do nothing: no session is stored."""
 
+    def outputs(self, session_id: str) -> SavedOutputs:
+        """Return files in a temporary directory, which is deleted when the archive is closed."""
+        return SavedOutputs(self._outputs, session_id)
+
     async def close(self) -> None:
-        """Do nothing."""
+        """Delete the outputs."""
+        if self._outputs.exists():
+            await to_thread.run_sync(partial(shutil.rmtree, self._outputs, ignore_errors=True))

@@ -10,6 +10,7 @@ from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.skills import NoSkills, SkillsPort
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.conversation import Message
 from acp_server.turn.ports import Toolbox
 
 NoticeSource = Callable[[], Sequence[str]]
@@ -21,6 +22,16 @@ ended. Notices are delivered with the next request; none is made just for them.
 
 
 def _no_notices() -> Sequence[str]:
+    return ()
+
+
+CarryOver = Callable[[Sequence[Message]], Sequence[Message]]
+"""Returns an exchange that restates what the tools keep in messages, for a conversation that loses
+these messages."""
+
+
+def _carry_nothing(messages: Sequence[Message]) -> Sequence[Message]:
+    del messages
     return ()
 
 
@@ -38,6 +49,7 @@ class SessionToolset:
     servers: McpServersPort = field(default_factory=NoMcpServers)
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
     take_notices: NoticeSource = _no_notices
+    carry_over: CarryOver = _carry_nothing
     on_turn_end: Callable[[str], None] = ignore_turn_end
     """Called with the reason when a turn has ended; not waited for."""
 

@@ -1,28 +1,48 @@
-"""Compaction: when a conversation nears the context-window limit, the model summarizes it.
+"""Keeps a conversation within the context window of its model, for as long as the session lasts.
 
-The summary request is the conversation itself plus one message, so that the provider reads it from
-its cache. Nothing changes until the summary is complete.
+Before each request: if it would fill the window, old tool results are removed, then the newest are
+cut, then the model summarizes the conversation. Each step makes much room at once, because it
+invalidates the provider's cache. If no summary can be had, texts are cut and old messages removed:
+a session never ends because of what is already in it.
 """
 
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Literal
 
 import anyio
 
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.session.side_requests import ask_model
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.excerpt import cut_middle
 from acp_server.turn.compaction import (
+    UNSUMMARIZED,
     build_compacted_messages,
     build_summary_request,
-    split_for_compaction,
+    clear_old_results,
+    cut_results,
+    cut_texts,
+    drop_reasoning,
+    index_of_newest,
+    index_of_tail,
 )
-from acp_server.turn.conversation import Conversation, Message
-from acp_server.turn.errors import TurnError
+from acp_server.turn.context_counter import MeteredRequest
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Conversation,
+    Message,
+    ToolResult,
+    UserMessage,
+)
+from acp_server.turn.errors import ContextOverflowError, TurnError
 from acp_server.turn.events import (
     CompactionChanged,
+    ContextMeasured,
     Event,
     MessageChunk,
     NoticeRaised,
@@ -35,16 +55,56 @@ from acp_server.turn.step import NewId
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 600.0
-MIN_SAVED_SHARE = 0.1
-MAX_POOR_COMPACTIONS = 2
-TOO_SHORT = "The conversation is too short to summarize."
+"""How long no summary is requested after one failed."""
+NEWEST_SHARE = 0.3
+"""Of the room that is made, the share of the newest messages, which keep their results whole."""
+TARGET_SHARE, ENOUGH_SHARE = 0.5, 0.8
+"""Fill, relative to the fill that triggers the work, at which clearing and cutting stop, and at
+which no summary is needed."""
+MAX_RESULT_SHARE, MIN_RESULT_SHARE = 4, 8
+"""One tool result takes at most 1/4 of the window; 1/8 also when the window is nearly full."""
+CHARACTER_LIMITS = (20_000, 8_000, 3_000, 1_000, 300)
+"""Lengths to which texts are cut, one after the other, until a conversation fits."""
+MAX_SUMMARY_ATTEMPTS = 4
+"""Requests for one summary, if the endpoint refuses them for their size."""
+NO_GENERATION = -1
+"""For a request that is no state of the conversation."""
+NOTHING_TO_SUMMARIZE = "There is nothing to summarize yet."
 
 
-class TooShortError(TurnError):
-    """The conversation is too short to summarize."""
+class NothingToSummarizeError(TurnError):
+    """The conversation holds no answer yet."""
 
     def __init__(self) -> None:
-        super().__init__(TOO_SHORT)
+        super().__init__(NOTHING_TO_SUMMARIZE)
+
+
+@frozen_dataclass
+class _Room:
+    """The room for messages in a context window; all sizes in tokens."""
+
+    used: int
+    limit: int
+    """How large the messages may be for a request to fit."""
+    trigger: int
+    """The fill above which room is made."""
+    tokens_per_estimated: float
+    context: TurnContext
+
+    @property
+    def enough(self) -> int:
+        """The fill at which no further step is needed."""
+        return int(self.trigger * ENOUGH_SHARE)
+
+    @property
+    def target(self) -> int:
+        """The fill to aim at."""
+        return int(self.trigger * TARGET_SHARE)
+
+    def count(self, messages: Sequence[Message]) -> int:
+        """Estimate the size of messages."""
+        estimate = self.context.meter.estimate(ModelRequest(messages))
+        return ceil(estimate * self.tokens_per_estimated)
 
 
 @dataclass(slots=True)
@@ -53,35 +113,46 @@ class Compactor:
 
     totals: UsageTotals
     rebuild_system: Callable[[], Awaitable[str]]
-    """Writes the system prompt again; the provider's cache is lost by the compaction anyway."""
+    """Writes the system prompt again; the provider's cache is lost by a summary anyway."""
+    outputs: SavedOutputs
+    """Keeps what is cut off from results."""
     threshold: float = 0.75
-    """The share of the context window above which compaction starts by itself."""
+    """The share of the context window above which room is made."""
     now_seconds: Callable[[], float] = time.monotonic
     _failed_at: float = field(default=float("-inf"), init=False)
-    _poor_compactions: int = field(default=0, init=False)
+    _incompressible: int = field(default=0, init=False)
+    """The fill that the last attempt left, if it made too little room."""
 
     async def prepare_request(
         self, conversation: Conversation, context: TurnContext, sink: TurnSink
     ) -> TurnContext:
-        """Return the context for the next request; compacts the conversation first if it is due."""
-        is_full = self.totals.context_tokens > self.threshold * context.meter.window_tokens
-        is_backing_off = self.now_seconds() - self._failed_at < RETRY_SECONDS
-        if not is_full or is_backing_off or self._is_pointless(conversation):
+        """Return the context for the next request; makes room for it if need be."""
+        room = self._measure(conversation, context)
+        fits = room.used <= room.limit
+        if room.used <= room.trigger or (fits and room.used < self._incompressible * 1.1):
             return context
-        try:
-            return await self.compact(conversation, context, sink, is_requested=False)
-        except TurnError:
-            # The turn goes on uncompacted. The pause keeps every further step from asking again.
-            self._failed_at = self.now_seconds()
+        messages = tuple(conversation)
+        shorter = self._clear(messages, room)
+        if room.count(shorter) > room.enough:
+            cut = _cut_to_fit((cut_results,), shorter, room.enough, room)
+            # Results are cut only if that is enough: otherwise a summary reads them whole.
+            shorter = shorter if cut is None else cut
+        if room.count(shorter) <= room.enough:
+            self._replace(conversation, shorter, room, sink)
             return context
-
-    def _is_pointless(self, conversation: Conversation) -> bool:
-        # The head and tail that compaction keeps can fill the window alone; without this stop,
-        # every step would pay for another useless summary.
-        return (
-            self._poor_compactions >= MAX_POOR_COMPACTIONS
-            or split_for_compaction(tuple(conversation)) is None
-        )
+        if self.now_seconds() - self._failed_at >= RETRY_SECONDS and _has_answer(messages):
+            try:
+                return await self.compact(conversation, context, sink, is_requested=False)
+            except TurnError:
+                # The turn goes on; the pause keeps every further step from asking again.
+                self._failed_at = self.now_seconds()
+        if not fits:
+            self._replace(conversation, _force_to_fit(shorter, room), room, sink)
+        elif room.count(shorter) < room.trigger:
+            self._replace(conversation, shorter, room, sink)
+        else:
+            self._incompressible = room.used
+        return context
 
     async def compact(
         self,
@@ -92,49 +163,179 @@ class Compactor:
         *,
         is_requested: bool = True,
     ) -> TurnContext:
-        """Compact the conversation now; `focus` names the topics that the summary must keep.
+        """Summarize the conversation now; `focus` names the topics that the summary must keep.
 
-        The user gets a failure notice only if they did not request the compaction themselves.
+        The user gets a failure notice only if they did not request the summary themselves.
 
         Raises:
-            TooShortError: the conversation is too short to summarize.
+            NothingToSummarizeError: the conversation holds no answer yet.
             TurnError: the model failed; nothing has changed.
         """
         messages = tuple(conversation)
-        split = split_for_compaction(messages)
-        if split is None:
-            raise TooShortError
+        if not _has_answer(messages):
+            raise NothingToSummarizeError
+        room = self._measure(conversation, context)
         progress = _CompactionProgress(sink, context.new_id, is_requested=is_requested)
         async with progress.show():
-            summary = await self._request_summary(
-                build_summary_request(messages, focus), context, progress
-            )
+            summary = await self._request_summary(conversation, focus, context, progress)
+            system = await self.rebuild_system()
         # No await until the end event: a cancel must not leave a rebuilt conversation without it.
-        shorter = build_compacted_messages(split, summary)
-        self._count_poor_compactions(messages, shorter, context)
+        # The user wants it short: only the last message stays.
+        newest_tokens = -1 if is_requested else int(room.target * NEWEST_SHARE)
+        tail_from = index_of_tail(messages, newest_tokens, room.count)
+        carried = context.carry_over(messages[:tail_from]) if context.carry_over else ()
+        shorter = build_compacted_messages(
+            messages, tail_from, cut_middle(summary, CHARACTER_LIMITS[0]), carried
+        )
+        if room.count(shorter) > room.enough:
+            shorter = _force_to_fit(shorter, room)
         conversation.rebuild(shorter)
-        # The last measurement describes the old conversation; kept, it would trigger again at once.
-        self.totals.context_tokens = 0
+        before, after = room.used, room.count(shorter)
+        self._incompressible = after if after > room.trigger else 0
         title = f"The conversation was summarized: {len(messages)} messages became {len(shorter)}"
+        if before:
+            title += f", about {before:,} tokens became {after:,}"
         progress.end("completed", notice=NoticeRaised("info", title, context.new_id()))
-        return replace(context, system=await self.rebuild_system())
+        context = replace(context, system=system)
+        self._report_size(conversation, context, sink)
+        return context
+
+    async def bound_results(
+        self, conversation: Conversation, context: TurnContext, results: Sequence[ToolResult]
+    ) -> Sequence[ToolResult]:
+        """Return the results of a batch, each cut to its share of what is left of the window.
+
+        What is cut off can be read from a file of the session.
+        """
+        room, window = self._measure(conversation, context), context.window_tokens
+        sizes = [room.count((UserMessage((result,)),)) for result in results]
+        left = max(room.limit - room.used, 0)
+        max_tokens = min(window // MAX_RESULT_SHARE, max(window // MIN_RESULT_SHARE, left // 2))
+        max_batch = min(window // 2, max(window // MAX_RESULT_SHARE, left))
+        max_tokens = min(max_tokens, _fair_share(sizes, max_batch))
+        return [
+            result if size <= max_tokens else await self._cut(result, max_tokens / size)
+            for result, size in zip(results, sizes, strict=True)
+        ]
+
+    async def _cut(self, result: ToolResult, share: float) -> ToolResult:
+        saved_to = result.saved_to
+        if not saved_to:
+            saved_to = await self.outputs.save(result.call_id, result.text)
+        text = cut_middle(result.text, int(len(result.text) * share), saved_to)
+        return replace(result, text=text, saved_to=saved_to)
+
+    def _measure(self, conversation: Conversation, context: TurnContext) -> _Room:
+        metered = context.metered_request(conversation)
+        size = context.counter.count(metered)
+        # System prompt and tools: no step can make them smaller.
+        nothing = replace(metered.request, messages=())
+        fixed = context.counter.estimate(replace(metered, request=nothing))
+        estimated = context.meter.estimate(ModelRequest(metered.request.messages))
+        used, limit = max(size - fixed, 0), max(context.max_request_tokens - fixed, 0)
+        threshold = int(context.window_tokens * self.threshold) - fixed
+        return _Room(
+            used,
+            limit,
+            trigger=min(max(threshold, limit // 2), limit),
+            tokens_per_estimated=used / estimated if estimated else 1.0,
+            context=context,
+        )
+
+    def _clear(self, messages: Sequence[Message], room: _Room) -> tuple[Message, ...]:
+        newest = index_of_newest(messages, int(room.target * NEWEST_SHARE), room.count)
+        return clear_old_results(messages, newest, room.used - room.target, room.count)
+
+    def _replace(
+        self, conversation: Conversation, shorter: Sequence[Message], room: _Room, sink: TurnSink
+    ) -> None:
+        """Replace the messages and tell the user."""
+        conversation.rebuild(drop_reasoning(shorter))
+        after = room.count(shorter)
+        title = (
+            "Old tool results were removed from the conversation to make room: about "
+            f"{room.used:,} tokens became {after:,}"
+        )
+        sink.emit_now(NoticeRaised("info", title, room.context.new_id()))
+        self._incompressible = after if after > room.trigger else 0
+        self._report_size(conversation, room.context, sink)
+
+    def _report_size(
+        self, conversation: Conversation, context: TurnContext, sink: TurnSink
+    ) -> None:
+        used = context.counter.count(context.metered_request(conversation))
+        self.totals.context_tokens = used
+        if used:  # some models, such as scripts, have no window
+            sink.emit_now(ContextMeasured(used, context.window_tokens, self.totals.cost_usd))
 
     async def _request_summary(
-        self, messages: tuple[Message, ...], turn_context: TurnContext, sink: TurnSink
+        self, conversation: Conversation, focus: str, context: TurnContext, sink: TurnSink
     ) -> str:
-        # The same system prompt and tools as in a normal request, or the cache would not match.
-        specs = tuple(turn_context.toolbox.specs)
-        request = ModelRequest(messages, turn_context.system, specs, turn_context.thought_level)
-        return await ask_model(request, turn_context, self.totals, sink)
+        attempts = 0
+        while True:
+            room, messages = self._measure(conversation, context), tuple(conversation)
+            question = build_summary_request(messages, focus)
+            instruction = room.count(question[-1:]) - room.count(messages[-1:])
+            if room.used + instruction > room.limit:
+                shorter = _force_to_fit(messages, replace(room, limit=room.limit - instruction))
+                question = build_summary_request(shorter, focus)
+            # The same system prompt and tools as in a normal request, or the cache would not match.
+            request = context.request(question)
+            try:
+                return await ask_model(request, context, self.totals, sink)
+            except ContextOverflowError as error:
+                attempts += 1
+                if attempts == MAX_SUMMARY_ATTEMPTS:
+                    raise
+                # The next measurement knows the smaller window.
+                refused = MeteredRequest(context.model, context.meter, request, NO_GENERATION)
+                context.counter.record_overflow(refused, error.request_tokens, error.limit_tokens)
 
-    def _count_poor_compactions(
-        self, before: tuple[Message, ...], after: tuple[Message, ...], turn_context: TurnContext
-    ) -> None:
-        """Count consecutive compactions that saved little; after a few, they stop."""
-        # Both are estimates: the new size is measured by the next request only.
-        size = turn_context.meter.estimate(ModelRequest(before))
-        saved = size - turn_context.meter.estimate(ModelRequest(after))
-        self._poor_compactions = self._poor_compactions + 1 if saved < MIN_SAVED_SHARE * size else 0
+
+Cut = Callable[[Sequence[Message], int], tuple[Message, ...]]
+
+
+def _cut_to_fit(
+    cuts: Sequence[Cut], messages: Sequence[Message], max_tokens: int, room: _Room
+) -> tuple[Message, ...] | None:
+    """Return the mildest cut that fits, or None."""
+    for cut in cuts:
+        for max_characters in CHARACTER_LIMITS:
+            shorter = cut(messages, max_characters)
+            if room.count(shorter) <= max_tokens:
+                return shorter
+    return None
+
+
+def _force_to_fit(messages: Sequence[Message], room: _Room) -> tuple[Message, ...]:
+    """Return messages that fit whatever it takes: cut, and at last without the oldest."""
+    messages = drop_reasoning(messages)
+    max_tokens = min(room.limit, max(room.enough, room.limit // 2))
+    shorter = _cut_to_fit((cut_results, cut_texts), messages, max_tokens, room)
+    if shorter is not None:
+        return shorter
+    shorter = cut_texts(messages, CHARACTER_LIMITS[-1])
+    tail_from = index_of_tail(shorter, max_tokens // 2, room.count)
+    shorter = build_compacted_messages(shorter, tail_from, UNSUMMARIZED)
+    # The user's words, which come first in it, may be too long for a very small window.
+    return _cut_to_fit((cut_texts,), shorter, max_tokens, room) or shorter
+
+
+def _fair_share(sizes: Sequence[int], total: int) -> int:
+    """Return the largest size such that all sizes, cut to it, stay within the total."""
+    left, share = total, total
+    for rank, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - rank)
+        if size > share:
+            break
+        left -= size
+    else:
+        return max(sizes, default=total)
+    return share
+
+
+def _has_answer(messages: Sequence[Message]) -> bool:
+    return any(isinstance(message, AssistantMessage) for message in messages)
 
 
 class _CompactionProgress:

@@ -1,4 +1,4 @@
-"""Context maintenance: compaction when due, and local instructions for touched paths."""
+"""Context maintenance: room in the context window, and local instructions for touched paths."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from acp_server.session.prompting.compaction import Compactor
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
-from acp_server.turn.conversation import Conversation
+from acp_server.turn.conversation import Conversation, ToolResult
 from acp_server.turn.events import NoticeRaised
 from acp_server.turn.loop import Instructions, TurnContext
 from acp_server.turn.ports import TurnSink
@@ -25,6 +25,12 @@ class SessionContextMaintenance:
     ) -> TurnContext:
         """Return the context for the next model request."""
         return await self.compactor.prepare_request(conversation, context, sink)
+
+    async def bound_results(
+        self, conversation: Conversation, context: TurnContext, results: Sequence[ToolResult]
+    ) -> Sequence[ToolResult]:
+        """Return the results of a batch, cut to their share of the context window."""
+        return await self.compactor.bound_results(conversation, context, results)
 
     async def find_instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: TurnSink

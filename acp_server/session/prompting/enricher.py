@@ -46,13 +46,13 @@ class PromptEnricher:
             remark_on_mode(conversation, self.context.options.mode),
             *self.tools.take_server_notices(),
         )
-        parts += [Text(remark) for remark in remarks if remark]
+        parts += [Text(remark, is_remark=True) for remark in remarks if remark]
         # The original message: the query holds only the user's own words.
         parts += await self.external_memory.recall(message)
         touched = _touched_paths(message, active_file)
         if touched:
             found = await self.maintenance.find_instructions(conversation, {"": touched}, sink)
-            parts += [Text(instructions.text) for instructions in found.values()]
+            parts += [Text(each.text, is_remark=True) for each in found.values()]
         return UserMessage(tuple(parts))
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,7 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from acp_server.tools.arguments import Arguments, PartialArguments, validate_arguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
-from acp_server.turn.conversation import Message, ToolCall, ToolResult, parse_arguments
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+    parse_arguments,
+)
 from acp_server.turn.events import PlanChanged, PlanEntry
 from acp_server.turn.ports import ToolOutcome
 
@@ -112,6 +120,17 @@ def todo_list_from(messages: Iterable[Message]) -> TodoList:
                 if arguments.todos is not None:
                     todos.update(arguments.todos, should_merge=arguments.merge)
     return todos
+
+
+def restate_todos(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return a `todo` call with the list that messages leave, for when they are removed."""
+    items = [item.model_dump() for item in todo_list_from(messages).items]
+    if not items:
+        return ()
+    arguments = json.dumps({"todos": items}, ensure_ascii=False)
+    call = ToolCall(f"todo-{sha256(arguments.encode()).hexdigest()[:16]}", NAME, arguments)
+    result = ToolResult(call.id, f"{len(items)} items")
+    return (AssistantMessage((call,)), UserMessage((result,)))
 
 
 def todo_tool(messages: Iterable[Message] = ()) -> Tool:

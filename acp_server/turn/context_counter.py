@@ -1,0 +1,168 @@
+"""Counts the tokens of requests: what the endpoint counted, plus an estimate of what was added.
+
+Estimates alone are wrong by up to a half, so each report of an endpoint also corrects the estimates
+for its model.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Protocol
+
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.conversation import AssistantMessage, Message
+from acp_server.turn.events import Usage
+from acp_server.turn.ports import Model, ModelRequest
+
+MIN_SCALE, MAX_SCALE = 0.2, 4.0
+"""Limits of the correction, against endpoints that report nonsense."""
+REBUILT_MARGIN = 1.05
+OTHER_MODEL_MARGIN = 1.2
+UNNAMED_OVERFLOW_SHARE = 0.8
+"""Of a request that an endpoint found too large without saying its limit, the share that is taken
+for the limit."""
+
+
+class ModelMeter(Protocol):
+    """Context window and price of the current model."""
+
+    @property
+    def window_tokens(self) -> int:
+        """Size of the context window: prompt and answer together."""
+        ...
+
+    @property
+    def answer_tokens(self) -> int:
+        """How many tokens of the context window must stay free for the answer.
+
+        A request whose prompt leaves them free fits: no longer answer is asked for.
+        """
+        ...
+
+    def estimate(self, request: ModelRequest) -> int:
+        """Estimate the tokens of a request; errs towards too many.
+
+        The sum of its messages' estimates, and of an estimate without messages.
+        """
+        ...
+
+    def estimate_message(self, message: Message) -> int:
+        """Estimate the tokens of one message of a request; errs towards too many."""
+        ...
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """Return the cost of a call; None if the price is unknown."""
+        ...
+
+
+@frozen_dataclass
+class MeteredRequest:
+    """A request, the model that it is for, and which state of the conversation it sends."""
+
+    model: Model
+    meter: ModelMeter
+    request: ModelRequest
+    generation: int
+    """`Conversation.generation`: a report about another one does not count these messages."""
+
+
+@frozen_dataclass
+class _Report:
+    """What an endpoint counted: the first `messages` messages with system prompt and tools."""
+
+    model: Model | None
+    """None: stored by an earlier process, so for the model that the session continues with."""
+    generation: int
+    messages: int
+    tokens: int
+
+
+class ContextCounter:
+    """Counts the requests of one conversation."""
+
+    def __init__(self, scales: dict[int, float] | None = None) -> None:
+        """Start without a report; `scales` is shared by conversations with the same models."""
+        self._scales: dict[int, float] = {} if scales is None else scales
+        """Reported tokens per estimated token, by the identity of a model of the session."""
+        self._limits: dict[int, int] = {}
+        """Windows that turned out to be smaller than the model's family says."""
+        self._report: _Report | None = None
+
+    def restore(self, messages: Sequence[Message], tokens: int) -> None:
+        """Continue from the stored count of a loaded conversation; 0 if there is none."""
+        # The last report included the last answer.
+        answers = [n for n, each in enumerate(messages, 1) if isinstance(each, AssistantMessage)]
+        if tokens > 0 and answers:
+            self._report = _Report(None, 0, answers[-1], tokens)
+
+    def window_tokens(self, model: Model, meter: ModelMeter) -> int:
+        """Return the size of the context window, as far as it is known."""
+        return min(meter.window_tokens, self._limits.get(id(model), meter.window_tokens))
+
+    def max_request_tokens(self, model: Model, meter: ModelMeter) -> int:
+        """Return how large a request may be, so that there is room for its answer."""
+        window = self.window_tokens(model, meter)
+        return window - min(meter.answer_tokens, window // 4)
+
+    def count(self, metered: MeteredRequest) -> int:
+        """Return the tokens of a request: what was reported, plus an estimate of the rest."""
+        report, request = self._report, metered.request
+        if report is not None and report.model is None:
+            report = self._adopt(report, metered)
+        if (
+            report is None
+            or report.model is not metered.model
+            or report.generation != metered.generation
+        ):
+            return self.estimate(metered)
+        scale = self._scales.get(id(metered.model), 1.0)
+        # Halfway between calibrated and cautious: what was added may be denser than the rest.
+        added = metered.meter.estimate(ModelRequest(request.messages[report.messages :]))
+        return report.tokens + ceil(added * max(scale, (scale + 1) / 2))
+
+    def estimate(self, metered: MeteredRequest) -> int:
+        """Return a calibrated estimate of a request that no report covers."""
+        scale = self._scales.get(id(metered.model))
+        if scale is None:
+            # Another model's correction is better than none: all tokenizers are alike within a
+            # sixth or so, while the plain estimate is far too high.
+            scale = min(max(self._scales.values(), default=1.0) * OTHER_MODEL_MARGIN, 1.0)
+        else:
+            scale *= REBUILT_MARGIN
+        return ceil(metered.meter.estimate(metered.request) * scale)
+
+    def record_usage(self, metered: MeteredRequest, usage: Usage) -> None:
+        """Take the endpoint's count of a request and its answer."""
+        if usage.prompt_tokens <= 0:
+            return
+        self._calibrate(metered, metered.request, usage.prompt_tokens)
+        # The answer is appended behind the messages of the request.
+        messages = len(metered.request.messages) + 1
+        tokens = usage.prompt_tokens + usage.output_tokens
+        self._report = _Report(metered.model, metered.generation, messages, tokens)
+
+    def record_overflow(
+        self, metered: MeteredRequest, request_tokens: int | None, limit_tokens: int | None
+    ) -> None:
+        """Take what an endpoint said about a request that is too large; None: it did not say."""
+        size = request_tokens or self.count(metered)
+        window = self.window_tokens(metered.model, metered.meter)
+        limit = min(limit_tokens or int(size * UNNAMED_OVERFLOW_SHARE), window)
+        self._limits[id(metered.model)] = limit
+        # Our own count may have been too low, but at least the request did not fit.
+        size = max(size, self.max_request_tokens(metered.model, metered.meter) + 1)
+        self._calibrate(metered, metered.request, size)
+        messages = len(metered.request.messages)
+        self._report = _Report(metered.model, metered.generation, messages, size)
+
+    def _adopt(self, report: _Report, metered: MeteredRequest) -> _Report:
+        """Take the stored report of an earlier process as one for this model."""
+        covered = replace(metered.request, messages=metered.request.messages[: report.messages])
+        self._calibrate(metered, covered, report.tokens)
+        self._report = replace(report, model=metered.model)
+        return self._report
+
+    def _calibrate(self, metered: MeteredRequest, request: ModelRequest, tokens: int) -> None:
+        estimate = metered.meter.estimate(request)
+        if estimate > 0:
+            self._scales[id(metered.model)] = min(max(tokens / estimate, MIN_SCALE), MAX_SCALE)
