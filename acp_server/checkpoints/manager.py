@@ -5,6 +5,7 @@ informed once and the turn goes on. All disk work runs in one thread at a time.
 """
 
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -16,14 +17,13 @@ from anyio import to_thread
 
 from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.checkpoints.errors import CheckpointError
-from acp_server.checkpoints.records import TurnRecord
+from acp_server.checkpoints.records import TurnOrigin, TurnRecord
 from acp_server.checkpoints.store import CheckpointStore, store_directory
 from acp_server.checkpoints.turn_recorder import (
     TouchedFile,
     TurnRecorder,
     complete,
     new_record,
-    origin_now,
 )
 from acp_server.checkpoints.workspace_snapshots import WorkspaceSnapshots
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -98,7 +98,7 @@ class CheckpointManager:
 
         `undoes` is the id of the record that is undone inside, if any.
         """
-        origin = origin_now(self._scope.session_id, title, position, undoes)
+        origin = TurnOrigin(self._scope.session_id, title, time.time(), position, undoes)
         turn = TurnRecorder(self._store, self._snapshots, new_record(origin))
         self._turn = turn if self._config.is_enabled else None
         is_cancelled = False

@@ -16,27 +16,26 @@ from acp_server.checkpoints.manifests import (
     find_lost_changes,
 )
 from acp_server.checkpoints.records import RecordedChange, RecordedEdit, TurnRecord
-from acp_server.startup.fast_dataclass import frozen_dataclass
 
 IGNORED = "git ignores it; add it to `checkpoints.include` to include it"
 
 
-@frozen_dataclass
-class TurnSnapshots:
-    """Snapshots before and after a turn's commands; None if it ran none."""
+def resolve_changes(
+    record: TurnRecord,
+    before: Manifest | None,
+    after: Manifest | None,
+    roots: Iterable[str],
+    probe: FileProbe,
+) -> TurnRecord:
+    """Return a record with the changes of its turn, and the changed files that were not stored.
 
-    before: Manifest | None
-    after: Manifest | None
-    roots: tuple[str, ...]
-
-
-def resolve_changes(record: TurnRecord, snapshots: TurnSnapshots, probe: FileProbe) -> TurnRecord:
-    """Return a record with the changes of its turn, and the changed files that were not stored."""
-    changes, omitted = _resolve(record, snapshots.before, snapshots.after, probe)
+    `before` and `after` are the snapshots around the turn's commands; None if it ran none.
+    """
+    changes, omitted = _resolve(record, before, after, probe)
     folders = dict.fromkeys(record.folders)
-    if snapshots.before is not None:
-        for root in snapshots.roots:
-            folders |= dict.fromkeys(find_created_directories(snapshots.before, changes, root))
+    if before is not None:
+        for root in roots:
+            folders |= dict.fromkeys(find_created_directories(before, changes, root))
     return replace(record, changes=changes, omitted=omitted, folders=tuple(folders))
 
 

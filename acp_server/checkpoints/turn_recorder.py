@@ -5,7 +5,6 @@ open record; the changes of its turn are then found by comparing files.
 """
 
 import secrets
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -19,7 +18,7 @@ from acp_server.checkpoints.manifests import Manifest, parent_directories
 from acp_server.checkpoints.records import RecordedEdit, TurnOrigin, TurnRecord
 from acp_server.checkpoints.root_snapshot import probe
 from acp_server.checkpoints.store import CheckpointStore
-from acp_server.checkpoints.turn_changes import TurnSnapshots, mark_uncertain, resolve_changes
+from acp_server.checkpoints.turn_changes import mark_uncertain, resolve_changes
 from acp_server.checkpoints.workspace_snapshots import WorkspaceSnapshots
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -145,8 +144,7 @@ class TurnRecorder:
             after = self.snapshots.take() if self._before is not None else None
             edits = tuple(_with_current_state(edit) for edit in self.record.edits)
             record = replace(self.record, edits=edits, prompt_digest=prompt_digest)
-            snapshots = TurnSnapshots(self._before, after, self.snapshots.tops)
-            record = resolve_changes(record, snapshots, probe)
+            record = resolve_changes(record, self._before, after, self.snapshots.tops, probe)
             if not record.changes and not record.omitted:
                 self.store.delete(record.id)
                 return
@@ -187,15 +185,10 @@ def complete(record: TurnRecord, store: CheckpointStore, scanner: WorkspaceSnaps
         return record
     before = store.read_manifest(record.id)
     after = scanner.take() if before is not None else None
-    record = resolve_changes(record, TurnSnapshots(before, after, scanner.tops), probe)
+    record = resolve_changes(record, before, after, scanner.tops, probe)
     if before is None:  # edits only: each but an interrupted one knows its result
         return record
     return replace(record, changes=mark_uncertain(record.changes))
-
-
-def origin_now(session_id: str, title: str, position: int, undoes: str = "") -> TurnOrigin:
-    """Return the origin of a record that starts now."""
-    return TurnOrigin(session_id, title, time.time(), position, undoes)
 
 
 def _with_current_state(edit: RecordedEdit) -> RecordedEdit:

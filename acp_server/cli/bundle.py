@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -17,6 +18,7 @@ from pydantic import JsonValue
 from acp_server.cli.doctor_checks import CheckResult
 from acp_server.cli.editor_detection import FoundEditor
 from acp_server.cli.setting_rows import SettingRow
+from acp_server.text.json_values import map_strings
 from acp_server.text.redaction import Redactor
 from acp_server.version import __version__
 from skills_store.atomic import write_atomically
@@ -35,11 +37,6 @@ RELEVANT_VARIABLES = {
     "SSL_CERT_FILE",
     "SHELL",
 }
-README = """\
-A report of `acp-server doctor --bundle`: check results, settings, machine and the end of the log.
-Keys, tokens and the path of the home directory were removed where they were recognised. Review the
-files before you share them.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +60,14 @@ def build_bundle(contents: BundleContents, redactor: Redactor) -> bytes:
     }
     plain: dict[str, JsonValue] = json.loads(json.dumps(documents))  # turns tuples into lists
     texts = {
-        name: json.dumps(redact_document(each, redactor), indent=2) for name, each in plain.items()
+        name: json.dumps(map_strings(each, redactor.redact), indent=2)
+        for name, each in plain.items()
     }
+    readme = (files("acp_server.cli") / "text" / "bundle_readme.txt").read_text(encoding="utf-8")
     log = redactor.redact(read_log_tail(contents.log_file))
     stream = BytesIO()
     with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
-        for name, text in {"README.txt": README, **texts, "log.txt": log}.items():
+        for name, text in {"README.txt": readme, **texts, "log.txt": log}.items():
             archive.writestr(name, text)
     return stream.getvalue()
 
@@ -118,19 +117,6 @@ def read_log_tail(file: Path | None) -> str:
     except OSError as error:
         return f"{file} cannot be read: {error.strerror}\n"
     return "\n".join((*lines[-MAX_LOG_LINES:], ""))
-
-
-def redact_document(value: JsonValue, redactor: Redactor) -> JsonValue:
-    """Return a document with the secrets in its strings redacted."""
-    match value:
-        case str():
-            return redactor.redact(value)
-        case list():
-            return [redact_document(each, redactor) for each in value]
-        case dict():
-            return {name: redact_document(each, redactor) for name, each in value.items()}
-        case _:
-            return value
 
 
 def _dependency_versions() -> Mapping[str, str]:

@@ -43,18 +43,26 @@ def create_settings_file(file: Path) -> None:
         write_atomically(file, config_template().encode(), PRIVATE)
 
 
-def check_settings_file(file: Path) -> Sequence[SettingsProblem]:
-    """Return the problems in a file with this server's own settings."""
-    return _check_file_with(file, check_yaml)
+def check_settings_file(
+    file: Path, check: Callable[[str], Sequence[ConfigProblem]] = check_yaml
+) -> Sequence[SettingsProblem]:
+    """Return the problems in a file, by default in one with this server's own settings."""
+    read_errors: list[str] = []
+    text = read_text(file, read_errors)
+    problems = check(text) if text is not None else ()
+    file_problems = [
+        ConfigProblem(None, "", each.removeprefix(f"{file}: ")) for each in read_errors
+    ]
+    return [SettingsProblem(str(file), problem) for problem in (*file_problems, *problems)]
 
 
 def check_all_settings(configuration: Configuration) -> Sequence[SettingsProblem]:
     """Return the problems in all settings files of a HERMES_HOME and in the environment."""
     home = configuration.home
     found = [
-        *_check_file_with(home / "config.yaml", partial(check_yaml, is_shared=True)),
-        *_check_file_with(home / "acp" / "config.yaml", check_yaml),
-        *_check_file_with(home / ".env", check_dotenv),
+        *check_settings_file(home / "config.yaml", partial(check_yaml, is_shared=True)),
+        *check_settings_file(home / "acp" / "config.yaml"),
+        *check_settings_file(home / ".env", check_dotenv),
     ]
     for problem in configuration.problems:
         source, _, reason = problem.partition(": ")
@@ -63,15 +71,3 @@ def check_all_settings(configuration: Configuration) -> Sequence[SettingsProblem
             found.append(SettingsProblem(source, ConfigProblem(None, variable, reason)))
     old_names = find_old_variables(child_environment({}))
     return [*found, *(SettingsProblem(ENVIRONMENT, problem) for problem in old_names)]
-
-
-def _check_file_with(
-    file: Path, check: Callable[[str], Sequence[ConfigProblem]]
-) -> Sequence[SettingsProblem]:
-    read_errors: list[str] = []
-    text = read_text(file, read_errors)
-    problems = check(text) if text is not None else ()
-    file_problems = [
-        ConfigProblem(None, "", each.removeprefix(f"{file}: ")) for each in read_errors
-    ]
-    return [SettingsProblem(str(file), problem) for problem in (*file_problems, *problems)]

@@ -27,7 +27,7 @@ from acp_server.headless.directory_files import DirectoryFiles
 from acp_server.headless.driver import spawn_agent
 from acp_server.headless.errors import AgentClientError, AgentResponseError
 from acp_server.headless.process import AgentLaunch, serve_command
-from acp_server.headless.wire import WireLine, ignore_line
+from acp_server.headless.wire import RecordLine, ignore_line
 from acp_server.models.scripted import SCRIPTS
 
 MODEL_SCRIPT = "demo"
@@ -94,10 +94,8 @@ async def _play(folder: Path, prompts: tuple[str, ...], *, is_json: bool, is_qui
         stderr="inherit" if is_json else "capture",
     )
 
-    def print_line(line: WireLine) -> None:
-        click.echo(line.to_json())
-
-    async with spawn_agent(launch, profile, print_line if is_json else ignore_line) as child:
+    record: RecordLine = (lambda line: click.echo(line.to_json())) if is_json else ignore_line
+    async with spawn_agent(launch, profile, record) as child:
         try:
             await runner.run(child, project, script, prompts)
         except AgentResponseError:

@@ -147,7 +147,8 @@ class DemoRunner:
     ) -> RequestPermissionOutcome:
         """Allow edits for the session and commands once (`ClientProfile.answer_permission`)."""
         self._questions += 1
-        self._view.show_permission_request(request)
+        self._view.transcript.ask(request)
+        self._view.redraw()
         answer: PermissionOption | None = None
         try:
             await self._pause(ANSWER_PAUSE_SECONDS)
@@ -157,7 +158,8 @@ class DemoRunner:
             answer = next(matching, allowing[0] if allowing else None)
         finally:
             if not self._is_finished:
-                self._view.show_permission_answer(request, answer)
+                self._view.transcript.answer(request, answer)
+                self._view.redraw()
         if answer is None:
             return CancelledPermissionOutcome()
         return SelectedPermissionOutcome(option_id=answer.option_id)
@@ -165,7 +167,8 @@ class DemoRunner:
     def handle_written_file(self, path: Path) -> None:
         """Handle a file written through this client."""
         if not self._is_finished:
-            self._view.show_written_file(path)
+            self._view.transcript.add_written_file(path)
+            self._view.redraw()
 
     async def run(
         self, child: SpawnedAgent, folder: Path, script: DemoScript, prompts: Sequence[str]
@@ -204,7 +207,7 @@ class DemoRunner:
 
     async def _open_session(self, child: SpawnedAgent, folder: Path, file_count: int) -> str:
         """Open the session, show it and wait for its commands; return its id."""
-        screen, view = self._screen, self._view
+        screen, transcript = self._screen, self._view.transcript
         answer = await child.agent.initialize()
         seconds = time.perf_counter() - child.started
         agent = answer.agent_info or UNNAMED_AGENT
@@ -221,11 +224,12 @@ class DemoRunner:
         self._show_result(
             "session/new", f"answered after {duration(time.perf_counter() - started)}"
         )
-        view.show_fact("project", f"{folder} ({count(file_count, 'file')}, one commit)")
+        transcript.add_fact("project", f"{folder} ({count(file_count, 'file')}, one commit)")
         if session.modes is not None:
-            view.show_fact("modes", *(mode.name for mode in session.modes.available_modes))
+            transcript.add_fact("modes", *(mode.name for mode in session.modes.available_modes))
         if session.config_options:
-            view.show_fact("options", *option_texts(session.config_options))
+            transcript.add_fact("options", *option_texts(session.config_options))
+        self._view.redraw()
         # Updates may arrive before the response to session/new is handled; show them after it.
         early, self._early_updates = self._early_updates or [], None
         for update in early:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -104,11 +105,8 @@ async def _run_checks(
     await run_checks(configuration, report)
     screen.print()
     print_rows(screen, rows)
-    numbers = {
-        "problem": sum(finding.status == "problem" for finding in findings),
-        "warning": sum(finding.status == "warning" for finding in findings),
-    }
-    parts = [count(number, noun) for noun, number in numbers.items() if number]
+    numbers = Counter(finding.status for finding in findings)
+    parts = [count(numbers[noun], noun) for noun in ("problem", "warning") if numbers[noun]]
     screen.print()
     screen.print_parts((" and ".join(parts) or "No problems found.", worst_status(findings)))
     screen.print()

@@ -12,6 +12,7 @@ import stat
 import sys
 import sysconfig
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -41,16 +42,6 @@ from skills_store.programs import find_program
 
 PROGRAM = "acp-server"
 ROUND_TRIP_SECONDS = 20.0
-DOCUMENTS = {
-    "trust.json": "you are asked again which workspaces to trust",
-    "context_trust.json": "instruction files that you trusted are blocked again",
-    "permissions.json": "you are asked again about actions that you always allowed",
-    "credentials.json": "its API key is not used; run `acp-server setup` to store it again",
-    "installed.json": "the sources of installed skills are unknown",
-    "memory_index.json": "memory entries that you wrote by hand may be read as one entry",
-    "models.json": "the model list is requested from the endpoint again",
-}
-"""JSON documents, each with the consequence of not being readable."""
 CREDENTIALS = "credentials.json"
 DATABASE = "sessions.db"
 DATABASE_CHECK_SECONDS = 5.0
@@ -172,7 +163,8 @@ def check_state(home: Path) -> Sequence[CheckResult]:
 
 def _check_documents(folder: Path) -> Iterator[CheckResult]:
     readable: list[str] = []
-    for name, consequence in DOCUMENTS.items():
+    table = Path(__file__).with_name("documents.toml").read_text(encoding="utf-8")
+    for name, consequence in tomllib.loads(table).items():
         file = folder / name
         try:
             document: object = json.loads(file.read_bytes())

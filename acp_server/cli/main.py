@@ -37,13 +37,6 @@ COMMANDS: Mapping[str, str] = {
     "completion": "Print a shell completion script.",
 }
 
-DESCRIPTION = """\
-A coding agent for your editor, over the Agent Client Protocol.
-
-Without a command, it runs the server: your editor starts `acp-server` and talks to it over stdin
-and stdout.
-"""
-
 
 class CommandGroup(ExampleGroup):
     """Click group that lists the subcommands in the order of `COMMANDS` and imports them lazily."""
@@ -91,12 +84,15 @@ class CommandGroup(ExampleGroup):
 
 @click.group(
     cls=CommandGroup,
-    help=DESCRIPTION,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "--version", message="%(prog)s %(version)s")
 def group() -> None:
-    """Group the subcommands; the help text is `DESCRIPTION`."""
+    """A coding agent for your editor, over the Agent Client Protocol.
+
+    Without a command, it runs the server: your editor starts `acp-server` and talks to it over
+    stdin and stdout.
+    """
 
 
 def run_command(arguments: list[str], serve: ServeCallback) -> int:

@@ -1,6 +1,7 @@
 """`acp-server run`: runs one task, or many, unattended and without an editor."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import click
 
@@ -30,10 +31,8 @@ class RunCommand(ExampleCommand):
 
 def _requested_format(arguments: Sequence[str]) -> str:
     """Return the value of `--format`, even if the rest of the command line is invalid."""
-    pairs = zip(arguments, (*arguments[1:], ""), strict=True)
-    separate = [value for name, value in pairs if name == "--format"]
-    joined = [each.partition("=")[2] for each in arguments if each.startswith("--format=")]
-    return next(iter((*separate, *joined)), "text")
+    words = [word for each in arguments for word in each.split("=", 1)]
+    return next((value for name, value in pairwise(words) if name == "--format"), "text")
 
 
 def _run(**options: object) -> int:

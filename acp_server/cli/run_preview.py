@@ -43,10 +43,11 @@ def show_preview(request: RunRequest, outputs: OutputOptions, signals: ShutdownS
         code = run_until_signal(work, signals)
         report = task.report
         cleaner = cleaner_for(request.configuration)
-        if task.blocked_request is None:
+        blocked = task.ledger.blocked_request
+        if blocked is None:
             click.echo(f"{report.outcome}: {cleaner.line(report.reason)}", err=True)
             return code or 1
-        preview = _preview(request, report.model, task.blocked_request)
+        preview = _preview(request, report.model, blocked)
         if outputs.format_ == "text":
             details = [
                 f"{name}: {json.dumps(preview[name], indent=1)}"

@@ -93,8 +93,7 @@ def _configuration(options: RunOptions) -> Configuration:
         "connect_timeout_seconds": options.connect_timeout,
     }
     given = {name: value for name, value in changes.items() if value is not None}
-    changed = replace(configuration.settings, **given)
-    return Configuration(changed, configuration.home, configuration.origins, ())
+    return replace(configuration, settings=replace(configuration.settings, **given))
 
 
 def rules_from(options: RunOptions) -> RunPolicy:

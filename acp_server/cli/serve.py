@@ -46,6 +46,11 @@ def _placeholder(name: str, hint: object) -> str:
 
 @click.pass_obj
 def _serve(serve: Callable[[dict[str, str]], int], /, **values: str | None) -> int:
+    """Run the ACP server on stdin and stdout until the client disconnects.
+
+    This is the command for your editor's settings; `acp-server` without a command does the same.
+    Each option can also be set with the environment variable in brackets. Logs go to stderr.
+    """
     options = {
         setting_sources()[name].option: value for name, value in values.items() if value is not None
     }
@@ -56,9 +61,5 @@ command = ExampleCommand(
     "serve",
     callback=_serve,
     params=list[click.Parameter](setting_options()),
-    help="""Run the ACP server on stdin and stdout until the client disconnects.
-
-    This is the command for your editor's settings; `acp-server` without a command does the same.
-    Each option can also be set with the environment variable in brackets. Logs go to stderr.
-    """,
+    help=_serve.__doc__,
 )

@@ -7,7 +7,6 @@ it and all entries before it are complete.
 import time
 from collections.abc import Callable
 from itertools import takewhile
-from pathlib import PurePath
 from typing import assert_never
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -28,7 +27,6 @@ from acp_server.cli.transcript import (
 )
 from acp_server.headless.tool_call_state import ToolCallState
 from acp_server.headless.updates import Update
-from acp_server.protocol.tool_calls import PermissionOption, RequestPermissionRequest
 from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk, UserMessageChunk
 
 FOLDED_THOUGHT_LINES = 3
@@ -36,7 +34,10 @@ REDRAW_SECONDS = 1 / 30
 
 
 class SessionView:
-    """Shows a transcript as it grows; call `settle` before printing anything else."""
+    """Shows a transcript as it grows; call `settle` before printing anything else.
+
+    Call `redraw` after changing the transcript itself.
+    """
 
     def __init__(
         self,
@@ -57,28 +58,6 @@ class SessionView:
         self.transcript.add(update)
         is_chunk = isinstance(update, UserMessageChunk | AgentMessageChunk | AgentThoughtChunk)
         self.redraw(may_wait=is_chunk)
-
-    def show_fact(self, label: str, *parts: str) -> None:
-        """Show a labelled line."""
-        self.transcript.add_fact(label, *parts)
-        self.redraw()
-
-    def show_permission_request(self, request: RequestPermissionRequest) -> None:
-        """Show a permission request for a tool call, with its options."""
-        self.transcript.ask(request)
-        self.redraw()
-
-    def show_permission_answer(
-        self, request: RequestPermissionRequest, answer: PermissionOption | None
-    ) -> None:
-        """Show the user's answer to a permission request; None means that it was withdrawn."""
-        self.transcript.answer(request, answer)
-        self.redraw()
-
-    def show_written_file(self, path: PurePath) -> None:
-        """Show that the agent wrote a file through this client."""
-        self.transcript.add_written_file(path)
-        self.redraw()
 
     def settle(self) -> None:
         """Print the final state of everything, complete or not."""

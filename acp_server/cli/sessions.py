@@ -96,10 +96,7 @@ async def show(
 ) -> int:
     """Print the messages and tool calls of a session."""
     with_tasks = subagents or subagents_by_old_name
-    sessions = _stored_sessions()
-    session = await sessions.resolve(session_id)
-    stored = await _load_stored(sessions, session)
-    transcript = await _load_transcript(sessions, session, stored, with_tasks=with_tasks)
+    session, stored, transcript = await _load(session_id, with_tasks=with_tasks)
     facts = search_facts_as_json(session) if stored is None else facts_as_json(stored.facts)
     if is_json:
         said: list[JsonValue] = [
@@ -169,11 +166,8 @@ async def search(
 @REPORTING_ERRORS
 async def export(session_id: str, form: ExportFormat) -> int:
     """Print a complete session."""
-    sessions = _stored_sessions()
-    session = await sessions.resolve(session_id)
-    stored = await _load_stored(sessions, session)
+    session, stored, transcript = await _load(session_id)
     if form == "md":
-        transcript = await _load_transcript(sessions, session, stored)
         click.echo(markdown(session.title, session.cwd, session.updated_at, transcript))
     elif stored is not None:
         for line in json_lines(stored):
@@ -240,25 +234,19 @@ def _absolute(cwd: Path | None) -> Path | None:
     return None if cwd is None else cwd.expanduser().absolute()
 
 
-async def _load_stored(sessions: StoredSessions, session: PastSession) -> StoredSession | None:
-    """Return a stored session; None if another program stores it."""
-    if session.source != "acp-server":
-        return None
-    async with sessions.open_archive() as archive:
-        return None if archive is None else await archive.read(session.id)
-
-
-async def _load_transcript(
-    sessions: StoredSessions,
-    session: PastSession,
-    stored: StoredSession | None,
-    *,
-    with_tasks: bool = False,
-) -> Transcript:
-    if stored is not None:
-        return stored_transcript(stored, with_tasks=with_tasks)
+async def _load(
+    id_prefix: str, *, with_tasks: bool = False
+) -> tuple[PastSession, StoredSession | None, Transcript]:
+    """Return a session, its stored data (None if another program stores it) and its transcript."""
+    sessions = _stored_sessions()
+    session = await sessions.resolve(id_prefix)
+    if session.source == "acp-server":
+        async with sessions.open_archive() as archive:
+            if archive is not None:
+                stored = await archive.read(session.id)
+                return session, stored, stored_transcript(stored, with_tasks=with_tasks)
     excerpt = await sessions.past_sessions.read(session.id, MAX_MESSAGES_READ)
-    return foreign_transcript(excerpt.texts)
+    return session, None, foreign_transcript(excerpt.texts)
 
 
 def _foreign_session_error(session: PastSession, advice: str) -> str:

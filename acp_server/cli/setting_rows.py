@@ -73,17 +73,12 @@ def displayable(value: object) -> JsonValue:
             entries = cast("Mapping[str, object]", value)
             return {name: displayable(entry) for name, entry in entries.items()}
         case tuple():
-            return _displayable_words(
-                [displayable(each) for each in cast("tuple[object, ...]", value)]
-            )
+            words = [displayable(each) for each in cast("tuple[object, ...]", value)]
+            # Words that follow a flag for a secret, such as `--token`, are hidden too.
+            pairs = zip(("", *words), words, strict=False)
+            return [REDACTED if _is_secret_after(flag, word) else word for flag, word in pairs]
         case _:
             raise TypeError(type(value))
-
-
-def _displayable_words(words: Sequence[JsonValue]) -> JsonValue:
-    """Hide words that follow a flag for a secret, such as `--token`."""
-    pairs = zip(("", *words), words, strict=False)
-    return [REDACTED if _is_secret_after(flag, word) else word for flag, word in pairs]
 
 
 def _is_secret_after(flag: JsonValue, word: JsonValue) -> bool:

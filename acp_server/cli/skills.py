@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import cast
 
 import click
 from pydantic import JsonValue
@@ -12,6 +10,7 @@ from pydantic import JsonValue
 from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import CWD, CliSkills, complete_name, open_skills, report_failure
+from acp_server.cli.skills_curate import curate
 from acp_server.cli.skills_install import install, uninstall
 from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
 from acp_server.tools.factory import TOOL_NAMES
@@ -26,26 +25,10 @@ from skills_store.usage import UsageRecord
 from skills_store.viewing import BinaryFileView, ViewContext
 from skills_store.visibility import reason_hidden
 
-CURATE_MODULE = "acp_server.cli.skills_curate"
-"""Module of the command `curate`, imported only when it is used."""
 MAX_DESCRIPTION_CHARACTERS = 90
 
 
-class SkillsGroup(ExampleGroup):
-    """Click group that imports the command `curate` lazily."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the subcommands."""
-        return [*super().list_commands(ctx), "curate"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a subcommand, or None if there is none of that name."""
-        if cmd_name == "curate":
-            return cast("click.Command", import_module(CURATE_MODULE).curate)
-        return super().get_command(ctx, cmd_name)
-
-
-@click.group(cls=SkillsGroup)
+@click.group(cls=ExampleGroup)
 def command() -> None:
     """List, show, install, validate and archive skills.
 
@@ -214,5 +197,5 @@ def _validation_errors(file: Path) -> Iterator[str]:
     )
 
 
-for _command in (install, uninstall, pin, unpin, archive, restore, usage):
+for _command in (install, uninstall, pin, unpin, archive, restore, usage, curate):
     command.add_command(_command)

@@ -1,8 +1,11 @@
 """`acp-server skills curate`: lets a model consolidate the skills, previews or undoes that."""
 
 import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import click
@@ -11,14 +14,13 @@ from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.learning.curator_run import CuratorResult, CuratorRuns, NothingToUndoError
-from acp_server.server import app
 from acp_server.skills.service import SkillService
 from skills_store.curation.outcome import archive_outcomes
 from skills_store.curation.report import render_report
 from skills_store.errors import SkillError
 
-NOTHING_TO_UNDO = "nothing to undo: no run changed anything, or the last one is already undone"
+if TYPE_CHECKING:
+    from acp_server.learning.curator_run import CuratorResult, CuratorRuns
 
 
 @click.command(cls=ExampleCommand)
@@ -39,18 +41,14 @@ def curate(*, dry_run: bool, is_undo: bool, model: str | None, is_json: bool) ->
     work = _undo if is_undo else partial(_curate, is_dry=dry_run)
     try:
         return anyio.run(partial(work, configuration, is_json=is_json))
-    except NothingToUndoError:
-        reason = NOTHING_TO_UNDO
     except (SkillError, OSError) as error:
-        reason = str(error)
-    click.echo(f"acp-server skills curate: {reason}", err=True)
-    return 1
+        click.echo(f"acp-server skills curate: {error}", err=True)
+        return 1
 
 
 async def _curate(configuration: Configuration, *, is_dry: bool, is_json: bool) -> int:
-    async with app.open_model_catalog(configuration) as catalog:
-        await catalog.refresh()
-        curation = CuratorRuns(_skill_service(configuration), catalog)
+    async with _open_runs(configuration) as curation:
+        await curation.catalog.refresh()
         result = await (curation.dry_run() if is_dry else curation.run())
     if is_json:
         click.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
@@ -66,24 +64,31 @@ async def _curate(configuration: Configuration, *, is_dry: bool, is_json: bool) 
 
 
 async def _undo(configuration: Configuration, *, is_json: bool) -> int:
-    async with app.open_model_catalog(configuration) as catalog:
-        undone = await CuratorRuns(_skill_service(configuration), catalog).undo()
+    async with _open_runs(configuration) as curation:
+        undone, safety_id = await curation.undo()
     if is_json:
-        document = {"undone": undone.undone.name, "safety_snapshot": undone.safety_id}
+        document = {"undone": undone.name, "safety_snapshot": safety_id}
         click.echo(json.dumps(document))
     else:
         click.echo(
-            f"Restored all skills as before the run of {undone.undone.name}. "
-            f"Their state until now is saved in the snapshot {undone.safety_id}."
+            f"Restored all skills as before the run of {undone.name}. "
+            f"Their state until now is saved in the snapshot {safety_id}."
         )
     return 0
 
 
-def _skill_service(configuration: Configuration) -> SkillService:
-    return SkillService(configuration.home, Path.home(), configuration.settings.skills)
+@asynccontextmanager
+async def _open_runs(configuration: Configuration) -> AsyncGenerator["CuratorRuns"]:
+    # Late: the other commands of the group do not need these imports.
+    from acp_server.learning.curator_run import CuratorRuns
+    from acp_server.server import app
+
+    skills = SkillService(configuration.home, Path.home(), configuration.settings.skills)
+    async with app.open_model_catalog(configuration) as catalog:
+        yield CuratorRuns(skills, catalog)
 
 
-def _as_json(result: CuratorResult) -> dict[str, object]:
+def _as_json(result: "CuratorResult") -> dict[str, object]:
     removed = archive_outcomes(result.report.changes)
     return {
         "summary": result.report.summary,

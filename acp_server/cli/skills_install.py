@@ -60,7 +60,10 @@ def install(
         _print_candidate(each, plan, is_json=is_json)
         if not each.is_installable:
             failures += 1
-        elif is_yes or (not is_json and _confirm(each)):
+        elif is_yes or (
+            not is_json
+            and click.confirm(f"  Install {each.name}?", default=each.decision == "allow")
+        ):
             try:
                 folder = installer.commit(plan, each, category, is_approved=True)
             except INSTALL_ERRORS as error:
@@ -93,10 +96,6 @@ def uninstall(name: str) -> int:
         return report_failure(error)
     click.echo(message)
     return 0
-
-
-def _confirm(candidate: InstallCandidate) -> bool:
-    return click.confirm(f"  Install {candidate.name}?", default=candidate.decision == "allow")
 
 
 def _print_candidate(candidate: InstallCandidate, plan: InstallPlan, *, is_json: bool) -> None:

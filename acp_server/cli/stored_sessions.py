@@ -3,7 +3,7 @@
 Never creates a database: a HERMES_HOME without one has no sessions.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -73,18 +73,15 @@ class StoredSessions:
             SessionIdError: No session, or more than one, matches.
             ArchiveError: The database cannot be read.
         """
-        found = (
-            await self.past_sessions.find_by_id_prefix(id_prefix, MAX_LISTED_IDS)
-            if id_prefix
-            else ()
-        )
+        found: Sequence[PastSession] = ()
+        if id_prefix:
+            found = await self.past_sessions.find_by_id_prefix(id_prefix, MAX_LISTED_IDS)
         if len(found) == 1:
             return found[0]
-        if not found:
-            problem = f"no session {id_prefix!r}; run `acp-server sessions list` to see all"
-            raise SessionIdError(problem)
         ids = ", ".join(session.id for session in found)
         problem = f"several sessions start with {id_prefix!r}; give more of the ID: {ids}"
+        if not found:
+            problem = f"no session {id_prefix!r}; run `acp-server sessions list` to see all"
         raise SessionIdError(problem)
 
     async def list_sessions(

@@ -43,15 +43,6 @@ TEXT_KINDS: Mapping[str, TextKind] = {
     "agent_message_chunk": "message",
     "agent_thought_chunk": "thought",
 }
-FactUpdate: TypeAlias = (
-    CurrentModeUpdate
-    | ConfigOptionUpdate
-    | SessionInfoUpdate
-    | UsageUpdate
-    | CompactionUpdate
-    | Notice
-    | UnknownUpdate
-)
 NOTICE_STYLES = {"warning": "warning", "error": "problem"}
 
 
@@ -126,7 +117,7 @@ class Transcript:
                 return
         self.add_fact("written", f"{path.name}, by the editor")
 
-    def add(self, update: Update) -> None:
+    def add(self, update: Update) -> None:  # noqa: C901, PLR0912, PLR0915  a case for each kind
         """Add an update; a kind that is not handled here fails type checking."""
         match update:
             case UserMessageChunk() | AgentMessageChunk() | AgentThoughtChunk():
@@ -149,12 +140,6 @@ class Transcript:
                     self._has_commands = True
                     names = [f"/{command.name}" for command in update.available_commands]
                     self.add_fact("commands", "  ".join(names))
-            case _:
-                self._add_fact_update(update)
-
-    def _add_fact_update(self, update: FactUpdate) -> None:
-        """Add an update as a labelled line."""
-        match update:
             case CurrentModeUpdate():
                 self.add_fact("mode", update.current_mode_id)
             case ConfigOptionUpdate():

@@ -48,6 +48,12 @@ class ClientConnection:
         return session is not None and session.compaction is not None
 
     @property
+    def shows_forms(self) -> bool:
+        """Whether the client shows forms that the user fills in."""
+        elicitation = self.capabilities.elicitation
+        return elicitation is not None and elicitation.form is not None
+
+    @property
     def shows_terminal_output(self) -> bool:
         """Whether the client shows output under `_meta` as a live terminal."""
         return (self.capabilities.meta or {}).get("terminal_output") is True

@@ -43,7 +43,7 @@ class EditorElicitor:
     @property
     def can_ask(self) -> bool:
         """Whether the client shows forms or pages."""
-        return self._has_forms or self._has_pages
+        return self._connection.shows_forms or self._has_pages
 
     async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         """Ask the user; see the port."""
@@ -72,7 +72,9 @@ class EditorElicitor:
         message = message[:MAX_MESSAGE_CHARACTERS]
         match question:
             case ElicitationForm():
-                schema = _to_editor_schema(question.schema) if self._has_forms else None
+                schema = (
+                    _to_editor_schema(question.schema) if self._connection.shows_forms else None
+                )
                 if schema is None:
                     return None
                 message = f"{message}\n\n{NO_SECRETS_WARNING}"
@@ -90,11 +92,6 @@ class EditorElicitor:
                 )
             case _:
                 assert_never(question)
-
-    @property
-    def _has_forms(self) -> bool:
-        elicitation = self._connection.capabilities.elicitation
-        return elicitation is not None and elicitation.form is not None
 
     @property
     def _has_pages(self) -> bool:

@@ -121,7 +121,15 @@ def _prompt_response(
     if result.usage.requests:
         details["usage"] = _usage_meta(result.usage)
     if instructions:
-        details["instructions"] = [_instruction_meta(file) for file in instructions]
+        details["instructions"] = [
+            {
+                "path": file.path,
+                "sha256": file.sha256,
+                "characters": file.characters,
+                "truncated": file.is_truncated,
+            }
+            for file in instructions
+        ]
     if skills:
         details["skills"] = list(skills)
     return PromptResponse(stop_reason=result.reason, meta={"hermes": details} if details else None)
@@ -136,13 +144,4 @@ def _usage_meta(totals: UsageTotals) -> dict[str, JsonValue]:
         "cacheReadTokens": usage.cache_read_tokens,
         "cacheWriteTokens": usage.cache_write_tokens,
         "costUsd": totals.cost_usd,
-    }
-
-
-def _instruction_meta(file: LoadedFile) -> dict[str, JsonValue]:
-    return {
-        "path": file.path,
-        "sha256": file.sha256,
-        "characters": file.characters,
-        "truncated": file.is_truncated,
     }

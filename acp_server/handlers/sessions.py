@@ -148,19 +148,23 @@ class SessionHandlers:
 
     def set_active_file(self, notification: ActiveFileNotification) -> None:
         """Record the file in the user's view; ignored for unknown sessions."""
-        session = self._sessions.get(notification.session_id)
-        path = Path(notification.path)
-        if session is not None and path.is_absolute() and "\0" not in notification.path:
-            session.prompting.active_file = path
+        session = self._session_of_file(notification)
+        if session is not None:
+            session.prompting.active_file = Path(notification.path)
 
     def receive_diagnostics(self, notification: DiagnosticsNotification) -> None:
         """Record the problems of a file; ignored for unknown sessions."""
-        session = self._sessions.get(notification.session_id)
-        path = Path(notification.path)
-        if session is not None and path.is_absolute() and "\0" not in notification.path:
-            session.context.diagnostics.receive(
-                path, [_to_diagnostic(item) for item in notification.items]
-            )
+        session = self._session_of_file(notification)
+        if session is not None:
+            items = [_to_diagnostic(item) for item in notification.items]
+            session.context.diagnostics.receive(Path(notification.path), items)
+
+    def _session_of_file(
+        self, notification: ActiveFileNotification | DiagnosticsNotification
+    ) -> Session | None:
+        """Return the session of a notification about a file; None if either is not valid."""
+        is_path = Path(notification.path).is_absolute() and "\0" not in notification.path
+        return self._sessions.get(notification.session_id) if is_path else None
 
     def close(self, request: CloseSessionRequest, call: InboundRequest) -> Job:
         """Cancel a session's work and remove it; later messages do not find it."""

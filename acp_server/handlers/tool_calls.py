@@ -61,6 +61,7 @@ def call_progress(event: CallChanged | TerminalEvent) -> ToolCallStart | ToolCal
     """Return the update for a change of a call."""
     if not isinstance(event, CallChanged):
         return _terminal_progress(event)
+    found: list[JsonValue] = [*event.instructions]
     return ToolCallProgress(
         tool_call_id=event.call_id,
         status=event.status,
@@ -69,7 +70,7 @@ def call_progress(event: CallChanged | TerminalEvent) -> ToolCallStart | ToolCal
         locations=None if event.locations is None else locations(event.locations),
         raw_input=None if event.raw_input is None else dict(event.raw_input),
         raw_output=None if event.raw_output is None else dict(event.raw_output),
-        meta=call_meta(event.parent_id, _instructions_meta(event)),
+        meta=call_meta(event.parent_id, {"hermes": {"instructions": found}} if found else {}),
     )
 
 
@@ -77,11 +78,6 @@ def call_meta(parent_id: str, extra: Mapping[str, JsonValue] | None = None) -> M
     """Return the `_meta` of a call: the delegating call, for a sub-agent, and other members."""
     parent: dict[str, JsonValue] = {PARENT_KEY: parent_id} if parent_id else {}
     return {**parent, **(extra or {})} or None
-
-
-def _instructions_meta(event: CallChanged) -> Mapping[str, JsonValue]:
-    found: list[JsonValue] = [*event.instructions]
-    return {"hermes": {"instructions": found}} if found else {}
 
 
 def content_blocks(content: Sequence[CallContent]) -> tuple[ToolCallContent, ...]:

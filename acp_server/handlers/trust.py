@@ -41,11 +41,11 @@ class EditorTrustAsker:
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
         """Ask the user; see the port. An editor that cannot ask counts as no decision."""
-        elicitation = self._connection.capabilities.elicitation
+        text = _question_text(root, uses)
         try:
-            if elicitation is not None and elicitation.form is not None:
-                return await self._ask_by_form(_question_text(root, uses))
-            return await self._ask_by_call(root, _question_text(root, uses))
+            if self._connection.shows_forms:
+                return await self._ask_by_form(text)
+            return await self._ask_by_call(root, text)
         except ClientError:
             return None
 

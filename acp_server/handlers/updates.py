@@ -1,6 +1,6 @@
 """Maps the engine's events to session updates."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -136,12 +136,6 @@ def _usage(event: ContextMeasured) -> UsageUpdate:
     return UsageUpdate(used=event.used_tokens, size=event.window_tokens, cost=cost)
 
 
-def _replace_key(event: Event) -> Hashable:
-    """Return the key of the unsent update this event replaces; None if it replaces none."""
-    # Only passing states: a status or a result must never be dropped.
-    return event.call_id if isinstance(event, CallChanged) and event.is_passing else None
-
-
 class AcpEventSink:
     """Sends a session's events to the editor."""
 
@@ -172,8 +166,10 @@ class AcpEventSink:
             template = self._chunk_templates.template(_CHUNK_TYPES[type(event)], event.message_id)
             self._connection.client.send_chunk_now(template, event.text)
             return
+        # An update replaces the unsent one of the same call; only a passing state may be dropped.
+        replace_key = event.call_id if isinstance(event, CallChanged) and event.is_passing else None
         for update in session_updates(event, self._connection):
-            self._connection.client.send_update_now(self._session_id, update, _replace_key(event))
+            self._connection.client.send_update_now(self._session_id, update, replace_key)
 
 
 def mode_state(current: Mode) -> SessionModeState:
@@ -211,13 +207,13 @@ def format_timestamp(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
-def commands_update(
-    commands: Sequence[Command],
-) -> AvailableCommandsUpdate:
+def commands_update(commands: Sequence[Command]) -> AvailableCommandsUpdate:
     """Return all slash commands."""
-    return AvailableCommandsUpdate(
-        available_commands=tuple(_to_available_command(command) for command in commands)
-    )
+    found: list[AvailableCommand] = []
+    for each in commands:
+        hint = UnstructuredCommandInput(hint=each.hint) if each.hint else None
+        found.append(AvailableCommand(name=each.name, description=each.description, input=hint))
+    return AvailableCommandsUpdate(available_commands=tuple(found))
 
 
 def _to_config_option(option: Option) -> SessionConfigSelect:
@@ -235,10 +231,3 @@ def _to_config_option(option: Option) -> SessionConfigSelect:
         current_value=option.current,
         options=choices,
     )
-
-
-def _to_available_command(
-    command: Command,
-) -> AvailableCommand:
-    hint = UnstructuredCommandInput(hint=command.hint) if command.hint else None
-    return AvailableCommand(name=command.name, description=command.description, input=hint)

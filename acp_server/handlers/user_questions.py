@@ -31,8 +31,7 @@ class EditorUserAsker:
     @property
     def has_forms(self) -> bool:
         """Whether the client supports forms."""
-        elicitation = self._connection.capabilities.elicitation
-        return elicitation is not None and elicitation.form is not None
+        return self._connection.shows_forms
 
     async def ask(self, question: UserQuestion) -> str | None:
         """Ask with a form attached to the call; see the port."""

@@ -53,6 +53,8 @@ class ToolCallState:
     """Names of files that the agent wrote through this client."""
     plan: Sequence[PlanEntry] = ()
     """Plan entries that the call has changed."""
+    is_start_shown: bool = False
+    """Whether an output that shows starts and ends has shown the start."""
     _output: dict[str, str] = field(default_factory=dict[str, str], init=False)
 
     @property

@@ -35,9 +35,6 @@ OUTPUT_NOTE = "[A hook of the user's says after this call, as data:]\n{said}"
 
 RunHook = Callable[[TurnHook, bytes], Awaitable[HookResult]]
 """Runs a command with these bytes on stdin until it ends or times out. Raises only cancellation."""
-Spawn = Callable[[TaskFunction], None]
-"""Starts a task in the background."""
-OnRefusal = Callable[[ToolCall, str], None]
 
 
 @dataclass(slots=True)
@@ -46,10 +43,11 @@ class HookRunner:
 
     rules: HookRules
     run: RunHook
-    spawn: Spawn
+    spawn: Callable[[TaskFunction], None]
+    """Starts a task in the background."""
     facts: Callable[[], Mapping[str, JsonValue]]
     """Returns the facts that every hook receives: session, directory and mode."""
-    on_refusal: OnRefusal
+    on_refusal: Callable[[ToolCall, str], None]
     """Called with each refused call and the reason."""
     _scopes: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope], init=False)
     _is_closed: bool = field(default=False, init=False)

@@ -23,6 +23,7 @@ from acp_server.turn.loop import UsageTotals
 from skills_store.curation.merging import CuratorSkillEditor
 from skills_store.curation.report import CurationReport, write_report
 from skills_store.curation.schedule import CurationSchedule, LastCuration
+from skills_store.errors import SkillError
 from skills_store.home import AgentHome
 from skills_store.trees import capture_tree, copy_tree
 from skills_store.undo import BackupStore
@@ -30,10 +31,11 @@ from skills_store.usage import Clock, current_time
 
 logger = logging.getLogger(__name__)
 
+NOTHING_TO_UNDO = "nothing to undo: no run changed anything, or the last one is already undone"
 NO_ACCOUNT = "The run ended before the curator reported its changes."
 
 
-class NothingToUndoError(Exception):
+class NothingToUndoError(SkillError):
     """No run has changed anything, or the last one is already undone."""
 
 
@@ -55,14 +57,6 @@ class CuratorResult:
         undo = "; undo with `acp-server skills curate --undo`" if self.report.changes else ""
         text = f"The curator reviewed your skills: {self.report.summary} ({where}{undo})."
         return f"{text}{cost_text}"
-
-
-@dataclass(frozen=True, slots=True)
-class CuratorUndo:
-    """The run that was undone, and the id of a snapshot of the state just before the undo."""
-
-    undone: LastCuration
-    safety_id: str
 
 
 @dataclass(slots=True)
@@ -116,8 +110,10 @@ class CuratorRuns:
             await curator.run()
             return CuratorResult(_build_report(curator, started_run), curator.usage_totals)
 
-    async def undo(self) -> CuratorUndo:
+    async def undo(self) -> tuple[LastCuration, str]:
         """Restore all skills to their state before the last run.
+
+        Return that run, and the id of a snapshot of the state just before this.
 
         Raises:
             NothingToUndoError: there is no run, or it is already undone.
@@ -128,13 +124,13 @@ class CuratorRuns:
         async with self._lock():
             last = self._schedule.last_curation()
             if last is None or last.undone_at is not None:
-                raise NothingToUndoError
+                raise NothingToUndoError(NOTHING_TO_UNDO)
             backups = BackupStore(self._home, self.now)
             safety_id = await to_thread.run_sync(backups.restore, last.snapshot_id)
             # After the restore: if that fails halfway, the run still counts as not undone and can
             # be retried.
             await to_thread.run_sync(self._schedule.record_undone)
-        return CuratorUndo(last, safety_id)
+        return last, safety_id
 
     @asynccontextmanager
     async def _lock(self) -> AsyncGenerator[None]:

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from urllib.parse import parse_qsl, unquote
-
-from pydantic import JsonValue
 
 from acp_server.mcp.ports import Json
 from acp_server.mcp.texts import split_url
 from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.json_values import map_strings
 
 MIN_SECRET_CHARACTERS = 6
 """Shorter values, such as 1 or true, are too common to be secrets and are not redacted."""
@@ -36,18 +36,8 @@ class Redaction:
         """Return a server's result without its likely secrets."""
         if not self.likely_secrets:
             return result
-        return {name: self._value(value) for name, value in result.items()}
-
-    def _value(self, value: JsonValue) -> JsonValue:
-        match value:
-            case str():
-                return _redact(self.likely_secrets, value)
-            case list():
-                return [self._value(each) for each in value]
-            case dict():
-                return {name: self._value(each) for name, each in value.items()}
-            case _:
-                return value
+        hide = partial(_redact, self.likely_secrets)
+        return {name: map_strings(value, hide) for name, value in result.items()}
 
 
 def make_redaction(server: ServerConfig) -> Redaction:

@@ -26,7 +26,7 @@ from acp_server.mcp.ports import ClientCallbacks, Json, McpConnection, ProgressC
 from acp_server.mcp.server_process import ProcessContext
 from acp_server.mcp.transports import process_streams, remote_streams
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationUrl
-from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
+from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
 from acp_server.version import __version__
 
 CONNECTION_ERRORS = (
@@ -94,17 +94,13 @@ class SdkConnector:
         await self._context.watcher.close()
 
 
-@asynccontextmanager
-async def _open_streams(
+def _open_streams(
     server: ServerConfig, host: ClientCallbacks, context: ProcessContext, status: "_HttpStatus"
-) -> AsyncGenerator[tuple[Incoming, Outgoing]]:
-    match server:
-        case StdioServerConfig():
-            async with process_streams(server, host, context) as streams:
-                yield streams
-        case HttpServerConfig():
-            async with remote_streams(server, status.note) as streams:
-                yield cast("tuple[Incoming, Outgoing]", streams)
+) -> AbstractAsyncContextManager[tuple[Incoming, Outgoing]]:
+    if isinstance(server, StdioServerConfig):
+        return process_streams(server, host, context)
+    streams = remote_streams(server, status.note)
+    return cast("AbstractAsyncContextManager[tuple[Incoming, Outgoing]]", streams)
 
 
 def _make_session(

@@ -119,12 +119,6 @@ class ServerTool:
         return Tool(self.spec, "other", call_title(self.server, self.definition), use)
 
 
-def make_server_tool(server: Server, definition: McpTool, name: str) -> ServerTool:
-    """Return a server's tool; `name` is its name for the model."""
-    description = definition.description or definition.title
-    return ServerTool(server, definition, ToolSpec(name, description, definition.schema))
-
-
 def call_title(server: Server, tool: McpTool) -> str:
     """Return the title of a call, prefixed with the server: the title is the server's own claim."""
     return f"{to_single_line(server.name, MAX_PROGRESS_CHARACTERS)}: {tool.title}"

@@ -17,7 +17,7 @@ from acp_server.mcp.ports import McpContext, ServerError
 from acp_server.mcp.prompt_commands import McpPromptCommand, make_prompt_command
 from acp_server.mcp.server import Server
 from acp_server.mcp.server_configs import describe_in_full, workspace_servers
-from acp_server.mcp.server_tool import ServerTool, make_server_tool
+from acp_server.mcp.server_tool import ServerTool
 from acp_server.mcp.status_text import describe_servers
 from acp_server.mcp.tool_names import SEPARATOR, server_name_parts, tool_names
 from acp_server.permissions.gate import Gate
@@ -26,6 +26,7 @@ from acp_server.session.ports.mcp import ProjectServers
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.tool import Tool
+from acp_server.turn.ports import ToolSpec
 
 PROMPT_GONE = "The server no longer offers this prompt. Run `/mcp` to see its state."
 DISCONNECT_SECONDS = 0.3
@@ -225,11 +226,10 @@ class SessionServers:
             offered = server.features.tools
             names = self._tool_names_of(server, offered)
             for each in offered:
-                tool = make_server_tool(server, each, names[each.name])
-                spec = tool.spec
+                spec = ToolSpec(names[each.name], each.description or each.title, each.schema)
                 available -= len(spec.name) + len(spec.description) + len(str(spec.schema))
                 if available >= 0:
-                    frozen_tools.append(tool)
+                    frozen_tools.append(ServerTool(server, each, spec))
         self._frozen_tools = tuple(frozen_tools)
         self._tools = self.tools_for_gate(self._context.gate)
 

@@ -1,6 +1,12 @@
 """Lenient readers of JSON values: a value that is missing or of the wrong type counts as empty."""
 
+from collections.abc import Callable
+
 from pydantic import JsonValue
+
+MAX_JSON_DEPTH = 100
+"""Maximum nesting of JSON: deeper values could exceed the recursion limit."""
+TOO_DEEP = "(nested too deeply)"
 
 Object = dict[str, JsonValue]
 
@@ -23,3 +29,20 @@ def as_objects(value: JsonValue) -> list[Object]:
 def as_text(value: JsonValue) -> str:
     """Return the value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
+
+
+def map_strings(value: JsonValue, change: Callable[[str], str], depth: int = 0) -> JsonValue:
+    """Return a JSON value with all its strings and keys changed."""
+    if depth > MAX_JSON_DEPTH:
+        return TOO_DEEP
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [map_strings(each, change, depth + 1) for each in value]
+        case dict():
+            return {
+                change(key): map_strings(each, change, depth + 1) for key, each in value.items()
+            }
+        case _:
+            return value

@@ -203,9 +203,11 @@ def asked(kind: str, *, is_answered: bool, is_taken_back: bool = False) -> str:
     view = SessionView(TerminalScreen(file=file), make_ticking_clock())
     show_updates(view, [tool_call(kind=kind, content=[text_content("what")])])
     request = permission_request()
-    view.show_permission_request(request)
+    view.transcript.ask(request)
+    view.redraw()
     if is_answered:
-        view.show_permission_answer(request, None if is_taken_back else request.options[0])
+        view.transcript.answer(request, None if is_taken_back else request.options[0])
+        view.redraw()
         show_updates(view, [DONE])
     view.settle()
     return file.getvalue()
@@ -239,8 +241,10 @@ def test_a_permission_request_shows_its_reason_and_does_not_repeat_the_command()
     request = permission_request(
         content=[text_content("```sh\nls\n```"), text_content("Asked because of that.")]
     )
-    view.show_permission_request(request)
-    view.show_permission_answer(request, request.options[1])
+    view.transcript.ask(request)
+    view.redraw()
+    view.transcript.answer(request, request.options[1])
+    view.redraw()
     show_updates(view, [tool_call_update(status="failed", content=[text_content("rejected")])])
     assert file.getvalue().splitlines()[1:] == [
         "  $ execute         `ls`  ✗ failed · 2.0 s",
@@ -286,9 +290,11 @@ def test_a_file_written_through_the_client_is_named_with_its_tool_call() -> None
     file = io.StringIO()
     view = SessionView(TerminalScreen(file=file), make_ticking_clock())
     show_updates(view, [tool_call(kind="edit", locations=[{"path": "/w/a.py"}])])
-    view.show_written_file(PurePath("/w/a.py"))
+    view.transcript.add_written_file(PurePath("/w/a.py"))
+    view.redraw()
     show_updates(view, [DONE])
-    view.show_written_file(PurePath("/w/b.py"))
+    view.transcript.add_written_file(PurePath("/w/b.py"))
+    view.redraw()
     assert file.getvalue().endswith(
         "    │ a.py was written by the editor\n    written         b.py, by the editor\n"
     )

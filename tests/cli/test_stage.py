@@ -99,9 +99,11 @@ def test_a_permission_request_is_shown_and_answered_below_its_tool_call() -> Non
     view = view_on(terminal)
     show_updates(view, [tool_call(title="Run it", kind="execute")])
     request = permission_request()
-    view.show_permission_request(request)
+    view.transcript.ask(request)
+    view.redraw()
     assert "○ Allow once" in terminal.text
-    view.show_permission_answer(request, request.options[0])
+    view.transcript.answer(request, request.options[0])
+    view.redraw()
     assert "● Allow once" in terminal.text
     assert terminal.text.count("Run it") == 1
     view.settle()

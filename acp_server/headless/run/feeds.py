@@ -47,8 +47,6 @@ class ProgressFeed(RunFeed):
         self._print_line = print_line
         self._cleaner = cleaner
         self._calls = RunningToolCalls()
-        self._started: set[str] = set()
-        """Ids of running calls whose start was shown."""
         self._denied: set[str] = set()
         """Ids of calls whose denial was shown."""
 
@@ -80,7 +78,6 @@ class ProgressFeed(RunFeed):
     def _show_call(self, call_id: str, state: ToolCallState) -> None:
         title = self._cleaner.line(state.title)
         if state.has_ended:
-            self._started.discard(call_id)
             if state.status == "completed":
                 self._print_line(f"{state.kind}: {title}: done", "quiet")
             else:
@@ -91,9 +88,9 @@ class ProgressFeed(RunFeed):
         elif (
             state.status == "in_progress"
             and state.kind in LONG_RUNNING_KINDS
-            and call_id not in self._started
+            and not state.is_start_shown
         ):
-            self._started.add(call_id)
+            state.is_start_shown = True
             self._print_line(f"{state.kind}: {title}: started", "quiet")
 
 

@@ -22,12 +22,7 @@ def json_line(value: JsonValue) -> str:
     >>> json_line({"text": "##[error]"})
     '{"text": "\\u0023\\u0023[error]"}'
     """
-    return escape_log_commands(json.dumps(value))
-
-
-def escape_log_commands(line: str) -> str:
-    """Escape `##` in JSON text, so that GitHub or Azure find no log command."""
-    return line.replace("##", "\\u0023\\u0023")
+    return json.dumps(value).replace("##", "\\u0023\\u0023")
 
 
 class OutputLines:

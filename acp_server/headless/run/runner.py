@@ -60,7 +60,6 @@ from acp_server.protocol.updates import (
 from acp_server.server import app
 from acp_server.session.project.headless_policy import HeadlessPolicy
 from acp_server.turn.conversation import ToolCall
-from acp_server.turn.ports import ModelRequest
 
 SKILL_PREFIX = "/skill:"
 CANCEL_SECONDS = 1.0
@@ -108,7 +107,7 @@ class HeadlessRun:
     feed: RunFeed
     record: RecordLine = ignore_line
     report: RunReport = field(default_factory=RunReport)
-    _ledger: BudgetLedger = field(init=False)
+    ledger: BudgetLedger = field(init=False)
     _denials: DenialLog = field(init=False)
     _message: LastMessage = field(default_factory=LastMessage, init=False)
     _denial_event: anyio.Event = field(default_factory=anyio.Event, init=False)
@@ -118,12 +117,7 @@ class HeadlessRun:
     def __post_init__(self) -> None:
         """Create the ledger of the run's budget and the log of its denials."""
         self._denials = DenialLog(self.request.workspace)
-        self._ledger = BudgetLedger(self.request.budget)
-
-    @property
-    def blocked_request(self) -> ModelRequest | None:
-        """The model request that was not sent because of the budget, if any."""
-        return self._ledger.blocked_request
+        self.ledger = BudgetLedger(self.request.budget)
 
     async def execute(self) -> RunReport:
         """Run the task and return the report; a failed request becomes its outcome."""
@@ -160,7 +154,7 @@ class HeadlessRun:
             on_refusal=self._on_blocked_call,
             is_trusted=rules.is_trusted,
             platform=self.request.platform,
-            wrap_catalog=partial(BudgetedCatalog, ledger=self._ledger),
+            wrap_catalog=partial(BudgetedCatalog, ledger=self.ledger),
             is_ephemeral=self.request.is_ephemeral,
         )
         session = ClientSessionCapabilities(notices=NoticeCapabilities())
@@ -227,7 +221,7 @@ class HeadlessRun:
         report.reason = STOP_MESSAGES.get(response.stop_reason, "")
         loaded = (response.meta or {}).get("hermes")
         report.loaded = loaded if isinstance(loaded, dict) else {}
-        if not self._ledger.usage.requests and self._names_unknown_command():
+        if not self.ledger.usage.requests and self._names_unknown_command():
             report.outcome, report.reason = "usage_error", self._message.text
 
     async def _check_answer(self, agent: AgentClient, schema: AnswerSchema) -> None:
@@ -340,15 +334,15 @@ class HeadlessRun:
         data = error.data if isinstance(error, AgentResponseError) else None
         message = data.get("message") if isinstance(data, dict) else None
         self.report.reason = message if isinstance(message, str) else str(error)
-        if self._ledger.error is not None:
-            is_price_unknown = isinstance(self._ledger.error, PriceUnknownError)
+        if self.ledger.error is not None:
+            is_price_unknown = isinstance(self.ledger.error, PriceUnknownError)
             self.report.outcome = "usage_error" if is_price_unknown else "budget"
-            self.report.reason = self._ledger.error.reason
+            self.report.reason = self.ledger.error.reason
 
     def _complete_report(self, seconds: float) -> None:
         """Complete the report with usage, duration and denials."""
         report = self.report
-        report.duration_seconds, report.usage = seconds, self._ledger.usage
+        report.duration_seconds, report.usage = seconds, self.ledger.usage
         report.text = self._message.text_unless(report.reason)
         report.denials, report.left_undone = self._denials.denied, self._denials.left_undone
         if report.left_undone and report.outcome in {"done", "findings", "interrupted"}:

@@ -5,20 +5,18 @@ that is split across two chunks would not be found in either.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from acp_server.text.json_values import map_strings
 from acp_server.text.redaction import MIN_SECRET_CHARACTERS, REDACTED, redact_secrets
 from acp_server.text.surrogates import repair_surrogates
 
 MIN_SECRET_LINE_CHARACTERS = 16
 """Minimum length of one line of a multi-line secret; shorter lines match by chance."""
 _PEM_BOUNDARY = "-----"
-MAX_JSON_DEPTH = 100
-"""Maximum nesting of JSON: deeper values could exceed the recursion limit."""
-TOO_DEEP = "(nested too deeply)"
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(?:$|_)",
     re.IGNORECASE,
@@ -84,11 +82,11 @@ class OutputSanitizer:
 
     def json(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with all its strings and keys sanitized."""
-        return _map_strings(value, self.text)
+        return map_strings(value, self.text)
 
     def partial_json(self, value: JsonValue) -> JsonValue:
         """Return the same for growing strings, which may end in the middle of a secret."""
-        return _map_strings(value, self._partial_text)
+        return map_strings(value, self._partial_text)
 
     def patch(self, patch: bytes) -> bytes:
         """Return a patch without known secrets in its added lines; it still applies."""
@@ -121,19 +119,3 @@ def _redact_added_line(line: bytes, secrets: Sequence[bytes]) -> bytes:
         for secret in secrets:
             line = line.replace(secret, REDACTED.encode())
     return line
-
-
-def _map_strings(value: JsonValue, change: Callable[[str], str], depth: int = 0) -> JsonValue:
-    if depth > MAX_JSON_DEPTH:
-        return TOO_DEEP
-    match value:
-        case str():
-            return change(value)
-        case list():
-            return [_map_strings(each, change, depth + 1) for each in value]
-        case dict():
-            return {
-                change(key): _map_strings(each, change, depth + 1) for key, each in value.items()
-            }
-        case _:
-            return value

@@ -44,7 +44,6 @@ class StreamFeed(RunFeed):
         self._parts: list[str] = []
         """Its text so far."""
         self._calls = RunningToolCalls()
-        self._started: set[str] = set()
 
     async def begin(self, report: RunReport) -> None:
         """Write the `run` event."""
@@ -122,8 +121,8 @@ class StreamFeed(RunFeed):
         self, call_id: str, state: ToolCallState, update: ToolCallStart | ToolCallProgress
     ) -> Iterator[Json]:
         """Yield events for the start and end of a call; intermediate updates are not written."""
-        if call_id not in self._started and state.status != "pending":
-            self._started.add(call_id)
+        if not state.is_start_shown and state.status != "pending":
+            state.is_start_shown = True
             yield {
                 "type": "tool_call",
                 "id": call_id,

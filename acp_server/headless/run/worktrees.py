@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -57,7 +58,7 @@ class WorktreeFactory:
             yield tree / subdirectory
         finally:
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(_remove, tree)
+                await to_thread.run_sync(partial(shutil.rmtree, tree, ignore_errors=True))
                 await self._git("worktree", "prune")
 
     async def check(self) -> None:
@@ -95,7 +96,3 @@ def _run_git(folder: Path, arguments: tuple[str, ...]) -> str:
         message = done.stderr.decode(errors="replace").strip() or "the repository has no commit yet"
         raise WorktreeError(f"cannot create a git worktree of {folder}: {message}")
     return done.stdout.decode(errors="replace").strip()
-
-
-def _remove(tree: Path) -> None:
-    shutil.rmtree(tree, ignore_errors=True)
