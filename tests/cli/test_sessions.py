@@ -168,7 +168,8 @@ def test_a_session_is_exported(home: Home) -> None:
         "PlanChanged",
         "MessageChunk",
     ]
-    assert exported[-1]["message"]["parts"] == [{"type": "Text", "text": "There are none."}]
+    (part,) = exported[-1]["message"]["parts"]
+    assert (part["type"], part["text"]) == ("Text", "There are none.")
     document = home.sessions("export", NEW, "--format", "md").stdout
     assert document == (
         "# kumquats in /new\n\n/new, 2026-03-01 12:30 UTC\n\n## User\n\nkumquats in /new\n\n"
