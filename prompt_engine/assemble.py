@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from prompt_engine.facts import PromptFacts
+from prompt_engine.fitting import fit_sections, prompt_character_limit
 from prompt_engine.report import PromptReport, build_report
 from prompt_engine.section import PromptSection, Tier, join_parts
 from prompt_engine.sections import (
@@ -74,6 +75,7 @@ def build_prompt(facts: PromptFacts) -> AssembledPrompt:
     stripped = [replace(section, text=section.text.strip()) for section in sections]
     # Sections with text are joined; those that lost theirs are only reported.
     reported = [section for section in stripped if section.text or section.fate != "kept"]
+    reported = fit_sections(reported, prompt_character_limit(facts.window_tokens))
     return AssembledPrompt(
         _join_tier(reported, "stable"),
         _join_tier(reported, "context"),

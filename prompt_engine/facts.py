@@ -140,6 +140,8 @@ class PromptFacts:
     provider: str = ""
     tools: frozenset[str] = frozenset()
     """Names of the tools sent with the request."""
+    window_tokens: int | None = None
+    """The model's context window; None if it is only assumed."""
     platform: str = "acp"
     identity: AgentIdentity = field(default_factory=AgentIdentity)
     enforcement: ToolUseEnforcement = "auto"

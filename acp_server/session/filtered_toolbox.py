@@ -11,7 +11,7 @@ from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
 
-TOOL_EXCLUDED = "the project allows only these tools: {names}"
+TOOL_EXCLUDED = "only these tools are available here: {names}"
 
 
 @frozen_dataclass

@@ -12,6 +12,15 @@ from acp_server.session.ports.toolset import BuildToolset, SessionToolset
 from acp_server.turn.ports import Toolbox
 
 MCP_COMMANDS = "mcp"
+SMALL_WINDOW_TOKENS = 16_000
+ESSENTIAL_TOOLS = frozenset(
+    {"read_file", "search_files", "patch", "write_file", "terminal", "process", "todo"}
+)
+"""The tools of a model whose context window the descriptions of all tools would fill."""
+SMALL_WINDOW = (
+    "The context window of {model} is small, so it gets only the tools for files and commands, and "
+    "long instructions are cut. A model with a larger window gets all of them."
+)
 
 
 class SessionTools:
@@ -30,6 +39,7 @@ class SessionTools:
         self._is_built = False
         self._has_skills = False
         self._is_closed = False
+        self._small_models: set[str] = set()
 
     async def prepare(self) -> SessionToolset:
         """Return the toolset, built at the first call together with the session's skills."""
@@ -60,7 +70,17 @@ class SessionTools:
         # Only before a request, not in `prepare`: slow servers must not delay the warm-up.
         await toolset.servers.wait_ready()
         allowed = self._context.restrictions.allowed_tools
+        options = self._context.options
+        if options.catalog.meter(options.model_id).window_tokens < SMALL_WINDOW_TOKENS:
+            self._tell_about_small_window(options.model_id)
+            allowed = ESSENTIAL_TOOLS if allowed is None else allowed & ESSENTIAL_TOOLS
         return toolset.toolbox if allowed is None else FilteredToolbox(toolset.toolbox, allowed)
+
+    def _tell_about_small_window(self, model_id: str) -> None:
+        """Tell the user once per model why the model has few tools."""
+        if model_id not in self._small_models:
+            self._small_models.add(model_id)
+            self._context.notices.add(SMALL_WINDOW.format(model=model_id))
 
     async def names(self) -> frozenset[str]:
         """Return the names of the tools for a turn."""

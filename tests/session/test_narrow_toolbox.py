@@ -24,7 +24,7 @@ async def test_a_call_of_an_excluded_tool_does_nothing_and_explains_why() -> Non
     sink = MemorySink()
     live = await narrow().open("c1", "other", sink)
     await live.write("{}")
-    reason = "the project allows only these tools: one, two"
+    reason = "only these tools are available here: one, two"
     assert await live.run(CALL) == ToolOutcome(reason, is_error=True)
     assert live.interrupted_outcome("cancelled") == ToolOutcome("cancelled", is_error=True)
     assert sink.events == [CallAppeared("c1", "other")]

@@ -6,16 +6,20 @@ from pathlib import Path
 
 import anyio
 
+from acp_server.models.families import ModelFamily
+from acp_server.models.meters import FamilyMeter
 from acp_server.session.builder import build_session
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.skills import NoSkills
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.session import Session
+from acp_server.session.tools import ESSENTIAL_TOOLS
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.toolbox import SessionToolbox
 from tests.handlers.fake_models import EchoModel
 from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.turn.turn_harness import FunctionTools, echo_arguments
 
 
 @dataclass(slots=True)
@@ -126,3 +130,17 @@ async def test_a_cancelled_skill_search_is_repeated() -> None:
     await session.tools.prepare()
     await session.tools.prepare()
     assert (harness.made, harness.found) == (1, 1)
+
+
+async def test_a_model_with_a_small_window_gets_essential_tools_and_the_user_hears_of_it() -> None:
+    names = (*sorted(ESSENTIAL_TOOLS), "web_fetch", "delegate_task")
+    catalog = FakeModelCatalog(
+        {"one": EchoModel()}, shared_meter=FamilyMeter(ModelFamily("small", 8_000, 1_000))
+    )
+    tools = FunctionTools(**dict.fromkeys(names, echo_arguments))
+    session = build_session(SessionWorkspace(Path("/")), make_services(catalog, toolbox=tools))
+    for _ in range(2):
+        assert await session.tools.names() == ESSENTIAL_TOOLS
+    [notice] = session.context.notices.take()
+    assert notice.startswith("The context window of one is small")
+    await session.close()

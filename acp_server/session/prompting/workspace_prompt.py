@@ -252,6 +252,7 @@ class WorkspacePromptProvider:
                 day=day,
                 model=request.model_id,
                 tools=request.tools,
+                window_tokens=request.window_tokens,
                 identity=replace(facts.identity, soul=instruction_files.soul),
                 skills_index=SourcedText(request.skills_index),
                 external_memory=SourcedText(request.external_memory, "memory.provider"),
