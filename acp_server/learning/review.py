@@ -21,6 +21,7 @@ from acp_server.learning.review_counters import ReviewIntervals
 from acp_server.learning.review_scheduler import ReviewConfig, ReviewContext, ReviewToolsPort
 from acp_server.learning.review_toolbox import ReviewToolbox
 from acp_server.session.side_requests import NullSink
+from acp_server.turn.context_counter import ContextCounter
 from acp_server.turn.conversation import Conversation, Text, ToolCall, UserMessage
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import Turn, TurnContext, UsageTotals
@@ -77,7 +78,7 @@ class Review:
         # The session's tool specifications, unchanged: any difference would miss the provider's
         # cache.
         toolbox = ReviewToolbox(turn_context.toolbox.specs, tools.toolbox, on_outcome, MAX_CALLS)
-        # No compaction, journal or mid-turn input: those act on the session's conversation.
+        # No compaction, journal, mid-turn input or count: those are the session's conversation's.
         isolated_context = replace(
             turn_context,
             toolbox=toolbox,
@@ -85,6 +86,7 @@ class Review:
             maintenance=None,
             durability=None,
             mid_turn_input=None,
+            counter=ContextCounter(),
         )
         conversation, totals = Conversation(tuple(self._review_context.conversation)), UsageTotals()
         try:

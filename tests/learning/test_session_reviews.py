@@ -189,7 +189,10 @@ async def test_the_request_is_the_conversation_plus_one_message() -> None:
 async def test_a_review_counts_toward_session_usage_but_not_context_window_use() -> None:
     setup = ReviewSetup(RoundModel(SAVED))
     setup.end_turn(*work("terminal", "terminal"))
+    counter, request = setup.context.counter, setup.context.metered_request(setup.conversation)
+    size = counter.count(request)
     await setup.run()
+    assert counter.count(request) == size
     assert setup.totals == UsageTotals(Usage(input_tokens=6, output_tokens=2), 2, 3.0)
     assert setup.totals.context_tokens == 7
     assert setup.expected_sessions == 1
