@@ -18,6 +18,8 @@ MIN_SCALE, MAX_SCALE = 0.2, 4.0
 """Limits of the correction, against endpoints that report nonsense."""
 REBUILT_MARGIN = 1.05
 OTHER_MODEL_MARGIN = 1.2
+MIN_WINDOW_TOKENS = 4_096
+"""No model has a smaller context window."""
 UNNAMED_OVERFLOW_SHARE = 0.8
 """Of a request that an endpoint found too large without saying its limit, the share that is taken
 for the limit."""
@@ -143,9 +145,14 @@ class ContextCounter:
 
     def record_overflow(
         self, metered: MeteredRequest, request_tokens: int | None, limit_tokens: int | None
-    ) -> None:
-        """Take what an endpoint said about a request that is too large; None: it did not say."""
+    ) -> bool:
+        """Take what an endpoint said about a request that is too large; None: it did not say.
+
+        Return whether a shorter request may help. A small one was refused for another reason.
+        """
         size = request_tokens or self.count(metered)
+        if limit_tokens is None and size < MIN_WINDOW_TOKENS:
+            return False
         window = self.window_tokens(metered.model, metered.meter)
         limit = min(limit_tokens or int(size * UNNAMED_OVERFLOW_SHARE), window)
         self._limits[id(metered.model)] = limit
@@ -154,6 +161,7 @@ class ContextCounter:
         self._calibrate(metered, metered.request, size)
         messages = len(metered.request.messages)
         self._report = _Report(metered.model, metered.generation, messages, size)
+        return True
 
     def _adopt(self, report: _Report, metered: MeteredRequest) -> _Report:
         """Take the stored report of an earlier process as one for this model."""

@@ -218,6 +218,8 @@ class Turn:
         self._interruptions = 0
         self._overflows = 0
         """How often in a row the endpoint refused a request for its size."""
+        self._overflow: ContextOverflowError | None = None
+        """The last refusal, until a request is accepted."""
         self._request: MeteredRequest | None = None
         """The running request, or the last one."""
         self._continued_id: str | None = None
@@ -347,7 +349,10 @@ class Turn:
 
         That is if the stream broke midway, or if the conversation must be shortened first.
         """
-        metered = self._request = self._context.metered_request(self._conversation)
+        metered = self._context.metered_request(self._conversation)
+        refused, self._request = self._request, metered
+        if self._overflow is not None and refused is not None and _sends_the_same(refused, metered):
+            raise self._overflow  # nothing could be shortened, so it would be refused again
         try:
             return await step.run(metered.request)
         except ContextOverflowError as error:
@@ -356,8 +361,11 @@ class Turn:
             attempts = MAX_OVERFLOWS if error.limit_tokens is None else 1
             if self._overflows >= attempts or self._context.maintenance is None:
                 raise
+            counter = self._context.counter
+            if not counter.record_overflow(metered, error.request_tokens, error.limit_tokens):
+                raise
             self._overflows += 1
-            self._context.counter.record_overflow(metered, error.request_tokens, error.limit_tokens)
+            self._overflow = error
             return None
         except ModelInterruptedError as error:
             # Counted per turn, never reset: an endpoint that always breaks must not loop for ever.
@@ -385,7 +393,7 @@ class Turn:
                 self._should_continue = True
             return None
         self._continued_id = None  # the reply is complete; the next text is a new message
-        self._overflows = 0
+        self._overflows, self._overflow = 0, None
         if stop is None or calls:
             batch = ToolBatch(step.live_calls(), self._sink)
             ends_turn = await self._run_tools(batch, step.reply(with_calls=True), calls)
@@ -485,3 +493,7 @@ class Turn:
             self._context.counter.record_usage(self._request, step.usage)
         window = self._context.window_tokens
         self._sink.emit_now(ContextMeasured(used, window, totals.cost_usd))
+
+
+def _sends_the_same(one: MeteredRequest, other: MeteredRequest) -> bool:
+    return one.request.messages == other.request.messages

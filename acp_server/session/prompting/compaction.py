@@ -250,7 +250,10 @@ class Compactor:
         self, conversation: Conversation, shorter: Sequence[Message], room: _Room, sink: TurnSink
     ) -> None:
         """Replace the messages and tell the user."""
-        conversation.rebuild(drop_reasoning(shorter))
+        shorter = drop_reasoning(shorter)
+        if shorter == tuple(conversation):
+            return
+        conversation.rebuild(shorter)
         after = room.count(shorter)
         title = (
             "Old tool results were removed from the conversation to make room: about "
@@ -285,11 +288,13 @@ class Compactor:
                 return await ask_model(request, context, self.totals, sink)
             except ContextOverflowError as error:
                 attempts += 1
-                if attempts == MAX_SUMMARY_ATTEMPTS:
-                    raise
-                # The next measurement knows the smaller window.
                 refused = MeteredRequest(context.model, context.meter, request, NO_GENERATION)
-                context.counter.record_overflow(refused, error.request_tokens, error.limit_tokens)
+                # The next measurement knows the smaller window.
+                may_help = context.counter.record_overflow(
+                    refused, error.request_tokens, error.limit_tokens
+                )
+                if attempts == MAX_SUMMARY_ATTEMPTS or not may_help:
+                    raise
 
 
 Cut = Callable[[Sequence[Message], int], tuple[Message, ...]]
