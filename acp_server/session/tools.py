@@ -73,7 +73,8 @@ class SessionTools:
         options = self._context.options
         if options.catalog.meter(options.model_id).window_tokens < SMALL_WINDOW_TOKENS:
             self._tell_about_small_window(options.model_id)
-            allowed = ESSENTIAL_TOOLS if allowed is None else allowed & ESSENTIAL_TOOLS
+            names = ESSENTIAL_TOOLS if allowed is None else ESSENTIAL_TOOLS.intersection(allowed)
+            allowed = sorted(names)
         return toolset.toolbox if allowed is None else FilteredToolbox(toolset.toolbox, allowed)
 
     def _tell_about_small_window(self, model_id: str) -> None:
