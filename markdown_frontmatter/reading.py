@@ -50,11 +50,6 @@ def split(text: str) -> FrontmatterParts | DocumentProblem:
     return FrontmatterParts(block, text[closing.end() :], block.count("\n") + 3)
 
 
-def read(block: FrontmatterParts) -> FrontmatterFields:
-    """Parse a block as it is."""
-    return _parse(block.yaml)
-
-
 def read_leniently(text: str) -> tuple[FrontmatterFields, str]:
     """Return the fields of a text and its body: all of it, if it has no valid frontmatter.
 
@@ -64,10 +59,10 @@ def read_leniently(text: str) -> tuple[FrontmatterFields, str]:
     parts = split(text)
     if isinstance(parts, DocumentProblem):
         return FrontmatterFields({}, (parts,)), text
-    fields = _parse(parts.yaml)
+    fields = parse_block(parts.yaml)
     if not fields.is_broken:
         return fields, parts.body
-    reparsed = _parse("\n".join(_quote_values(parts.yaml.splitlines())))
+    reparsed = parse_block("\n".join(_quote_values(parts.yaml.splitlines())))
     # Without any field it is prose between two rules (---).
     if reparsed.is_broken or not reparsed.values:
         return fields, text
@@ -78,7 +73,8 @@ def read_leniently(text: str) -> tuple[FrontmatterFields, str]:
     return replace(reparsed, problems=(problem, *reparsed.problems)), parts.body
 
 
-def _parse(block: str) -> FrontmatterFields:
+def parse_block(block: str) -> FrontmatterFields:
+    """Parse a block as it is."""
     # The parser is slow to import, and not needed with a valid scan cache.
     from markdown_frontmatter import plain_yaml
 

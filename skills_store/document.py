@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from markdown_frontmatter.reading import FrontmatterParts, read, read_leniently, split
+from markdown_frontmatter.reading import FrontmatterParts, parse_block, read_leniently, split
 from markdown_frontmatter.values import DocumentProblem, Frontmatter, scalar_text
 from skills_store.skill import (
     MAX_DESCRIPTION_CHARACTERS,
@@ -137,7 +137,7 @@ def _frontmatter_problems(
             line, f"its frontmatter holds {found[0]!r}, which others read differently"
         )
         return
-    fields = read(block)
+    fields = parse_block(block.yaml)
     yield from fields.problems
     if fields.problems:
         return

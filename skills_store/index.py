@@ -17,15 +17,6 @@ MAX_CHARACTERS = 12_000
 MAX_DESCRIPTION_CHARACTERS = 60
 MAX_CATEGORY_CHARACTERS = 120
 
-NON_CODING_CATEGORIES = frozenset(
-    {
-        *("apple", "communication", "cooking", "creative", "email", "finance", "gaming", "gifs"),
-        *("health", "media", "music", "note-taking", "productivity", "shopping", "smart-home"),
-        *("social-media", "travel"),
-    }
-)
-"""Categories that rarely concern code; in a code workspace only their skill names are listed."""
-
 _WRITE_TOOL = "skill_manage"
 _ELLIPSIS = "..."
 

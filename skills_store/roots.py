@@ -5,7 +5,6 @@ The caller decides whether a workspace is trusted and so may provide skills.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from skills_store.skill import SkillRoot
@@ -13,32 +12,27 @@ from skills_store.skill import SkillRoot
 WORKSPACE_FOLDERS = (".agents/skills", ".hermes/skills", ".claude/skills")
 
 
-@dataclass(frozen=True, slots=True)
-class SkillLocations:
-    """Directories that may contain skills. All paths are absolute."""
+def resolve_roots(
+    hermes_home: Path,
+    user_home: Path,
+    bundled: Path,
+    workspace: Path | None = None,
+    external: Sequence[Path] = (),
+) -> tuple[SkillRoot, ...]:
+    """Return the roots, highest priority first; a directory listed twice counts once.
 
-    hermes_home: Path
-    user_home: Path
-    bundled: Path
-    """Skills shipped with the program."""
-    workspace: Path | None = None
-    """Only set for a trusted workspace."""
-    external: tuple[Path, ...] = ()
-    """Read-only directories from the user's settings."""
-
-
-def resolve_roots(locations: SkillLocations) -> tuple[SkillRoot, ...]:
-    """Return the roots, highest priority first; a directory listed twice counts once."""
-    workspace = locations.workspace
+    All paths are absolute. `bundled` are the skills shipped with the program, `external` the
+    read-only directories from the user's settings; `workspace` is only set if it is trusted.
+    """
     workspace_folders = [workspace / name for name in WORKSPACE_FOLDERS] if workspace else []
-    agents_folder = locations.user_home / ".agents" / "skills"
+    agents_folder = user_home / ".agents" / "skills"
     ordered = (
         *(SkillRoot("workspace", path, is_writable=True) for path in workspace_folders),
-        SkillRoot("home", locations.hermes_home / "skills", is_writable=True),
+        SkillRoot("home", hermes_home / "skills", is_writable=True),
         SkillRoot("agents", agents_folder, is_writable=True),
-        *(SkillRoot("external", path) for path in locations.external),
-        SkillRoot("bundled", locations.bundled),
-        *plugin_roots(locations.hermes_home / "plugins"),
+        *(SkillRoot("external", path) for path in external),
+        SkillRoot("bundled", bundled),
+        *plugin_roots(hermes_home / "plugins"),
     )
     unique: dict[str, SkillRoot] = {}
     for root in ordered:

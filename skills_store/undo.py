@@ -10,7 +10,9 @@ of what they are copies of.
   bytes and modes, no links to the originals. It leaves out `.git`, which is the user's, and lock
   files, which other processes may hold.
 
-An archived skill has no copy here: it was moved, and `archive` moves it back.
+A run that archives a skill is undone from a copy, too; the editor then discards the archived
+directory if nothing in it was changed. `archive` is no undo: it keeps each skill under its name
+until the user brings it back, in the format of Hermes, while only the newest copies are kept here.
 """
 
 import logging
@@ -89,42 +91,42 @@ class SkillBackup:
     tree: Tree
 
 
-class _Snapshots:
+class _SnapshotFolder:
     """Directories of copies with their records, by id."""
 
     def __init__(self, folder: Path, now: Clock) -> None:
-        self.folder = folder
+        self._folder = folder
         self._now = now
 
     def new_id(self) -> str:
+        """Return an id for a snapshot; ids sort by time."""
         return f"{self._now():%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
 
-    def ids(self) -> list[str]:
+    def _ids(self) -> list[str]:
         """Return all ids, oldest first."""
-        if not self.folder.is_dir():
+        if not self._folder.is_dir():
             return []
-        return sorted(path.name for path in self.folder.iterdir() if _ID.fullmatch(path.name))
+        return sorted(path.name for path in self._folder.iterdir() if _ID.fullmatch(path.name))
 
-    def record(self, snapshot_id: str) -> JsonFile:
-        return JsonFile(self.folder / snapshot_id / "record.json")
+    def _record_file(self, snapshot_id: str) -> JsonFile:
+        return JsonFile(self._folder / snapshot_id / "record.json")
 
-    def keep_newest(self, count: int) -> None:
-        for old in self.ids()[:-count]:
-            shutil.rmtree(self.folder / old, ignore_errors=True)
+    def _keep_newest(self, count: int) -> None:
+        for old in self._ids()[:-count]:
+            shutil.rmtree(self._folder / old, ignore_errors=True)
 
 
-class SkillUndoStore:
+class SkillUndoStore(_SnapshotFolder):
     """Undo records of one agent home. All calls block; writers must hold the skills lock."""
 
     def __init__(self, home: AgentHome, now: Clock) -> None:
+        super().__init__(home.undo, now)
         self._skills = home.skills
-        self._now = now
-        self._snapshots = _Snapshots(home.undo, now)
 
     def records(self) -> tuple[UndoRecord, ...]:
         """Return all records, latest first; a broken one is logged and left out."""
         found: list[UndoRecord] = []
-        for undo_id in reversed(self._snapshots.ids()):
+        for undo_id in reversed(self._ids()):
             try:
                 record = self._read(undo_id)
             except SkillUndoError as error:
@@ -132,10 +134,6 @@ class SkillUndoStore:
             else:
                 found += [record] if record else []
         return tuple(found)
-
-    def new_id(self) -> str:
-        """Return an id for the changes of one run; ids sort by time."""
-        return self._snapshots.new_id()
 
     def save(self, change: SkillChange, undo_id: str) -> None:
         """Record the state before a change.
@@ -147,15 +145,15 @@ class SkillUndoStore:
         if not _ID.fullmatch(undo_id):
             message = f"{undo_id[:80]!r} is not a valid undo id."
             raise SkillUndoError(message)
-        document = self._snapshots.record(undo_id)
+        document = self._record_file(undo_id)
         record = document.read_strictly()
         if record.get("undone_at"):
             message = f"{undo_id} was undone; nothing is added to it."
             raise SkillUndoError(message)
         number = len(_steps(record))
         if number == 0:
-            self._snapshots.keep_newest(MAX_RECORDS - 1)
-        copies = self._snapshots.folder / undo_id / str(number)
+            self._keep_newest(MAX_RECORDS - 1)
+        copies = self._folder / undo_id / str(number)
         # Left over from a crash before the step was recorded.
         shutil.rmtree(copies, ignore_errors=True)
         before = capture_own(change.folder)
@@ -212,17 +210,17 @@ class SkillUndoStore:
             restore_tree(step.folder, step.copies, step.before, capture_own(step.folder))
             if not step.before and not any(step.folder.iterdir()):
                 step.folder.rmdir()
-        self._snapshots.record(undo_id).update(
+        self._record_file(undo_id).update(
             lambda record: record.update(undone_at=format_time(self._now()))
         )
         return found
 
     def _read(self, undo_id: str) -> UndoRecord | None:
-        record = self._snapshots.record(undo_id).read()
+        record = self._record_file(undo_id).read()
         if not record:
             return None
         origin = record.get("origin")
-        folder = self._snapshots.folder / undo_id
+        folder = self._folder / undo_id
         return UndoRecord(
             undo_id,
             origin if isinstance(origin, str) else "",
@@ -232,17 +230,16 @@ class SkillUndoStore:
         )
 
 
-class BackupStore:
+class BackupStore(_SnapshotFolder):
     """Backups of one agent home. All calls block and take the skills lock."""
 
     def __init__(self, home: AgentHome, now: Clock = current_time) -> None:
+        super().__init__(home.backups, now)
         self._home = home
-        self._now = now
-        self._snapshots = _Snapshots(home.backups, now)
 
     def backups(self) -> tuple[SkillBackup, ...]:
         """Return the complete backups, latest first."""
-        return tuple(filter(None, map(self._read, reversed(self._snapshots.ids()))))
+        return tuple(filter(None, map(self._read, reversed(self._ids()))))
 
     def create(self, reason: str) -> str:
         """Copy all skills and return the id of the backup; only the newest `MAX_BACKUPS` are kept.
@@ -253,7 +250,7 @@ class BackupStore:
         """
         with self._home.locked():
             backup_id = self._create(reason)
-            self._snapshots.keep_newest(MAX_BACKUPS)
+            self._keep_newest(MAX_BACKUPS)
         return backup_id
 
     def restore(self, backup_id: str) -> str:
@@ -270,7 +267,7 @@ class BackupStore:
                 message = f"There is no snapshot {backup_id[:80]!r}; only the newest are kept."
                 raise SkillUndoError(message)
             safety_id = self._create(f"before {backup_id} was restored")
-            copies = self._snapshots.folder / backup_id / _COPIES_NAME
+            copies = self._folder / backup_id / _COPIES_NAME
             # Usage counters are written under this lock only, without the skills lock.
             with locked(self._home.skills / FILE_NAME):
                 current = capture_tree(self._home.skills, _is_excluded)
@@ -279,13 +276,13 @@ class BackupStore:
 
     def _create(self, reason: str) -> str:
         """Copy the files, then write the record: a directory without a record is incomplete."""
-        backup_id = self._snapshots.new_id()
-        folder = self._snapshots.folder / backup_id
+        backup_id = self.new_id()
+        folder = self._folder / backup_id
         self._home.skills.mkdir(parents=True, exist_ok=True)
         tree = capture_tree(self._home.skills, _is_excluded)
         try:
             copy_tree(self._home.skills, folder / _COPIES_NAME, tree)
-            self._snapshots.record(backup_id).update(
+            self._record_file(backup_id).update(
                 lambda record: record.update(
                     reason=reason, taken_at=format_time(self._now()), tree=serialize_tree(tree)
                 )
@@ -296,7 +293,7 @@ class BackupStore:
         return backup_id
 
     def _read(self, backup_id: str) -> SkillBackup | None:
-        record = self._snapshots.record(backup_id).read()
+        record = self._record_file(backup_id).read()
         if not record:
             return None
         try:

@@ -21,6 +21,7 @@ from acp_server.hooks.hook_protocol import (
 )
 from acp_server.hooks.rules import HookRules, matching_hooks
 from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.text.lines import shorten
 from acp_server.turn.conversation import ToolCall, parse_arguments
 from acp_server.turn.ports import ToolOutcome
 
@@ -81,7 +82,7 @@ class HookRunner:
         payload = as_json("after_tool", {**self._call_facts(call), "outcome": outcome_json})
         outputs = [_hook_output(await self.run(hook, payload)) for hook in hooks]
         text = "\n".join(each for each in outputs if each)
-        return OUTPUT_NOTE.format(said=_truncate(text)) if text else ""
+        return OUTPUT_NOTE.format(said=shorten(text, MAX_OUTPUT_CHARACTERS)) if text else ""
 
     def end_turn(self, stop_reason: str) -> None:
         """Run the hooks after a turn in the background."""
@@ -118,11 +119,7 @@ class HookRunner:
 
 def _hook_output(ran: HookResult) -> str:
     """Return a hook's output, prefixed with its failure if it failed."""
-    text = _truncate(ran.output.strip())
+    text = shorten(ran.output.strip(), MAX_OUTPUT_CHARACTERS)
     if ran.failure:
         return f"(it did not come to its end: {ran.failure}) {text}".rstrip()
     return f"(it failed with exit code {ran.exit_code}) {text}".rstrip() if ran.exit_code else text
-
-
-def _truncate(text: str) -> str:
-    return text if len(text) <= MAX_OUTPUT_CHARACTERS else f"{text[:MAX_OUTPUT_CHARACTERS]}…"

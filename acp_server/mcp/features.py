@@ -10,9 +10,9 @@ from pydantic import JsonValue
 
 from acp_server.mcp.ports import Json
 from acp_server.mcp.schema_repair import ToolSchemaError, repair_schema
-from acp_server.mcp.texts import shorten, to_single_line
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.json_values import as_list, as_object, as_text
+from acp_server.text.lines import shorten, to_single_line
 
 MAX_TOOLS = 256
 MAX_NAME_CHARACTERS = 256

@@ -26,9 +26,9 @@ from acp_server.mcp.ports import (
     ServerError,
 )
 from acp_server.mcp.redaction import make_redaction
-from acp_server.mcp.texts import to_single_line
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.text.json_values import as_list, as_object, as_text
+from acp_server.text.lines import to_single_line
 
 logger = logging.getLogger(__name__)
 

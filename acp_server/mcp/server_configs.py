@@ -13,7 +13,7 @@ from typing import assert_never
 from pydantic import JsonValue, SecretStr, TypeAdapter, ValidationError
 
 from acp_server.config.values import HttpServer, McpServerSetting, SseServer, StdioServer
-from acp_server.mcp.texts import split_url, to_single_line
+from acp_server.mcp.texts import split_url
 from acp_server.session.ports.mcp_configs import (
     HttpServerConfig,
     ServerConfig,
@@ -21,6 +21,7 @@ from acp_server.session.ports.mcp_configs import (
     StdioServerConfig,
 )
 from acp_server.text.json_values import as_object
+from acp_server.text.lines import to_single_line
 from acp_server.text.validation_errors import validation_reason
 
 IDENTITY_CHARACTERS = 16

@@ -13,11 +13,11 @@ from acp_server.mcp.ports import McpContext, ServerError
 from acp_server.mcp.results import tool_outcome
 from acp_server.mcp.server import Server
 from acp_server.mcp.server_configs import server_identity
-from acp_server.mcp.texts import shorten, to_single_line
 from acp_server.permissions.effects import CallMcpTool
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.lines import shorten, to_single_line
 from acp_server.tools.arguments import PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.tool import Tool, ToolUse

@@ -6,9 +6,9 @@ import anyio
 
 from acp_server.mcp.server import Server, ServerState
 from acp_server.mcp.server_configs import describe_transport
-from acp_server.mcp.texts import to_single_line
 from acp_server.session.ports.mcp import NO_SERVERS
 from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.text.lines import to_single_line
 
 MAX_SKIPPED = 10
 MAX_NAME_CHARACTERS = 100

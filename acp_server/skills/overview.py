@@ -5,6 +5,7 @@ Pure. Every text from a skill is put on one line, whatever it contains.
 
 from collections.abc import Mapping, Sequence
 
+from acp_server.text.lines import to_single_line
 from prompt_engine.threats import scan
 from skills_store.collection import SkillCollection, call_name, category_name
 from skills_store.skill import Skill
@@ -32,15 +33,15 @@ def render_overview(
         if reason is None:
             visible.append(_line(name, skill, records.get(skill.full_name)))
         else:
-            hidden.append(f"`{name}`: {_one_line(reason)}")
+            hidden.append(f"`{name}`: {to_single_line(reason, MAX_CHARACTERS)}")
     for each in collection.shadowed:
         kind, winner = each.skill.root.kind, each.winner.root.kind
         hidden.append(SHADOWED.format(kind=kind, name=each.skill.full_name, winner=winner))
-    problems = [_one_line(str(problem)) for problem in collection.problems]
+    problems = [to_single_line(str(problem), MAX_CHARACTERS) for problem in collection.problems]
     parts = (
         _part(f"{len(visible)} available", visible),
         _part("Hidden", hidden),
-        _part(UNTRUSTED, [f"`{_one_line(name)}`" for name in untrusted]),
+        _part(UNTRUSTED, [f"`{to_single_line(name, MAX_CHARACTERS)}`" for name in untrusted]),
         _part("Problems", problems),
     )
     return "\n\n".join(part for part in parts if part) or NO_SKILLS
@@ -53,7 +54,11 @@ def _part(title: str, lines: Sequence[str]) -> str:
 def _line(name: str, skill: Skill, record: UsageRecord | None) -> str:
     """Return the line of a visible skill, without a description that is hidden from the model."""
     has_threat = skill.root.kind != "bundled" and bool(scan(skill.description, "context"))
-    description = "(its description is blocked)" if has_threat else _one_line(skill.description)
+    description = (
+        "(its description is blocked)"
+        if has_threat
+        else to_single_line(skill.description, MAX_CHARACTERS)
+    )
     marks = [category_name(skill), skill.root.kind]
     if record is not None and record.pinned:
         marks.append("pinned")
@@ -61,9 +66,4 @@ def _line(name: str, skill: Skill, record: UsageRecord | None) -> str:
         marks.append(record.state)
     if record is not None and record.use_count:
         marks.append(f"used {record.use_count} time{'' if record.use_count == 1 else 's'}")
-    return f"`{name}` ({', '.join(marks)}): {description}"
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 1]}…"
+    return f"`{name}` ({', '.join(marks)}): {to_single_line(description, MAX_CHARACTERS)}"

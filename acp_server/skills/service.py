@@ -18,7 +18,7 @@ from skills_store.collection import names_in
 from skills_store.home import AgentHome
 from skills_store.index_cache import IndexCache
 from skills_store.library import SkillLibrary
-from skills_store.roots import WORKSPACE_FOLDERS, SkillLocations, resolve_roots
+from skills_store.roots import WORKSPACE_FOLDERS, resolve_roots
 from skills_store.skill import SkillRoot
 from skills_store.usage import SkillUsageStore
 from skills_store.visibility import VisibilityFacts, visibility_facts
@@ -70,10 +70,7 @@ class SkillService:
     def roots(self, workspace: Path | None) -> Sequence[SkillRoot]:
         """Return the roots, including those of a workspace, which must be trusted. Blocks."""
         external = tuple(path.absolute() for path in self.config.external)
-        locations = SkillLocations(
-            self.home, self.user_home, self.bundled, workspace, external=external
-        )
-        return resolve_roots(locations)
+        return resolve_roots(self.home, self.user_home, self.bundled, workspace, external)
 
     def workspace_skill_names(self, workspace: Path) -> Sequence[str]:
         """Return the names of a workspace's own skills, trusted or not. Blocks."""

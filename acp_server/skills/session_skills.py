@@ -18,6 +18,7 @@ from acp_server.skills.overview import render_overview
 from acp_server.skills.screening import refuse_threats, screen_index
 from acp_server.skills.service import SETUP_SKILL, SkillService
 from acp_server.skills.skill_roots import SkillRoots
+from acp_server.text.lines import to_single_line
 from prompt_engine.sources.workspace_manifests import find_manifests
 from skills_store.calls import ManageCall, ManageResult
 from skills_store.changes import SkillChange
@@ -82,7 +83,9 @@ class SessionSkills:
         """Return the commands that load a skill, by name."""
         skills, collection = self._commands
         return [
-            ListedCommand(command.name, _shorten(command.description), HINT)
+            ListedCommand(
+                command.name, to_single_line(command.description, MAX_DESCRIPTION_CHARACTERS), HINT
+            )
             for command in list_skill_commands(skills, collection, is_built_in)
         ]
 
@@ -351,12 +354,6 @@ def is_code_workspace(folder: Path) -> bool:
     """Return whether a directory is in a repository or has a package manifest. Blocks."""
     is_in_repository = any((each / ".git").exists() for each in (folder, *folder.parents))
     return is_in_repository or bool(find_manifests(folder))
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    is_short = len(line) <= MAX_DESCRIPTION_CHARACTERS
-    return line if is_short else f"{line[: MAX_DESCRIPTION_CHARACTERS - 1]}…"
 
 
 def _no_listener() -> None: ...

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from acp_server.permissions.trust import TrustStore
 from skills_store.calls import ManageCall
 from skills_store.editor import SkillEditor
-from skills_store.roots import SkillLocations, resolve_roots
+from skills_store.roots import resolve_roots
 from skills_store.usage import SkillUsageStore
 from tests.skills_store.skill_files import write_file, write_skill
 from tests.support.editor import Editor, json_at, make_configuration, open_editor
@@ -135,8 +135,8 @@ async def test_the_first_word_selects_a_skill_or_a_command(
     for name in ("release", "tidy", "help", "gone"):
         write_skill(skills / name)
     write_skill(skills / "hidden", fields="platforms: [windows]")
-    locations = SkillLocations(home(tmp_path), tmp_path, tmp_path / "bundled")
-    skill_editor = SkillEditor(home(tmp_path), lambda: resolve_roots(locations))
+    locations = (home(tmp_path), tmp_path, tmp_path / "bundled")
+    skill_editor = SkillEditor(home(tmp_path), lambda: resolve_roots(*locations))
     skill_editor.commit(skill_editor.plan(ManageCall("delete", "gone", origin="user")))
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()

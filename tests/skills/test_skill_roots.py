@@ -8,7 +8,7 @@ import anyio
 
 from acp_server.skills.skill_roots import SkillRoots
 from skills_store.index_cache import IndexCache
-from skills_store.roots import SkillLocations, resolve_roots
+from skills_store.roots import resolve_roots
 from tests.session.watch_listener import open_watch
 from tests.skills_store.skill_files import write_file, write_skill
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -45,18 +45,18 @@ class Reader:
 
 
 def make_roots(folder: Path, workspace: Path | None = None) -> SkillRoots:
-    locations = SkillLocations(folder / "home", folder / "user", folder / "bundled", workspace)
-    return SkillRoots(folder / "home", lambda: resolve_roots(locations), IndexCache())
+    locations = (folder / "home", folder / "user", folder / "bundled", workspace)
+    return SkillRoots(folder / "home", lambda: resolve_roots(*locations), IndexCache())
 
 
 @asynccontextmanager
 async def open_reader(folder: Path, workspace: Path | None = None) -> AsyncGenerator[Reader]:
     """Join a watched shelf, and leave it."""
-    locations = SkillLocations(folder / "home", folder / "user", folder / "bundled", workspace)
+    locations = (folder / "home", folder / "user", folder / "bundled", workspace)
     reader = Reader()
     async with open_watch() as watch:
         reader.roots = SkillRoots(
-            folder / "home", lambda: resolve_roots(locations), IndexCache(), watch
+            folder / "home", lambda: resolve_roots(*locations), IndexCache(), watch
         )
         await reader.roots.subscribe(reader.read)
         yield reader

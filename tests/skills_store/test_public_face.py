@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import skills_store
-from skills_store.roots import SkillLocations, resolve_roots
+from skills_store.roots import resolve_roots
 from skills_store.skill import SkillRoot
 from tests.skills_store.skill_files import make_files_old, write_skill
 
@@ -53,10 +53,8 @@ def test_roots_are_in_order_of_precedence(tmp_path: Path) -> None:
         (home / "plugins" / plugin / "skills").mkdir(parents=True)
     (home / "plugins" / "README").touch()
     shared = user / ".agents" / "skills"
-    locations = SkillLocations(
-        home, user, tmp_path / "bundled", tmp_path / "work", (tmp_path / "ext", shared)
-    )
-    assert resolve_roots(locations) == (
+    locations = (home, user, tmp_path / "bundled", tmp_path / "work", (tmp_path / "ext", shared))
+    assert resolve_roots(*locations) == (
         SkillRoot("workspace", tmp_path / "work/.agents/skills", is_writable=True),
         SkillRoot("workspace", tmp_path / "work/.hermes/skills", is_writable=True),
         SkillRoot("workspace", tmp_path / "work/.claude/skills", is_writable=True),
@@ -70,7 +68,5 @@ def test_roots_are_in_order_of_precedence(tmp_path: Path) -> None:
 
 
 def test_an_untrusted_workspace_contributes_no_skills(tmp_path: Path) -> None:
-    roots = resolve_roots(
-        SkillLocations(tmp_path / "hermes", tmp_path / "user", tmp_path / "bundled")
-    )
+    roots = resolve_roots(tmp_path / "hermes", tmp_path / "user", tmp_path / "bundled")
     assert [root.kind for root in roots] == ["home", "agents", "bundled"]

@@ -11,7 +11,7 @@ from acp_server.permissions.trust import ContentTrust
 from prompt_engine.trust import sha256_of
 from skills_store.calls import ManageCall
 from skills_store.editor import SkillEditor
-from skills_store.roots import SkillLocations, resolve_roots
+from skills_store.roots import resolve_roots
 from skills_store.usage import SkillUsageStore
 from tests.skills_store.skill_files import skill_text, write_file, write_skill
 from tests.support.editor import Object, json_at
@@ -119,9 +119,7 @@ async def test_an_unloadable_skill_explains_what_to_do(
         write_skill(skills(tmp_path) / folder)
     write_skill(skills(tmp_path) / "elsewhere", fields="platforms: [windows]")
     home = tmp_path / "own"
-    editor = SkillEditor(
-        home, lambda: resolve_roots(SkillLocations(home, tmp_path, tmp_path / "bundled"))
-    )
+    editor = SkillEditor(home, lambda: resolve_roots(home, tmp_path, tmp_path / "bundled"))
     deletion = ManageCall("delete", "gone", absorbed_into="release", origin="user")
     editor.commit(editor.plan(deletion))
     async with open_tool_editor(tmp_path) as session:
