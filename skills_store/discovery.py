@@ -10,9 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from markdown_frontmatter.reading import read_leniently
-from markdown_frontmatter.values import DocumentProblem, scalar_text
-from skills_store import document
+from skills_store import document, frontmatter
 from skills_store.reading import Stamp, read_regular, reason_of, stamp_of
 from skills_store.root_scan import ABSENT, UNSETTLED, RootScan, settled_stamp, status_of
 from skills_store.skill import (
@@ -20,6 +18,7 @@ from skills_store.skill import (
     LINKED_FOLDERS,
     MAX_FILE_BYTES,
     SKILL_FILE,
+    DocumentProblem,
     LoadProblem,
     Skill,
     SkillRoot,
@@ -195,8 +194,9 @@ class _RootScanner:
         text = self._read(file)
         if text is None:
             return
-        fields, _ = read_leniently(text)
-        description = scalar_text(fields.values.get("description"))
+        block = frontmatter.split(text)
+        fields = None if isinstance(block, DocumentProblem) else frontmatter.read_leniently(block)
+        description = frontmatter.scalar_text(fields.values.get("description")) if fields else ""
         if description:
             self._categories["/".join(folder.parts)] = description
         else:

@@ -6,14 +6,16 @@ for the Agent Skills standard's own validator, which reads strict YAML. No file 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from markdown_frontmatter.reading import FrontmatterParts, parse_block, read_leniently, split
-from markdown_frontmatter.values import DocumentProblem, Frontmatter, scalar_text
+from skills_store import frontmatter
+from skills_store.frontmatter import FrontmatterParts, scalar_text
 from skills_store.skill import (
     MAX_DESCRIPTION_CHARACTERS,
     MAX_DOCUMENT_CHARACTERS,
     MAX_NAME_CHARACTERS,
+    DocumentProblem,
+    Frontmatter,
 )
 
 STANDARD_FIELDS = frozenset(
@@ -60,13 +62,16 @@ def parse_document(text: str, folder_name: str | None = None) -> SkillDocument:
 
     Raises nothing: problems are part of the result.
     """
-    fields, body = read_leniently(text)
-    document = SkillDocument(fields.values, body, fields.problems)
-    if fields.is_broken:
+    block = frontmatter.split(text)
+    if isinstance(block, DocumentProblem):
+        return SkillDocument({}, text, (block,))
+    fields = frontmatter.read_leniently(block)
+    document = SkillDocument(fields.values, block.body, fields.problems)
+    if not document.is_usable:
         return document
     repeated = (each for each in fields.dialect_problems if "second time" in each.text)
     problems = (*fields.problems, *repeated, *_reading_problems(document, text, folder_name))
-    return replace(document, problems=problems)
+    return SkillDocument(fields.values, block.body, problems)
 
 
 def validate_new_document(name: str, text: str) -> tuple[DocumentProblem, ...]:
@@ -87,7 +92,7 @@ def validate_new_document(name: str, text: str) -> tuple[DocumentProblem, ...]:
     # It must be writable as UTF-8, without a NUL or a byte order mark.
     if any(each in "\0\ufeff" or "\ud800" <= each <= "\udfff" for each in text):
         problems.append(DocumentProblem(1, "it holds characters that are no text"))
-    elif isinstance(block := split(text), DocumentProblem):
+    elif isinstance(block := frontmatter.split(text), DocumentProblem):
         problems.append(block)
     else:
         problems += _frontmatter_problems(name, text, block)
@@ -137,7 +142,7 @@ def _frontmatter_problems(
             line, f"its frontmatter holds {found[0]!r}, which others read differently"
         )
         return
-    fields = parse_block(block.yaml)
+    fields = frontmatter.read(block)
     yield from fields.problems
     if fields.problems:
         return

@@ -16,8 +16,7 @@ SkillError                  the message suggests an alternative; the facts are a
 
 from collections.abc import Sequence
 
-from markdown_frontmatter.values import DocumentProblem
-from skills_store.skill import ArchivedSkill
+from skills_store.skill import ArchivedSkill, DocumentProblem
 
 MAX_LISTED_NAMES = 20
 _SHOWN_CHARACTERS = 100  # a rejected path can be of any length

@@ -2,10 +2,9 @@
 
 import re
 
-from markdown_frontmatter.values import DocumentProblem
 from skills_store.document import parse_document, validate_new_document
 from skills_store.errors import InvalidSkillError
-from skills_store.skill import MAX_DOCUMENT_CHARACTERS, MAX_FILE_BYTES, SKILL_FILE
+from skills_store.skill import MAX_DOCUMENT_CHARACTERS, MAX_FILE_BYTES, SKILL_FILE, DocumentProblem
 from skills_store.write_errors import InvalidContentError
 
 _NUMBER = re.compile(r"\d+")

@@ -7,8 +7,9 @@ the standard requires strings there, as comma-separated words.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from markdown_frontmatter.values import Frontmatter, scalar_text
+from skills_store.frontmatter import scalar_text
 from skills_store.json_file import Json
+from skills_store.skill import Frontmatter
 
 _WORD = re.compile(r"[^\s,\[\]'\"]+")
 

@@ -20,7 +20,7 @@ from skills_store.skill import LoadProblem, Skill, SkillRoot
 
 logger = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 1
 """Increase this whenever the same skill files would be read differently."""
 MAX_ROOTS = 32
 """Limit of cached roots over all workspaces; the most recently written are kept."""

@@ -1,10 +1,11 @@
 """Data types of skills: roots, skills, problems. Does no I/O."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from markdown_frontmatter.values import Frontmatter, YamlValue
+from skills_store.json_file import Json
 
 SKILL_FILE = "SKILL.md"
 CATEGORY_FILE = "DESCRIPTION.md"
@@ -15,6 +16,7 @@ MAX_DOCUMENT_CHARACTERS = 100_000
 MAX_FILE_BYTES = 1024 * 1024
 
 RootKind = Literal["workspace", "home", "agents", "external", "bundled", "plugin"]
+Frontmatter = Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,17 @@ class SkillRoot:
     is_writable: bool = False
     plugin: str = ""
     """Name of the plugin for a plugin root; it prefixes the names of the plugin's skills."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentProblem:
+    """A problem in the text of a SKILL.md. Lines count from 1."""
+
+    line: int
+    text: str
+    """Half a sentence, without the file name."""
+    is_fatal: bool = False
+    """The text cannot be used at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +68,7 @@ class Skill:
     """The directories between root and skill, joined by slashes; empty at the top level."""
     folder: Path
     root: SkillRoot
-    frontmatter: Frontmatter = field(default_factory=dict[str, YamlValue], hash=False)
+    frontmatter: Frontmatter = field(default_factory=dict[str, Json], hash=False)
     """All fields, including unknown ones."""
 
     @property

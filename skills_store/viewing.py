@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from mimetypes import MimeTypes
 from pathlib import Path
 
-from markdown_frontmatter.values import DocumentProblem
 from skills_store import document, hermes_fields
 from skills_store.errors import (
     SkillFileTooLongError,
@@ -20,6 +19,7 @@ from skills_store.skill import (
     MAX_DOCUMENT_CHARACTERS,
     MAX_FILE_BYTES,
     ArchivedSkill,
+    DocumentProblem,
     Skill,
 )
 

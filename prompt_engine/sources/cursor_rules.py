@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from markdown_frontmatter.values import YamlValue, scalar_text
+from pydantic import JsonValue
+
 from prompt_engine.context_file_types import ContextFileNote
 from prompt_engine.sources.file_reading import resolve
 from prompt_engine.sources.ignore_rules import IgnorePatterns, compile_patterns, match_patterns
@@ -25,9 +26,7 @@ MAX_GLOB_CHARACTERS = 2_000
 MAX_ALTERNATIVES = 64
 MAX_DESCRIPTION_CHARACTERS = 300
 
-_COMMENT = re.compile(r"\s#.*")
 _COMMA = re.compile(r",(?![^{}]*\})")
-_TRUE = frozenset({"true", "yes", "on"})
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -68,22 +67,22 @@ def read_rule(path: Path, root: Path, home: Path) -> CursorRule | ContextFileNot
 def parse_rule(source: InstructionSource) -> CursorRule:
     """Parse the conditions of a rule; without frontmatter it always applies."""
     globs = _parse_globs(source.values.get("globs"))
-    always = source.values.get("alwaysApply")
-    description = " ".join(scalar_text(source.values.get("description")).split())
+    description = source.values.get("description")
+    line = " ".join(description.split()) if isinstance(description, str) else ""
     return CursorRule(
         source=source,
-        is_always=not source.has_frontmatter or scalar_text(always).lower() in _TRUE,
+        is_always=not source.has_frontmatter or source.values.get("alwaysApply") is True,
         globs=globs,
-        description=description[:MAX_DESCRIPTION_CHARACTERS],
+        description=line[:MAX_DESCRIPTION_CHARACTERS],
         patterns=compile_patterns([each for glob in globs for each in _expand_braces(glob)]),
     )
 
 
-def _parse_globs(value: YamlValue) -> tuple[str, ...]:
+def _parse_globs(value: JsonValue) -> tuple[str, ...]:
     """Return the globs of a list, or of a comma-separated line."""
-    items: Sequence[YamlValue] = value if isinstance(value, list) else [value]
+    items: Sequence[JsonValue] = value if isinstance(value, list) else [value]
     lines = [item[:MAX_GLOB_CHARACTERS] for item in items if isinstance(item, str)]
-    texts = (text for line in lines for text in _COMMA.split(_COMMENT.sub("", line)))
+    texts = (text for line in lines for text in _COMMA.split(line))
     globs = (text.strip().strip("\"'[]").removeprefix("./") for text in texts)
     return tuple(islice((glob for glob in globs if glob), MAX_GLOBS))
 

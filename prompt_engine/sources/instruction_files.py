@@ -1,13 +1,15 @@
 """Reads one instruction file: decoded, scanned, frontmatter split off, not yet truncated."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from markdown_frontmatter.reading import read_leniently
-from markdown_frontmatter.values import Frontmatter
+from pydantic import JsonValue
+
 from prompt_engine.context_file_types import ContextFileNote, ContextFileOutcome
 from prompt_engine.decoding import UndecodableError, decode_text
 from prompt_engine.findings import ThreatScan
+from prompt_engine.frontmatter import split_frontmatter
 from prompt_engine.hint_blocks import short_digest
 from prompt_engine.sources.file_reading import FileId, ReadFailure, read_within
 from prompt_engine.trust import (
@@ -32,7 +34,7 @@ class InstructionSource:
     """Complete text, as scanned, so that line numbers are those of the file."""
     body: str
     """Text without frontmatter and surrounding whitespace."""
-    values: Frontmatter
+    values: Mapping[str, JsonValue]
     has_frontmatter: bool
     problem: str
     """Problem with its frontmatter, as a clause."""
@@ -93,17 +95,17 @@ def read_instruction_source(
         text = decode_text(file.raw)
     except UndecodableError as error:
         return ContextFileNote(label, "undecodable", reason=error.reason)
-    fields, body = read_leniently(text)
+    parts = split_frontmatter(text)
     return InstructionSource(
         label=label,
         real_path=file.real_path,
         identity=file.identity,
         sha256=sha256_of(file.raw),
         text=text,
-        body=body.strip(),
-        values=fields.values,
-        has_frontmatter=not fields.is_broken,
-        problem="" if fields.is_broken else "; ".join(each.text for each in fields.problems),
+        body=parts.body.strip(),
+        values=parts.values,
+        has_frontmatter=parts.is_present,
+        problem=parts.problem,
     )
 
 

@@ -10,12 +10,12 @@ Lenient about its position, strict about its content.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from markdown_frontmatter.plain_yaml import PlainYamlError, parse
 from skills_store.json_file import Json
+from skills_store.plain_yaml import PlainYamlError, parse
 
 _FENCED = re.compile(r"^```(?:ya?ml)?[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _KEYS = ("consolidations", "prunings")
@@ -81,7 +81,7 @@ def parse_summary(answer: str) -> CuratorSummary:
     )
 
 
-def _entries(values: Mapping[str, Json], key: str, fields: tuple[str, ...]) -> Iterator[list[str]]:
+def _entries(values: dict[str, Json], key: str, fields: tuple[str, ...]) -> Iterator[list[str]]:
     found = values[key]
     if not isinstance(found, list):
         message = f"`{key}` is no list; an empty one is written `[]`"

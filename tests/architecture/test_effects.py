@@ -12,7 +12,7 @@ from acp_server.permissions.effects import Effect
 from tests.architecture.effect_sites import sites_below, sites_in
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("acp_server", "markdown_frontmatter", "prompt_engine", "skills_store")
+PACKAGES = ("acp_server", "prompt_engine", "skills_store")
 TABLE = Path(__file__).with_name("effects.toml")
 
 

@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("acp_server", "markdown_frontmatter", "prompt_engine", "skills_store")
+PACKAGES = ("acp_server", "prompt_engine", "skills_store")
 
 
 def imports() -> dict[str, set[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("acp_server", "markdown_frontmatter", "prompt_engine", "skills_store")
+PACKAGES = ("acp_server", "prompt_engine", "skills_store")
 THE_ONE_PLACE = "acp_server.startup.isolation"
 ATTRIBUTES = {"sys.executable", "sys._base_executable", "sys.orig_argv"}
 MODULES = {"multiprocessing", "runpy", "venv", "concurrent.futures.process"}

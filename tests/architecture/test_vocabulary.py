@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("acp_server", "markdown_frontmatter", "prompt_engine", "skills_store")
+PACKAGES = ("acp_server", "prompt_engine", "skills_store")
 MOST_WHAT_PERCENT = 0.24
 ALLOWED_AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed"}
 RETIRED_WORDS = frozenset(

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 from tests.fuzz.corpus import CORPUS
 from tests.fuzz.mutation import MAX_BYTES
 
-INSTRUMENTED_PACKAGES = ["acp_server", "markdown_frontmatter", "prompt_engine", "skills_store"]
+INSTRUMENTED_PACKAGES = ["acp_server", "prompt_engine", "skills_store"]
 
 
 class AtherisModule(Protocol):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from markdown_frontmatter.values import DocumentProblem
 from skills_store.document import SkillDocument, parse_document
 from skills_store.json_file import Json
+from skills_store.skill import DocumentProblem
 from tests.skills_store.skill_files import skill_text
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from markdown_frontmatter.values import DocumentProblem
 from skills_store.errors import SkillFileTooLongError, UnreadableSkillError
 from skills_store.linked import MAX_LISTED, LinkedFiles, linked_files
-from skills_store.skill import MAX_DOCUMENT_CHARACTERS, MAX_FILE_BYTES
+from skills_store.skill import MAX_DOCUMENT_CHARACTERS, MAX_FILE_BYTES, DocumentProblem
 from skills_store.viewing import BinaryFileView, SkillView, TextFileView, ViewContext
 from tests.skills_store.skill_files import make_library, skill_text, write_file, write_skill
 
@@ -42,8 +41,8 @@ def test_a_view_has_the_whole_text_and_its_supporting_files(tmp_path: Path) -> N
         problems=(
             DocumentProblem(
                 3,
-                "its frontmatter is not valid YAML (mapping values are not allowed in this "
-                "context); read as if quoted",
+                "its frontmatter is no YAML (mapping values are not allowed in this context); "
+                "read as if quoted",
             ),
         ),
     )

@@ -89,7 +89,7 @@ def hostile_repository(folder: Path) -> HostileRepository:
     )
     files["needle.txt"] = b"needle\n"
     workspace = create_repository(folder / "workspace", files)
-    for package in ("acp_server", "markdown_frontmatter", "prompt_engine", "skills_store"):
+    for package in ("acp_server", "prompt_engine", "skills_store"):
         (workspace / package).mkdir()
         (workspace / package / "__init__.py").write_bytes(python(package))
     for name in PROGRAMS:

@@ -159,7 +159,7 @@ def test_a_pythonpath_into_the_workspace_adds_no_package_from_it(
     for path in hostile.workspace.glob("*.py"):
         if path.stem not in PACKAGES:
             path.unlink()
-    for package in ("acp_server", "markdown_frontmatter", "prompt_engine", "skills_store"):
+    for package in ("acp_server", "prompt_engine", "skills_store"):
         (hostile.workspace / package / "__init__.py").unlink()
         (hostile.workspace / package).rmdir()
     program = str(Path(sys.executable).with_name("acp-server"))

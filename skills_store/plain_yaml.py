@@ -5,11 +5,12 @@ this module imports PyYAML, which is slow.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import yaml
 
-from markdown_frontmatter.values import DocumentProblem, FrontmatterFields, YamlValue
+from skills_store.json_file import Json
+from skills_store.skill import DocumentProblem
 
 MAX_DEPTH = 16
 MAX_NODES = 10_000
@@ -30,33 +31,41 @@ _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = (
 
 
 class PlainYamlError(ValueError):
-    """The text is invalid YAML, or uses a rejected construct. `line` is the line of it."""
+    """The text is invalid YAML, or uses a rejected construct. `line` counts from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
         self.line = line
 
 
+@dataclass(frozen=True, slots=True)
+class PlainMapping:
+    """The parsed mapping, and the constructs that the standard's strict dialect does not allow."""
+
+    values: dict[str, Json]
+    dialect_problems: tuple[DocumentProblem, ...] = ()
+    lines: dict[str, int] = field(default_factory=dict[str, int])
+    """Lines at which the top-level fields begin."""
+
+
 @dataclass(slots=True)
 class _OpenCollection:
     """A mapping or list whose end event has not arrived."""
 
-    value: dict[str, YamlValue] | list[YamlValue]
+    value: dict[str, Json] | list[Json]
     key: str | None = None
     """For a mapping: the key that waits for its value."""
     column: int | None = None
     """For a mapping: the column of its first nested mapping."""
 
 
-def parse(text: str, first_line: int = 1) -> FrontmatterFields:
+def parse(text: str) -> PlainMapping:
     """Parse a text that must be a single mapping; an empty text gives an empty mapping.
-
-    Lines are counted from `first_line`.
 
     Raises:
         PlainYamlError: The text is not a mapping, not valid YAML, or uses a rejected construct.
     """
-    reader = _MappingBuilder(first_line)
+    reader = _MappingBuilder()
     try:
         # Events instead of yaml.load: no tag can construct an object, and the limits apply while
         # parsing.
@@ -64,28 +73,28 @@ def parse(text: str, first_line: int = 1) -> FrontmatterFields:
             reader.handle(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = first_line + (mark.line if mark else 0)
+        line = mark.line + 1 if mark else 1
         raise PlainYamlError(line, error.problem or "it is no YAML") from None
     except (yaml.YAMLError, UnicodeEncodeError):  # a lone surrogate or a control character
-        raise PlainYamlError(first_line, "it holds a character that YAML does not allow") from None
+        raise PlainYamlError(1, "it holds a character that YAML does not allow") from None
     if not isinstance(reader.root, dict):
-        raise PlainYamlError(first_line, "it is no mapping of fields to values")
-    return FrontmatterFields(reader.root, (), tuple(reader.dialect_problems))
+        raise PlainYamlError(1, "it is no mapping of fields to values")
+    return PlainMapping(reader.root, tuple(reader.dialect_problems), reader.lines)
 
 
 class _MappingBuilder:
     """Builds the value from parser events, without recursion."""
 
-    def __init__(self, first_line: int) -> None:
-        self.root: YamlValue = {}
+    def __init__(self) -> None:
+        self.root: Json = {}
         self.dialect_problems: list[DocumentProblem] = []
-        self._first_line = first_line
+        self.lines: dict[str, int] = {}
         self._open: list[_OpenCollection] = []
         self._nodes = 0
         self._documents = 0
 
     def handle(self, event: yaml.Event) -> None:
-        line = self._first_line + (event.start_mark.line if event.start_mark else 0)
+        line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.NodeEvent):
             self._check_node(event, line)
         if isinstance(event, yaml.ScalarEvent):
@@ -119,6 +128,8 @@ class _MappingBuilder:
             return
         if text in parent.value:
             self._add_dialect_problem(line, f"the field {text!r} a second time")
+        if len(self._open) == 1:
+            self.lines.setdefault(text, line)
         parent.key = text
 
     def _start_collection(self, event: yaml.CollectionStartEvent, line: int) -> None:
@@ -139,7 +150,7 @@ class _MappingBuilder:
             )
         self._open.append(_OpenCollection({} if is_mapping else []))
 
-    def _add_value(self, value: YamlValue) -> None:
+    def _add_value(self, value: Json) -> None:
         if not self._open:
             self.root = {} if value is None else value
             return
@@ -154,7 +165,7 @@ class _MappingBuilder:
         self.dialect_problems.append(DocumentProblem(line, text))
 
 
-def _resolve_scalar(text: str) -> YamlValue:
+def _resolve_scalar(text: str) -> Json:
     """Convert an unquoted scalar to None, a bool, an int, or its text."""
     if text in _NULLS:
         return None
