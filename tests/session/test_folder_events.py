@@ -263,12 +263,7 @@ def test_a_listener_added_while_changes_are_collected_receives_them(tmp_path: Pa
     requested: dict[Path, tuple[PathFilter, ...]] = {tmp_path: (lambda _path: False,)}
 
     class Late:
-        def watch(
-            self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: None
-        ) -> RawChanges:
-            del debounce_ms, timeout_ms, stop_event
-            if step_ms == 1:  # nothing is left of a former notifier
-                return set()
+        def collect(self) -> RawChanges:
             requested[tmp_path] = (*requested[tmp_path], RecordingListener().is_relevant)
             return {(Change.modified, str(tmp_path.resolve() / NAME))}
 

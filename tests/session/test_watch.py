@@ -191,17 +191,23 @@ async def test_a_problem_is_reported_once_to_the_latest_subscriber(
         assert caplog.messages == ["directories cannot be watched: no watches are left"]
 
 
-async def test_a_failed_import_is_only_reported() -> None:
+async def test_a_failed_import_is_reported_and_tried_again_with_other_directories() -> None:
+    source, errors = ScriptedEventSource(), [ImportError(name="watchfiles")]
+
     def open_source() -> EventSource:
-        raise ImportError(name="watchfiles")
+        if errors:
+            raise errors.pop()
+        return source
 
     async with open_watch(open_source) as watch:
         listener = RecordingListener()
         subscription = watch.subscribe(listener)
         subscription.watch({ROOT})
         await listener.wait_until(lambda: len(listener.problems) == 1)
-        subscription.watch({SUB})
-        subscription.close()
+        subscription.watch({ROOT, SUB})
+        source.push_result(SUB)
+        await listener.wait_for_paths({SUB})
+        assert len(listener.problems) == 1
 
 
 async def test_a_cancelled_watch_releases_its_thread() -> None:

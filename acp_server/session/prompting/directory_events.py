@@ -1,23 +1,21 @@
 """Directory change events from the operating system, for one waiting thread.
 
-Uses the backend of watchfiles directly. This way the start of watching is known, no environment
-variable can silently enable polling, and the caller's thread is the only Python thread that waits.
 The module imports watchfiles, so it is itself imported only through `lazy_imports`. On network
 drives the system reports no changes by other machines; users of those must check for themselves.
 
 Watches directories by their real path and reports changes under the names that were given.
 """
 
+import logging
 import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
-from watchfiles import Change
-from watchfiles._rust_notify import RustNotify
+from watchfiles import Change, watch
 
 from acp_server.session.prompting.file_watch import WatchedDirectories, WatchResult
 
@@ -29,20 +27,22 @@ CHECK_SECONDS = 2.0
 """How often to verify that directories are still the same. The system reports nothing for a
 directory that does not exist, or whose parent was renamed."""
 
-_POLL_DELAY_MILLISECONDS = 300  # watchfiles wants one, though it never polls here
-
-RawChanges = set[tuple[int, str]]
+RawChanges = set[tuple[Change, str]]
 _Identity = tuple[int, int] | None
 """Device and inode of a directory; None if it does not exist or is unreadable."""
+
+logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it logs each change
 
 
 class FileNotifier(Protocol):
     """Collects file-system events from its creation on."""
 
-    def watch(
-        self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: None
-    ) -> RawChanges | Literal["signal", "stop", "timeout"]:
-        """Return changes once a quiet period follows them, or "timeout" if there were none."""
+    def collect(self) -> RawChanges:
+        """Return changes once a quiet period follows them; none if there were none for a step.
+
+        Raises:
+            RuntimeError: It has ended; it collects nothing any more.
+        """
         ...
 
     def close(self) -> None:
@@ -50,22 +50,46 @@ class FileNotifier(Protocol):
         ...
 
 
+class _Notifier:
+    """watchfiles' generator of changes, which starts to watch with its first step."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        self._steps: Generator[RawChanges] = watch(
+            *folders,
+            watch_filter=None,
+            debounce=DEBOUNCE_MILLISECONDS,
+            step=STEP_MILLISECONDS,
+            rust_timeout=STEP_MILLISECONDS,
+            yield_on_timeout=True,
+            debug=False,
+            raise_interrupt=False,
+            force_polling=False,  # else a variable of the environment could enable it
+            recursive=False,
+            ignore_permission_denied=False,  # True would also hide that no watches are left
+        )
+        self._collected = next(self._steps, RawChanges())
+
+    def collect(self) -> RawChanges:
+        if changes := self._collected:
+            self._collected = RawChanges()
+            return changes
+        for changes in self._steps:
+            return changes
+        raise RuntimeError("watchfiles has stopped watching")
+
+    def close(self) -> None:
+        self._steps.close()
+
+
 def open_notifier(folders: Iterable[Path]) -> FileNotifier:
-    """Return a notifier for these directories, not for their subdirectories.
+    """Return a notifier for these directories, not for their subdirectories; waits a step.
 
     Raises:
         FileNotFoundError: one of them does not exist.
         OSError: the system has no watches left.
         RuntimeError: the system has no watching facility.
     """
-    return RustNotify(
-        list(map(str, folders)),
-        debug=False,
-        force_polling=False,
-        poll_delay_ms=_POLL_DELAY_MILLISECONDS,
-        recursive=False,
-        ignore_permission_denied=False,  # True would also hide that no watches are left
-    )
+    return _Notifier(folders)
 
 
 class DirectoryEvents:
@@ -144,30 +168,27 @@ class DirectoryEvents:
             self._identities, self._lost = identities, changed
             return WatchResult(problem=_error_reason(error))
         # Drain the old notifier before it is closed; its last events would be lost otherwise.
-        last_changes = self._collect(quiet_milliseconds=1)
+        last_changes = RawChanges() if self._notifier is None else self._collect()
         changed |= self._lost
         self._close_notifier()
         self._notifier, self._names = notifier, names
         self._identities, self._lost = identities, set()
         return WatchResult(frozenset(changed | self._relevant_paths(last_changes, requested())))
 
-    def _collect(self, quiet_milliseconds: int = STEP_MILLISECONDS) -> RawChanges:
+    def _collect(self) -> RawChanges:
         """Return the changes; waits for some, or for the current ones to settle."""
-        quiet = quiet_milliseconds
         if self._notifier is None:
             # Keeps the pace of the loop until watching is tried again.
-            time.sleep(quiet / 1000)
+            time.sleep(STEP_MILLISECONDS / 1000)
             return set()
-        debounce = DEBOUNCE_MILLISECONDS if quiet == STEP_MILLISECONDS else quiet
         try:
-            raw = self._notifier.watch(debounce, quiet, quiet, None)
+            return self._notifier.collect()
         except RuntimeError:
             # A file name that is not UTF-8 ends the backend's watch, for example. Everything is
             # watched again with the next check.
             self._close_notifier()
             self._lost.update(self._identities)
             return set()
-        return raw if isinstance(raw, set) else set()
 
     def _relevant_paths(self, raw: RawChanges, folders: WatchedDirectories) -> set[Path]:
         """Return the changed paths that concern a subscriber, under their given names.

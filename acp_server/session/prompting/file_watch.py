@@ -228,8 +228,9 @@ class FileWatch:
                 self._distribute(await self._in_thread(wait))
             # No await since the last look at the directories: a later `update` starts a new task.
             self._is_running = False
-        # `_is_running` stays set, so that no later `update` tries the import again.
         except ImportError as error:
+            # A later `update` tries again: an installation may be repaired, or was being changed.
+            self._is_running = False
             self._report_problem(f"the file watcher cannot be imported: {error}")
         finally:
             is_closed.set()
