@@ -4,7 +4,6 @@
 Every other command line, including a mistyped one, is parsed by `acp_server.cli`.
 """
 
-import gc
 import sys
 
 from acp_server.startup.isolation import drop_workspace_entries
@@ -64,11 +63,10 @@ def serve(options: dict[str, str]) -> int:
     answer_initialize(wire)
     if wire.has_client_left:
         return 0
-    gc.disable()  # imported modules are never garbage: scanning them only slows the start
-    from acp_server.server.app import run_stdio
+    from acp_server.startup.gc_pause import pause_gc
 
-    gc.freeze()
-    gc.enable()
+    with pause_gc():
+        from acp_server.server.app import run_stdio
     return exit_process(run_stdio(wire, options))
 
 

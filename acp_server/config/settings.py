@@ -33,6 +33,7 @@ from acp_server.config.table import (
 )
 from acp_server.config.values import expand_user
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.startup.pydantic_plugins import replaced_variables
 
 __all__ = [
     "Configuration",
@@ -76,6 +77,7 @@ def hermes_home(environment: Mapping[str, str]) -> Path:
 
 def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     """Return this process's environment with changes applied; None removes a variable."""
+    changes = {**replaced_variables, **changes}
     inherited = {name: value for name, value in os.environ.items() if name not in changes}
     return inherited | {name: value for name, value in changes.items() if value is not None}
 

@@ -15,15 +15,11 @@ from pydantic import JsonValue
 
 from acp_server.jsonrpc.errors import METHOD_NOT_FOUND, InternalError, RpcError
 from acp_server.jsonrpc.jsonrpcserver_parts import (
-    DispatchRequest,
     Method,
     Methods,
-    ResponseType,
     Result,
     Success,
-    dispatch_request,
-    to_response,
-    to_serializable_one,
+    dispatch_one,
 )
 from acp_server.jsonrpc.messages import Payload, Request
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -57,11 +53,7 @@ def dispatch(methods: Methods, request: Request, context: object) -> Job:
     Raises:
         RpcError: there is no such method, or the handler refused the request or failed.
     """
-    # The params are one positional argument, not keywords: the handler validates them as a model.
-    call = DispatchRequest(request.method, [request.params], request.id)
-    _, result = dispatch_request(methods, context, call)
-    response = cast("ResponseType", to_response(call, result))
-    outcome = cast("dict[str, object]", to_serializable_one(response))
+    outcome = dispatch_one(methods, context, request.method, request.params)
     if "result" in outcome:
         return cast("Job", outcome["result"])
     error = cast("dict[str, JsonValue]", outcome["error"])

@@ -9,12 +9,11 @@ import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
-from typing import Self, cast
+from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
 import anyio
 import httpx2
 import mcp_types
-from mcp.client._transport import ReadStream, WriteStream
 from mcp.client.session import ClientRequestContext, ClientSession, IncomingMessage
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
@@ -28,6 +27,9 @@ from acp_server.mcp.transports import process_streams, remote_streams
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationUrl
 from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
 from acp_server.version import __version__
+
+if TYPE_CHECKING:  # a private module of the SDK
+    from mcp.client._transport import ReadStream, WriteStream
 
 CONNECTION_ERRORS = (
     ServerError,
@@ -53,8 +55,8 @@ STATUS_HINTS = {
     404: "there is nothing at its address, or it has forgotten the session",
 }
 
-Incoming = ReadStream[SessionMessage | Exception]
-Outgoing = WriteStream[SessionMessage]
+Incoming: TypeAlias = "ReadStream[SessionMessage | Exception]"
+Outgoing: TypeAlias = "WriteStream[SessionMessage]"
 
 
 class SdkConnector:

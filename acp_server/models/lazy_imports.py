@@ -56,12 +56,9 @@ def lazy_openai_compatible_client(profile: "EndpointProfile") -> Lazy[ProviderEn
 
 @pause_gc_on_first_call
 def _open_anthropic(cache_marker: "CacheMarker") -> ProviderEntryPoint:
-    from acp_server.models.anthropic.packages import make_packages_lazy
+    from acp_server.models.anthropic.packages import open_entry_point
 
-    make_packages_lazy()  # must precede the import: it makes the SDK's submodules lazy
-    from acp_server.models.anthropic.entry_point import AnthropicEntryPoint
-
-    return AnthropicEntryPoint(cache_marker)
+    return open_entry_point(cache_marker)
 
 
 @pause_gc_on_first_call

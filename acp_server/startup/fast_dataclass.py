@@ -4,12 +4,17 @@
 start defines hundreds of classes. Here only `__init__` is compiled, when the first object is made;
 the other methods are shared closures. The result is a normal dataclass: equality, hash, `match`,
 `replace` and `fields` work. Restriction: every field must be an init parameter (no `init=False`).
+
+If a sample class does not behave like a dataclass, `@dataclass(frozen=True, slots=True)` itself is
+used.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, NoReturn, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, NoReturn, Protocol, TypeVar, cast, dataclass_transform
+
+from acp_server.startup.fallback import FastWayError, fast_or_plain
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -22,6 +27,11 @@ _ValuesGetter = Callable[[object], object]
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen_dataclass(cls: type[T]) -> type[T]:
     """Turn a class into a frozen, slotted dataclass."""
+    return _define(cls)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def _define_fast(cls: type[T]) -> type[T]:
     cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass() builds one with inspect: slow
     new_class = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     class_fields = _fields(new_class)
@@ -117,3 +127,39 @@ def _getstate(self: object) -> list[object]:
 def _setstate(self: object, state: Sequence[object]) -> None:
     for each, value in zip(_fields(self), state, strict=True):
         object.__setattr__(self, each.name, value)
+
+
+def _define_plainly(cls: type[T]) -> type[T]:
+    return dataclass(frozen=True, slots=True)(cls)
+
+
+class _Decorator(Protocol):
+    def __call__(self, cls: type[T], /) -> type[T]: ...
+
+
+def _check_fast_way() -> _Decorator:
+    """Define and use a class with every kind of field; return the decorator that defined it."""
+
+    @_define_fast
+    class Sample:
+        number: int
+        text: str = "a"
+        numbers: tuple[int, ...] = field(default_factory=tuple[int, ...])
+        hidden: int = field(default=0, compare=False, repr=False)
+
+    one, same, other = Sample(1), Sample(number=1, hidden=2), Sample(2, "a", ())
+    shown = f"{Sample.__qualname__}(number=1, text='a', numbers=())"
+    copy = object.__new__(Sample)
+    _setstate(copy, _getstate(one))
+    if not (one == same == copy and one != other and hash(one) == hash(same)):
+        raise FastWayError("instances are not compared by their values")
+    if repr(same) != shown or replace(one, number=2) != other or same.hidden != 2:  # noqa: PLR2004
+        raise FastWayError("instances do not have the values that they were given")
+    try:
+        setattr(one, "number", 2)  # noqa: B010  a plain assignment is refused by type checkers
+    except FrozenInstanceError:
+        return _define_fast
+    raise FastWayError("instances can be changed")
+
+
+_define = fast_or_plain("fast dataclasses", _check_fast_way, lambda: _define_plainly)

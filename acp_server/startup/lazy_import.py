@@ -8,10 +8,13 @@ all, so the package behaves as usual, only slower. Imports nothing from this pro
 import ast
 import sys
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import find_spec, module_from_spec, resolve_name
 from types import ModuleType
+
+from acp_server.startup.fallback import fast_or_plain
 
 PackageExports = Mapping[str, tuple[str, str]]
 """Maps each exported name to the module that defines it and its name there."""
@@ -45,21 +48,34 @@ def _make_lazy_package(spec: ModuleSpec, loader: SourceFileLoader) -> ModuleType
         exports = _parse_exports(spec, loader) if exports is None else exports
         if name in exports:
             module, attribute = exports[name]
-            value: object = getattr(import_module(module), attribute)
         elif name.startswith("__") and name != "__all__":
             raise AttributeError(name)
         elif find_spec(f"{spec.name}.{name}") is not None:
-            value = import_module(f"{spec.name}.{name}")
-        else:
-            # A name that `__init__` computes: run it. First remove the hook, which would recurse.
-            del package.__dict__["__getattr__"]
-            loader.exec_module(package)
-            return getattr(package, name)
+            module, attribute = f"{spec.name}.{name}", None
+        else:  # a name that `__init__` computes
+            return import_all(name)
+        value = fast_or_plain(
+            f"the lazy import of {spec.name}.{name}",
+            partial(_import_name, module, attribute),
+            partial(import_all, name),
+        )
         package.__dict__[name] = value
         return value
 
+    def import_all(name: str) -> object:
+        # First remove the hook, which would recurse.
+        package.__dict__.pop("__getattr__", None)
+        loader.exec_module(package)
+        return getattr(package, name)
+
     package.__dict__["__getattr__"] = look_up
     return package
+
+
+def _import_name(module: str, attribute: str | None) -> object:
+    """Import a module and return its attribute, or the module itself."""
+    imported = import_module(module)
+    return imported if attribute is None else getattr(imported, attribute)
 
 
 def _parse_exports(spec: ModuleSpec, loader: SourceFileLoader) -> PackageExports:

@@ -94,15 +94,21 @@ class _PlaceholderFinder(MetaPathFinder, Loader):
 def placeholder_imports(package: str) -> Generator[None]:
     """Replace all names of a package by placeholders for imports within this context.
 
-    On exit the package is restored: later imports get the real names. Not thread-safe.
+    On exit the package is restored: later imports get the real names.
+
+    Thread safety: imports of other packages are not affected. No other thread may import this
+    package within the context, or it would keep placeholders for its own use; the caller must see
+    to that. A resolved placeholder keeps nothing, so any thread may use one.
     """
     finder = _PlaceholderFinder(package)
     before = _pop_modules(finder.covers)
-    sys.meta_path.insert(0, finder)
+    # New lists: while this one shrank, another thread's import that is going through it would skip
+    # a finder, and not find its module.
+    sys.meta_path = [finder, *sys.meta_path]
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        sys.meta_path = [each for each in sys.meta_path if each is not finder]
         _pop_modules(finder.covers)
         sys.modules.update(before)
         _restore_parent_attribute(package)

@@ -7,12 +7,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
 from acp_server.permissions.trust import TrustStore
-from tests.support import server_process
 from tests.support.editor import json_at
 from tests.support.messages_api import (
     FakeApiServerInThread,
@@ -54,21 +52,13 @@ def serve(
 ) -> Generator[ServerProcess]:
     """Start a server whose endpoint is `api`."""
     variables = {
-        **server_process.environment(home),
         "ANTHROPIC_BASE_URL": api.url,
         "ANTHROPIC_API_KEY": key,
         "ACP_SERVER_MAX_RETRIES": "1",
         **more,
     }
     command = [sys.executable, "-m", "acp_server", "serve", "--log-level", "debug"]
-
-    def given(_home: Path) -> dict[str, str]:
-        return variables
-
-    with (
-        patch.object(server_process, "environment", given),
-        start_server(home, command=command) as server,
-    ):
+    with start_server(home, command=command, variables=variables) as server:
         yield server
 
 

@@ -21,7 +21,7 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,8 +101,9 @@ def start_server(
     *,
     connection: ConnectionEnds | None = None,
     command: Sequence[str] | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Generator["ServerProcess"]:
-    """Start a server; when the context exits, kill it if it still runs."""
+    """Start a server, with more variables; when the context exits, kill it if it still runs."""
     connection = connection or open_pipes()
     with (home / "stderr.txt").open("wb") as stderr:
         process = subprocess.Popen(
@@ -110,7 +111,7 @@ def start_server(
             stdin=connection.server_reads,
             stdout=connection.server_writes,
             stderr=stderr,
-            env=environment(home),
+            env=environment(home) | dict(variables or {}),
         )
     # the server must hold the only copies, or neither side would ever see the end of a stream
     os.close(connection.server_reads)

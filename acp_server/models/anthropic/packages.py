@@ -1,17 +1,28 @@
-"""Packages of the SDK whose submodules are imported lazily.
+"""Imports the SDK without the thousands of modules that are not used here.
 
 A full import loads three thousand modules, nearly all of them types of APIs that are not used here.
-They cost two thirds of the import time and half of the memory.
+They cost nine tenths of the import time and half of the memory.
 """
 
 import sys
+from functools import partial
 from importlib import import_module
+from threading import Lock
+from typing import TYPE_CHECKING
 
+from acp_server.models.cache_markers import CacheMarker
+from acp_server.startup.fallback import fast_or_plain
 from acp_server.startup.lazy_import import make_lazy
 from acp_server.startup.type_stubs_import import placeholder_imports
 
-PACKAGES = (
-    "anthropic",
+if TYPE_CHECKING:
+    from acp_server.models.anthropic.entry_point import AnthropicEntryPoint
+
+SDK_PACKAGE = "anthropic"
+USER_PACKAGE = "acp_server.models.anthropic"
+"""What uses the SDK: it has names of it, so if that is imported again, so is this."""
+LAZY_PACKAGES = (
+    SDK_PACKAGE,
     "anthropic.lib.credentials",
     "anthropic.resources",
     "anthropic.types",
@@ -31,11 +42,36 @@ nine hundred modules are not needed for a prompt.
 """
 CLIENT_MODULE = "anthropic._client"
 
+_lock = Lock()
+"""Held while the SDK is imported: another thread that imported it meanwhile would get placeholders.
+Nothing else in this process imports it (`tests/architecture/test_sdk_imports.py`)."""
 
-def make_packages_lazy() -> None:
-    """Make the SDK's packages lazy; modules that are already imported stay unchanged."""
-    make_lazy(PACKAGES)
-    # If the client is already imported, so are its types: placeholders would save nothing.
+
+def open_entry_point(cache_marker: CacheMarker) -> "AnthropicEntryPoint":
+    """Import the SDK and return a new entry point that uses it; blocks."""
+    with _lock:
+        entry_point = fast_or_plain(
+            "the fast import of the Messages API's SDK",
+            partial(_import_lazily, cache_marker),
+            _import_plainly,
+            packages=(SDK_PACKAGE, USER_PACKAGE),
+        )
+    return entry_point(cache_marker)
+
+
+def _import_lazily(cache_marker: CacheMarker) -> "type[AnthropicEntryPoint]":
+    # Already imported, lazily or in full: nothing can be saved any more.
     if CLIENT_MODULE not in sys.modules:
+        make_lazy(LAZY_PACKAGES)
         with placeholder_imports(TYPES_PACKAGE):
             import_module(CLIENT_MODULE)
+        from acp_server.models.anthropic.self_check import check_sdk
+
+        check_sdk(cache_marker)
+    return _import_plainly()
+
+
+def _import_plainly() -> "type[AnthropicEntryPoint]":
+    from acp_server.models.anthropic.entry_point import AnthropicEntryPoint
+
+    return AnthropicEntryPoint
