@@ -25,7 +25,13 @@ from acp_server.history.writer_queue import (
     WriterQueue,
 )
 from acp_server.session.errors import ArchiveError, UnknownSessionError
-from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession, TaskMessage
+from acp_server.session.ports.archive import (
+    SeenFile,
+    SessionFacts,
+    SessionPage,
+    StoredSession,
+    TaskMessage,
+)
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
@@ -164,7 +170,7 @@ class SessionJournal:
         self._archive = archive
         self._queue = queue
 
-    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
+    def show(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
         """Save an event that is shown."""
         self._queue.record(self._id, event)
 

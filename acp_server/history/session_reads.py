@@ -31,6 +31,7 @@ from acp_server.session.errors import InvalidCursorError, UnknownSessionError
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
+    SeenFile,
     SessionPage,
     StoredSession,
     TaskMessage,
@@ -49,7 +50,9 @@ from acp_server.turn.events import (
 logger = logging.getLogger(__name__)
 
 PAGE_SIZE = 50
-_UNCHUNKED = PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | TaskMessage
+_UNCHUNKED = (
+    PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | TaskMessage | SeenFile
+)
 _CHUNKS = {MESSAGE: MessageChunk, THOUGHT: ThoughtChunk, SUMMARY: SummaryChunk}
 
 Position = tuple[int, str]

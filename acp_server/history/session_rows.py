@@ -33,6 +33,7 @@ from acp_server.history.tables import (
     fail_open_calls,
     fetch_number,
     load_calls,
+    load_entry_numbers,
     merge_chunk_rows,
     replace_messages,
     save_entry,
@@ -45,7 +46,7 @@ from acp_server.history.writer_queue import (
     TurnEnded,
     TurnStarted,
 )
-from acp_server.session.ports.archive import SessionFacts, TaskMessage
+from acp_server.session.ports.archive import SeenFile, SessionFacts, TaskMessage
 from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
 from acp_server.turn.events import (
     CallAppeared,
@@ -83,6 +84,8 @@ class SessionRowWriter:
         self._is_suspended = False
         self._has_gap = False
         self._calls = CallTracker(session_id, read)
+        self._seen_files: dict[str, int] = {}
+        """The entries of seen files by path: a later record is written in the same place."""
         self._stream: tuple[str, str, list[str]] | None = None
         """The text being streamed: its kind, its id, and its chunks since the last writes."""
         self._next_entry = 0
@@ -120,7 +123,9 @@ class SessionRowWriter:
             case SyncRequested():
                 pass
             case _ if self._is_suspended:
-                self._has_gap = True
+                # A seen file that is not saved counts as unread after a restart: nothing is missing
+                # from what was shown.
+                self._has_gap |= not isinstance(recorded, SeenFile)
             case _:
                 self._record_event(recorded)
 
@@ -159,6 +164,7 @@ class SessionRowWriter:
         self._stored_message_count = fetch_number(
             connection, "SELECT count(*) FROM messages WHERE session_id = ?", self.id
         )
+        self._seen_files = load_entry_numbers(connection, self.id, SeenFile.__name__)
         for call_id, call in load_calls(connection, self.id):
             self._calls.restore(call_id, call)
 
@@ -167,6 +173,7 @@ class SessionRowWriter:
         self._has_gap |= bool(self._writes)
         # Without `_saved_facts`, recovery writes all facts, also to a file that has none of them.
         self._writes, self._stream, self._saved_facts = [], None, None
+        self._seen_files.clear()
         self._is_suspended = True
         self._calls.clear()
 
@@ -236,7 +243,7 @@ class SessionRowWriter:
     def _message_row(self, message: Message, seq: int) -> MessageRow:
         return MessageRow(seq, self._next_entry - 1, encode(message), datetime.now(UTC), message)
 
-    def _record_event(self, event: Event | PromptReceived | TaskMessage) -> None:
+    def _record_event(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
         match event:
             case MessageChunk() | ThoughtChunk() | SummaryChunk():
                 self._append_chunk(event)
@@ -247,14 +254,14 @@ class SessionRowWriter:
                 self._calls.change(event)
             case TerminalPrinted():
                 self._calls.print(event)
-            case PromptReceived() | NoticeRaised():
-                self._add_entry(event, event.message_id)
-            case PlanChanged():
-                self._add_entry(event, "")
+            case PromptReceived() | NoticeRaised() | PlanChanged():
+                self._add_entry(event, "" if isinstance(event, PlanChanged) else event.message_id)
             case CompactionChanged() if event.status != "in_progress":
                 self._add_entry(event, event.compaction_id)
             case TaskMessage():
                 self._add_entry(event, event.call_id)
+            case SeenFile():
+                self._save_seen_file(event)
             # A replay shows only compactions that have ended.
             case CompactionChanged() | ContextMeasured():
                 pass
@@ -277,12 +284,21 @@ class SessionRowWriter:
             self._stream = None
             self._save_entry(kind, message_id, "".join(pieces))
 
+    def _save_seen_file(self, seen_file: SeenFile) -> None:
+        entry = self._seen_files.get(seen_file.path)
+        if entry is None:
+            entry = self._seen_files[seen_file.path] = self._new_entry()
+        self._write_entry(entry, SeenFile.__name__, seen_file.path, encode(seen_file))
+
     def _add_entry(self, event: HistoryRecord, ref: str) -> None:
         self._close_stream()
         self._save_entry(type(event).__name__, ref, encode(event))
 
     def _save_entry(self, kind: str, ref: str, body: str) -> None:
-        row = (self.id, self._new_entry(), kind, text_to_column(ref), text_to_column(body))
+        self._write_entry(self._new_entry(), kind, ref, body)
+
+    def _write_entry(self, entry: int, kind: str, ref: str, body: str) -> None:
+        row = (self.id, entry, kind, text_to_column(ref), text_to_column(body))
         self._queue_write(partial(save_entry, row=row))
 
     def _new_entry(self) -> int:

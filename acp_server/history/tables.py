@@ -155,6 +155,14 @@ def load_calls(connection: Connection, session_id: str) -> Iterator[tuple[str, T
         yield text_from_column(ref), TrackedCall(entry, None, deque(pieces))
 
 
+def load_entry_numbers(connection: Connection, session_id: str, kind: str) -> dict[str, int]:
+    """Return the numbers of the entries of one kind, by their reference."""
+    found: list[tuple[Column, int]] = connection.execute(
+        "SELECT ref, seq FROM entries WHERE session_id = ? AND kind = ?", (session_id, kind)
+    ).fetchall()
+    return {text_from_column(ref): entry for ref, entry in found}
+
+
 def read_call(connection: Connection, session_id: str, entry: int) -> CallRecord | None:
     """Return the call stored in an entry, without its output; None if it cannot be read."""
     row = connection.execute(

@@ -14,7 +14,13 @@ from typing import Protocol
 import anyio
 
 from acp_server.session.errors import ArchiveError, SessionError
-from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession, TaskMessage
+from acp_server.session.ports.archive import (
+    SeenFile,
+    SessionFacts,
+    SessionPage,
+    StoredSession,
+    TaskMessage,
+)
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
@@ -53,7 +59,7 @@ class SyncRequested:
     """Everything recorded so far should be synced to the disk."""
 
 
-ShownEvent = Event | PromptReceived | TaskMessage
+ShownEvent = Event | PromptReceived | TaskMessage | SeenFile
 RecordedItem = (
     ShownEvent
     | Message

@@ -30,6 +30,7 @@ from acp_server.session.prompting.enricher import PromptEnricher
 from acp_server.session.prompting.system_prompt import SystemPrompt
 from acp_server.session.recorder import SessionRecorder
 from acp_server.session.running_tasks import RunningTasks
+from acp_server.session.seen_files import SeenFiles
 from acp_server.session.services import SessionServices, SessionSnapshot, new_snapshot
 from acp_server.session.session import Session
 from acp_server.session.session_models import SessionModels
@@ -106,7 +107,8 @@ def _build_context(
         mode=mode,
     )
     # The journal already holds these messages; only later ones are written.
-    conversation = Conversation(snapshot.messages, journal)
+    seen_files = SeenFiles(journal, journal.show, snapshot.seen_files)
+    conversation = Conversation(snapshot.messages, seen_files)
     notices = UserNotices(conversation, observer)
     # `facts.usage` is the object that turns add to; the recorder copies it whenever it stores.
     recorder = SessionRecorder(journal, facts, facts.usage, observer)
@@ -123,6 +125,7 @@ def _build_context(
         id=facts.id,
         workspace=workspace,
         conversation=conversation,
+        seen_files=seen_files,
         totals=facts.usage,
         options=options,
         restrictions=restore_restrictions({} if facts.system is None else facts.system.state),

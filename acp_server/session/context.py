@@ -7,6 +7,7 @@ from acp_server.session.project.restrictions import ProjectRestrictions
 from acp_server.session.recorder import SessionRecorder
 from acp_server.session.running_tasks import RunningTasks
 from acp_server.session.saved_outputs import SavedOutputs
+from acp_server.session.seen_files import SeenFiles
 from acp_server.session.session_models import SessionModels
 from acp_server.session.turn_queue import TurnQueue
 from acp_server.session.user_notices import UserNotices
@@ -26,6 +27,7 @@ class SessionContext:
     id: str
     workspace: SessionWorkspace
     conversation: Conversation
+    seen_files: SeenFiles
     totals: UsageTotals
     options: SelectedOptions
     restrictions: ProjectRestrictions

@@ -10,7 +10,12 @@ from acp_server.session.errors import InvalidRootError, UnknownSessionError
 from acp_server.session.ports.archive import SessionArchive, SessionPage, StoredSession
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.observer import ObserverFactory, unobserved
-from acp_server.session.replay import close_open_calls, repair_messages, replay_events
+from acp_server.session.replay import (
+    close_open_calls,
+    repair_messages,
+    replay_events,
+    seen_files_of,
+)
 from acp_server.session.services import SessionServices, SessionSnapshot, forked_facts
 from acp_server.session.session import Session
 from acp_server.session.workspace import SessionWorkspace
@@ -100,7 +105,7 @@ class SessionRegistry:
                 journal.append(message)
             # The repair completes the interrupted turn; without this it would be repaired again.
             journal.end_turn()
-            snapshot = SessionSnapshot(stored.facts, messages, journal)
+            snapshot = SessionSnapshot(stored.facts, messages, journal, seen_files_of(stored))
             session = build_session(workspace, self._services, snapshot, servers, observe)
             self._sessions[session_id] = session
         return Reopened(session, stored)
@@ -130,10 +135,14 @@ class SessionRegistry:
             journal.show(event)
         for message in messages:
             journal.append(message)
+        # The fork's conversation is the same, so its model has seen the same files.
+        seen_files = seen_files_of(stored)
+        for seen_file in seen_files:
+            journal.show(seen_file)
         session = build_session(
             workspace,
             self._services,
-            SessionSnapshot(facts, messages, journal),
+            SessionSnapshot(facts, messages, journal, seen_files),
             servers,
             observe,
         )

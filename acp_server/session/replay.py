@@ -7,6 +7,7 @@ from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
+    SeenFile,
     StoredSession,
     TaskMessage,
     TerminalRecord,
@@ -52,8 +53,14 @@ def replay_events(stored: StoredSession, *, shows_terminals: bool) -> Iterator[R
             yield from _call_events(entry, results, shows_terminals=shows_terminals)
         elif isinstance(entry, SummaryChunk):
             yield from _summary_events(entry, is_ended=entry.compaction_id in ended)
-        elif not isinstance(entry, TaskMessage):
+        elif not isinstance(entry, TaskMessage | SeenFile):
             yield entry
+
+
+def seen_files_of(stored: StoredSession) -> Sequence[SeenFile]:
+    """Return what the model has seen of files, the latest record of each."""
+    latest = {each.path: each for each in stored.entries if isinstance(each, SeenFile)}
+    return tuple(latest.values())
 
 
 def close_open_calls(stored: StoredSession) -> StoredSession:

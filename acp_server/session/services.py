@@ -1,6 +1,6 @@
 """Dependencies of a session: the services that sessions share, and its saved state."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from acp_server.permissions.modes import Mode
 from acp_server.permissions.trust import WorkspaceTrust
 from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_session_id
-from acp_server.session.ports.archive import Journal, SessionArchive, SessionFacts
+from acp_server.session.ports.archive import Journal, SeenFile, SessionArchive, SessionFacts
 from acp_server.session.ports.external_memory import ExternalMemoryPort
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.null_archive import NullArchive
@@ -60,6 +60,7 @@ class SessionSnapshot:
     facts: SessionFacts
     messages: tuple[Message, ...]
     journal: Journal
+    seen_files: Sequence[SeenFile] = ()
 
 
 def new_snapshot(workspace: SessionWorkspace, services: SessionServices) -> SessionSnapshot:

@@ -19,6 +19,7 @@ from acp_server.session.errors import (
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
+    SeenFile,
     SessionFacts,
     SessionPage,
     StoredSession,
@@ -148,7 +149,7 @@ class MemoryJournal:
         self._session = session
         self._archive = archive
 
-    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
+    def show(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
         """Store an event that is shown to the client."""
         match event:
             case CallAppeared():

@@ -91,6 +91,24 @@ class TaskMessage:
     message: Message
 
 
+@frozen_dataclass
+class SeenFile:
+    """What the model has seen of a file; stored, but not part of the shown events.
+
+    A later record of the same path replaces an earlier one. Without a digest, the file counts as
+    unread.
+    """
+
+    path: str
+    digest: str = ""
+    line_digests: str = ""
+    """The digests of the lines, one after the other, in Base64."""
+    unseen: tuple[tuple[int, int], ...] = ()
+    """The ranges of lines that the model has not seen: first and last line, from 1."""
+    reported: str = ""
+    """Digest of the content whose difference the model was told of."""
+
+
 Entry = (
     PromptReceived
     | MessageChunk
@@ -101,6 +119,7 @@ Entry = (
     | SummaryChunk
     | CompactionChanged
     | TaskMessage
+    | SeenFile
 )
 """A complete visible item: the chunks of a message are merged, a compaction has ended."""
 
@@ -129,7 +148,7 @@ class SessionPage:
 class Journal(Protocol):
     """Stores one session. Records made within a tenth of a second are written together."""
 
-    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
+    def show(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
         """Store a shown event; transient call states and context measurements are skipped."""
         ...
 

@@ -12,6 +12,7 @@ from anyio import to_thread
 from acp_server.session.errors import UnknownSessionError
 from acp_server.session.ports.archive import (
     Journal,
+    SeenFile,
     SessionFacts,
     SessionPage,
     StoredSession,
@@ -25,7 +26,7 @@ from acp_server.turn.events import Event, PromptReceived
 class NullJournal:
     """A journal that stores nothing."""
 
-    def show(self, event: Event | PromptReceived | TaskMessage) -> None:
+    def show(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
         """Discard the event."""
 
     def append(self, message: Message) -> None:
