@@ -17,6 +17,7 @@ from acp_server.session.ports.toolset import NoticeSource
 from acp_server.session.prompting.compaction import Compactor
 from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
 from acp_server.session.prompting.provider import PromptProvider, SystemPromptRequest
+from acp_server.session.seen_files import SeenFiles
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from acp_server.subagents.context_maintenance import TaskContextMaintenance
@@ -39,7 +40,7 @@ class TaskTools:
     notices: NoticeSource
 
 
-MakeTools = Callable[[Gate, frozenset[str]], TaskTools]
+MakeTools = Callable[[Gate, frozenset[str], SeenFiles], TaskTools]
 """Builds some of the session's tools again, behind a gate, with their own shell."""
 
 
@@ -95,15 +96,17 @@ class SubAgentRunner:
         prefix = f"{call_id}.{task.number}."
         calls = TaskCallSink(sink, call_id, progress)
         gate = TaskGate(self._config.gate, call_id, task_name(task.number, task.goal))
-        tools = self._config.make_tools(gate, task.tools)
-        toolbox = TaskToolbox(tools.toolbox, calls, prefix)
         transcript = TaskTranscript(session.recorder.journal, call_id, task.number)
+        # Of its own: what the session's model has read, this one has not.
+        seen_files = SeenFiles(transcript, call_prefix=prefix)
+        tools = self._config.make_tools(gate, task.tools, seen_files)
+        toolbox = TaskToolbox(tools.toolbox, calls, prefix)
         try:
             turn_context = replace(
                 await self._turn_context(progress, toolbox), take_notices=tools.notices
             )
             subagent = SubAgent(
-                progress, Conversation((), transcript), turn_context, TaskEventSink(calls, prefix)
+                progress, Conversation((), seen_files), turn_context, TaskEventSink(calls, prefix)
             )
             await subagent.run(session.options.mode)
         except anyio.get_cancelled_exc_class():

@@ -23,6 +23,7 @@ from acp_server.session.ports.toolset import SessionToolset, ignore_turn_end
 from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
 from acp_server.session.project.headless_policy import ignore_refusal
 from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.session.seen_files import SeenFiles
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -35,6 +36,7 @@ from acp_server.tools.edit.patch import patch_tool
 from acp_server.tools.edit.undo_commands import SessionCheckpoints
 from acp_server.tools.edit.write_file import write_file_tool
 from acp_server.tools.files.file_service import FileService
+from acp_server.tools.files.seen_file_guard import SeenFileGuard
 from acp_server.tools.interaction.clarify import clarify_tool
 from acp_server.tools.interaction.exit_plan import exit_plan_tool
 from acp_server.tools.interaction.todo import restate_todos, todo_tool
@@ -170,7 +172,7 @@ class ToolFactory:
         file_service = FileService(session.workspace, editor, self._config.user_home)
         checkpoint_manager = self._checkpoint_manager(context)
         edit_services, shell = self._edit_and_shell_services(
-            context, file_service, gate, checkpoint_manager
+            context, file_service, gate, checkpoint_manager, session.seen_files
         )
         own = self._tools(context, edit_services, shell, session.conversation)
         hooks = self._hooks(context, shell.session)
@@ -190,6 +192,7 @@ class ToolFactory:
             skills=skills,
             servers=servers,
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
+            seen_files=edit_services.guard,
             take_notices=partial(take_end_notices, shell.background),
             carry_over=restate_todos,
             on_turn_end=ignore_turn_end if hooks is None else hooks.end_turn,
@@ -201,12 +204,17 @@ class ToolFactory:
         files: FileService,
         gate: Gate,
         checkpoints: CheckpointManager,
+        seen_files: SeenFiles,
     ) -> tuple[EditServices, ShellServices]:
-        """Return the edit services behind a gate, and a shell."""
+        """Return the edit services behind a gate, and a shell, for one conversation."""
         shell = self._shell_services(context)
         problem_finder = self._problem_finder(context, shell.session)
         workspace, user_home = context.session.workspace, self._config.user_home
-        return EditServices(files, gate, workspace, user_home, problem_finder, checkpoints), shell
+        guard = SeenFileGuard(files, seen_files, workspace.cwd)
+        services = EditServices(
+            files, gate, workspace, user_home, problem_finder, checkpoints, guard
+        )
+        return services, shell
 
     def _tools(
         self,
@@ -254,11 +262,13 @@ class ToolFactory:
         """Return the tool `delegate_task`; sub-agents share the services in `shared`."""
         delegation_context = shared.context
 
-        def create_task_tools(task_gate: Gate, names: frozenset[str]) -> TaskTools:
+        def create_task_tools(
+            task_gate: Gate, names: frozenset[str], seen_files: SeenFiles
+        ) -> TaskTools:
             # Each sub-agent has a shell of its own, so that closing it ends only its background
             # commands. Files are shared: their locks must hold between sub-agents.
             edit_services, shell = self._edit_and_shell_services(
-                delegation_context, shared.files, task_gate, shared.checkpoints
+                delegation_context, shared.files, task_gate, shared.checkpoints, seen_files
             )
             local_tools = self._tools(delegation_context, edit_services, shell, ())
             tools = (*local_tools, *shared.server_tools.tools_for_gate(task_gate))

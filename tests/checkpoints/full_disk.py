@@ -33,7 +33,7 @@ async def run_scenario(
 ) -> None:
     """Run turns that change files before, during and after the full disk; undo them."""
     async with open_tool_editor(folder, answers={PERMISSION_METHOD: allow()}) as session:
-        path = session.write_file("a.txt", "one\n")
+        path = session.write_seen_file("a.txt", "one\n")
         await session.run(call("write_file", path="a.txt", content="two\n"))
         fill()
         await change_without_checkpoint(session)

@@ -27,6 +27,7 @@ async def test_an_unsaved_buffer_is_restored_through_the_editor(tmp_path: Path) 
     async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as session:
         path = session.write_file("a.txt", "saved\n")
         buffers[str(path)] = "typed and not saved\n"
+        session.mark_seen(path, "typed and not saved\n")
         await session.run(call("write_file", path="a.txt", content="by the tool\n"))
         assert path.read_text() == "by the tool\n"
         await run_slash_command(session, "/undo")
@@ -49,7 +50,7 @@ async def test_unsaved_edits_made_since_require_confirmation(tmp_path: Path) -> 
     rejected = allow("reject_once")
     answers = {PERMISSION_METHOD: rejected, "fs/read_text_file": read, "fs/write_text_file": write}
     async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="by the tool\n"))
         buffers[str(path)] = "typed since\n"
         await run_slash_command(session, "/undo")

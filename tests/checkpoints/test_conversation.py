@@ -20,7 +20,7 @@ async def messages_after(session: ToolEditorSession, text: str) -> list[Message]
 
 async def test_the_model_is_told_which_files_were_restored(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as session:
-        session.write_file("a.txt", "old\n")
+        session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="new\n"))
         await run_slash_command(session, "/undo")
         sent = await messages_after(session, "and now?")
@@ -32,7 +32,7 @@ async def test_restoring_the_conversation_keeps_earlier_messages_and_adds_a_note
     tmp_path: Path,
 ) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         first = await messages_after(session, "hello")
         await session.run(call("write_file", path="a.txt", content="new\n"))
         output = await run_slash_command(session, "/undo --conversation")
@@ -48,7 +48,7 @@ async def test_restoring_the_conversation_keeps_earlier_messages_and_adds_a_note
 
 async def test_undoing_a_conversation_restore_restores_both(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="new\n"))
         before = await messages_after(session, "so?")
         await run_slash_command(session, "/undo --conversation")
@@ -61,7 +61,7 @@ async def test_undoing_a_conversation_restore_restores_both(tmp_path: Path) -> N
 
 async def test_the_conversation_is_not_restored_if_it_was_replaced(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="one\n"))
         await session.run(call("write_file", path="a.txt", content="two\n"))
         await run_slash_command(session, "/undo 2 --conversation")

@@ -47,7 +47,7 @@ async def test_a_file_changed_since_requires_confirmation_even_if_nothing_else_d
 
 async def test_later_changes_are_restored_when_the_undo_is_undone(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="turn\n"))
         path.write_text("changed by hand\n")
         await run_slash_command(session, "/undo")
@@ -60,7 +60,7 @@ async def test_a_later_turn_counts_as_a_later_change(tmp_path: Path) -> None:
     async with open_tool_editor(
         tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
     ) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="one\n"))
         await session.run(call("write_file", path="a.txt", content="two\n"))
         await run_slash_command(session, "/undo 2")
@@ -73,7 +73,7 @@ async def test_the_permission_request_shows_the_diff_and_nothing_happens_without
     async with open_tool_editor(
         tmp_path, mode="ask", answers={PERMISSION_METHOD: allow()}
     ) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="new\n"))
         await run_slash_command(session, "/undo")
         _, asked = session.editor.asked(PERMISSION_METHOD)
@@ -93,7 +93,7 @@ async def test_an_undo_requires_permission_like_any_write(
     tmp_path: Path, mode: Mode, is_asked: int
 ) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="new\n"))
         await run_slash_command(session, f"/mode {mode}")
         await run_slash_command(session, "/undo")
@@ -105,7 +105,7 @@ async def test_an_undo_requires_permission_like_any_write(
 
 async def test_plan_mode_refuses_an_undo(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        path = session.write_file("a.txt", "old\n")
+        path = session.write_seen_file("a.txt", "old\n")
         await session.run(call("write_file", path="a.txt", content="new\n"))
         await run_slash_command(session, "/mode plan")
         output = await run_slash_command(session, "/undo --conversation")

@@ -177,6 +177,7 @@ async def _prepare(caller: ToolCaller, model: AttemptModel) -> str:
     async with caller.session.tools.current.checkpoints.record_turn(
         prompt, caller.session.context.conversation
     ):
+        caller.mark_read("README.md")
         await caller.call("write_file", {"path": "README.md", "content": "changed"})
     started = await caller.call("terminal", {"command": "exec cat", "background": True})
     process = str((started.raw_output or {})["session_id"])

@@ -203,6 +203,12 @@ class ToolCaller:
             await live.write(piece)
         return await live.run(ToolCall(call_id, tool, text))
 
+    def mark_read(self, *names: str) -> None:
+        """Let the model have read files of the workspace."""
+        for name in names:
+            path = (self.workspace.root / name).resolve()
+            self.session.context.seen_files.note_written(str(path), path.read_text())
+
 
 @asynccontextmanager
 async def open_tool_caller(

@@ -69,6 +69,7 @@ async def test_a_directory_replaced_by_a_symlink_during_a_permission_request_is_
     lies_outside = {path: path.read_text() for path in stage.outside.glob("*.[tk]*")}
     user = Swapper(change=lambda: link_outside(stage, "door2"))
     async with open_tool_caller(stage, "ask", user) as caller:
+        caller.mark_read("door2/plans.txt")
         outcome = await caller.call(*call)
     assert (len(user.questions), outcome.is_error) == (1, True)
     assert MARKER not in outcome.text
@@ -85,6 +86,7 @@ async def test_a_file_replaced_by_a_symlink_during_a_permission_request_is_not_w
         file.symlink_to(target)
 
     async with open_tool_caller(stage, "ask", Swapper(change=swap)) as caller:
+        caller.mark_read("src/app.py")
         outcome = await caller.call("write_file", {"path": "src/app.py", "content": "x\n"})
     assert (outcome.is_error, target.read_text()) == (True, f"{MARKER}\n")
 
@@ -95,6 +97,7 @@ async def test_bytes_changed_during_a_permission_request_are_not_overwritten(
     file = stage.root / "src/app.py"
     user = Swapper(change=lambda: file.write_text("mine\n"))
     async with open_tool_caller(stage, "ask", user) as caller:
+        caller.mark_read("src/app.py")
         outcome = await caller.call("write_file", {"path": "src/app.py", "content": "x\n"})
     assert (outcome.is_error, file.read_text()) == (True, "mine\n")
 
@@ -138,7 +141,9 @@ async def test_an_approval_in_one_session_does_not_apply_to_another(stage: Secre
         open_tool_caller(stage, "ask", RecordingUser("allow_session")) as first,
         open_tool_caller(stage, "ask", RecordingUser("reject_once")) as second,
     ):
-        assert [await write(first), await write(second)] == [False, True]
+        assert not await write(first)
+        second.mark_read("src/new.py")
+        assert await write(second)
         assert [await write(first), len(first.user.questions)] == [False, 1]
     assert len(second.user.questions) == 1
 

@@ -55,6 +55,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> SecretWorkspace:
 async def _held(workspace: SecretWorkspace, mode: Mode, attempt: Attempt) -> tuple[bool, bool]:
     """Make an attempt that is rejected; say whether it was asked about, and whether it failed."""
     async with open_tool_caller(workspace, mode) as caller:
+        caller.mark_read("src/app.py")
         return await _run_attempt(caller, attempt)
 
 
@@ -102,6 +103,7 @@ async def test_answers_to_a_plan_allow_no_edit(
     stage: SecretWorkspace, attempt: Attempt, answer: PermissionChoiceId
 ) -> None:
     async with open_tool_caller(stage, "ask", RecordingUser(answer)) as caller:
+        caller.mark_read("src/app.py")
         outcome = await caller.call(*attempt)
         assert outcome.is_error
         assert caller.session.context.options.mode == "ask"
@@ -136,6 +138,7 @@ async def test_an_edit_is_made_in_accept_edits_mode(tmp_path: Path, attempt: Att
     workspace = create_secret_workspace(tmp_path)
     before = workspace.snapshot()
     async with open_tool_caller(workspace, "accept_edits") as caller:
+        caller.mark_read("src/app.py")
         outcome = await caller.call(*attempt)
     assert (caller.user, outcome.is_error) == (RecordingUser(), False)
     assert workspace.snapshot() != before

@@ -34,6 +34,7 @@ from tests.permissions.test_red_team import ATTEMPTS, MODES
 
 SOME = dict(list(ATTEMPTS.items())[::12])
 RUN: Attempt = ("terminal", {"command": "touch made"})
+READ: Attempt = ("read_file", {"path": "src/app.py"})
 WRITE: Attempt = ("write_file", {"path": "made", "content": "x"})
 
 
@@ -137,7 +138,7 @@ async def _edit(space: SecretWorkspace, mode: Mode, attempt: Attempt) -> tuple[b
     """Have a sub-agent edit; say whether that has failed, and how it was asked about."""
     model = AttemptModel()
     async with _acting(model, space, mode) as caller:
-        (has_failed,) = await _delegate(caller, model, attempt)
+        *_, has_failed = await _delegate(caller, model, READ, attempt)
         asked = [(each.parent_id, each.title) for each in caller.user.questions]
     return has_failed, [id_ == "parent" and "(task 1: try)" in title for id_, title in asked]
 
@@ -188,6 +189,7 @@ async def test_session_approvals_are_shared_between_a_session_and_its_tasks(
     async with _acting(model, create_secret_workspace(tmp_path), "ask", user) as caller:
         again: Attempt = ("write_file", {"path": "made", "content": "y"})
         assert await _delegate(caller, model, WRITE, again) == [False, False]
+        caller.mark_read("made")
         assert (await caller.call(*WRITE)).is_error is False
         assert len(user.questions) == 1
 

@@ -19,9 +19,10 @@ WITHOUT_EFFECT = {"todo", "clarify", "session_search", "skills_list", "skill_vie
 OUT_OF_REACH = {
     **dict.fromkeys(("exit_plan", "memory", "skill_manage"), "there is no tool"),
     "process": "there is no background command",
+    "write_file over a file": "you have not read it",
 }
 """What a task does not have, not even refused; the session's commands in the background are none
-of its own."""
+of its own, and what the session has read, a task has not."""
 AttemptResults = Mapping[str, tuple[str, Sequence[str]]]
 """By what was tried: what the tool answered, and what was heard of the system meanwhile."""
 

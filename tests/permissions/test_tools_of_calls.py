@@ -10,9 +10,11 @@ from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.checkpoints.manager import CheckpointManager, SnapshotScope
 from acp_server.permissions.gate import AuditRecord, PermissionGate, Refusal
 from acp_server.permissions.run_rules import DENIED_BY_RULE, RuleAction, RunRule, RunRules
+from acp_server.session.seen_files import SeenFiles
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.edit.write_file import write_file_tool
+from acp_server.tools.files.seen_file_guard import SeenFileGuard
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import ToolOutcome
@@ -64,7 +66,8 @@ async def test_a_tool_rule_applies_to_an_edit_that_waited_for_its_file(
     scope = SnapshotScope("session", (service.root,), tmp_path / "config", {})
     checkpoints = CheckpointManager(scope, CheckpointConfig(is_enabled=False), ignored.append)
     workspace, home = SessionWorkspace(service.root), tmp_path / "home"
-    workshop = EditServices(service.files, gate, workspace, home, None, checkpoints)
+    guard = SeenFileGuard(service.files, SeenFiles(), service.root)
+    workshop = EditServices(service.files, gate, workspace, home, None, checkpoints, guard)
     toolbox = SessionToolbox([write_file_tool(workshop)], gate)
     made = ToolCall("call", "write_file", '{"path": "a.txt", "content": "new"}')
     outcomes: list[ToolOutcome] = []

@@ -122,13 +122,14 @@ async def open_prompted_session(
             lazy_prompt_provider, settings or make_prompt_config(directory), watch=watch
         ),
     )
-    connection = AgentConnection(link, SessionRegistry(services, sessions), make_auth_handlers())
+    registry = SessionRegistry(services, sessions)
+    connection = AgentConnection(link, registry, make_auth_handlers())
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.serve, connection)
         tasks.start_soon(editor.read)
         await editor.initialize(clientCapabilities=capabilities)
         session_id = await editor.new_session(root)
-        yield PromptedSession(editor, model, session_id, root, outside, sessions)
+        yield PromptedSession(editor, model, session_id, root, outside, registry, sessions)
         await editor.disconnect()
     await toolsets.close()
     assert editor.schema_errors() == []

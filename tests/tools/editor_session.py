@@ -166,6 +166,7 @@ class ToolEditorSession:
     session_id: str
     root: Path
     outside: Path
+    registry: SessionRegistry
 
     async def run(self, *calls: ToolCall) -> list[CallUpdates]:
         """Make the model issue these calls together; return the updates of each."""
@@ -191,6 +192,17 @@ class ToolEditorSession:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
+
+    def write_seen_file(self, name: str, content: str) -> Path:
+        """Write a workspace file as the model saw it: it may replace the whole file."""
+        path = self.write_file(name, content)
+        self.mark_seen(path, content)
+        return path
+
+    def mark_seen(self, path: Path, content: str) -> None:
+        """Let this be what the model saw of a file."""
+        seen_files = self.registry.find(self.session_id).context.seen_files
+        seen_files.note_written(str(path.resolve()), content)
 
 
 @asynccontextmanager
@@ -223,7 +235,8 @@ async def open_tool_editor(
         tasks.start_soon(editor.read)
         about: JsonValue = {"name": client, "version": "1"}
         await editor.initialize(clientCapabilities=capabilities, clientInfo=about)
-        yield ToolEditorSession(editor, model, await editor.new_session(root), root, outside)
+        session_id = await editor.new_session(root)
+        yield ToolEditorSession(editor, model, session_id, root, outside, registry)
         await editor.disconnect()
     await toolsets.close()
     assert editor.schema_errors() == []

@@ -108,7 +108,7 @@ async def test_a_rejected_edit_fails_and_the_model_is_informed(tmp_path: Path) -
     async with open_tool_editor(
         tmp_path, mode="ask", answers={ASK: allow("reject_once")}
     ) as session:
-        path = session.write_file("a.txt", "one\n")
+        path = session.write_seen_file("a.txt", "one\n")
         updates = await session.run_one(call("write_file", path="a.txt", content="two\n"))
         assert updates.statuses == ["pending", "failed"]
         assert updates.text.startswith("the user rejected this")
@@ -157,7 +157,7 @@ async def test_a_full_write_does_not_overwrite_changes_made_during_the_request(
     answers = {ASK: meddling(lambda: path.write_text(meanwhile))}
     async with open_tool_editor(tmp_path, mode="ask", answers=answers) as session:
         if before is not None:
-            session.write_file("a.txt", before)
+            session.write_seen_file("a.txt", before)
         updates = await session.run_one(call("write_file", path="a.txt", content="two\n"))
         assert updates.status == "failed"
         assert "a.txt changed meanwhile" in updates.text

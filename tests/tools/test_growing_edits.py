@@ -72,7 +72,7 @@ async def test_a_replaced_file_grows_over_its_first_old_lines(
 ) -> None:
     old = lines(200, "what was written here before")
     async with open_tool_editor(tmp_path) as session:
-        path = session.write_file("notes.txt", old)
+        path = session.write_seen_file("notes.txt", old)
         updates = await type_out(session, call("write_file", path="notes.txt", content=TEXT))
         check_growth(updates, [diff(path, old, TEXT)])
         for (block,) in updates.growing_diffs():

@@ -14,10 +14,11 @@ HIDDEN_TEXT = "TOKEN=do-not-tell\n"
 
 
 def furnish(session: ToolEditorSession) -> None:
-    """Put down what nobody may see unasked."""
-    session.write_file(".env", HIDDEN_TEXT)
-    session.write_file("server.pem", HIDDEN_TEXT)
+    """Put down what may not be shown unasked; the model has read it."""
+    session.write_seen_file(".env", HIDDEN_TEXT)
+    session.write_seen_file("server.pem", HIDDEN_TEXT)
     (session.outside / "far.txt").write_text(HIDDEN_TEXT)
+    session.mark_seen(session.outside / "far.txt", HIDDEN_TEXT)
     for link, target in (
         ("link", session.outside / "far.txt"),
         ("folder", session.outside),

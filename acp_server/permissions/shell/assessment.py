@@ -5,6 +5,7 @@ resolved. The permission gate must still check each reported path against its ru
 and trees. A command that passes must be run by bash without start-up files, aliases and `CDPATH`.
 """
 
+import posixpath
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,25 @@ def list_command_words(command: str) -> tuple[tuple[str, ...], ...] | None:
     if root.has_error:
         return None
     return tuple(tuple(_iter_literal_words(node, source)) for node in iter_commands(root))
+
+
+def list_printed_files(command: str, cwd: str) -> tuple[str, ...]:
+    """Return the files that a line prints whole and does nothing else: `cd x && cat a b`.
+
+    Empty for anything else. It names files only: whether these were printed, the output must tell.
+    """
+    if assess(command, cwd).verdict != "reads":
+        return ()
+    folder, files = cwd, ()
+    for words in list_command_words(command) or ():
+        match words:
+            case ("cd", target) if not files:
+                folder = posixpath.join(folder, target)
+            case ("cat", *names) if names and not files:
+                files = tuple(posixpath.join(folder, name) for name in names)
+            case _:
+                return ()
+    return tuple(normalize_path(path) for path in files)
 
 
 def _iter_literal_words(command: "Node", source: CommandSource) -> Iterator[str]:

@@ -8,6 +8,7 @@ from acp_server.session.context import SessionContext
 from acp_server.session.ports.checkpoints import Checkpoints, NoCheckpoints
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.seen_files import NoSeenFileChecks, SeenFileChecks
 from acp_server.session.ports.skills import NoSkills, SkillsPort
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
@@ -48,6 +49,7 @@ class SessionToolset:
     skills: SkillsPort = field(default_factory=NoSkills)
     servers: McpServersPort = field(default_factory=NoMcpServers)
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
+    seen_files: SeenFileChecks = field(default_factory=NoSeenFileChecks)
     take_notices: NoticeSource = _no_notices
     carry_over: CarryOver = _carry_nothing
     on_turn_end: Callable[[str], None] = ignore_turn_end

@@ -1,4 +1,4 @@
-"""Prompt enrichment: linked files, date and mode remarks, recalled memories, local instructions.
+"""Prompt enrichment: linked files, remarks on what changed, recalled memories, instructions.
 
 Everything is appended to the user's text once and stored with it, so that each message is sent
 again exactly as it was sent first.
@@ -39,12 +39,15 @@ class PromptEnricher:
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
+        seen_files = self.tools.current.seen_files
+        await seen_files.note_attachments(parts)
         conversation = self.context.conversation
         provider = await self.maintenance.provider.get()
         remarks = (
             *provider.prompt_remarks(conversation),
             remark_on_mode(conversation, self.context.options.mode),
             *self.tools.take_server_notices(),
+            await seen_files.describe_changes(),
         )
         parts += [Text(remark, is_remark=True) for remark in remarks if remark]
         # The original message: the query holds only the user's own words.

@@ -6,7 +6,7 @@ about again. A protected file's content appears only in the permission question 
 agrees.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +26,11 @@ from acp_server.tools.display_paths import display_path, target_for
 from acp_server.tools.edit.diffs import exact_diff
 from acp_server.tools.edit.new_problems import NewProblemFinder, ProblemBaseline
 from acp_server.tools.edit.touched_files import file_to_remove, removed_file, written_file
+from acp_server.tools.files.encoding import convert_newlines
 from acp_server.tools.files.errors import FileChangedError, FileError, InvalidPathError
 from acp_server.tools.files.file_service import FileService
 from acp_server.tools.files.paths import ResolvedPath, lexical_path
+from acp_server.tools.files.seen_file_guard import SeenFileGuard
 from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.tool import CallDescription
 from acp_server.turn.conversation import Text
@@ -57,6 +59,8 @@ class PlannedChange:
     line: int = 1
     note: str = ""
     """Appended to the result line for the model."""
+    written_lines: Collection[str] | None = None
+    """The lines that the model wrote, if it did not write the whole file."""
 
     def diffs(self) -> tuple[FileDiff, ...]:
         """Return the exact diff; a move is a deletion and a creation."""
@@ -100,6 +104,8 @@ class EditServices:
     """Finds the problems that an edit introduced."""
     checkpoints: CheckpointManager
     """Records files before a turn changes them."""
+    guard: SeenFileGuard
+    """Compares files with what the model has seen of them."""
 
     def lexical_path(self, raw_path: str) -> Path:
         """Return the absolute path that a name means, without accessing the file system.
@@ -358,16 +364,33 @@ class EditFlow:
         if change.text is None and base is not None:
             await self._files.delete(change.source, base)
             self._changed_files.append(removed_file(change.source))
+            self._services.guard.seen.forget(str(change.source.real))
             return f"deleted {name}"
         if change.moved_to is not None and base is not None:
             moved = await self._files.move(change.source, change.moved_to, base)
             self._changed_files.append(removed_file(change.source))
             self._changed_files.append(written_file(change.moved_to, moved))
+            self._services.guard.seen.move(str(change.source.real), str(change.moved_to.real))
             name = f"{name} to {self._services.display_path(change.moved_to.path)}"
             base = await self._files.read_if_exists(change.moved_to)
         text = change.text or ""
         if base is None or base.text != text or change.moved_to is None:
             written = await self._files.write(change.target, text, base)
             self._changed_files.append(written_file(change.target, written))
+            self._note_seen(change, base, written)
         verb = "moved" if change.moved_to else "created" if base is None else "edited"
         return f"{verb} {name}{change.note}"
+
+    def _note_seen(
+        self, change: PlannedChange, base: FileSnapshot | None, written: FileSnapshot
+    ) -> None:
+        """Note what the model has seen of a file that it changed."""
+        seen, path, text = self._services.guard.seen, str(change.target.real), change.text or ""
+        # An editor may have formatted the file on saving: then the model has seen its own text only
+        # and the file counts as changed.
+        if convert_newlines(written.text, "\n") == convert_newlines(text, "\n"):
+            text = written.text
+        if base is None or change.written_lines is None:
+            seen.note_written(path, text)
+        else:
+            seen.note_patched(path, base.text, text, change.written_lines)

@@ -1,6 +1,6 @@
 """The tool `patch`: replaces text in a file, or applies a patch of several files in V4A format."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from acp_server.tools.edit.edit_flow import ChangePlanner, EditServices, Planned
 from acp_server.tools.edit.growing_diff import TextPreview
 from acp_server.tools.edit.write_file import EditUse, load_preview
 from acp_server.tools.errors import ToolError
+from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileAlreadyExistsError, FileError, NoSuchFileError
 from acp_server.tools.tool import CallDescription, Tool, build_spec
 from acp_server.turn.events import FileDiff, Location
@@ -147,7 +148,16 @@ class PatchUse(EditUse[PatchArguments]):
             note = f" ({replaced.count} places)"
         if replaced.strategy != "exact":
             note += f"; old_string matched by {replaced.strategy}"
-        return (PlannedChange(resolved, base, replaced.text, line=replaced.line, note=note),)
+        note += self.services.guard.note_change(resolved, base)
+        change = PlannedChange(
+            resolved,
+            base,
+            replaced.text,
+            line=replaced.line,
+            note=note,
+            written_lines=_whole_lines(split_lines(new)),
+        )
+        return (change,)
 
     async def _plan_patch(self, file_changes: Sequence[FileChange]) -> tuple[PlannedChange, ...]:
         return tuple([await self._plan_change(change) for change in file_changes])
@@ -172,10 +182,12 @@ class PatchUse(EditUse[PatchArguments]):
                     moved_to = await self.services.resolve(file_change.move_to)
                     if await file_service.read_if_exists(moved_to) is not None:
                         raise FileAlreadyExistsError(self.services.display_path(moved_to.path))
-                lines = ", ".join(str(line) for line in applied.lines[:10])
-                note = f" at line {lines}" if lines else ""
+                places = ", ".join(str(line) for line in applied.lines[:10])
+                note = f" at line {places}" if places else ""
+                note += self.services.guard.note_change(resolved, base)
                 line = applied.lines[0] if applied.lines else 1
-                return PlannedChange(resolved, base, applied.text, moved_to, line, note)
+                lines = _whole_lines(each for hunk in file_change.hunks for each in hunk.new_lines)
+                return PlannedChange(resolved, base, applied.text, moved_to, line, note, lines)
             case _:
                 assert_never(file_change)
 
@@ -184,6 +196,11 @@ class PatchUse(EditUse[PatchArguments]):
             return self.services.lexical_path(raw_path)
         except FileError:
             return Path(raw_path)
+
+
+def _whole_lines(lines: Iterable[str]) -> frozenset[str]:
+    """Return lines as a file may hold them: the last one may have a line end or none."""
+    return frozenset(form for line in lines for form in (line, f"{line.removesuffix(chr(10))}\n"))
 
 
 def patch_tool(services: EditServices) -> Tool:

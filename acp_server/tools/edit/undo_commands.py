@@ -194,6 +194,8 @@ class SessionCheckpoints:
             for message in pair:
                 conversation.append(message)
             return
+        # What the model read in the removed messages, it has no longer seen.
+        self.session.seen_files.forget_all()
         messages = tuple(conversation)
         if record.origin.undoes:
             conversation.rebuild(

@@ -14,8 +14,8 @@ from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spe
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
-    "Write a whole file; folders are made. Replaces what is there: change an existing file with "
-    "patch instead."
+    "Write a whole file; folders are made. Replaces what is there, which you must have read: "
+    "change an existing file with patch instead."
 )
 PREVIEW_TIMEOUT_SECONDS = 1.0
 """How long the model's stream may wait until the old text for the preview is read."""
@@ -69,6 +69,8 @@ class WriteFileUse(EditUse[WriteFileArguments]):
         async def plan() -> tuple[PlannedChange, ...]:
             resolved = await self.services.resolve(arguments.path)
             base = await self.services.files.read_if_exists(resolved)
+            if base is not None:
+                self.services.guard.check_overwrite(resolved, base)
             lines = len(split_lines(arguments.content))
             note = f" ({lines:,} line{'' if lines == 1 else 's'})"
             return (PlannedChange(resolved, base, arguments.content, note=note),)

@@ -51,6 +51,11 @@ class EditorBuffers:
         self._synced: dict[Path, _SyncedBuffer] = {}
         self._command_count = 0
 
+    @property
+    def has_access(self) -> bool:
+        """Whether the editor can be asked for a file."""
+        return self._editor.can_read
+
     def note_command(self) -> None:
         """Note that a command ran that may have changed any file."""
         self._command_count += 1

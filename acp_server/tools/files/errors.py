@@ -11,6 +11,7 @@ FileError
   ReadOnlyFileError         the file's mode or the system forbids writing
   FileAlreadyExistsError    there is already a file at the new path
   FileChangedError          the file has changed since it was read
+  UnseenTextError           the model has not seen all of the text that it would replace
   FileNotWritableError      the system failed to write, delete or move it
   EditorWriteError          the editor refused to write it, or did not answer
 
@@ -106,6 +107,10 @@ class FileChangedError(FileError):
 
     def __init__(self, name: str, change: str) -> None:
         super().__init__(f"{name} changed meanwhile: {change}; read it again and redo the change")
+
+
+class UnseenTextError(FileError):
+    """The file holds text that the model has not seen, and would lose it."""
 
 
 class FileNotWritableError(FileError):

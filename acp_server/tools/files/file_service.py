@@ -77,6 +77,11 @@ class FileService:
             async with self._real_path_locks.acquire({lock_key(path) for path in real_paths}):
                 yield
 
+    @property
+    def has_buffers(self) -> bool:
+        """Whether the editor can be asked for the files that it has open."""
+        return self._buffers.has_access
+
     def note_command(self) -> None:
         """Note that a command may have changed files; call it when the command starts and ends.
 

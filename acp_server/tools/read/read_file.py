@@ -1,12 +1,13 @@
 """The tool `read_file`: returns lines of a text file, or an image or a PDF document."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from pydantic import Field
 
 from acp_server.session.commands.markdown import fenced_block
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import EditServices, read_question
@@ -26,6 +27,7 @@ PDF_START = "%PDF-"
 MAX_CHARACTERS = 80_000
 MAX_LINE_CHARACTERS = 2_000
 MAX_SHOWN_CHARACTERS = 4_000
+EMPTY = "(the file is empty)"
 
 
 class ReadFileArguments(Arguments):
@@ -36,14 +38,51 @@ class ReadFileArguments(Arguments):
     limit: int = Field(default=500, ge=1, le=5_000)
 
 
-def _page_outcome(lines: Sequence[str], first_line: int, total_lines: int | None) -> ToolOutcome:
-    """Return as many of these lines as fit into a result, at least one; long lines are cut.
+@frozen_dataclass
+class _Page:
+    """The lines that one call shows, as far as they fit."""
 
-    A last line says which lines of how many these are; `total_lines` is None if unknown.
-    """
+    lines: Sequence[str]
+    first_line: int
+    cut_lines: frozenset[int]
+    """The numbers of the lines that are too long to be shown in full."""
+
+    @property
+    def last_line(self) -> int:
+        return self.first_line - 1 + len(self.lines)
+
+    def full_ranges(self) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last number of each run of lines that are shown in full."""
+        start = self.first_line
+        for cut in (*sorted(self.cut_lines), self.last_line + 1):
+            if cut > start:
+                yield start, cut - 1
+            start = cut + 1
+
+    def outcome(self, total_lines: int | None) -> ToolOutcome:
+        """Return the lines; a last line says which of how many these are (None: unknown)."""
+        text, last_line = "".join(self.lines), self.last_line
+        total = "?" if total_lines is None else f"{total_lines:,}"
+        if not text and total_lines == 0:
+            text = EMPTY
+        elif not self.lines:
+            text = f"(there is no line {self.first_line:,}; the file has {total} lines)"
+        elif self.first_line > 1 or last_line != total_lines:
+            more = "" if last_line == total_lines else f"; go on with offset={last_line + 1}"
+            newline = "" if text.endswith("\n") else "\n"
+            text += f"{newline}[lines {self.first_line:,}-{last_line:,} of {total}{more}]"
+        shown_text = text
+        if len(text) > MAX_SHOWN_CHARACTERS:
+            shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
+        return ToolOutcome(text, shown=(Text(fenced_block(shown_text.rstrip("\n"))),))
+
+
+def _fill_page(lines: Sequence[str], first_line: int) -> _Page:
+    """Return as many of these lines as fit into a result, at least one; long lines are cut."""
     shown_lines: list[str] = []
+    cut_lines: set[int] = set()
     characters = 0
-    for line in lines:
+    for number, line in enumerate(lines, first_line):
         shown_line = line
         if len(line) > MAX_LINE_CHARACTERS:
             beginning = line[:MAX_LINE_CHARACTERS]
@@ -52,20 +91,9 @@ def _page_outcome(lines: Sequence[str], first_line: int, total_lines: int | None
         if characters > MAX_CHARACTERS and shown_lines:
             break
         shown_lines.append(shown_line)
-    text, last_line = "".join(shown_lines), first_line - 1 + len(shown_lines)
-    total = "?" if total_lines is None else f"{total_lines:,}"
-    if not text and total_lines == 0:
-        text = "(the file is empty)"
-    elif not shown_lines:
-        text = f"(there is no line {first_line:,}; the file has {total} lines)"
-    elif first_line > 1 or last_line != total_lines:
-        more = "" if last_line == total_lines else f"; go on with offset={last_line + 1}"
-        newline = "" if text.endswith("\n") else "\n"
-        text += f"{newline}[lines {first_line:,}-{last_line:,} of {total}{more}]"
-    shown_text = text
-    if len(text) > MAX_SHOWN_CHARACTERS:
-        shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
-    return ToolOutcome(text, shown=(Text(fenced_block(shown_text.rstrip("\n"))),))
+        if shown_line is not line:
+            cut_lines.add(number)
+    return _Page(shown_lines, first_line, frozenset(cut_lines))
 
 
 class ReadFileUse(TypedToolUse[ReadFileArguments]):
@@ -104,12 +132,21 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
             text, total_lines = await file_service.read_lines(
                 resolved, arguments.offset, arguments.limit
             )
-            return _page_outcome(split_lines(text), arguments.offset, total_lines)
+            return _fill_page(split_lines(text), arguments.offset).outcome(total_lines)
         # Some PDFs are plain ASCII and decode as text.
         if snapshot.is_saved and snapshot.text.startswith(PDF_START):
             return await self._read_media(resolved, BinaryFileError(resolved.raw_path, "a PDF"))
         lines, start = split_lines(snapshot.text), arguments.offset - 1
-        return _page_outcome(lines[start : start + arguments.limit], arguments.offset, len(lines))
+        page = _fill_page(lines[start : start + arguments.limit], arguments.offset)
+        outcome = page.outcome(len(lines))
+        self._note_seen(resolved, snapshot.text, page)
+        return outcome
+
+    def _note_seen(self, resolved: ResolvedPath, text: str, page: _Page) -> None:
+        seen, path, call_id = self._services.guard.seen, str(resolved.real), self.reporter.call_id
+        shown_text = "".join(page.lines) or EMPTY
+        for lines in page.full_ranges() if text else ((1, 1),):
+            seen.note_read(path, text, lines, call_id, shown_text)
 
     async def _read_media(self, resolved: ResolvedPath, not_text_error: FileError) -> ToolOutcome:
         """Return an image or a PDF; for any other file, the error that it is not text."""

@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
 from acp_server.permissions.questions import PermissionQuestion
-from acp_server.permissions.shell.assessment import assess
+from acp_server.permissions.shell.assessment import assess, list_printed_files
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import (
     EditorError,
@@ -28,7 +28,9 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.files.errors import FileError
 from acp_server.tools.files.paths import ResolvedPath
+from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox, TerminalConfinement
 from acp_server.tools.shell.editor_terminal import (
@@ -157,11 +159,32 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 outcome = await run(arguments, resolved.real)
             except EditorError as error:
                 raise ShellError(f"the editor did not run it: {error.reason}") from error
+        if not outcome.is_error and self._only_reads:
+            await self._note_printed_files(arguments.command, resolved.real, outcome.text)
         place = resolved.real, self._services.home
         touched_paths = await to_thread.run_sync(
             find_named_paths, arguments.command, *place, abandon_on_cancel=True
         )
         return replace(outcome, touched_paths=touched_paths)
+
+    async def _note_printed_files(self, command: str, cwd: Path, output: str) -> None:
+        """Count files that the command printed whole as read, if the output is their text."""
+        found: list[FileSnapshot] = []
+        for path in list_printed_files(command, str(cwd)):
+            try:
+                resolved = await self._services.files.resolve(path)
+                snapshot = await self._services.files.read_if_exists(resolved)
+            except FileError:
+                return
+            if snapshot is None:
+                return
+            found.append(snapshot)
+        if "".join(each.text for each in found).rstrip("\n") != output:
+            return
+        for each in found:
+            path, lines = str(each.resolved.real), (1, len(each.text))
+            seen = self._services.guard.seen
+            seen.note_read(path, each.text, lines, self.reporter.call_id, output)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the output so far. Does not await: a cancelled turn cannot wait for the end."""

@@ -36,7 +36,9 @@ WORK = (
     CallTool("terminal", {"command": "wc -l notes.txt"}, "count"),
     CallTool("terminal", {"command": "make deploy"}, "deploy"),
 )
-PROTECTED = CallTool("write_file", {"path": ".git/config", "content": "owned"}, "protected")
+PROTECTED = CallTool(
+    "write_file", {"path": ".git/hooks/pre-commit", "content": "owned"}, "protected"
+)
 """What `run` lets happen in no mode; an editor's user has said in bypass that it may."""
 CASES: dict[str, tuple[tuple[CallTool, ...], dict[str, str], tuple[int, int]]] = {
     "edit": ((*WORK, PROTECTED), {"deploy": "failed", "protected": "failed"}, (5, 5)),

@@ -54,7 +54,6 @@ UPDATE_OVERHEAD_BYTES = 130
 class TerminalSession(ToolEditorSession):
     """Running session; `others` are more sessions of the same server and model."""
 
-    registry: SessionRegistry
     others: list["TerminalSession"] = field(default_factory=list["TerminalSession"])
 
     def start(self, *calls: ToolCall) -> PendingResponse:
