@@ -152,3 +152,16 @@ def test_after_a_restart_the_model_need_not_read_everything_again(work: Work) ->
         assert "edited a.py" in edited
         assert "Changed since" not in work.run()[0]
     assert (work.file.parent / "b.py").read_text() == MINE
+
+
+def test_a_placeholder_does_not_replace_code(work: Work) -> None:
+    content = "def function_1(): return 1\n# ... rest of the code unchanged ...\n"
+    head = "".join(OLD.splitlines(keepends=True)[:9])
+    *_, written, patched = work.run(
+        READ,
+        call("write_file", path="a.py", content=content),
+        call("patch", path="a.py", old_string=head, new_string="# ... existing code ...\n"),
+    )
+    assert "'# ... rest of the code unchanged ...' (line 2 of the result) would replace" in written
+    assert "'# ... existing code ...' (line 1 of the result) would replace" in patched
+    assert work.file.read_text() == OLD

@@ -12,6 +12,7 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import ChangePlanner, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import TextPreview
+from acp_server.tools.edit.placeholders import check_placeholders
 from acp_server.tools.edit.write_file import EditUse, load_preview
 from acp_server.tools.errors import ToolError
 from acp_server.tools.files.encoding import split_lines
@@ -143,6 +144,7 @@ class PatchUse(EditUse[PatchArguments]):
         resolved = await self.services.resolve(raw_path)
         base = await self.services.files.read(resolved)
         replaced = replace(base.text, old, new, replace_all=replace_all)
+        check_placeholders(base.text, replaced.text)
         note = f" at line {replaced.line}"
         if replaced.count > 1:
             note = f" ({replaced.count} places)"
@@ -177,6 +179,7 @@ class PatchUse(EditUse[PatchArguments]):
                 return PlannedChange(resolved, base, None)
             case UpdateFile():
                 applied = apply_hunks(base.text, file_change.hunks)
+                check_placeholders(base.text, applied.text)
                 moved_to = None
                 if file_change.move_to:
                     moved_to = await self.services.resolve(file_change.move_to)

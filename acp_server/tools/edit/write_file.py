@@ -8,6 +8,7 @@ from acp_server.tools.arguments import Arguments, ArgumentsT, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import EditFlow, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
+from acp_server.tools.edit.placeholders import check_placeholders
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileError
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
@@ -71,6 +72,7 @@ class WriteFileUse(EditUse[WriteFileArguments]):
             base = await self.services.files.read_if_exists(resolved)
             if base is not None:
                 self.services.guard.check_overwrite(resolved, base)
+                check_placeholders(base.text, arguments.content)
             lines = len(split_lines(arguments.content))
             note = f" ({lines:,} line{'' if lines == 1 else 's'})"
             return (PlannedChange(resolved, base, arguments.content, note=note),)
