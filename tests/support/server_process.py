@@ -234,10 +234,11 @@ class ServerProcess:
         except OSError:  # EIO: the server has closed its side of the terminal
             return b""
 
-    def has_output(self) -> bool:
-        """Return whether output can be read right now."""
+    def has_output(self, timeout_seconds: float = 0) -> bool:
+        """Return whether output can be read, by default right now."""
         assert self._read is not None
-        return b"\n" in self._buffer or bool(select.select([self._read], [], [], 0)[0])
+        has_line = b"\n" in self._buffer
+        return has_line or bool(select.select([self._read], [], [], timeout_seconds)[0])
 
     def receive_until_end(self) -> list[Object]:
         """Receive up to the end of the stream and return these messages."""

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import JsonValue
 
 from acp_server.text.json_values import as_list
+from tests.support.messages_api.cache import ApiUsage, InputUsage
 from tests.support.messages_api.failures import JSON, DroppedConnection, HttpFailure
 from tests.support.messages_api.records import (
     HttpRequest,
@@ -116,6 +117,7 @@ class OpenAiService:
         self.player = OpenAiScriptPlayer(script)
         self.requests: list[RecordedRequest] = []
         self._usage = ReportedUsage(endpoint.context_window is not None)
+        self._answered_usage: ApiUsage | None = None
         self._prefixes = SharedPrefixes()
         self._chat = ChatResponseBuilder(endpoint, ChatRules(endpoint), self._usage)
         self._responses = ResponsesResponseBuilder(endpoint, ResponsesRules(endpoint), self._usage)
@@ -127,6 +129,7 @@ class OpenAiService:
         """Return the response to a request, and the state to update as it is sent."""
         path = unquote(urlsplit(request.target).path)
         body: Object = {}
+        self._answered_usage = None
         verdict: RequestVerdict = "answered"
         message = ""
         try:
@@ -145,6 +148,7 @@ class OpenAiService:
             verdict,
             answer.status,
             message,
+            self._answered_usage,
         )
         self.requests.append(record)
         return answer, record.send_state
@@ -189,6 +193,10 @@ class OpenAiService:
                 before: tuple[ResponseStep, ...] = (Wait(after_seconds), Abort())
                 return ResponsePlan(None, (), (), before), "failed", ""
             case ScriptedReply():
+                if self._usage.is_counted:
+                    cached = self._usage.cached
+                    input_usage = InputUsage(self._usage.prompt - cached, cached)
+                    self._answered_usage = ApiUsage(input_usage, self._usage.output(outcome))
                 return self._answer_with(outcome, request), "answered", ""
 
     def _measure(self, request: ChatRequest | ResponsesRequest, body: Object) -> None:
