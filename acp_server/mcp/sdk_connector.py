@@ -46,6 +46,8 @@ CONNECTION_ERRORS = (
     anyio.EndOfStream,
 )
 """All errors of a connection. TypeError and LookupError: malformed data can break the SDK."""
+CONNECTION_END_MESSAGE = "Connection closed"
+"""The SDK's message of an error for a transport that is closed."""
 VERSION_HEADER = "mcp-protocol-version"
 FIRST_ERROR_STATUS = 400
 NO_STREAM_STATUS = 405
@@ -216,6 +218,10 @@ class _SdkConnection:
             raw = await self._dispatcher.send_raw_request(method, dict(parameters), options)
         except CONNECTION_ERRORS as error:
             self._status.close_if_rejected()
+            if isinstance(error, MCPError) and _is_connection_end(error):
+                # The transport can be gone before the session has read its end: until then the
+                # next request would fail as well instead of waiting for the reconnection.
+                self.closed.set()
             raise _to_server_error(error, self._status) from error
         return cast("Mapping[str, JsonValue]", raw)
 
@@ -263,6 +269,11 @@ def _flatten(error: BaseException) -> Iterator[BaseException]:
             yield from _flatten(each)
     else:
         yield error
+
+
+def _is_connection_end(error: MCPError) -> bool:
+    """Whether the SDK raised this for a closed transport; servers use the same code for others."""
+    return error.code == mcp_types.CONNECTION_CLOSED and error.message == CONNECTION_END_MESSAGE
 
 
 def _to_server_error(error: BaseException, status: _HttpStatus) -> ServerError:
