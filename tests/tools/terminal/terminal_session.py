@@ -37,6 +37,7 @@ from acp_server.tools.tool_config import ToolConfig
 from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage
 from tests.support.editor import Object, PendingResponse
 from tests.support.server_parts import MODEL_ID, make_auth_handlers, make_services
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.editor_session import Answer, AnsweringEditor, CallUpdates, ToolEditorSession
 from tests.tools.shell.command_session import wait_until
 from tests.tools.typing_model import TypingModel, call, stream_call
@@ -63,13 +64,15 @@ class TerminalSession(ToolEditorSession):
         )
         return self.editor.start_prompt(self.session_id, "go")
 
-    async def cancel(self, pending: PendingResponse) -> float:
-        """Cancel a prompt; return the seconds until it was answered as cancelled."""
-        begin = anyio.current_time()
+    async def cancel(self, pending: PendingResponse) -> None:
+        """Cancel a prompt, and wait until it is answered as cancelled.
+
+        Commands under test take twice the timeout, so none of them ends by itself meanwhile.
+        """
         self.editor.cancel(self.session_id)
-        response = await pending.response()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS / 2):
+            response = await pending.response()
         assert response["result"] == {"stopReason": "cancelled"}
-        return anyio.current_time() - begin
 
     def pending_result(self, tool_call: ToolCall) -> str:
         """Return the notice about a call that the model gets with the next prompt."""

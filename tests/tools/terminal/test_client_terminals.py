@@ -172,7 +172,7 @@ async def test_a_cancelled_command_is_killed_and_its_terminal_released(
         await session.editor.wait_for_response(
             lambda m: m.get("method") == "terminal/wait_for_exit"
         )
-        assert await session.cancel(pending) < 0.3
+        await session.cancel(pending)
         assert sorted(requested(session)) == [
             "create",
             "kill",
@@ -282,7 +282,7 @@ async def test_a_terminal_being_opened_during_a_cancel_is_released(
         create = await session.editor.wait_for_response(
             lambda m: m.get("method") == "terminal/create"
         )
-        assert await session.cancel(pending) < 0.3
+        await session.cancel(pending)
         if is_answered:
             session.editor.reply(create, {"terminalId": "t1"})
             await session.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
@@ -298,7 +298,7 @@ async def test_a_terminal_opened_at_the_moment_of_the_cancel_is_released(
             lambda m: m.get("method") == "terminal/create"
         )
         session.editor.reply(create, {"terminalId": "t1"})
-        assert await session.cancel(pending) < 0.3
+        await session.cancel(pending)
         await session.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
         assert requested(session).count("release") == 1
 

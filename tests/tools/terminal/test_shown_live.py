@@ -201,7 +201,7 @@ async def test_a_cancelled_command_reports_its_exit_before_its_call_fails(
         tool_call = run(command)
         pending = session.start(tool_call)
         await session.wait_until_shown(tool_call, "so far")
-        assert await session.cancel(pending) < 0.3
+        await session.cancel(pending)
         call_updates = session.updates_of(tool_call.id)
         assert printed_output(call_updates) == "so far\n"
         *_, exit_, last = call_updates.updates
