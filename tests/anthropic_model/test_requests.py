@@ -28,6 +28,7 @@ from tests.anthropic_model.model_session import (
     NoteAndLookTools,
     open_model_session,
 )
+from tests.support.case_table import each_case
 from tests.support.editor import Object, json_at
 from tests.support.messages_api import (
     MessagesServerConfig,
@@ -108,7 +109,7 @@ def unmark(value: JsonValue) -> JsonValue:
     return value
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each_case("name", FAMILIES)
 def test_the_request_body_of_each_family_matches_exactly(name: str) -> None:
     model, level, family_fields = FAMILIES[name]
     schema: JsonValue = {"type": "object", "properties": {"text": {"type": "string"}}}

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-import pytest
+from tests.support.case_table import each_case
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = [
@@ -37,7 +37,7 @@ def read(tree: ast.Module) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+@each_case("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_script_reads_only_declared_options(script: Path) -> None:
     tree = ast.parse(script.read_text(encoding="utf-8"))
     assert read(tree) <= declared(tree)

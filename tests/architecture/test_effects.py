@@ -10,6 +10,7 @@ import pytest
 
 from acp_server.permissions.effects import Effect
 from tests.architecture.effect_sites import sites_below, sites_in
+from tests.support.case_table import each_case
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("acp_server", "prompt_engine", "skills_store")
@@ -99,7 +100,7 @@ SOURCES: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("source", "site"), SOURCES.values(), ids=SOURCES.keys())
+@each_case(("source", "site"), SOURCES.values(), ids=SOURCES.keys())
 def test_an_effect_site_is_detected_however_it_is_spelled(source: str, site: str) -> None:
     assert sites_in(source, "new") == {f"new:{site}"}
 

@@ -20,12 +20,13 @@ from tests.cli.views import (
     tool_call,
     tool_call_update,
 )
+from tests.support.case_table import each_case
 
 TERMINAL: JsonValue = {"type": "terminal", "terminalId": "t"}
 DONE = tool_call_update(status="completed")
 
 
-@pytest.mark.parametrize("kind", TABLES.unicode.kinds)
+@each_case("kind", TABLES.unicode.kinds)
 def test_each_tool_kind_has_its_own_symbol(kind: ToolKind) -> None:
     label = f"  {TABLES.unicode.kinds[kind]} {kind.replace('_', ' ').ljust(16)}"
     assert render_plain(tool_call(kind=kind), DONE) == f"\n{label}Do it  ✓ completed · 1.0 s\n"

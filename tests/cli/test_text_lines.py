@@ -12,9 +12,10 @@ from acp_server.cli.text_lines import (
     text_lines,
     truncate_line,
 )
+from tests.support.case_table import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("output", "expected"),
     [
         ("", [""]),

@@ -3,13 +3,14 @@
 import pytest
 
 from acp_server.config.checking import check_dotenv, check_yaml
+from tests.support.case_table import each_case
 
 
 def format_problems(text: str) -> list[str]:
     return [f"{problem.line} {problem}" for problem in check_yaml(text)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("log:\n  levle: info", ["2 log.levle: is not known; did you mean log.level?"]),

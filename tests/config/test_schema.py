@@ -13,6 +13,7 @@ from acp_server.config.checking import check_yaml
 from acp_server.config.schema import config_schema
 from acp_server.config.table import setting_sources
 from acp_server.config.template import config_template
+from tests.support.case_table import each_case
 
 PUBLISHED = Path(__file__).parents[2] / "editors" / "config.schema.json"
 
@@ -30,7 +31,7 @@ def test_the_schema_is_a_valid_json_schema() -> None:
     Draft202012Validator.check_schema(config_schema())
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "{}",
@@ -50,7 +51,7 @@ def test_values_accepted_by_the_schema_are_accepted_by_the_loader(text: str) -> 
     assert check_yaml(text) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "modle: a",

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from tests.fuzz.corpus import files_of, inputs_of
 from tests.fuzz.mutation import mutate
 from tests.fuzz.targets import TARGETS
+from tests.support.case_table import each_case
 
 MOST_SECONDS = 2.0
 """How much of the processor an input of a few kilobytes may take: far more than any needs."""
 INPUTS = [(target, path) for target in TARGETS for path in files_of(target)]
 
 
-@pytest.mark.parametrize(
-    ("target", "path"), INPUTS, ids=[f"{target}-{path.name}" for target, path in INPUTS]
-)
+@each_case(("target", "path"), INPUTS, ids=[f"{target}-{path.name}" for target, path in INPUTS])
 def test_corpus_inputs_are_handled(target: str, path: Path) -> None:
     started_at = time.process_time()
     TARGETS[target](path.read_bytes())

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from acp_server.history.mounts import is_on_network_filesystem, read_mounts
+from tests.support.case_table import each_case
 
 LINUX = r"""
 /dev/vda1 / ext4 rw,relatime 0 0
@@ -23,7 +22,7 @@ server:/home on /Volumes/home (nfs)
 """
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("table", "folder", "expected"),
     [
         (LINUX, "/home/me", False),

@@ -2,11 +2,10 @@
 
 import json
 
-import pytest
-
 from acp_server.config.values import ToolHook
 from acp_server.hooks.hook_protocol import HookResult, as_json, parse_refusal
 from acp_server.hooks.rules import HookRules, matching_hooks
+from tests.support.case_table import each_case
 
 ANSWERS = {
     "it ends well": (HookResult(0, ""), None),
@@ -50,7 +49,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(("ran", "reason"), ANSWERS.values(), ids=ANSWERS.keys())
+@each_case(("ran", "reason"), ANSWERS.values(), ids=ANSWERS.keys())
 def test_a_refusal_is_parsed_from_the_hook_result(ran: HookResult, reason: str | None) -> None:
     found = parse_refusal(ran)
     assert found is reason is None or (found or "").startswith(reason or "\0")
@@ -66,7 +65,7 @@ def test_hook_input_is_one_line_of_json() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("patterns", "tool", "is_match"),
     [
         ("*", "patch", True),

@@ -15,6 +15,7 @@ from acp_server.jsonrpc.messages import (
     Response,
 )
 from acp_server.jsonrpc.parsing import find_leading_id, parse_message, starts_as_response
+from tests.support.case_table import each_case
 
 
 def refusal(line: bytes) -> tuple[int, RequestId]:
@@ -63,13 +64,13 @@ NOT_JSON = {
 }
 
 
-@pytest.mark.parametrize("line", NOT_JSON.values(), ids=NOT_JSON.keys())
+@each_case("line", NOT_JSON.values(), ids=NOT_JSON.keys())
 def test_invalid_json_is_a_parse_error_without_an_id(line: bytes) -> None:
     assert refusal(line) == (PARSE_ERROR, None)
 
 
-@pytest.mark.parametrize("number", ["1e999", "-1e999", "1.8e308", "1" * 400 + ".0"])
-@pytest.mark.parametrize("params", ['{"x":[0]}', '{"text":"\\ud83d\\ude00","x":0}', "[[0]]"])
+@each_case("number", ["1e999", "-1e999", "1.8e308", "1" * 400 + ".0"])
+@each_case("params", ['{"x":[0]}', '{"text":"\\ud83d\\ude00","x":0}', "[[0]]"])
 def test_an_unrepresentable_number_is_an_invalid_param(number: str, params: str) -> None:
     with_number = params.replace("0]", f"{number}]").replace("0}", f"{number}}}")
     line = f'{{"jsonrpc":"2.0","id":7,"method":"m","params":{with_number}}}'
@@ -93,9 +94,7 @@ def test_the_largest_and_smallest_numbers_are_parsed() -> None:
     assert parse_message(line % (b"0" * 400)) == Notification("m", numbers)
 
 
-@pytest.mark.parametrize(
-    "line", [b"null", b"true", b"1", b"1.5", b'"text"', b"[]", b"[1,2]", b"-0", b"1e400"]
-)
+@each_case("line", [b"null", b"true", b"1", b"1.5", b'"text"', b"[]", b"[1,2]", b"-0", b"1e400"])
 def test_json_that_is_not_an_object_is_an_invalid_request_without_an_id(line: bytes) -> None:
     assert refusal(line) == (INVALID_REQUEST, None)
 
@@ -109,19 +108,17 @@ def test_an_object_that_is_neither_request_nor_response_is_an_invalid_request(li
     assert refusal(line) == (INVALID_REQUEST, None)
 
 
-@pytest.mark.parametrize("identifier", [1, 0, -1, 2**63 - 1, -(2**63), "1", "", "é", "\0", None])
+@each_case("identifier", [1, 0, -1, 2**63 - 1, -(2**63), "1", "", "é", "\0", None])
 def test_null_64_bit_integers_and_strings_are_valid_ids(identifier: RequestId) -> None:
     assert parse_message(call(id=identifier, params={})) == Request(identifier, "m", {})
 
 
-@pytest.mark.parametrize(
-    "identifier", [True, False, 1.0, 1.5, 1e300, 2**63, -(2**63) - 1, 10**400, [], [1], {}]
-)
+@each_case("identifier", [True, False, 1.0, 1.5, 1e300, 2**63, -(2**63) - 1, 10**400, [], [1], {}])
 def test_nothing_else_is_a_valid_id(identifier: JsonValue) -> None:
     assert refusal(call(id=identifier)) == (INVALID_REQUEST, None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "identifier"),
     [
         (b'{"id":1,"method":"m"}', 1),
@@ -175,7 +172,7 @@ def test_a_leading_byte_order_mark_is_ignored() -> None:
     assert parse_message(b"\xef\xbb\xbf" + call(id=1)) == Request(1, "m", None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "expected"),
     [
         (answer(id=1, result={"a": 1}), Response(1, {"a": 1})),
@@ -210,7 +207,7 @@ def test_an_empty_response_is_a_null_result(line: bytes) -> None:
     assert parse_message(line) == Response(1, None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "line",
     [
         answer(id=None, error={"code": -32700, "message": "Parse error"}),
@@ -230,7 +227,7 @@ def test_an_unmatchable_response_is_ignored(line: bytes) -> None:
     assert parse_message(line) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("escaped", "read"),
     [
         (rb"\ud800", "\ufffd"),
@@ -293,7 +290,7 @@ def test_an_object_that_looks_like_a_response_is_never_answered(
     assert isinstance(read(line), Response | None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("head", "identifier"),
     [
         (b'{"jsonrpc":"2.0","id":5,"method":"session/prompt","params":{"text":"', 5),
@@ -323,7 +320,7 @@ def test_the_id_of_an_oversized_message_is_extracted_only_if_certain(
     assert find_leading_id(head) == identifier
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("head", "is_answer"),
     [
         (b'{"jsonrpc":"2.0","id":5,"result":{"content":"', True),

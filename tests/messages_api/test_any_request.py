@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from tests.messages_api.clients import TOOL, Object, assistant, make_body, tool_result, user
+from tests.support.case_table import each_case
 from tests.support.messages_api import (
     KEY,
     MODEL_SPECS,
@@ -115,9 +116,7 @@ def test_deeply_nested_values_are_answered_or_refused(depth: int) -> None:
     assert _status(MessagesService(_answer, MessagesServerConfig()), body) in {200, 400}
 
 
-@pytest.mark.parametrize(
-    "model", [family.id for family in MODEL_SPECS if family.lifecycle == "active"]
-)
+@each_case("model", [family.id for family in MODEL_SPECS if family.lifecycle == "active"])
 def test_every_model_accepts_its_own_answers_in_later_requests(model: str) -> None:
     service = MessagesService(_answer, MessagesServerConfig())
     history: list[JsonValue] = [user("hi")]

@@ -22,6 +22,7 @@ from acp_server.models.families import (
     thinking_fields,
     thought_levels,
 )
+from tests.support.case_table import each_case
 
 SDK_MODELS = (  # anthropic 2.12.0, types/model_param.py
     "claude-fable-5-2",
@@ -57,10 +58,8 @@ STILL_MET = (
 )
 
 ALL_LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
-every_family = pytest.mark.parametrize(
-    "family", [UNKNOWN_FAMILY, *known_families()], ids=lambda row: row.name
-)
-every_row = pytest.mark.parametrize("family", known_families(), ids=lambda row: row.name)
+every_family = each_case("family", [UNKNOWN_FAMILY, *known_families()], ids=lambda row: row.name)
+every_row = each_case("family", known_families(), ids=lambda row: row.name)
 
 
 def named(name: str) -> ModelFamily:
@@ -71,7 +70,7 @@ def named(name: str) -> ModelFamily:
 # Which family an id means.
 
 
-@pytest.mark.parametrize("model_id", SDK_MODELS)
+@each_case("model_id", SDK_MODELS)
 def test_every_model_named_by_the_sdk_has_a_row(model_id: str) -> None:
     undated = model_id.removesuffix("-20251001").removesuffix("-20251101")
     assert family_for(model_id) is named(undated.removesuffix("-20250929"))
@@ -118,7 +117,7 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize(("model_id", "name"), SPELLINGS.items())
+@each_case(("model_id", "name"), SPELLINGS.items())
 def test_dates_prefixes_and_suffixes_are_ignored(model_id: str, name: str) -> None:
     assert family_for(model_id) is named(name)
 
@@ -366,7 +365,7 @@ FIELDS: dict[str, tuple[str, str | None, dict[str, JsonValue]]] = {
 }
 
 
-@pytest.mark.parametrize(("model_id", "level", "fields"), FIELDS.values(), ids=FIELDS)
+@each_case(("model_id", "level", "fields"), FIELDS.values(), ids=FIELDS)
 def test_a_thought_level_maps_to_request_fields(
     model_id: str, level: str | None, fields: dict[str, JsonValue]
 ) -> None:
@@ -396,7 +395,7 @@ def test_an_offered_level_is_unchanged(family: ModelFamily) -> None:
 
 
 @every_family
-@pytest.mark.parametrize("level", [None, *ALL_LEVELS])
+@each_case("level", [None, *ALL_LEVELS])
 def test_no_level_sends_fields_the_family_rejects(family: ModelFamily, level: str | None) -> None:
     fields = thinking_fields(family, level)
     thinking = fields.get("thinking", {})

@@ -13,6 +13,7 @@ from acp_server.models.script import (
     StopLine,
     parse_script,
 )
+from tests.support.case_table import each_case
 
 
 def test_a_script_consists_of_blocks_of_lines_in_order() -> None:
@@ -53,7 +54,7 @@ def test_a_script_may_have_no_blocks(nothing: str) -> None:
     assert parse_script(nothing) == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "line"),
     [
         ("say: Hello!", SayLine("Hello!")),
@@ -95,7 +96,7 @@ A_STOP = "stop is one of end_turn, max_tokens, refusal"
 A_COUNT = "expected `chunks: COUNT TEXT`"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("script", "complaint"),
     [
         ("say: Hello!", "line 1: a script must start with `prompt: TEXT`"),

@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acp_server.models.sse import OversizedEventError, SseDecoder
+from tests.support.case_table import each_case
 
 WRITTEN: dict[str, tuple[bytes, list[bytes]]] = {
     "one line": (b"data: {}\n\n", [b"{}"]),
@@ -23,12 +24,12 @@ WRITTEN: dict[str, tuple[bytes, list[bytes]]] = {
 }
 
 
-@pytest.mark.parametrize(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
+@each_case(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
 def test_a_stream_is_parsed_as_it_was_written(stream: bytes, events: list[bytes]) -> None:
     assert SseDecoder().feed(stream) == events
 
 
-@pytest.mark.parametrize(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
+@each_case(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
 def test_a_stream_received_byte_by_byte_is_the_same(stream: bytes, events: list[bytes]) -> None:
     reader = SseDecoder()
     assert [each for byte in stream for each in reader.feed(bytes([byte]))] == events

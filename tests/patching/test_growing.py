@@ -3,6 +3,7 @@
 import pytest
 
 from skills_store.patching.partial_patch import PatchRegion, partial_patch_regions
+from tests.support.case_table import each_case
 
 PATCH = """\
 *** Begin Patch
@@ -50,7 +51,7 @@ def test_a_growing_patch_is_shown_as_far_as_it_is_complete(
     assert partial_patch_regions(PATCH[: PATCH.index(end) + len(end)]) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text", ["", "+", "+a", "\n\n", "```", "*** Delete File: a\n+b", "*** Move to: x\n+y", "@@\r"]
 )
 def test_text_that_is_not_yet_a_patch_shows_nothing(text: str) -> None:

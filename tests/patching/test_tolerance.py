@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from skills_store.patching.matching import Replacement, replace
+from tests.support.case_table import each_case
 
 
 @dataclass(frozen=True)
@@ -348,7 +349,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.strategy}: {case.id}")
+@each_case("case", CASES, ids=lambda case: f"{case.strategy}: {case.id}")
 def test_tolerated_differences_are_matched_and_replaced(case: Case) -> None:
     replacement = replace(case.text, case.old, case.new)
     assert (replacement.text, replacement.strategy) == (case.result, case.strategy)

@@ -12,6 +12,7 @@ from acp_server.permissions.policy import Allow, Ask, Refuse, decide
 from acp_server.permissions.rules import RuleBook
 from tests.permissions.ordinary_calls import CALLS, COMMANDS, COMMANDS_THAT_ASK, EVERYDAY_FILES
 from tests.permissions.secret_workspace import RecordingUser, SecretWorkspace, open_tool_caller
+from tests.support.case_table import each_case
 
 DISASTERS = (
     "rm -rf /",
@@ -52,7 +53,7 @@ def decision_on(space: SecretWorkspace, command: str, mode: Mode = "ask") -> All
     return decide(collector.collect(RunCommandEffect(command, cwd)), mode, RuleBook())
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each_case("command", COMMANDS)
 def test_an_ordinary_command_requires_no_permission(
     everyday: SecretWorkspace, command: str
 ) -> None:
@@ -77,8 +78,8 @@ def test_a_command_that_may_read_the_root_settings_requires_permission(
     assert decision.reason
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("command", DISASTERS)
+@each_case("mode", MODES)
+@each_case("command", DISASTERS)
 def test_a_destructive_command_is_refused_in_every_mode(
     everyday: SecretWorkspace, mode: Mode, command: str
 ) -> None:

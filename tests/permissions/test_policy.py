@@ -26,6 +26,7 @@ from acp_server.permissions.policy import (
 from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.scopes import CommandScope, DirectoryScope, McpToolScope, SiteScope
 from acp_server.permissions.shell.findings import Assessment
+from tests.support.case_table import each_case
 
 Outcome = Literal["allow", "ask", "ask, always", "refuse"]
 SavedRule = Literal["nothing", "yes", "no"]
@@ -134,11 +135,11 @@ TABLE: dict[tuple[str, SavedRule], tuple[Outcome, Outcome, Outcome, Outcome]] = 
     ("server that claims both", "yes"): ("allow", "allow", "refuse", "allow"),
 }
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan", "bypass")
-ROWS = [
-    pytest.param(FACTS[name], said, mode, outcome, id=f"{name}, {said} said, {mode}")
+ROWS = {
+    f"{name}, {said} said, {mode}": (FACTS[name], said, mode, outcome)
     for (name, said), outcomes in TABLE.items()
     for mode, outcome in zip(MODES, outcomes, strict=True)
-]
+}
 
 
 def make_rules(rule: SavedRule) -> RuleBook:
@@ -155,7 +156,7 @@ def make_rules(rule: SavedRule) -> RuleBook:
     )
 
 
-@pytest.mark.parametrize(("facts", "said", "mode", "outcome"), ROWS)
+@each_case(("facts", "said", "mode", "outcome"), ROWS.values(), ids=ROWS)
 def test_the_decision_table_is_followed(
     facts: Facts, said: SavedRule, mode: Mode, outcome: Outcome
 ) -> None:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import pytest
 from pathspec import GitIgnoreSpec
 
 from acp_server.permissions.protected_names import SEARCH_GLOBS, is_protected, is_run_by_others
+from tests.support.case_table import each_case
 
 _PROTECTED = """
 .env .env.local .env.production .env_backup .env-old .env2 .environment .envrc prod.env a/b/test.env
@@ -31,24 +31,24 @@ secrets/README.md package.json README.md a.keys turnkey .editorconfig .vscode/se
 PROTECTED, HARMLESS = _PROTECTED.split(), _HARMLESS.split()
 
 
-@pytest.mark.parametrize("name", PROTECTED)
+@each_case("name", PROTECTED)
 def test_a_secret_is_recognized_by_its_name(name: str) -> None:
     assert is_protected(Path(name))
     assert is_protected(Path("/anywhere") / name)
 
 
-@pytest.mark.parametrize("name", HARMLESS)
+@each_case("name", HARMLESS)
 def test_a_path_that_only_resembles_a_secret_is_harmless(name: str) -> None:
     assert not is_protected(Path(name))
 
 
-@pytest.mark.parametrize("name", [name for name in PROTECTED if name.isascii()])
+@each_case("name", [name for name in PROTECTED if name.isascii()])
 def test_a_search_excludes_protected_paths(name: str) -> None:
     spec = GitIgnoreSpec.from_lines(SEARCH_GLOBS)
     assert spec.match_file(name.casefold().rstrip("."))  # case is left to the search
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "is_run"),
     [
         (".bashrc", True),

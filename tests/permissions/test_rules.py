@@ -14,6 +14,7 @@ from acp_server.permissions.scopes import (
     SiteScope,
     describe_scope,
 )
+from tests.support.case_table import each_case
 
 ROOT = Path("/code/space")
 
@@ -64,7 +65,7 @@ def test_rules_on_files(
     assert RuleBook(rules).verdict_on_files("write", files(*named)) is verdict
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("command", "verdict"),
     [
         ("pytest", True),
@@ -119,7 +120,7 @@ def test_a_rule_covers_one_site(site: str, *, verdict: bool | None) -> None:
     assert book.verdict_on(SiteScope(site)) is verdict
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("scope", "text"),
     [
         (DirectoryScope("write", ROOT), "edits in this workspace"),

@@ -20,6 +20,7 @@ from acp_server.permissions.policy import (
 )
 from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.scopes import DirectoryScope
+from tests.support.case_table import each_case
 
 INSIDE = Path("/code/.agents/skills/release/SKILL.md")
 OUTSIDE = Path("/home/me/.hermes/skills/release/SKILL.md")
@@ -40,7 +41,7 @@ SCOPE = DirectoryScope("write", INSIDE.parent)
 LEAVE = Ask(f"it is outside the workspace: {OUTSIDE}", DirectoryScope("write", OUTSIDE.parent))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("mode", "path", "expected"),
     [
         ("ask", INSIDE, Ask("", SCOPE)),

@@ -14,6 +14,7 @@ from prompt_engine.section import PromptSection
 from prompt_engine.sections import day_and_model, memory, platform_hint
 from prompt_engine.sources import environment
 from tests.prompt_engine.golden.situations import FULL, SITUATIONS
+from tests.support.case_table import each_case
 
 EXAMPLES = (
     *(
@@ -39,7 +40,7 @@ FULL_ORDER = (
 )
 
 
-@pytest.mark.parametrize("module", EXAMPLES, ids=lambda module: module.__name__)
+@each_case("module", EXAMPLES, ids=lambda module: module.__name__)
 def test_the_documentation_examples_are_correct(module: ModuleType) -> None:
     results = doctest.testmod(module)
     assert results.attempted
@@ -51,7 +52,7 @@ def test_sections_are_in_order() -> None:
     assert names == [name for name in FULL_ORDER if name != "soul"]
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
+@each_case("name", SITUATIONS)
 def test_tiers_are_contiguous(name: str) -> None:
     facts = SITUATIONS[name]
     tiers = [part.tier for write in SECTION_WRITERS for part in write(facts)]

@@ -15,6 +15,7 @@ from acp_server.protocol.tool_calls import (
     RequestPermissionResponse,
     SelectedPermissionOutcome,
 )
+from tests.support.case_table import each_case
 
 
 def test_a_permission_response_is_a_selected_option_or_cancelled() -> None:
@@ -27,7 +28,7 @@ def test_a_permission_response_is_a_selected_option_or_cancelled() -> None:
     assert cancelled == RequestPermissionResponse(outcome=CancelledPermissionOutcome())
 
 
-@pytest.mark.parametrize(
+@each_case(
     "outcome",
     [
         None,

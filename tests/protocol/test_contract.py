@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Literal, cast, get_args, get_origin
 
-import pytest
 from pydantic import JsonValue, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -18,6 +17,7 @@ from tests.protocol.pairing import (
     paired_shapes,
     type_of,
 )
+from tests.support.case_table import each_case
 from tests.support.published_schema import (
     JsonObject,
     ObjectShape,
@@ -143,7 +143,7 @@ def test_every_variant_is_parsed_as_its_own_model() -> None:
     assert ours == published
 
 
-@pytest.mark.parametrize("definition", COMPLETE)
+@each_case("definition", COMPLETE)
 def test_every_property_tolerates_only_what_its_flags_allow(definition: str) -> None:
     wrong = [
         (name, sample)
@@ -157,7 +157,7 @@ def test_every_property_tolerates_only_what_its_flags_allow(definition: str) -> 
     assert wrong == []
 
 
-@pytest.mark.parametrize("definition", COMPLETE)
+@each_case("definition", COMPLETE)
 def test_nothing_required_may_be_absent(definition: str) -> None:
     wrong = [
         name

@@ -1,7 +1,5 @@
 """What the agent sends, byte for byte; the lines are broken for the eye."""
 
-import pytest
-
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.elicitation import (
     ElicitationSchema,
@@ -57,6 +55,7 @@ from acp_server.protocol.updates import (
     UnstructuredCommandInput,
     UsageUpdate,
 )
+from tests.support.case_table import each_case
 
 
 def wrap_update(update: SessionUpdate) -> SessionNotification:
@@ -219,6 +218,6 @@ MESSAGES: dict[str, tuple[WireModel, str]] = {
 }
 
 
-@pytest.mark.parametrize(("message", "lines"), MESSAGES.values(), ids=MESSAGES.keys())
+@each_case(("message", "lines"), MESSAGES.values(), ids=MESSAGES.keys())
 def test_messages_are_serialized_in_a_stable_form(message: WireModel, lines: str) -> None:
     assert message.to_json().decode() == "".join(line.strip() for line in lines.splitlines())

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-import pytest
+from tests.support.case_table import each_case
 
 PROTOCOL = Path(__file__).parents[2] / "acp_server" / "protocol"
 RARELY_NEEDED = {"calls", "elicitation", "files", "greeting", "terminals"}
@@ -20,7 +20,7 @@ ALWAYS_NEEDED = [
 ]
 
 
-@pytest.mark.parametrize("module", ALWAYS_NEEDED)
+@each_case("module", ALWAYS_NEEDED)
 def test_always_needed_modules_import_no_rarely_needed_module(module: str) -> None:
     tree = ast.parse((PROTOCOL / f"{module}.py").read_text(encoding="utf-8"))
 

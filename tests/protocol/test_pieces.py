@@ -1,11 +1,10 @@
 """Pieces of streamed messages are, byte for byte, what their models write."""
 
-import pytest
-
 from acp_server.jsonrpc.messages import notification_line
 from acp_server.protocol.chunk_templates import ChunkTemplates, ChunkType
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk, SessionNotification
+from tests.support.case_table import each_case
 
 TEXTS = {
     "plain": "five words of text here.",
@@ -17,8 +16,8 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("piece_type", [AgentMessageChunk, AgentThoughtChunk])
+@each_case("text", TEXTS.values(), ids=TEXTS)
+@each_case("piece_type", [AgentMessageChunk, AgentThoughtChunk])
 def test_a_templated_chunk_is_serialized_as_its_model(piece_type: ChunkType, text: str) -> None:
     update = piece_type(content=TextContent(text=text), message_id="msg_1")
     notification = SessionNotification(session_id="sess_1", update=update)

@@ -38,6 +38,7 @@ from acp_server.protocol.sessions import (
     SetSessionConfigOptionRequest,
     SetSessionModeRequest,
 )
+from tests.support.case_table import each_case
 
 Json = dict[str, JsonValue]
 
@@ -89,7 +90,7 @@ STRICT: list[tuple[type[WireModel], Json, str, list[JsonValue]]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "rest", "name", "wrong"),
     STRICT,
     ids=[f"{model.__name__}.{name}" for model, _, name, _ in STRICT],
@@ -181,8 +182,8 @@ def test_an_invalid_mcp_server_is_dropped(model: type[NewSessionRequest]) -> Non
     )
 
 
-@pytest.mark.parametrize("model", BEGINNINGS)
-@pytest.mark.parametrize("servers", NO_SERVERS)
+@each_case("model", BEGINNINGS)
+@each_case("servers", NO_SERVERS)
 def test_mcp_servers_that_are_not_a_list_are_treated_as_empty(
     model: type[WireModel], servers: Json
 ) -> None:
@@ -191,8 +192,8 @@ def test_mcp_servers_that_are_not_a_list_are_treated_as_empty(
     )
 
 
-@pytest.mark.parametrize("model", BEGINNINGS)
-@pytest.mark.parametrize("wrong", ["/a", {}, 1, True, [1], [None], [""], ["/a", ""], ["/a", 1]])
+@each_case("model", BEGINNINGS)
+@each_case("wrong", ["/a", {}, 1, True, [1], [None], [""], ["/a", ""], ["/a", 1]])
 def test_invalid_additional_directories_are_an_error(
     model: type[WireModel], wrong: JsonValue
 ) -> None:
@@ -256,7 +257,7 @@ def test_a_request_is_cancelled_by_its_exact_id(request_id: int | str | None) ->
     assert read.to_wire() == {"requestId": request_id}
 
 
-@pytest.mark.parametrize("wrong", [True, False, 1.0, 1.5, 1 << 63, [], {}, ["1"]])
+@each_case("wrong", [True, False, 1.0, 1.5, 1 << 63, [], {}, ["1"]])
 def test_an_invalid_request_id_is_rejected(wrong: JsonValue) -> None:
     with pytest.raises(ValidationError):
         CancelRequestNotification.from_wire({"requestId": wrong})
@@ -284,8 +285,8 @@ def test_a_boolean_config_value_without_its_type_is_rejected(kind: Json) -> None
         )
 
 
-@pytest.mark.parametrize("name", ["cwd", "cursor"])
-@pytest.mark.parametrize("wrong", [1, True, [], {}])
+@each_case("name", ["cwd", "cursor"])
+@each_case("wrong", [1, True, [], {}])
 def test_invalid_list_sessions_params_are_rejected(name: str, wrong: JsonValue) -> None:
     with pytest.raises(ValidationError):
         ListSessionsRequest.from_wire({name: wrong})

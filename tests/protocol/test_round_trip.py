@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from acp import schema as python_sdk
 from hypothesis import HealthCheck, assume, given, settings
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -10,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from tests.protocol.instances import UNKNOWN_KEY, instances
 from tests.protocol.pairing import COMPLETE, adapter
+from tests.support.case_table import each_case
 from tests.support.published_schema import JsonObject, schema_errors
 
 UNKNOWN_TO_PYTHON_SDK = {"notice", "compaction_update", "compaction_summary_chunk"}
@@ -24,7 +24,7 @@ thoroughly = settings(
 )
 
 
-@pytest.mark.parametrize("definition", COMPLETE)
+@each_case("definition", COMPLETE)
 def test_valid_values_survive_a_round_trip(definition: str) -> None:
     @thoroughly
     @given(instances(definition))

@@ -9,6 +9,7 @@ from acp_server.models.model_facts import ModelFacts
 from acp_server.models.provider_adapter import ProviderAdapter
 from acp_server.models.provider_profiles import PROFILES, ProviderProfile
 from acp_server.text.redaction import REDACTED, Redactor, redact_secrets
+from tests.support.case_table import each_case
 
 LONG = "0123456789abcdefghijklmnopqrstuvwxyzAB"
 """What tokens are made of; joined to its prefixes here, so that no scanner takes fright."""
@@ -45,10 +46,8 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize(
-    "around", ["it was {}", "({}) is", "'{}'", "x={}", "{}, and more", "a\n{}\nb"]
-)
+@each_case("name", SHAPES)
+@each_case("around", ["it was {}", "({}) is", "'{}'", "x={}", "{}, and more", "a\n{}\nb"])
 def test_a_secret_of_a_known_format_is_redacted_anywhere(name: str, around: str) -> None:
     secret = SHAPES[name]
     text = redact_secrets(around.format(secret))
@@ -88,19 +87,19 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("name", PLACES)
+@each_case("name", PLACES)
 def test_the_value_after_a_secret_name_is_redacted(name: str) -> None:
     text, expected = PLACES[name]
     assert redact_secrets(text) == expected
 
 
-@pytest.mark.parametrize("name", PLACES)
+@each_case("name", PLACES)
 def test_redaction_is_idempotent(name: str) -> None:
     text = redact_secrets(PLACES[name][0])
     assert redact_secrets(text) == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "a monkey ate 3 tokens",
@@ -149,7 +148,7 @@ def test_a_root_home_directory_is_not_redacted() -> None:
     assert Redactor(home_directories=(Path("/"),)).redact("/etc/hosts") == "/etc/hosts"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "a" * 100_000,
@@ -170,7 +169,7 @@ def test_a_long_line_of_any_kind_is_redacted_quickly(text: str) -> None:
     assert time.process_time() - began < 3
 
 
-@pytest.mark.parametrize("profile", PROFILES, ids=[profile.name for profile in PROFILES])
+@each_case("profile", PROFILES, ids=[profile.name for profile in PROFILES])
 def test_the_message_about_a_missing_key_keeps_its_remedy(profile: ProviderProfile) -> None:
     adapter = ProviderAdapter(profile, ModelFacts(lambda _: None), needs_key=True)
     message = adapter.sign_in_message

@@ -15,6 +15,7 @@ from acp_server.session.commands.registry import CommandRegistry
 from acp_server.session.ports.observer import NullObserver
 from acp_server.turn.ports import TurnSink
 from acp_server.version import __version__
+from tests.support.case_table import each_case
 from tests.turn.fake_sinks import MemorySink
 
 
@@ -51,7 +52,7 @@ Commands:
 - `/version`: Show the version of acp-server"""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "invocation"),
     [
         ("/help", CommandInvocation("help", "")),
@@ -68,7 +69,7 @@ def test_a_slash_and_a_name_form_a_command(text: str, invocation: CommandInvocat
     assert parse_invocation(text) == invocation
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",

@@ -15,6 +15,7 @@ from acp_server.session.project.options import (
     select_value,
 )
 from tests.handlers.fake_models import EchoModel
+from tests.support.case_table import each_case
 from tests.support.server_parts import MODEL_ID
 
 ONE_MODEL = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
@@ -53,7 +54,7 @@ def test_the_option_lists_all_modes_and_the_current_one(mode: Mode) -> None:
     assert select_value("mode", mode, all_options(mode)) == mode
 
 
-@pytest.mark.parametrize("value", ["", "Ask", "ask ", None, True, 1, 1.5, ["ask"], {"ask": 1}])
+@each_case("value", ["", "Ask", "ask ", None, True, 1, 1.5, ["ask"], {"ask": 1}])
 def test_an_unknown_mode_is_rejected_with_the_known_modes(value: object) -> None:
     assert not is_mode(value)
     with pytest.raises(InvalidValueError) as raised:

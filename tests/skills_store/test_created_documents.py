@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from skills_store.document import is_standard_name, validate_new_document
 from tests.skills_store.skill_files import skill_text
+from tests.support.case_table import each_case
 
 GOOD = {
     "smallest": skill_text("pdf"),
@@ -64,14 +65,12 @@ def test_a_valid_document_has_no_problems(text: str) -> None:
     assert validate_new_document("pdf", text) == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "line"), {**BAD, **OURS_ALONE}.values(), ids={**BAD, **OURS_ALONE}
-)
+@each_case(("text", "line"), {**BAD, **OURS_ALONE}.values(), ids={**BAD, **OURS_ALONE})
 def test_a_problem_is_reported_with_its_line(text: str, line: int) -> None:
     assert line in {problem.line for problem in validate_new_document("pdf", text)}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "is_standard"),
     [
         ("a", True),

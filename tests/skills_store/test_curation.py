@@ -33,6 +33,7 @@ from skills_store.curation.summary import (
     parse_summary,
 )
 from tests.skills_store.skill_home import SkillHome, skill_document, write_skill
+from tests.support.case_table import each_case
 
 MODULES = (
     skills_store.curation.summary,
@@ -90,7 +91,7 @@ HINTS = {
 }
 
 
-@pytest.mark.parametrize(("names", "expected"), HINTS.values(), ids=HINTS.keys())
+@each_case(("names", "expected"), HINTS.values(), ids=HINTS.keys())
 def test_related_names_are_found(names: list[str], expected: NameHints) -> None:
     assert find_name_hints(names) == expected
 
@@ -132,7 +133,7 @@ def test_a_report_block_is_found_and_parsed(answer: str, expected: CuratorSummar
     assert parse_summary(answer) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     "answer",
     [
         "Nothing to do.",

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from skills_store.invocation import (
     SkillCommand,
     SkillInvocation,
@@ -13,6 +11,7 @@ from skills_store.invocation import (
 )
 from skills_store.viewing import ViewContext
 from tests.skills_store.skill_files import make_library, write_file, write_skill
+from tests.support.case_table import each_case
 
 BUILT_IN = frozenset({"help", "model"})
 SKILLS = frozenset({"pdf", "git-flow", "a.b_c", "office:charts", "help", "two", "three", "four"})
@@ -23,7 +22,7 @@ def parsed(text: str) -> SkillInvocation | None:
     return parse_invocation(text, BUILT_IN.__contains__, SKILLS.__contains__)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "names", "rest"),
     [
         ("/pdf", ["pdf"], ""),
@@ -54,7 +53,7 @@ def test_a_prompt_that_starts_with_skill_names_invokes_them(
     assert parsed(text) == SkillInvocation(tuple(names), rest)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         *(

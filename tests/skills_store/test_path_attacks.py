@@ -17,6 +17,7 @@ from skills_store.errors import (
 from skills_store.paths import split_path
 from skills_store.viewing import TextFileView, ViewContext
 from tests.skills_store.skill_files import make_library, write_file, write_skill
+from tests.support.case_table import each_case
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def view(folder: Path, path: str) -> str:
     return viewed.content
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "reason"),
     [
         ("", "it is empty"),
@@ -79,7 +80,7 @@ def view(folder: Path, path: str) -> str:
         (f"references/{'é' * 200}", "longer than 255 bytes"),
         ("a/" * 600 + "a", "longer than 1024 characters"),
     ],
-    ids=lambda value: re.sub(r"[^\w./\\~:-]", "_", value)[:30],
+    ids=lambda row: re.sub(r"[^\w./\\~:-]", "_", row[0])[:30],
 )
 def test_an_invalid_path_is_refused_with_a_reason(skill: Path, path: str, reason: str) -> None:
     with pytest.raises(SkillPathRefusedError, match=re.escape(reason)):

@@ -8,6 +8,7 @@ from skills_store.document import SkillDocument, parse_document
 from skills_store.json_file import Json
 from skills_store.skill import DocumentProblem
 from tests.skills_store.skill_files import skill_text
+from tests.support.case_table import each_case
 
 
 def test_unknown_fields_are_kept() -> None:
@@ -24,7 +25,7 @@ def test_unknown_fields_are_kept() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "value"),
     [
         ("2024-01-31", "2024-01-31"),
@@ -51,7 +52,7 @@ def test_odd_values_are_harmless(text: str, value: Json) -> None:
     assert document.frontmatter.get("field") == value
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "description"),
     [
         ("description: Use when: always", "Use when: always"),
@@ -73,7 +74,7 @@ def test_unquoted_values_are_parsed_on_the_second_try(line: str, description: st
     assert "read as if quoted" in document.problems[0].text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "problem"),
     [
         ("", DocumentProblem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True)),

@@ -23,6 +23,7 @@ from skills_store.sources.locations import (
     parse_source,
 )
 from skills_store.sources.repositories import GitCloner
+from tests.support.case_table import each_case
 
 ENVIRONMENT = {"PATH": os.defpath, "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -50,7 +51,7 @@ def test_a_source_address_is_parsed(text: str, source: SkillSource) -> None:
     assert parse_source(text) == source
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         *("", "-uevil", "--upload-pack=x", "http://h.example/o/n", "git://h.example/o/n"),

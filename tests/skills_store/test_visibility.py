@@ -15,6 +15,7 @@ from skills_store.visibility import (
     visibility_facts,
 )
 from tests.skills_store.skill_files import skill_text
+from tests.support.case_table import each_case
 
 LINUX = VisibilityFacts(
     "linux", frozenset({"read_file", "terminal"}), frozenset({"file", "terminal", "mcp-jira"})
@@ -28,7 +29,7 @@ def skill_with(fields: str) -> Skill:
     return Skill("pdf", "Use it.", "files", root.path / "files/pdf", root, frontmatter)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fields", "reason"),
     [
         ("", None),

@@ -8,6 +8,7 @@ from skills_store.calls import ManageCall
 from skills_store.errors import SkillError, SkillNotFoundError, SkillPathRefusedError
 from skills_store.write_errors import InvalidSkillNameError, SymlinkRefusedError
 from tests.skills_store.skill_home import SkillHome, files_in, skill_document, write_skill
+from tests.support.case_table import each_case
 
 NAMES = [
     "",
@@ -152,7 +153,7 @@ def house(tmp_path: Path) -> SkillHome:
     return house
 
 
-@pytest.mark.parametrize("name", NAMES, ids=ascii)
+@each_case("name", NAMES, ids=ascii)
 def test_a_skill_is_not_created_with_an_invalid_name(house: SkillHome, name: str) -> None:
     before = files_in(house.folder)
     with pytest.raises(InvalidSkillNameError):
@@ -160,8 +161,8 @@ def test_a_skill_is_not_created_with_an_invalid_name(house: SkillHome, name: str
     assert files_in(house.folder) == before
 
 
-@pytest.mark.parametrize("name", NAMES, ids=ascii)
-@pytest.mark.parametrize("action", ["edit", "patch", "delete", "write_file", "remove_file"])
+@each_case("name", NAMES, ids=ascii)
+@each_case("action", ["edit", "patch", "delete", "write_file", "remove_file"])
 def test_no_skill_is_found_by_an_invalid_name(house: SkillHome, action: str, name: str) -> None:
     calls = {
         "edit": ManageCall("edit", name, content=skill_document("brew", "x\n")),
@@ -174,14 +175,14 @@ def test_no_skill_is_found_by_an_invalid_name(house: SkillHome, action: str, nam
         house.editor.plan(calls[action])
 
 
-@pytest.mark.parametrize("category", CATEGORIES, ids=ascii)
+@each_case("category", CATEGORIES, ids=ascii)
 def test_a_skill_is_not_created_in_an_invalid_category(house: SkillHome, category: str) -> None:
     call = ManageCall("create", "new", content=skill_document("new"), category=category)
     with pytest.raises(InvalidSkillNameError):
         house.editor.plan(call)
 
 
-@pytest.mark.parametrize("path", FILES, ids=ascii)
+@each_case("path", FILES, ids=ascii)
 def test_an_invalid_file_path_is_not_written_removed_or_patched(
     house: SkillHome, path: str
 ) -> None:

@@ -16,6 +16,7 @@ from acp_server.config.settings import load
 from acp_server.jsonrpc.memory import create_memory_pair
 from acp_server.server.app import build_server
 from acp_server.startup.handshake import ClaimedStdio, answer_initialize
+from tests.support.case_table import each_case
 from tests.support.server_process import open_nonblocking_pipes
 from tests.wire.malformed_messages import encode_for_session, mutated_messages
 
@@ -113,7 +114,7 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("line", SHORT.values(), ids=SHORT.keys())
+@each_case("line", SHORT.values(), ids=SHORT.keys())
 def test_the_fast_path_answers_byte_for_byte_like_the_normal_path(line: bytes) -> None:
     assert greeting_of(line + b"\n") == Greeting(long_answer_to(line), b"", is_over=True)
 
@@ -147,7 +148,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("line", LONG.values(), ids=LONG.keys())
+@each_case("line", LONG.values(), ids=LONG.keys())
 def test_unexpected_input_is_handed_over_unanswered(line: bytes) -> None:
     assert greeting_of(line + b"\n") == Greeting(b"", line + b"\n", is_over=False)
 

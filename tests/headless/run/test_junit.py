@@ -2,17 +2,16 @@
 
 from xml.etree import ElementTree as Xml
 
-import pytest
-
 from acp_server.headless.run.findings import ReviewFinding
 from acp_server.headless.run.junit import JunitCase, junit_report
 from acp_server.headless.run.outcome import EXIT_CODES
 from tests.headless.run.junit_schema import problems_of
+from tests.support.case_table import each_case
 
 HOSTILE = "\x00\x1b[31m]]><system-out>&amp;\ud800\ufffe"
 
 
-@pytest.mark.parametrize("outcome", list(EXIT_CODES))
+@each_case("outcome", list(EXIT_CODES))
 def test_every_outcome_produces_a_report_that_matches_the_schema(outcome: str) -> None:
     report = junit_report([JunitCase(HOSTILE, 1.25, outcome, HOSTILE, HOSTILE)])
     assert problems_of(report) == []

@@ -1,22 +1,19 @@
-import pytest
-
 from acp_server.permissions.shell.assessment import assess
 from acp_server.permissions.shell.findings import Assessment, SearchedTree
 from tests.permissions.shell.ordinary import HARMLESS_COMMANDS, TREES
+from tests.support.case_table import each_case
 
 WORKSPACE = "/code/space"
 HOME = "/home/user"
 
 
-@pytest.mark.parametrize(
-    ("command", "reads"), HARMLESS_COMMANDS.items(), ids=HARMLESS_COMMANDS.keys()
-)
+@each_case(("command", "reads"), HARMLESS_COMMANDS.items(), ids=HARMLESS_COMMANDS.keys())
 def test_an_ordinary_command_requires_no_permission(command: str, reads: tuple[str, ...]) -> None:
     found = assess(command, WORKSPACE, HOME)
     assert (found.verdict, found.reason, set(found.reads)) == ("reads", "", set(reads))
 
 
-@pytest.mark.parametrize(("command", "trees"), TREES.items(), ids=TREES.keys())
+@each_case(("command", "trees"), TREES.items(), ids=TREES.keys())
 def test_a_search_reports_the_trees_it_reads(command: str, trees: tuple[SearchedTree, ...]) -> None:
     found = assess(command, WORKSPACE, HOME)
     assert (found.verdict, found.trees) == ("reads", trees)
@@ -48,7 +45,7 @@ def test_an_unknown_home_directory_requires_permission() -> None:
     assert assess("cd && cat a", WORKSPACE).verdict == "asks"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("command", "writes"),
     [
         ("echo x > a", ("/code/space/a",)),

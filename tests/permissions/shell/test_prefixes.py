@@ -1,6 +1,7 @@
 import pytest
 
 from acp_server.permissions.shell.assessment import assess, matches_prefix
+from tests.support.case_table import each_case
 
 OFFERED = {
     "npm run test": ("npm", "run", "test"),
@@ -89,7 +90,7 @@ NEVER_OFFERED = [
 ]
 
 
-@pytest.mark.parametrize(("command", "prefix"), OFFERED.items(), ids=OFFERED.keys())
+@each_case(("command", "prefix"), OFFERED.items(), ids=OFFERED.keys())
 def test_an_always_rule_covers_the_words_up_to_the_first_flag(
     command: str, prefix: tuple[str, ...]
 ) -> None:
@@ -97,7 +98,7 @@ def test_an_always_rule_covers_the_words_up_to_the_first_flag(
     assert matches_prefix(command, prefix)
 
 
-@pytest.mark.parametrize("command", NEVER_OFFERED)
+@each_case("command", NEVER_OFFERED)
 def test_no_always_rule_is_offered_if_it_would_be_unbounded(command: str) -> None:
     found = assess(command, "/code/space", "/home/user")
     assert (found.verdict, found.prefix) == ("asks", None)
@@ -115,7 +116,7 @@ def test_a_stored_always_rule_covers_the_same_words_and_any_arguments(command: s
     assert matches_prefix(command, ("npm", "run", "test"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "command",
     [
         "npm run build",
@@ -146,7 +147,7 @@ def test_a_stored_always_rule_covers_nothing_else(command: str) -> None:
     assert not matches_prefix(command, ("npm", "run", "test"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "prefix",
     [
         (),

@@ -1,6 +1,5 @@
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +7,7 @@ from acp_server.permissions.shell.assessment import assess, matches_prefix
 from acp_server.permissions.shell.patterns import could_match_name
 from tests.permissions.shell.attempts import ATTEMPTS
 from tests.permissions.shell.ordinary import HARMLESS_COMMANDS
+from tests.support.case_table import each_case
 
 WORKSPACE = "/code/space"
 HOME = "/home/user"
@@ -90,7 +90,7 @@ HUGE = {
 }
 
 
-@pytest.mark.parametrize("text", HUGE.values(), ids=HUGE.keys())
+@each_case("text", HUGE.values(), ids=HUGE.keys())
 def test_no_input_takes_long(text: str) -> None:
     started = time.process_time()
     assess(text, WORKSPACE, HOME)

@@ -6,8 +6,6 @@ import sys
 from collections import Counter
 from dataclasses import fields
 
-import pytest
-
 from acp_server.permissions.shell.command_judges import ARGUMENTS_JUDGES, WORDS_JUDGES
 from acp_server.permissions.shell.git_commands import GIT_JUDGES
 from acp_server.permissions.shell.options import AllowedOptions
@@ -15,6 +13,7 @@ from acp_server.permissions.shell.read_only_commands import (
     ReadOnlyCommand,
     load_read_only_commands,
 )
+from tests.support.case_table import each_case
 
 TABLE = load_read_only_commands()
 COMMANDS = {
@@ -25,7 +24,7 @@ SHORT = ("flags", "value_flags", "file_flags", "optional_value_flags")
 LONG = ("long_flags", "long_value_flags", "long_file_flags")
 
 
-@pytest.mark.parametrize(("command", "is_git"), COMMANDS.values(), ids=COMMANDS.keys())
+@each_case(("command", "is_git"), COMMANDS.values(), ids=COMMANDS.keys())
 def test_each_command_has_a_judge_or_a_reason_to_ask(
     command: ReadOnlyCommand, *, is_git: bool
 ) -> None:
@@ -34,7 +33,7 @@ def test_each_command_has_a_judge_or_a_reason_to_ask(
     assert "asks" in command.table or command.table.get("judge") in judged
 
 
-@pytest.mark.parametrize("command", [each for each, _ in COMMANDS.values()], ids=COMMANDS.keys())
+@each_case("command", [each for each, _ in COMMANDS.values()], ids=COMMANDS.keys())
 def test_each_flag_has_one_meaning(command: ReadOnlyCommand) -> None:
     options = command.options
     letters = Counter("".join("".join(sorted(set(getattr(options, kind)))) for kind in SHORT))

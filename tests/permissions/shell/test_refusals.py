@@ -1,6 +1,5 @@
-import pytest
-
 from acp_server.permissions.shell.assessment import assess
+from tests.support.case_table import each_case
 
 REFUSED = [
     "rm -rf /",
@@ -143,13 +142,13 @@ LOOK_ALIKES = {
 }
 
 
-@pytest.mark.parametrize("command", REFUSED)
+@each_case("command", REFUSED)
 def test_a_destructive_command_is_refused_however_it_is_written(command: str) -> None:
     found = assess(command, "/code/space", "/home/user")
     assert (found.verdict, bool(found.reason)) == ("refused", True)
 
 
-@pytest.mark.parametrize(("command", "verdict"), LOOK_ALIKES.items(), ids=LOOK_ALIKES.keys())
+@each_case(("command", "verdict"), LOOK_ALIKES.items(), ids=LOOK_ALIKES.keys())
 def test_a_command_that_only_looks_destructive_is_not_refused(command: str, verdict: str) -> None:
     assert assess(command, "/code/space", "/home/user").verdict == verdict
 

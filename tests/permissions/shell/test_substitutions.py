@@ -1,9 +1,8 @@
 """A command inside a word is judged wherever it may be written."""
 
-import pytest
-
 from acp_server.permissions.shell.assessment import assess
 from tests.permissions.shell.ordinary import HARMLESS_COMMANDS
+from tests.support.case_table import each_case
 
 WORKSPACE = "/code/space"
 HOME = "/home/user"
@@ -55,7 +54,7 @@ IN_WORDS = ("$(touch X)", "`touch X`", '"$(touch X)"', ' "$(touch X)" ', " $(tou
 AS_FILES = ("<(touch X)", " <(touch X) ", " >(touch X) ", " < <(touch X) ")
 
 
-@pytest.mark.parametrize("inserted", [*IN_WORDS, *AS_FILES])
+@each_case("inserted", [*IN_WORDS, *AS_FILES])
 def test_a_command_inserted_anywhere_requires_permission(inserted: str) -> None:
     passed = [
         changed

@@ -26,6 +26,7 @@ from tests.prompt_engine.golden.situations import (
     SITUATIONS,
     render_situation,
 )
+from tests.support.case_table import each_case
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,7 +35,7 @@ MOST_BYTES_OF_GUIDANCE = 5_000
 MOST_SECONDS_TO_BUILD = 0.001
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
+@each_case("name", SITUATIONS)
 def test_each_prompt_matches_its_golden_file(name: str) -> None:
     assert render_situation(SITUATIONS[name]) == (EXPECTED / f"{name}.md").read_text("utf-8")
 
@@ -43,7 +44,7 @@ def test_every_golden_file_has_a_situation() -> None:
     assert {path.stem for path in EXPECTED.glob("*.md")} == set(SITUATIONS)
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
+@each_case("name", SITUATIONS)
 def test_the_report_adds_up_to_the_prompt(name: str) -> None:
     prompt = build_prompt(SITUATIONS[name])
     report = prompt.report
@@ -56,7 +57,7 @@ def test_the_report_adds_up_to_the_prompt(name: str) -> None:
         assert sum(shown) + joints == len(getattr(prompt, tier))
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
+@each_case("name", SITUATIONS)
 def test_parts_are_stripped_and_separated_by_one_blank_line(name: str) -> None:
     text = build_prompt(replace(SITUATIONS[name], context_files=())).text
     assert text == text.strip()

@@ -3,9 +3,10 @@
 import pytest
 
 from prompt_engine.context_windows import ContextWindow, context_window, system_role
+from tests.support.case_table import each_case
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "window"),
     [
         ("anthropic/claude-opus-5", ContextWindow(200_000)),

@@ -15,6 +15,7 @@ from tests.prompt_engine.threats.labelled_corpus import (
     read_attacks,
     read_harmless,
 )
+from tests.support.case_table import each_case
 
 LEAST_RECALL = {"blind": 0.1}
 """Patterns know wordings, not meanings; of those that they were not written for they find few."""
@@ -50,7 +51,7 @@ def test_precision_and_recall_of_each_part_are_sufficient(part: str) -> None:
     assert found.precision >= LEAST_PRECISION, line
 
 
-@pytest.mark.parametrize("attack", read_attacks("tuning"), ids=lambda attack: attack.name)
+@each_case("attack", read_attacks("tuning"), ids=lambda attack: attack.name)
 def test_an_attack_is_found_under_its_family(attack: LabelledAttack) -> None:
     assert attack.family in found_families(attack.text, attack.scope)
 

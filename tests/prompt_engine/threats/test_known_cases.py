@@ -4,6 +4,7 @@ import pytest
 
 from prompt_engine.threats import scan
 from tests.prompt_engine.threats.labelled_corpus import found_families
+from tests.support.case_table import each_case
 
 ORDINARY = {
     "emoji joined by ZWJ": "Made by 👩‍💻 and 👨‍👩‍👧‍👦 under 🏳️‍🌈.",
@@ -39,7 +40,7 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY.keys())
+@each_case("text", ORDINARY.values(), ids=ORDINARY.keys())
 def test_an_ordinary_text_passes(text: str) -> None:
     assert scan(text, "context") == ()
 

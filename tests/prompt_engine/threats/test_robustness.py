@@ -8,7 +8,6 @@ from random import Random
 from time import process_time
 from unicodedata import normalize
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from prompt_engine.threats import scan
 from prompt_engine.threats.catalogue import SCOPES, pattern_groups
 from prompt_engine.threats.folding import MAX_PARTS, fold
 from tests.prompt_engine.threats.labelled_corpus import LabelledAttack, read_attacks, read_harmless
+from tests.support.case_table import each_case
 
 MEGABYTE = 1_000_000
 LENIENT_SECONDS = 2.5
@@ -81,7 +81,7 @@ SHAPES = {name: megabyte_of(piece) for name, piece in PIECES.items()} | {
 }
 
 
-@pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES.keys())
+@each_case("text", SHAPES.values(), ids=SHAPES.keys())
 def test_a_hostile_megabyte_is_scanned_quickly(text: str) -> None:
     scan("ü", "strict")  # loads the tables
     start = process_time()

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import pytest
-
 from tests.skills_store.guard.labelled_skills import (
     PARTS,
     LabelledSkill,
@@ -11,6 +9,7 @@ from tests.skills_store.guard.labelled_skills import (
     read_hostile,
     scan_contents,
 )
+from tests.support.case_table import each_case
 
 KNOWN = [*read_hostile("tuning"), *read_hostile("mended")]
 FINE = [*read_harmless("tuning"), *read_harmless("mended")]
@@ -39,18 +38,18 @@ def test_the_corpus_is_large_enough() -> None:
     assert sum(len(read_harmless(part)) for part in PARTS) >= 80
 
 
-@pytest.mark.parametrize("skill", KNOWN, ids=lambda skill: skill.name)
+@each_case("skill", KNOWN, ids=lambda skill: skill.name)
 def test_a_hostile_skill_is_found(skill: LabelledSkill) -> None:
     assert scan_contents(skill.contents).level != "safe"
 
 
-@pytest.mark.parametrize("skill", read_hostile("tuning"), ids=lambda skill: skill.name)
+@each_case("skill", read_hostile("tuning"), ids=lambda skill: skill.name)
 def test_a_hostile_skill_is_found_by_its_category(skill: LabelledSkill) -> None:
     found = scan_contents(skill.contents).findings
     assert skill.category in {each.category for each in found if each.severity != "note"}
 
 
-@pytest.mark.parametrize("skill", FINE, ids=lambda skill: skill.name)
+@each_case("skill", FINE, ids=lambda skill: skill.name)
 def test_an_ordinary_skill_is_safe(skill: LabelledSkill) -> None:
     verdict = scan_contents(skill.contents)
     assert verdict.level == "safe", [str(each) for each in verdict.findings]

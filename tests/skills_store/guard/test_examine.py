@@ -11,6 +11,7 @@ from skills_store.guard.contents import SkillContents
 from skills_store.guard.scanning import scan_skill
 from skills_store.guard.verdict import SkillFinding, SkillVerdict
 from tests.skills_store.guard.labelled_skills import scan_contents
+from tests.support.case_table import each_case
 
 HEAD = b"---\nname: a\ndescription: Does it.\n---\n"
 Encoding = Callable[[bytes], bytes | str]
@@ -47,7 +48,7 @@ def test_a_finding_is_one_line_for_any_file_name() -> None:
     assert str(finding) == "a?b?[2J:3: caution: network: talks"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "r''m -rf ~/",

@@ -3,10 +3,9 @@
 import random
 import time
 
-import pytest
-
 from skills_store.guard.contents import SkillContents
 from tests.skills_store.guard.labelled_skills import scan_contents
+from tests.support.case_table import each_case
 
 SIZE_BYTES = 1024 * 1024
 MOST_SECONDS = 0.3
@@ -29,7 +28,7 @@ def mixed(separators: str) -> str:
     return "".join(chosen.choice(WORDS) + chosen.choice(separators) for _ in range(SIZE_BYTES // 4))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         mixed(" "),

@@ -5,6 +5,7 @@ import pytest
 from skills_store.guard.contents import SkillContents
 from skills_store.guard.verdict import POLICY, RiskLevel, SkillDecision, SkillTrust, decide
 from tests.skills_store.guard.labelled_skills import scan_contents
+from tests.support.case_table import each_case
 
 TEXT = b"---\nname: a\ndescription: Does it.\n---\nHello.\n"
 
@@ -43,7 +44,7 @@ def test_a_suspicious_structure_is_found(
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "data", "level"),
     [
         ("assets/logo.png", b"\x89PNG\r\n\x1a\n\0\0", "safe"),

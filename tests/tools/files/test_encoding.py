@@ -14,6 +14,7 @@ from acp_server.tools.files.encoding import (
     encode,
 )
 from acp_server.tools.files.errors import BinaryFileError, EncodingError
+from tests.support.case_table import each_case
 
 CRLF = TextForm(newline="\r\n")
 
@@ -63,7 +64,7 @@ def test_bytes_are_decoded_with_their_text_form(data: bytes, text: str, form: Te
     assert encode(text, form) == data
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("data", "kind"),
     [
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
@@ -80,7 +81,7 @@ def test_bytes_are_decoded_with_their_text_form(data: bytes, text: str, form: Te
         (bytes(range(0x80, 0x100)), "binary data"),
         (b"\0" * 64, "binary data"),
     ],
-    ids=lambda value: value if isinstance(value, str) else value[:8].hex(),
+    ids=lambda row: row[0][:8].hex(),
 )
 def test_a_file_that_is_not_text_is_named(data: bytes, kind: str) -> None:
     with pytest.raises(BinaryFileError) as caught:

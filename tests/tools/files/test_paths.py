@@ -7,12 +7,13 @@ import pytest
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.errors import InvalidPathError
 from acp_server.tools.files.paths import ResolvedPath, lexical_path, lock_key, resolve_path
+from tests.support.case_table import each_case
 
 HOME = Path("/home/me")
 WORKSPACE = SessionWorkspace(Path("/code"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "path"),
     [
         ("a.py", "/code/a.py"),
@@ -40,7 +41,7 @@ def test_a_path_is_made_absolute(given: str, path: str) -> None:
     assert lexical_path(given, WORKSPACE, HOME) == Path(path)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "reason"),
     [
         ("", "the path is empty; name a file"),

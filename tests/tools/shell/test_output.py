@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.tools.shell.output import OutputLog, render_for_model
+from tests.support.case_table import each_case
 
 
 def logged(*chunks: bytes, head: int = 8, tail: int = 8) -> str:
@@ -102,7 +103,7 @@ def test_a_long_text_keeps_its_head_and_tail() -> None:
     assert render_for_model("0123456789", 0) == "[... 10 characters left out ...]\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "piece",
     [
         "\x1b[",
@@ -119,7 +120,7 @@ def test_a_long_text_keeps_its_head_and_tail() -> None:
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("filler", ["", "0" * 50, " " * 50], ids=["bare", "digits", "spaces"])
+@each_case("filler", ["", "0" * 50, " " * 50], ids=["bare", "digits", "spaces"])
 def test_no_text_is_slow_to_process(piece: str, filler: str) -> None:
     text = (piece + filler) * (50_000 // len(piece + filler))
     started = time.process_time()

@@ -4,6 +4,7 @@ import pytest
 
 from acp_server.tools.web.addresses import parse_address, resolve_redirect
 from acp_server.tools.web.errors import AddressError
+from tests.support.case_table import each_case
 
 READ = {
     "https://example.com": ("https://example.com/", "example.com"),
@@ -62,14 +63,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "found"), READ.items())
+@each_case(("text", "found"), READ.items())
 def test_an_address_is_normalized(text: str, found: tuple[str, str]) -> None:
     address = parse_address(text)
     assert (str(address), address.site) == found
     assert parse_address(str(address)) == address
 
 
-@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
+@each_case("text", REFUSED.values(), ids=REFUSED.keys())
 def test_an_invalid_or_unusual_address_is_refused(text: str) -> None:
     with pytest.raises(AddressError):
         parse_address(text)

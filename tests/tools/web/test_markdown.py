@@ -6,6 +6,7 @@ import time
 import pytest
 
 from acp_server.tools.web.html_to_markdown import HtmlText, convert_html
+from tests.support.case_table import each_case
 
 BASE = "https://example.com/docs/page"
 READ = {
@@ -66,7 +67,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("source", "text"), READ.values(), ids=READ.keys())
+@each_case(("source", "text"), READ.values(), ids=READ.keys())
 def test_html_is_converted(source: str, text: str) -> None:
     assert convert_html(source, BASE) == HtmlText("", text, is_complete=True)
 
@@ -89,7 +90,7 @@ def test_a_document_that_ends_early_is_incomplete(source: str) -> None:
     assert (found.text, found.is_complete) == ("a", False)
 
 
-@pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE.keys())
+@each_case("source", HOSTILE.values(), ids=HOSTILE.keys())
 def test_no_page_is_slow_to_convert(source: str) -> None:
     began = time.process_time()
     convert_html(source, BASE)

@@ -5,6 +5,7 @@ from ipaddress import ip_address
 import pytest
 
 from acp_server.tools.web.network_policy import build_network_policy, is_public, parse_ip_address
+from tests.support.case_table import each_case
 
 PRIVATE = (
     "0.0.0.0",  # noqa: S104 - an address that must not be reached
@@ -43,7 +44,7 @@ PRIVATE = (
 PUBLIC = ("1.1.1.1", "93.184.215.14", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101")
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@each_case("address", PRIVATE)
 def test_a_non_internet_address_is_not_public(address: str) -> None:
     assert not is_public(ip_address(address))
 
@@ -53,7 +54,7 @@ def test_an_internet_address_is_public(address: str) -> None:
     assert is_public(ip_address(address))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("place", "host", "address", "is_covered"),
     [
         ("intranet.example", "intranet.example", "10.0.0.1", True),
