@@ -19,6 +19,7 @@ from acp_server.models.meters import FamilyMeter
 from acp_server.models.model_list_cache import load_model_list, save_model_list
 from acp_server.models.provider_adapter import ProviderAdapter
 from acp_server.models.retry_policy import RetryPolicy
+from acp_server.models.usage_counts import clamp_usage
 from acp_server.session.ports.model_catalog import ModelChoice
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
@@ -29,7 +30,14 @@ from acp_server.turn.errors import (
     ModelUnavailableError,
     TurnError,
 )
-from acp_server.turn.ports import Model, ModelRequest, ModelStop, ReceiveEvent
+from acp_server.turn.ports import (
+    Model,
+    ModelEvent,
+    ModelRequest,
+    ModelStop,
+    ReceiveEvent,
+    UsageReported,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -226,8 +234,15 @@ class DeferredModel:
             TurnError: Signing in, loading or the request failed.
         """
         adapter = await self._catalog.adapter(self._model_id)
+        window_tokens = self._catalog.family(self._model_id).context_window_tokens
+
+        async def receive_clamped(event: ModelEvent) -> None:
+            if isinstance(event, UsageReported):
+                event = UsageReported(clamp_usage(event.usage, window_tokens))
+            await receive(event)
+
         try:
-            return await adapter.respond(request, receive)
+            return await adapter.respond(request, receive_clamped)
         except ContextOverflowError as error:
             if error.limit_tokens is not None:
                 self._catalog.learn_window(self._model_id, error.limit_tokens)

@@ -192,10 +192,15 @@ class Conversation:
         self._journal = journal
         self.generation = 0
         """Number of rebuilds so far; caches over the messages compare it."""
+        self.call_ids: set[str] = set()
+        """Ids of all calls so far, also of those that a rebuild removed: clients know them."""
+        for message in messages:
+            self._add_call_ids(message)
 
     def append(self, message: Message) -> None:
         """Append a message."""
         self._messages.append(message)
+        self._add_call_ids(message)
         # Synchronous, so that memory and journal never differ when a task is cancelled.
         if self._journal is not None:
             self._journal.append(message)
@@ -206,6 +211,9 @@ class Conversation:
         self.generation += 1
         if self._journal is not None:
             self._journal.rebuild(messages)
+
+    def _add_call_ids(self, message: Message) -> None:
+        self.call_ids |= {part.id for part in message.parts if isinstance(part, ToolCall)}
 
     def __iter__(self) -> Iterator[Message]:
         # A copy: the list may grow while a caller iterates across an await.

@@ -158,7 +158,7 @@ class TurnContext:
 
     def metered_request(self, conversation: Conversation) -> MeteredRequest:
         """Return the request that sends the conversation as it is now."""
-        request = self.request(tuple(conversation))
+        request = replace(self.request(tuple(conversation)), used_call_ids=conversation.call_ids)
         return MeteredRequest(self.model, self.meter, request, conversation.generation)
 
     @property
@@ -341,6 +341,8 @@ class Turn:
             self._record_unfinished = None  # `_handle_stop` records the complete reply itself
         finally:
             self._record_now()
+            # Also of calls that are not kept: a client has seen them.
+            self._conversation.call_ids.update(step.live_calls())
             self._count_usage(step)  # tokens of a failed or cancelled call are billed as well
         return await self._handle_stop(step, stop)
 
@@ -354,7 +356,8 @@ class Turn:
         if self._overflow is not None and refused is not None and _sends_the_same(refused, metered):
             raise self._overflow  # nothing could be shortened, so it would be refused again
         try:
-            return await step.run(metered.request)
+            counted = self._context.counter.count(metered)
+            return await step.run(replace(metered.request, prompt_tokens=counted))
         except ContextOverflowError as error:
             # Shortened to a limit that the endpoint names, a conversation fits. Without a name each
             # attempt assumes a smaller one.

@@ -4,7 +4,7 @@ Every direction is an awaited call, not a callback or a generator. A slow receiv
 the model stream down, and cancelling a turn leaves no suspended generator behind.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Literal, Protocol
 
@@ -42,8 +42,10 @@ class ModelRequest:
     system: str = ""
     tools: Sequence[ToolSpec] = field(default_factory=tuple[ToolSpec, ...])
     thought_level: str | None = None
-    prompt_tokens: int | None = None
+    prompt_tokens: int | None = field(default=None, compare=False)
     """The tokens of all this, if the turn knows them better than an estimate would."""
+    used_call_ids: Collection[str] = field(default=(), compare=False)
+    """Ids of earlier calls that are no longer in the messages; a new call must not have them."""
 
 
 @frozen_dataclass

@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Object, Object, Usage]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_the_last_reported_usage_of_a_message_counts(case: str) -> None:
     start_usage, end_usage, expected = CASES[case]
-    stream = MessageStream()
+    stream = MessageStream(str)
     stream.translate(json.dumps({"type": "message_start", "message": {"usage": start_usage}}))
     delta = {"stop_reason": "end_turn"}
     stream.translate(json.dumps({"type": "message_delta", "delta": delta, "usage": end_usage}))

@@ -26,7 +26,6 @@ from tests.support.messages_api import (
     rate_limited,
     reply,
     server_error,
-    too_large,
     unauthorized,
     unavailable,
 )
@@ -53,7 +52,6 @@ LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
     "402": (HttpFailure(402, message="Your credit balance is too low"), "permission", "credit"),
     "403": (forbidden(), "permission", "does not permit"),
     "404": (not_found("claude-none"), "unknown", "choose another model"),
-    "413": (too_large(), "request", "too large"),
     "422": (HttpFailure(422, message="unprocessable"), "request", "unprocessable"),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),
 }

@@ -203,7 +203,6 @@ LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
     "402": (HttpFailure(402, message="Your credit is too low"), "permission", "credit"),
     "403": (HttpFailure(403, message="not yours"), "permission", "does not permit"),
     "404": (HttpFailure(404, message="no model"), "unknown", "choose another model"),
-    "413": (HttpFailure(413, message="too much"), "request", "too large"),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),
 }
 CUTS: dict[str, StreamFault] = {

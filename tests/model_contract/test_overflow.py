@@ -17,6 +17,7 @@ from tests.support.editor import json_at
 from tests.support.messages_api import (
     ErrorEvent,
     FakeApiServer,
+    HttpFailure,
     MessagesServerConfig,
     ScriptedTurn,
     StreamFault,
@@ -114,6 +115,14 @@ async def test_a_prompt_that_leaves_the_answer_tokens_free_is_accepted(
         limit = body.get("max_tokens") or body.get("max_output_tokens")
         assert (limit is None) == (form != "messages" and configured is None)
         assert limit is None or (isinstance(limit, int) and 1_000 < limit <= window / 4)
+
+
+async def test_a_body_that_is_too_large_is_an_overflow(tmp_path: Path, form: str) -> None:
+    turn = HttpFailure(413, type="request_too_large", message="too much")
+    async with serve(form, turn, window=None) as api, open_model_session(api, tmp_path) as session:
+        with pytest.raises(ContextOverflowError, match="too large"):
+            await ask(session, request_of(1))
+        assert len(api.model_requests) == 1
 
 
 async def test_an_overflow_reported_in_the_stream_is_one(tmp_path: Path, form: str) -> None:

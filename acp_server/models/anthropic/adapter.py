@@ -15,6 +15,7 @@ from acp_server.models.anthropic.stream import (
     MessageStream,
 )
 from acp_server.models.cache_markers import CacheMarker
+from acp_server.models.call_ids import call_id_allocator, with_unique_call_ids
 from acp_server.models.failures import ProviderFailure
 from acp_server.models.families import ModelFamily
 from acp_server.models.rejected_fields import RejectedFields
@@ -71,10 +72,11 @@ class AnthropicModel:
             ModelFailedError: The endpoint rejected the request, or all retries failed.
             ModelInterruptedError: The stream broke after content had been received.
         """
+        request = replace(request, messages=with_unique_call_ids(request.messages))
         retrier = Retrier(self._endpoint.name, self._retry, self._rejected)
 
         async def attempt() -> ModelAttempt:
-            message = MessageStream()
+            message = MessageStream(call_id_allocator(request).allocate)
             failure = await self._send_once(request, message, receive)
             # Some endpoints report no prompt tokens: estimate them, or the editor would show an
             # empty context window.

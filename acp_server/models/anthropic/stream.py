@@ -6,12 +6,15 @@ Source: https://docs.anthropic.com/en/docs/build-with-claude/streaming
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypedDict, cast
 
 from pydantic import JsonValue
 
 from acp_server.models.anthropic.server_tools import ServerToolCalls, Wire
+from acp_server.models.usage_counts import parse_count
+from acp_server.text.json_values import Object, as_object
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     ModelEvent,
@@ -41,16 +44,6 @@ _STOPS: dict[str, ModelStop] = {
 # Shapes of the wire format. The keys present depend on `type`; a missing key means malformed data.
 
 
-class WireUsage(TypedDict):
-    """Token usage of a request."""
-
-    input_tokens: int
-    output_tokens: int
-    cache_read_input_tokens: int | None
-    cache_creation_input_tokens: int | None
-    cache_creation: dict[str, int] | None
-
-
 class WireDelta(TypedDict):
     """A fragment of a block; `type` determines which field is present."""
 
@@ -77,7 +70,7 @@ class WireBlock(TypedDict):
 class WireMessage(TypedDict):
     """The start of a message."""
 
-    usage: WireUsage
+    usage: Object
 
 
 class WireError(TypedDict):
@@ -95,7 +88,7 @@ class WireEvent(TypedDict):
     content_block: WireBlock
     delta: WireDelta
     message: WireMessage
-    usage: WireUsage
+    usage: Object
     error: WireError
 
 
@@ -114,7 +107,8 @@ class AnthropicStreamError(Exception):
 class MessageStream:
     """State of one message being streamed; translates events and tracks how the message ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, new_call_id: Callable[[str], str]) -> None:
+        """Start a message; `new_call_id` maps a wire id to one unique in the conversation."""
         self.stop: ModelStop | None = None
         """The stop reason; None until it has arrived."""
         self.is_closed = False
@@ -123,6 +117,7 @@ class MessageStream:
         """Whether any event has arrived."""
         self.has_content = False
         """Whether any content was passed on; the user may have seen it."""
+        self._new_call_id = new_call_id
         self._call_ids: dict[int, str] = {}
         self._server_calls = ServerToolCalls()
         self.usage = Usage()
@@ -155,11 +150,11 @@ class MessageStream:
                 else:
                     meaning = self._server_calls.end(index)
             case "message_start":
-                self.usage = _parse_usage(event["message"]["usage"])
+                self.usage = _parse_usage(as_object(event["message"].get("usage")))
                 meaning = UsageReported(self.usage)
             case "message_delta":
                 self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")
-                self.usage = _merge_final_usage(self.usage, event["usage"])
+                self.usage = _merge_final_usage(self.usage, as_object(event.get("usage")))
                 meaning = UsageReported(self.usage)
             case "error":
                 raise AnthropicStreamError(event["error"]["type"], event["error"]["message"])
@@ -181,8 +176,9 @@ class MessageStream:
                 return ThinkingRedacted(block["data"])
             case "tool_use":
                 self.has_content = True
-                self._call_ids[event["index"]] = block["id"]
-                return ToolCallStarted(block["id"], block["name"])
+                call_id = self._new_call_id(block.get("id") or "")
+                self._call_ids[event["index"]] = call_id
+                return ToolCallStarted(call_id, block["name"])
             case _:  # a block of a server tool, or of a later API version
                 self.has_content = True
                 return self._server_calls.start(event["index"], cast("Wire", block))
@@ -209,27 +205,27 @@ class MessageStream:
         return None
 
 
-def _parse_usage(wire: WireUsage) -> Usage:
-    written_tokens = wire.get("cache_creation_input_tokens") or 0
-    detail = wire.get("cache_creation") or {}
-    long_lived = detail.get("ephemeral_1h_input_tokens", 0)
+def _parse_usage(wire: Object) -> Usage:
+    written_tokens = parse_count(wire.get("cache_creation_input_tokens"))
+    detail = as_object(wire.get("cache_creation"))
+    long_lived = min(parse_count(detail.get("ephemeral_1h_input_tokens")), written_tokens)
     return Usage(
-        input_tokens=wire["input_tokens"],
-        output_tokens=wire["output_tokens"],
-        cache_read_tokens=wire.get("cache_read_input_tokens") or 0,
+        input_tokens=parse_count(wire.get("input_tokens")),
+        output_tokens=parse_count(wire.get("output_tokens")),
+        cache_read_tokens=parse_count(wire.get("cache_read_input_tokens")),
         cache_write_5m_tokens=written_tokens - long_lived,
         cache_write_1h_tokens=long_lived,
     )
 
 
-def _merge_final_usage(start: Usage, wire: WireUsage) -> Usage:
+def _merge_final_usage(start: Usage, wire: Object) -> Usage:
     """Return the usage of a complete message.
 
     The prompt tokens can grow during the message (server tools), and some endpoints report them
     only at the end. The final event does not split cache writes by lifetime, so keep the first
     split.
     """
-    final = _parse_usage({**wire, "input_tokens": wire.get("input_tokens") or 0})
+    final = _parse_usage(wire)
     if final.prompt_tokens <= start.prompt_tokens:
         return replace(start, output_tokens=final.output_tokens)
     long_lived = min(start.cache_write_1h_tokens, final.cache_write_tokens)

@@ -2,14 +2,14 @@
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from uuid import uuid4
 
 import anyio
 import httpx2
 from pydantic import JsonValue
 
+from acp_server.models.call_ids import call_id_allocator, with_unique_call_ids
 from acp_server.models.failures import ProviderFailure
 from acp_server.models.families import ModelFamily
 from acp_server.models.openai_compatible.chat_request import RequestTarget, build_chat_body
@@ -28,7 +28,6 @@ from acp_server.models.retry_policy import RetryPolicy
 from acp_server.models.sse import forward_events
 from acp_server.models.token_estimate import estimate_tokens, prompt_tokens
 from acp_server.text.json_values import as_object
-from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelRequest, ModelStop, ReceiveEvent, UsageReported
 
@@ -99,13 +98,14 @@ class OpenAiModel:
             ModelFailedError: The endpoint rejected the request, or all retries failed.
             ModelInterruptedError: The stream broke after content had been received.
         """
+        request = replace(request, messages=with_unique_call_ids(request.messages))
         retrier = Retrier(self._endpoint.name, self._retry, self._target.rejected)
         signature = ReasoningSignature(
             self._target.profile.api_format, self._endpoint.name, self._target.model_id
         )
 
         async def attempt() -> ModelAttempt:
-            answer = self._target.api.new_answer(signature, _call_id_allocator(request))
+            answer = self._target.api.new_answer(signature, call_id_allocator(request).allocate)
             omitted = frozenset(self._target.rejected.fields)
             target = RequestTarget(
                 self._target.model_id, self._family, self._target.profile, signature, omitted
@@ -176,19 +176,3 @@ class OpenAiModel:
         for each in model_events:
             await receive(each)
         return None
-
-
-def _call_id_allocator(request: ModelRequest) -> Callable[[str], str]:
-    """Return a function that allocates call ids which are unique in the conversation."""
-    parts = (part for message in request.messages for part in message.parts)
-    used_ids = {part.id for part in parts if isinstance(part, ToolCall)}
-
-    def allocate(wire_id: str) -> str:
-        """Return the endpoint's id, or a new one if it is empty or already used."""
-        call_id = wire_id
-        while not call_id or call_id in used_ids:
-            call_id = f"call_{uuid4().hex[:24]}"
-        used_ids.add(call_id)
-        return call_id
-
-    return allocate

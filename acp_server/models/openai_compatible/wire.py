@@ -1,10 +1,10 @@
 """Lenient readers of the wire format of both OpenAI API formats: many fields may be missing."""
 
 import json
-from typing import cast
 
 from pydantic import JsonValue
 
+from acp_server.models.usage_counts import parse_count
 from acp_server.text.json_values import Object, as_object, as_text
 from acp_server.turn.events import Usage
 
@@ -52,12 +52,13 @@ def parse_error(error: JsonValue) -> OpenAiStreamError:
 def parse_chat_usage(wire: Object) -> Usage:
     """Convert the usage of a chat completion."""
     details = as_object(wire.get("prompt_tokens_details"))
-    read = _count(details, "cached_tokens") or _count(wire, "prompt_cache_hit_tokens")
-    written = _count(details, "cache_write_tokens")
-    prompt = _count(wire, "prompt_tokens")
+    prompt = parse_count(wire.get("prompt_tokens"))
+    cached = parse_count(details.get("cached_tokens"))
+    read = min(prompt, cached or parse_count(wire.get("prompt_cache_hit_tokens")))
+    written = min(prompt - read, parse_count(details.get("cache_write_tokens")))
     return Usage(
-        input_tokens=max(0, prompt - read - written),
-        output_tokens=_count(wire, "completion_tokens"),
+        input_tokens=prompt - read - written,
+        output_tokens=parse_count(wire.get("completion_tokens")),
         cache_read_tokens=read,
         cache_write_5m_tokens=written,
     )
@@ -65,14 +66,11 @@ def parse_chat_usage(wire: Object) -> Usage:
 
 def parse_responses_usage(wire: Object) -> Usage:
     """Convert the usage of a response."""
-    read = _count(as_object(wire.get("input_tokens_details")), "cached_tokens")
+    prompt = parse_count(wire.get("input_tokens"))
+    details = as_object(wire.get("input_tokens_details"))
+    read = min(prompt, parse_count(details.get("cached_tokens")))
     return Usage(
-        input_tokens=max(0, _count(wire, "input_tokens") - read),
-        output_tokens=_count(wire, "output_tokens"),
+        input_tokens=prompt - read,
+        output_tokens=parse_count(wire.get("output_tokens")),
         cache_read_tokens=read,
     )
-
-
-def _count(wire: Object, name: str) -> int:
-    value = wire.get(name)
-    return int(cast("float", value)) if isinstance(value, int | float) else 0

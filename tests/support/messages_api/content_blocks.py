@@ -57,8 +57,9 @@ class ContentBlock:
 
     @property
     def block(self) -> Block:
-        """The complete block as a request may contain it."""
-        return _BLOCK.validate_python(self.complete)
+        """The complete block as a request may contain it: never a call without an id."""
+        named = {"id": "toolu_unnamed"} if self.complete.get("id") == "" else {}
+        return _BLOCK.validate_python({**self.complete, **named})
 
 
 class IdSequence:
@@ -132,7 +133,7 @@ class ContentBlockBuilder:
     ) -> ContentBlock:
         head: Object = {
             "type": "tool_use",
-            "id": spoken.id or self._identifiers.next("toolu"),
+            "id": self._identifiers.next("toolu") if spoken.id is None else spoken.id,
             "name": spoken.name,
             "caller": {"type": "direct"},
         }

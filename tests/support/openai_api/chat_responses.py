@@ -90,7 +90,7 @@ class ChatResponseBuilder:
                     self.rules.reasoning.add(text)
                 case CallTool():
                     function: Object = {"name": block.name, "arguments": json.dumps(block.input)}
-                    call_id = block.id or self.identifiers.next("call")
+                    call_id = self.identifiers.next("call") if block.id is None else block.id
                     calls.append({"id": call_id, "type": "function", "function": function})
                 case _:  # blocks that only the Messages API has
                     pass
@@ -149,7 +149,7 @@ class ChatResponseBuilder:
         head: Object = {"index": index} if self.endpoint.sends_call_indexes else {}
         opening: Object = {**head, "type": "function"}
         if self.endpoint.sends_call_ids:
-            opening["id"] = call.id or self.identifiers.next("call")
+            opening["id"] = self.identifiers.next("call") if call.id is None else call.id
         if self.endpoint.signs_calls and not index:
             seal: Object = {"google": {"thought_signature": self.identifiers.next("seal")}}
             self.rules.signatures |= {

@@ -108,7 +108,7 @@ class ResponsesResponseBuilder:
                 return {
                     "type": "function_call",
                     "id": self.identifiers.next("fc"),
-                    "call_id": block.id or self.identifiers.next("call"),
+                    "call_id": self.identifiers.next("call") if block.id is None else block.id,
                     "name": block.name,
                     "arguments": written,
                     "status": "completed",
