@@ -5,6 +5,8 @@ the status and the endpoint's message. Imports no SDK.
 """
 
 import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from math import isfinite
 
@@ -14,6 +16,17 @@ from acp_server.text.json_values import Object
 from acp_server.turn.errors import FailureKind
 
 OVERLOADED = 529
+QUOTA_CODES = frozenset({"insufficient_quota", "billing_error", "credit_balance_exhausted"})
+"""Error codes that say so with any status, also 429."""
+_QUOTA_PHRASES = (
+    "credit balance is too low",
+    "exceeded your current quota",
+    "insufficient balance",
+)
+QUOTA_HINT = (
+    "add credit or raise the limit in the provider's billing settings, or choose another "
+    "provider's model"
+)
 MAX_MESSAGE_CHARACTERS = 300
 """Characters of an endpoint's own message that are shown to the user."""
 _PHRASES: dict[FailureKind, str] = {
@@ -86,18 +99,21 @@ def classify_status(
     shown = shorten_message(message)
     if (overflow := find_overflow(message, error or {}, status)) is not None:
         return _overflow_failure(overflow, shown, endpoint)
+    kind: FailureKind = "permission"
     match status:
+        case _ if _is_quota_error(status, message, error or {}):
+            reason = f"your quota or credit at {endpoint} is used up ({shown}); {QUOTA_HINT}"
         case HTTPStatus.UNAUTHORIZED:
+            kind = "authentication"
             reason = f"{endpoint} refused the credentials ({shown}); {sign_in_hint}"
-            return ProviderFailure(reason, "authentication")
-        case HTTPStatus.FORBIDDEN | HTTPStatus.PAYMENT_REQUIRED:
-            return ProviderFailure(f"{endpoint} does not permit this: {shown}", "permission")
+        case HTTPStatus.FORBIDDEN:
+            reason = f"{endpoint} does not permit this: {shown}"
         case HTTPStatus.NOT_FOUND:
+            kind = "unknown"
             reason = (
                 f"{endpoint} answered 404 Not Found: {shown}; choose another model or check the "
                 "base URL"
             )
-            return ProviderFailure(reason, "unknown")
         case _ if is_retryable_status(status):
             kind = failure_kind_of_status(status)
             reason = f"{endpoint} {_PHRASES.get(kind, f'failed ({status})')}: {shown}"
@@ -105,6 +121,7 @@ def classify_status(
         case _:
             reason = f"{endpoint} refused the request: {shown}"
             return ProviderFailure(reason, "request", rejection_message=message)
+    return ProviderFailure(reason, kind)
 
 
 def classify_stream_error(
@@ -116,6 +133,16 @@ def classify_stream_error(
         return _overflow_failure(overflow, shown, endpoint)
     reason = f"{endpoint} {_PHRASES.get(kind, 'broke off its answer')}: {shown}"
     return ProviderFailure(reason, kind, is_temporary=is_temporary)
+
+
+def _is_quota_error(status: int, message: str, error: Object) -> bool:
+    """Return whether waiting does not help because a quota or credit is used up."""
+    codes = {str(error.get(name)) for name in ("code", "type")}
+    return (
+        status == HTTPStatus.PAYMENT_REQUIRED
+        or bool(codes & QUOTA_CODES)
+        or any(phrase in message.lower() for phrase in _QUOTA_PHRASES)
+    )
 
 
 def _overflow_failure(overflow: ContextOverflow, shown: str, endpoint: str) -> ProviderFailure:
@@ -135,12 +162,25 @@ def failure_kind_of_status(status: int) -> FailureKind:
 
 
 def parse_retry_after(header: str | None) -> float | None:
-    """Parse a `retry-after` header; None unless it is a finite number of seconds."""
+    """Parse a `retry-after` header, seconds or a date, as seconds from now; None if it is neither.
+
+    A date in the past is 0 seconds.
+    """
     try:
         seconds = float(header or "")
     except ValueError:
-        return None
+        return _seconds_until(header or "")
     return seconds if isfinite(seconds) else None
+
+
+def _seconds_until(date: str) -> float | None:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:  # "-0000": UTC, by a server that does not say its own zone
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 def shorten_message(text: str) -> str:

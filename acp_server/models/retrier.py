@@ -62,8 +62,11 @@ class Retrier:
                 )
             # Content has already reached the user: a retry would show it twice.
             if result.answer.has_content:
-                error_type = ModelInterruptedError if failure.is_temporary else ModelFailedError
-                raise error_type(failure.reason, failure.kind)
+                if failure.is_temporary:
+                    raise ModelInterruptedError(
+                        failure.reason, failure.kind, self.retry.max_retries
+                    )
+                raise ModelFailedError(failure.reason, failure.kind)
             # Retry at once and without counting: the request changes each time, and `learn_from`
             # returns False when there is nothing left to omit, so this terminates.
             if failure.rejection_message is not None and self.rejected.learn_from(

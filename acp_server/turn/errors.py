@@ -23,6 +23,10 @@ FailureKind = Literal[
 ]
 
 
+DEFAULT_CONTINUATIONS = 5
+"""How often in one turn a broken answer is continued, unless the endpoint's settings say less."""
+
+
 class TurnError(Exception):
     """The turn could not be finished. `reason` tells the user why, and how to fix it."""
 
@@ -60,7 +64,19 @@ class ModelFailedError(TurnError):
 
 
 class ModelInterruptedError(ModelFailedError):
-    """The stream broke midway. The model can be asked to continue."""
+    """The stream broke midway. The model can be asked to continue.
+
+    `max_continuations` is how often in one turn, by the endpoint's retry settings.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        kind: FailureKind = "other",
+        max_continuations: int = DEFAULT_CONTINUATIONS,
+    ) -> None:
+        super().__init__(reason, kind)
+        self.max_continuations = max_continuations
 
 
 class ContextOverflowError(ModelFailedError):

@@ -44,7 +44,6 @@ from acp_server.turn.ports import (
 )
 from acp_server.turn.step import ModelStep, NewId, ToolBatch
 
-MAX_INTERRUPTIONS = 5
 MAX_OVERFLOWS = 4
 ATTACHMENT_SHARE = 0.25
 """The largest share of the context window that one attachment may take."""
@@ -373,7 +372,7 @@ class Turn:
         except ModelInterruptedError as error:
             # Counted per turn, never reset: an endpoint that always breaks must not loop for ever.
             self._interruptions += 1
-            if self._interruptions > MAX_INTERRUPTIONS:
+            if self._interruptions > error.max_continuations:
                 raise
             title = f"{error.reason}; continuing from where it stopped"
             await self._sink.emit(NoticeRaised("warning", title, self._context.new_id()))

@@ -1,5 +1,6 @@
 """What every adapter of the model port does, whatever form its endpoint speaks."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -186,12 +187,23 @@ async def test_a_turn_can_be_cancelled_during_a_retry_delay(tmp_path: Path, form
 
 # What goes wrong.
 
+QUOTA_ERROR: JsonValue = {
+    "error": {
+        "message": "You exceeded your current quota, please check your plan.",
+        "type": "insufficient_quota",
+        "code": "insufficient_quota",
+    }
+}
 PASSING: dict[str, ScriptedTurn] = {
     "408": HttpFailure(408, message="Request timeout"),
     "429": rate_limited(),
     "429 with retry-after": rate_limited(0.01),
     "429 with retry-after nan": rate_limited(float("nan")),
     "429 with retry-after inf": rate_limited(float("inf")),
+    "429 until a date in the past": HttpFailure(
+        429, message="slow", retry_after_date="Wed, 21 Oct 2015 07:28:00 GMT"
+    ),
+    "429 until no date": HttpFailure(429, message="slow", retry_after_date="soon"),
     "500": server_error(),
     "502": bad_gateway(),
     "503": unavailable(),
@@ -204,6 +216,21 @@ LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
     "403": (HttpFailure(403, message="not yours"), "permission", "does not permit"),
     "404": (HttpFailure(404, message="no model"), "unknown", "choose another model"),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),
+    "429 until a date": (
+        HttpFailure(429, message="slow", retry_after_date="Wed, 21 Oct 2105 07:28:00 GMT"),
+        "rate_limit",
+        "asks you to wait",
+    ),
+    "429 without quota": (
+        HttpFailure(429, json.dumps(QUOTA_ERROR).encode()),
+        "permission",
+        "add credit or raise the limit",
+    ),
+    "400 without credit": (
+        HttpFailure(400, message="Your credit balance is too low to access the API."),
+        "permission",
+        "add credit or raise the limit",
+    ),
 }
 CUTS: dict[str, StreamFault] = {
     "cut after events": CutAfterEvents(6),
@@ -278,6 +305,21 @@ async def test_a_truncated_answer_continues_under_the_same_id(
         assert "continuing from where it stopped" in str(session.notices())
         assert stored_text(session.history()) == session.agent_text()
         assert api.model_requests[-1].verdict == "answered"
+        check_history(session.history())
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+async def test_a_stream_is_continued_as_often_as_requests_are_retried(
+    tmp_path: Path, form: str, retries: int
+) -> None:
+    cut = reply(say(LONG_TEXT * 3), faults=[CutAfterEvents(6)])
+    config = ModelSessionConfig(retries=retries)
+    async with (
+        serve_form(form, [cut] * 9) as api,
+        open_model_session(api, tmp_path, config) as session,
+    ):
+        assert (await session.prompt_expecting_error())["kind"] == "connection"
+        assert len(api.model_requests) == retries + 1
         check_history(session.history())
 
 

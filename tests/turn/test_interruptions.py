@@ -9,9 +9,9 @@ from acp_server.turn.conversation import (
     ToolResult,
     UserMessage,
 )
-from acp_server.turn.errors import ModelInterruptedError
+from acp_server.turn.errors import DEFAULT_CONTINUATIONS, ModelInterruptedError
 from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk, NoticeRaised
-from acp_server.turn.loop import CONTINUE_PROMPT, MAX_INTERRUPTIONS, NOT_RUN
+from acp_server.turn.loop import CONTINUE_PROMPT, NOT_RUN
 from acp_server.turn.ports import (
     ModelRequest,
     TextDelta,
@@ -150,10 +150,10 @@ async def test_a_model_interrupted_repeatedly_finally_fails() -> None:
     with pytest.raises(ModelInterruptedError) as raised:
         await harness.run()
     assert raised.value is CUT
-    assert len(model.requests) == MAX_INTERRUPTIONS + 1
+    assert len(model.requests) == DEFAULT_CONTINUATIONS + 1
     assert harness.history == [
         HI,
-        *(AssistantMessage((Text("a"),)), CONTINUE_MESSAGE) * MAX_INTERRUPTIONS,
+        *(AssistantMessage((Text("a"),)), CONTINUE_MESSAGE) * DEFAULT_CONTINUATIONS,
         AssistantMessage((Text("a"),)),
     ]
 

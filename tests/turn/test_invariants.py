@@ -7,8 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from acp_server.turn.conversation import PromptPart, Text, ToolCall, UserMessage
-from acp_server.turn.errors import ModelInterruptedError
-from acp_server.turn.loop import MAX_INTERRUPTIONS
+from acp_server.turn.errors import DEFAULT_CONTINUATIONS, ModelInterruptedError
 from acp_server.turn.ports import TextDelta, TurnSink
 from tests.turn.turn_harness import (
     FunctionTools,
@@ -104,4 +103,4 @@ async def test_the_wait_after_a_broken_stream_doubles() -> None:
     harness.context = replace(harness.context, resume_wait_seconds=0.5)
     with patch("acp_server.turn.loop.anyio.sleep", sleep), pytest.raises(ModelInterruptedError):
         await harness.run()
-    assert waits == [0.5 * 2**number for number in range(MAX_INTERRUPTIONS)]
+    assert waits == [0.5 * 2**number for number in range(DEFAULT_CONTINUATIONS)]

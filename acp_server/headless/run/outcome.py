@@ -20,6 +20,7 @@ Outcome = Literal[
     "findings",
     "budget",
     "authentication",
+    "refused",
     "provider_error",
     "interrupted",
     "terminated",
@@ -35,6 +36,7 @@ EXIT_CODES: Mapping[Outcome, int] = {
     "findings": 6,
     "budget": 7,
     "authentication": 8,
+    "refused": 9,
     "provider_error": 75,
     "interrupted": 130,
     "terminated": 143,
@@ -43,7 +45,7 @@ EXIT_CODES: Mapping[Outcome, int] = {
 STOP_MESSAGES: Mapping[str, str] = {
     "max_tokens": "the answer reached the model's maximum output length",
     "max_turn_requests": "the turn reached its limit of model calls (max_turn_requests)",
-    "refusal": "the model refused to continue",
+    "refusal": "the model, or a content filter of its provider, refused to continue",
     "cancelled": "the run was cancelled before it was done",
 }
 """Messages for stop reasons that are not a success."""
@@ -85,6 +87,8 @@ def outcome_of_stop(stop_reason: str) -> Outcome:
             return "done"
         case "max_tokens" | "max_turn_requests":
             return "budget"
+        case "refusal":
+            return "refused"
         case "cancelled":
             return "interrupted"
         case _:

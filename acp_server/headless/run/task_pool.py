@@ -25,7 +25,8 @@ TERMINATE_SECONDS = 8.0
 """Time for a terminated task to print its result before it is killed."""
 OUTCOMES_BY_SEVERITY: tuple[Outcome, ...] = (
     *("interrupted", "terminated", "internal_error", "usage_error", "authentication"),
-    *("provider_error", "budget", "timeout", "session_not_found", "denied", "findings", "done"),
+    *("provider_error", "refused", "budget", "timeout", "session_not_found", "denied", "findings"),
+    "done",
 )
 NOT_STARTED_REASON = "the run was ended before this task started"
 

@@ -9,6 +9,7 @@ import httpx2
 from pydantic import JsonValue
 
 from acp_server.models.failures import (
+    QUOTA_CODES,
     ProviderFailure,
     classify_connection_error,
     classify_status,
@@ -23,8 +24,6 @@ from acp_server.models.openai_compatible.wire import OpenAiStreamError
 from acp_server.text.json_values import Object, as_object, as_text
 from acp_server.turn.errors import FailureKind
 
-INSUFFICIENT_QUOTA = "insufficient_quota"
-"""Error code sent with status 429 although waiting does not help."""
 _KINDS_BY_CODE: dict[str, FailureKind] = {
     "rate_limit_exceeded": "rate_limit",
     "rate_limit_error": "rate_limit",
@@ -36,7 +35,7 @@ _PERMANENT_CODES = {
     "invalid_prompt",
     "invalid_request_error",
     "content_filter",
-    INSUFFICIENT_QUOTA,
+    *QUOTA_CODES,
 }
 
 
@@ -72,10 +71,6 @@ def classify_response(
     """Classify a response with an error status; its body must have been read."""
     message = extract_message(response)
     wait = parse_retry_after(response.headers.get("retry-after"))
-    if INSUFFICIENT_QUOTA in response.text:
-        return ProviderFailure(
-            f"{endpoint} does not permit this: {shorten_message(message)}", "permission"
-        )
     failure = classify_status(
         response.status_code, message, endpoint, sign_in_hint, wait, _extract_error(response)
     )

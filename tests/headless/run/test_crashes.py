@@ -80,7 +80,7 @@ def test_unwritable_github_files_are_reported_after_the_result(tmp_path: Path) -
 
 
 @FULL
-@pytest.mark.parametrize(("stop", "code"), [("refusal", 1), ("max_tokens", 7)])
+@pytest.mark.parametrize(("stop", "code"), [("refusal", 9), ("max_tokens", 7)])
 def test_a_refused_or_truncated_answer_states_its_reason(
     tmp_path: Path, stop: Literal["refusal", "max_tokens"], code: int
 ) -> None:

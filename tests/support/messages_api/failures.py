@@ -24,6 +24,16 @@ class HttpFailure:
     content_type: str = JSON
     retry_after_seconds: float | None = None
     delay_seconds: float = 0
+    retry_after_date: str | None = None
+    """Value of `retry-after` as an HTTP date."""
+
+    @property
+    def retry_headers(self) -> list[tuple[str, str]]:
+        """The `retry-after` header, if there is one."""
+        value = self.retry_after_date
+        if self.retry_after_seconds is not None:
+            value = f"{self.retry_after_seconds:g}"
+        return [] if value is None else [("retry-after", value)]
 
     def body_for(self, request_id: str) -> bytes:
         """Return the body; an API error contains the request id."""

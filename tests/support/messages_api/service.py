@@ -223,8 +223,7 @@ def _failure_outcome(failure: HttpFailure, request_id: str) -> _RequestOutcome:
 
 def _failure_answer(failure: HttpFailure, request_id: str) -> ResponsePlan:
     headers = [("content-type", failure.content_type), ("request-id", request_id)]
-    if failure.retry_after_seconds is not None:
-        headers.append(("retry-after", f"{failure.retry_after_seconds:g}"))
+    headers += failure.retry_headers
     body = (Write(failure.body_for(request_id)),)
     return ResponsePlan(failure.status, tuple(headers), body, (Wait(failure.delay_seconds),))
 

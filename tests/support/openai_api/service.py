@@ -286,8 +286,7 @@ def _ok_answer(content_type: str, steps: Sequence[ResponseStep]) -> ResponsePlan
 
 def _failure_answer(failure: HttpFailure) -> ResponsePlan:
     headers = [("content-type", failure.content_type)]
-    if failure.retry_after_seconds is not None:
-        headers.append(("retry-after", f"{failure.retry_after_seconds:g}"))
+    headers += failure.retry_headers
     body = (Write(failure.body_for("req")),)
     return ResponsePlan(failure.status, tuple(headers), body, (Wait(failure.delay_seconds),))
 
