@@ -27,6 +27,7 @@ from acp_server.config.values import (
     DefaultMode,
     LogLevel,
     McpServerSetting,
+    ModelIds,
     Names,
     UserPath,
     WebSearch,
@@ -66,6 +67,15 @@ class Settings:
         "More providers whose models are offered; those with a key always are",
         "model.additional_providers",
         old_keys=("model.others",),
+    )
+    fallbacks: ModelIds = setting(
+        (),
+        "Models to use for the rest of a turn when the chosen one is out of service: "
+        "`MODEL` or `PROVIDER:MODEL`",
+        "model.fallbacks",
+    )
+    fallback_providers: ModelIds = setting(
+        (), "The same as Hermes writes it; used if `model.fallbacks` is empty", "fallback_providers"
     )
     openai_api_key: OptionalSecret = setting(None, "The OpenAI API key", variable="OPENAI_API_KEY")
     openrouter_api_key: OptionalSecret = setting(

@@ -67,11 +67,36 @@ def _number_as_text(value: object) -> object:
     return str(value) if type(value) in (int, float) else value
 
 
+def _as_model_ids(value: object) -> object:
+    """Return models as `PROVIDER:MODEL`; Hermes writes them as `{provider, model}`.
+
+    Hermes ignores an entry without both; one with an address of its own cannot be reached here.
+    """
+    entries = cast("list[object]", value) if isinstance(value, list) else [value]
+    ids: list[object] = []
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            ids.append(entry)
+            continue
+        found = cast("Mapping[str, object]", entry)
+        if found.get("provider") and found.get("model") and not found.get("base_url"):
+            ids.append(f"{found['provider']}:{found['model']}")
+    return ids
+
+
 UserPath: TypeAlias = Annotated[Path, AfterValidator(expand_user)]
 Names: TypeAlias = Annotated[
     tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...])
 ]
 """A list of names, or a single name."""
+ModelIds: TypeAlias = Annotated[
+    tuple[str, ...],
+    BeforeValidator(
+        _as_model_ids,
+        json_schema_input_type=str | dict[str, str] | tuple[str | dict[str, str], ...],
+    ),
+]
+"""A list of models, each `MODEL`, `PROVIDER:MODEL` or `{provider, model}`, or a single one."""
 Paths: TypeAlias = Annotated[
     tuple[UserPath, ...],
     BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...]),

@@ -79,6 +79,8 @@ class ModelService:
     """How to get a key; None for the default hint (Anthropic)."""
     needs_key: bool = True
     endpoints: Sequence[tuple[ConfiguredProvider, EndpointCatalog]] = ()
+    fallback_ids: tuple[str, ...] = ()
+    """Models, by their ids in the catalog, for when the chosen one is out of service."""
 
     async def sign_in(self) -> bool:
         """Undo a logout; return whether the main provider can be used."""
@@ -120,7 +122,15 @@ def open_models(configuration: Configuration) -> ModelService:
         else provider_adapter(first, current).sign_in_message,
         needs_key=first.needs_key,
         endpoints=[(provider, each) for provider, each, _, _ in opened],
+        # In the catalog the main provider's models have no prefix.
+        fallback_ids=tuple(
+            each.removeprefix(f"{first.profile.name}:") for each in _fallbacks(current)
+        ),
     )
+
+
+def _fallbacks(current: Settings) -> tuple[str, ...]:
+    return current.fallbacks or current.fallback_providers
 
 
 def configured_providers(configuration: Configuration) -> Sequence[ConfiguredProvider] | None:
@@ -175,9 +185,9 @@ def _additional_profiles(
 ) -> Iterator[ProviderProfile]:
     """Yield the additional providers: in `model.additional_providers`, or with a key."""
     current = configuration.settings
-    listed_names = {
-        found.name for name in current.additional_providers if (found := find_profile(name))
-    }
+    names = [*current.additional_providers]
+    names += [each.partition(":")[0] for each in _fallbacks(current)]
+    listed_names = {found.name for name in names if (found := find_profile(name))}
     for profile in PROFILES:
         has_key = _key_setting_name(profile, current) is not None
         if profile is ANTHROPIC:

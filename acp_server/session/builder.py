@@ -129,7 +129,7 @@ def _build_context(
         totals=facts.usage,
         options=options,
         restrictions=restore_restrictions({} if facts.system is None else facts.system.state),
-        models=SessionModels(options, recorder),
+        models=SessionModels(options, recorder, services.fallback_models),
         recorder=recorder,
         notices=notices,
         diagnostics=DiagnosticsStore(),

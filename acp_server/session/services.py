@@ -46,6 +46,8 @@ class SessionServices:
     """Closes the shared services after all sessions have closed."""
     mode: Mode = "ask"
     max_turn_requests: int = 100
+    fallback_models: tuple[str, ...] = ()
+    """Ids of models that take over for the rest of a turn when the chosen one is out of service."""
     compaction_threshold: float = 0.75
     busy_mode: BusyMode = "queue"
     """How to treat a prompt that arrives while a turn runs."""

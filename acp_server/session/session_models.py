@@ -1,5 +1,7 @@
 """The models of a session: turn contexts for them, and requests outside the conversation."""
 
+from collections.abc import Sequence
+
 from acp_server.session.empty_toolbox import EmptyToolbox
 from acp_server.session.ids import new_id
 from acp_server.session.project.choices import SelectedOptions
@@ -7,27 +9,35 @@ from acp_server.session.recorder import SessionRecorder
 from acp_server.session.side_requests import NullSink, ask_model
 from acp_server.turn.context_counter import ContextCounter
 from acp_server.turn.conversation import Text, UserMessage
-from acp_server.turn.loop import TurnContext
+from acp_server.turn.loop import FallbackModel, TurnContext
 from acp_server.turn.ports import Model, ModelRequest, Toolbox
 
 
 class SessionModels:
     """The adapters of the models that a session has used, one per model."""
 
-    def __init__(self, options: SelectedOptions, recorder: SessionRecorder) -> None:
+    def __init__(
+        self, options: SelectedOptions, recorder: SessionRecorder, fallback_ids: Sequence[str]
+    ) -> None:
+        """Prepare; `fallback_ids` are models to use when another one is out of service."""
         self._options = options
         self._recorder = recorder
+        self._fallback_ids = fallback_ids
         self._models: dict[str, Model] = {}
         self._scales: dict[int, float] = {}
 
     def context_for(self, model_id: str, toolbox: Toolbox, system: str) -> TurnContext:
         """Return a turn context for a model, for the conversation or for a side request."""
         catalog = self._options.catalog
-        if model_id not in self._models:
-            self._models[model_id] = catalog.model(model_id)
+        fallbacks = (
+            FallbackModel(each, self._model(each), catalog.meter(each))
+            for each in self._fallback_ids
+            if each != model_id
+        )
         return TurnContext(
-            model=self._models[model_id],
+            model=self._model(model_id),
             meter=catalog.meter(model_id),
+            fallbacks=tuple(fallbacks),
             toolbox=toolbox,
             new_id=new_id,
             system=system,
@@ -39,6 +49,11 @@ class SessionModels:
     def new_counter(self) -> ContextCounter:
         """Return a counter for a conversation; all counters of the session learn together."""
         return ContextCounter(self._scales)
+
+    def _model(self, model_id: str) -> Model:
+        if model_id not in self._models:
+            self._models[model_id] = self._options.catalog.model(model_id)
+        return self._models[model_id]
 
     async def ask(self, instructions: str, text: str) -> str:
         """Return the selected model's answer to a text, outside the conversation.

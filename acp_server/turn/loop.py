@@ -13,6 +13,7 @@ from typing import Protocol
 import anyio
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.compaction import drop_reasoning
 from acp_server.turn.context_counter import ContextCounter, MeteredRequest, ModelMeter
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -29,6 +30,8 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import (
     ContextOverflowError,
+    FailureKind,
+    ModelFailedError,
     ModelInterruptedError,
     PromptTooLargeError,
     TurnError,
@@ -127,6 +130,15 @@ class DurabilityPort(Protocol):
 
 
 @frozen_dataclass
+class FallbackModel:
+    """A model that takes over for the rest of a turn when the turn's own is out of service."""
+
+    name: str
+    model: Model
+    meter: ModelMeter
+
+
+@frozen_dataclass
 class TurnContext:
     """Everything that one turn runs with: model, tools, prompt, optional services."""
 
@@ -150,10 +162,27 @@ class TurnContext:
     for a conversation that loses these messages."""
     counter: ContextCounter = field(default_factory=ContextCounter)
     """Counts the requests of the conversation that this is the context of."""
+    fallbacks: tuple[FallbackModel, ...] = ()
+    """Models to use instead, in this order."""
+    is_fallback: bool = False
+    """Whether `model` is one of them. Signatures bind reasoning to the model that wrote it, so it
+    is sent none, and its own is not stored: the next turn is another model's."""
 
     def request(self, messages: Sequence[Message]) -> ModelRequest:
         """Return the request that sends these messages."""
+        messages = drop_reasoning(messages) if self.is_fallback else messages
         return ModelRequest(messages, self.system, tuple(self.toolbox.specs), self.thought_level)
+
+    def with_next_fallback(self) -> "TurnContext":
+        """Return the context with its first fallback as the model."""
+        first, *others = self.fallbacks
+        return replace(
+            self,
+            model=first.model,
+            meter=first.meter,
+            fallbacks=tuple(others),
+            is_fallback=True,
+        )
 
     def metered_request(self, conversation: Conversation) -> MeteredRequest:
         """Return the request that sends the conversation as it is now."""
@@ -201,6 +230,16 @@ class UsageTotals:
             self.cost_usd = round((self.cost_usd or 0.0) + cost_usd, COST_DECIMALS)
 
 
+OUT_OF_SERVICE: frozenset[FailureKind] = frozenset(
+    {"overloaded", "rate_limit", "connection", "unknown", "other"}
+)
+"""Failures of a model after which, its retries exhausted, another one may do."""
+
+
+def _is_out_of_service(error: TurnError) -> bool:
+    return isinstance(error, ModelFailedError) and error.kind in OUT_OF_SERVICE
+
+
 class Turn:
     """One prompt, from the user's message to its stop reason."""
 
@@ -215,6 +254,8 @@ class Turn:
         """Records unfinished work: a partial reply, or running calls."""
         self._is_abandoned = False
         self._interruptions = 0
+        self._own_error: TurnError | None = None
+        """Why the turn's own model was replaced by a fallback."""
         self._overflows = 0
         """How often in a row the endpoint refused a request for its size."""
         self._overflow: ContextOverflowError | None = None
@@ -327,7 +368,12 @@ class Turn:
             self._append(UserMessage((Text(CONTINUE_PROMPT, is_remark=True),)))
         context = self._context
         step = ModelStep(
-            context.model, context.toolbox, self._sink, context.new_id, self._continued_id
+            context.model,
+            context.toolbox,
+            self._sink,
+            context.new_id,
+            self._continued_id,
+            keeps_reasoning=not context.is_fallback,
         )
         # Set before the first await: cancellation or `flush` may come at any point from here.
         self._record_unfinished = partial(self._record_partial_reply, step, CANCELLED)
@@ -377,6 +423,18 @@ class Turn:
             title = f"{error.reason}; continuing from where it stopped"
             await self._sink.emit(NoticeRaised("warning", title, self._context.new_id()))
             await anyio.sleep(self._context.resume_wait_seconds * 2 ** (self._interruptions - 1))
+            return None
+        except TurnError as error:
+            if step.has_output or not (self._context.is_fallback or _is_out_of_service(error)):
+                raise
+            # The user's own model matters: if no fallback answers either, its error is reported.
+            self._own_error = self._own_error or error
+            if not self._context.fallbacks:
+                raise self._own_error from error
+            name = self._context.fallbacks[0].name
+            self._context = self._context.with_next_fallback()
+            title = f"Using {name} for the rest of this turn: {error.reason}"
+            await self._sink.emit(NoticeRaised("warning", title, self._context.new_id()))
             return None
 
     async def _handle_stop(self, step: ModelStep, stop: ModelStop | None) -> StopReason | None:

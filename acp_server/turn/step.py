@@ -95,14 +95,25 @@ class ModelStep:
     """Forwards the stream of one model call to the sink and collects the reply."""
 
     def __init__(
-        self, model: Model, toolbox: Toolbox, sink: TurnSink, new_id: NewId, message_id: str | None
+        self,
+        model: Model,
+        toolbox: Toolbox,
+        sink: TurnSink,
+        new_id: NewId,
+        message_id: str | None,
+        *,
+        keeps_reasoning: bool = True,
     ) -> None:
-        """Prepare a step; the first text block continues the message `message_id`, if given."""
+        """Prepare a step; the first text block continues the message `message_id`, if given.
+
+        Without `keeps_reasoning` the reply has none, because another model goes on after it.
+        """
         self._model = model
         self._toolbox = toolbox
         self._sink = sink
         self._new_id = new_id
         self._continued_id = message_id
+        self._keeps_reasoning = keeps_reasoning
         self._parts: list[_Part] = []
         self.usage = Usage()
 
@@ -121,6 +132,11 @@ class ModelStep:
             logger.exception("the model adapter failed")
             reason = f"the model failed unexpectedly: {type(error).__name__}: {error}"
             raise ModelFailedError(reason) from error
+
+    @property
+    def has_output(self) -> bool:
+        """Whether any part of the answer has arrived."""
+        return bool(self._parts)
 
     @property
     def message_id(self) -> str | None:
@@ -156,7 +172,8 @@ class ModelStep:
                 for part in parts
                 if not isinstance(part, ProviderBlock) or part.called_id in answered
             ]
-        if parts and (_is_thinking(parts[-1]) or len(parts) < total):
+        is_incomplete = bool(parts) and (_is_thinking(parts[-1]) or len(parts) < total)
+        if is_incomplete or not self._keeps_reasoning:
             parts = [part for part in parts if not _is_thinking(part)]
         return tuple(parts)
 

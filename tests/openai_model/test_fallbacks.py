@@ -1,0 +1,212 @@
+"""A model that is out of service is replaced for the rest of the turn, in the real process."""
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from pydantic import JsonValue
+
+from acp_server.models.families import cost_usd, family_for
+from tests.openai_model.test_main_job import endpoint_of
+from tests.support import server_process
+from tests.support.editor import Object, json_at
+from tests.support.messages_api import (
+    CutAfterEvents,
+    FakeApiServerInThread,
+    HttpFailure,
+    ScriptedTurn,
+    call,
+    messages_api_in_thread,
+    overloaded,
+    reply,
+    say,
+    think,
+    unauthorized,
+)
+from tests.support.server_process import ServerProcess, start_server
+
+HOME = """\
+model:
+  default: {model}
+  provider: custom
+  base_url: {url}
+  api_key: test-key
+  api_mode: {mode}
+{fallbacks}
+"""
+FORMS = {
+    "messages": ("anthropic_messages", "claude-opus-4-6", "claude-haiku-4-5"),
+    "chat": ("chat_completions", "gpt-5.1", "gpt-4.1"),
+    "responses": ("codex_responses", "gpt-5.1", "gpt-4.1"),
+}
+CLAUDE = "claude-sonnet-4-6"
+"""The fallback of another provider."""
+NOTICES: JsonValue = {"session": {"notices": {}}}
+
+
+@contextmanager
+def serve(
+    folder: Path, api: FakeApiServerInThread, form: str, fallbacks: str, **variables: str
+) -> Generator[tuple[ServerProcess, str]]:
+    """Start a server for `api` that does not retry, and open a session."""
+    mode, model, _ = FORMS[form]
+    home = folder / "home"
+    home.mkdir()
+    (folder / "a.txt").write_text("the text\n")
+    text = HOME.format(model=model, url=api.url, mode=mode, fallbacks=fallbacks)
+    (home / "config.yaml").write_text(text)
+    environment = {
+        **server_process.environment(home),
+        "ACP_SERVER_MAX_RETRIES": "0",
+        **variables,
+    }
+
+    def given(_home: Path) -> dict[str, str]:
+        return environment
+
+    with (
+        patch.object(server_process, "environment", given),
+        start_server(home, command=[sys.executable, "-m", "acp_server"]) as server,
+    ):
+        parameters = {"protocolVersion": 1, "clientCapabilities": NOTICES}
+        assert "result" in server.call("initialize", parameters)
+        yield server, server.new_session(str(folder))
+
+
+def notices(server: ServerProcess) -> list[str]:
+    """Return the titles of all notices so far."""
+    updates = [json_at(each, "params", "update") for each in server.messages if "params" in each]
+    found = [each for each in updates if isinstance(each, dict)]
+    return [str(each["title"]) for each in found if each.get("sessionUpdate") == "notice"]
+
+
+def models(api: FakeApiServerInThread) -> list[JsonValue]:
+    """Return the models that an endpoint was asked for."""
+    return [each.body["model"] for each in api.model_requests]
+
+
+def stop_reason(answer: Object) -> JsonValue:
+    assert "result" in answer, answer
+    return json_at(answer, "result", "stopReason")
+
+
+@pytest.mark.parametrize("failure", ["overloaded", "gone"])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_next_model_takes_over_for_the_rest_of_the_turn(
+    tmp_path: Path, form: str, failure: str
+) -> None:
+    _, own, other = FORMS[form]
+    failed = overloaded() if failure == "overloaded" else HttpFailure(404, message="gone")
+    script: list[ScriptedTurn] = [
+        reply(think("Hm."), say("First."), call("read_file", path="a.txt")),
+        failed,
+        reply(say("Next."), call("read_file", path="a.txt")),
+        "Done.",
+        "Mine again.",
+    ]
+    fallbacks = f"  fallbacks: [{other}]"
+    with (
+        endpoint_of(form, script) as api,
+        serve(tmp_path, api, form, fallbacks) as (server, session),
+    ):
+        assert stop_reason(server.prompt(session, "read it")) == "end_turn"
+        (notice,) = [each for each in notices(server) if "Using" in each]
+        assert notice.startswith(f"Using {other} for the rest of this turn: 127.0.0.1 ")
+        assert stop_reason(server.prompt(session, "and on")) == "end_turn"
+        assert models(api) == [own, own, other, other, own]
+        verdicts = [each.verdict for each in api.model_requests]
+        assert verdicts == ["answered", "failed", "answered", "answered", "answered"]
+        assert server.agent_text().endswith("First.Next.Done.Mine again.")
+
+
+def test_the_fallback_is_charged_at_its_own_price(tmp_path: Path) -> None:
+    with (
+        endpoint_of("messages", [overloaded(), "Done."]) as api,
+        serve(tmp_path, api, "messages", "  fallbacks: claude-haiku-4-5") as (server, session),
+    ):
+        answer = server.prompt(session)
+        usage = api.model_requests[-1].usage
+        assert usage is not None
+        read = usage.input
+        expected = cost_usd(
+            family_for("claude-haiku-4-5"),
+            read.uncached,
+            usage.output,
+            read.read,
+            read.written_5m,
+            read.written_1h,
+        )
+        cost = json_at(answer, "result", "_meta", "hermes", "usage", "costUsd")
+        assert expected is not None
+        assert cost == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"  fallbacks: ['anthropic:{CLAUDE}']",
+        f"fallback_providers:\n- provider: nowhere\n- provider: anthropic\n  model: {CLAUDE}",
+    ],
+    ids=["our setting", "Hermes' setting"],
+)
+@pytest.mark.parametrize("form", ["chat", "responses"])
+def test_a_model_of_another_provider_takes_over(tmp_path: Path, form: str, written: str) -> None:
+    script: list[ScriptedTurn] = [
+        reply(think("Hm."), say("First."), call("read_file", path="a.txt")),
+        overloaded(),
+        "Mine again.",
+    ]
+    with (
+        endpoint_of(form, script) as api,
+        messages_api_in_thread([reply(think("So."), say("From Claude."))]) as claude,
+        serve(
+            tmp_path,
+            api,
+            form,
+            written,
+            ANTHROPIC_BASE_URL=claude.url,
+            ANTHROPIC_API_KEY="test-key",
+        ) as (server, session),
+    ):
+        assert stop_reason(server.prompt(session, "read it")) == "end_turn"
+        assert stop_reason(server.prompt(session, "and on")) == "end_turn"
+        assert models(claude) == [CLAUDE]
+        assert [each.verdict for each in claude.model_requests] == ["answered"]
+        assert api.model_requests[-1].verdict == "answered"
+        assert server.agent_text().endswith("First.From Claude.Mine again.")
+
+
+FAILING: dict[str, Sequence[ScriptedTurn]] = {
+    "a rejected key": [unauthorized()],
+    "an answer that had begun": [reply(say("Half of it. " * 20), faults=[CutAfterEvents(6)])],
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_no_other_model_is_asked_if_the_own_one_is_not_out_of_service(
+    tmp_path: Path, name: str
+) -> None:
+    with (
+        endpoint_of("messages", FAILING[name]) as api,
+        serve(tmp_path, api, "messages", "  fallbacks: claude-haiku-4-5") as (server, session),
+    ):
+        assert "error" in server.prompt(session)
+        assert models(api) == ["claude-opus-4-6"]
+
+
+def test_the_failure_of_the_own_model_is_reported_if_no_fallback_answers(tmp_path: Path) -> None:
+    script = [overloaded(), unauthorized(), HttpFailure(500, message="broken")]
+    fallbacks = "  fallbacks: [claude-haiku-4-5, claude-sonnet-4-6]"
+    with (
+        endpoint_of("messages", script) as api,
+        serve(tmp_path, api, "messages", fallbacks) as (server, session),
+    ):
+        answer = server.prompt(session)
+        assert json_at(answer["error"], "data", "kind") == "overloaded"
+        assert models(api) == ["claude-opus-4-6", "claude-haiku-4-5", "claude-sonnet-4-6"]
+        api.add("Here again.")
+        assert stop_reason(server.prompt(session)) == "end_turn"
+        assert models(api)[-1] == "claude-opus-4-6"
