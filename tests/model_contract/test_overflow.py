@@ -151,3 +151,22 @@ async def test_an_endpoint_with_a_window_reports_the_usage_that_it_counted(
         assert isinstance(first, int)
         assert isinstance(second, int)
         assert 500 <= second - first <= 600, "1,800 bytes of text and its JSON"
+
+
+async def test_a_configured_limit_is_sent_under_the_name_that_the_model_accepts(
+    tmp_path: Path, form: str
+) -> None:
+    if form != "chat":
+        pytest.skip("only chat completions have two names for it")
+    config = ModelSessionConfig(profile=EndpointProfile(max_output_tokens=4_096))
+    async with (
+        serve(form, "Hello.", "Again.", window=None) as api,
+        open_model_session(api, tmp_path, config) as session,
+    ):
+        await session.prompt()
+        await session.prompt()
+        limits = [
+            (ask.body.get("max_tokens"), ask.body.get("max_completion_tokens"))
+            for ask in api.model_requests
+        ]
+        assert limits == [(4_096, None), (None, 4_096), (None, 4_096)], "learned once"
