@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from acp_server.hooks.hook_runner import HookRunner
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.call_access import CallAccess
 from acp_server.turn.conversation import Link, PromptPart, Text, ToolCall
 from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
 
@@ -52,6 +53,10 @@ class _HookedCall:
     async def write(self, fragment: str) -> None:
         """Pass on a fragment of the arguments."""
         await self.inner.write(fragment)
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return what the call may do; its hooks run within it."""
+        return self.inner.access(call)
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call unless a hook refuses; append the output of the hooks after it."""

@@ -7,6 +7,7 @@ calls.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from acp_server.turn.call_access import READS, CallAccess
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
@@ -63,6 +64,10 @@ class _ObservedCall:
         """Take more of the arguments."""
         await self.live.write(fragment)
 
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return what the call may do."""
+        return self.live.access(call)
+
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call and report its outcome."""
         outcome = await self.live.run(call)
@@ -82,6 +87,11 @@ class _RefusedReviewCall:
 
     async def write(self, fragment: str) -> None:
         """Drop the arguments."""
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return that it changes nothing."""
+        del call
+        return READS
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Return the reason as an error."""

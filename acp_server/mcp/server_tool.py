@@ -21,6 +21,7 @@ from acp_server.text.lines import shorten, to_single_line
 from acp_server.tools.arguments import PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.tool import Tool, ToolUse
+from acp_server.turn.call_access import CHANGES, READS, CallAccess
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome, ToolSpec
 
@@ -40,6 +41,11 @@ class ServerUse(ToolUse):
         self._context = context
         self._report = report
         self._progress_lines: list[str] = []
+
+    def access_of_values(self, values: Mapping[str, JsonValue]) -> CallAccess:
+        """Return that it only reads if the server declares so: it alone knows what it does."""
+        del values
+        return READS if self._tool.annotations.is_read_only else CHANGES
 
     async def draft(self, so_far: PartialArguments) -> None:
         """Do nothing: only the server can interpret partial arguments."""

@@ -2,6 +2,7 @@
 
 from typing import NoReturn
 
+from acp_server.turn.call_access import READS, CallAccess
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.ports import LiveCall, ToolOutcome, ToolSpec, TurnSink
 
@@ -30,6 +31,11 @@ class _UnrunnableCall:
 
     async def write(self, fragment: str) -> None:
         """Discard the arguments."""
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return that it changes nothing."""
+        del call
+        return READS
 
     async def run(self, call: ToolCall) -> NoReturn:
         """Refuse to run."""

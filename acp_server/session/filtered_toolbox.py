@@ -7,6 +7,7 @@ from the first request on.
 from collections.abc import Collection, Sequence
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.call_access import READS, CallAccess
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
@@ -54,6 +55,11 @@ class _ExcludedToolCall:
 
     async def write(self, fragment: str) -> None:
         """Discard the arguments."""
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return that it changes nothing."""
+        del call
+        return READS
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Return the refusal."""

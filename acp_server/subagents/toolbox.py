@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.call_access import CallAccess
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
 
@@ -51,6 +52,10 @@ class _TaskCall:
     async def write(self, fragment: str) -> None:
         """Pass on a fragment of the arguments."""
         await self.live.write(fragment)
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return what the call may do."""
+        return self.live.access(call)
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call."""

@@ -21,6 +21,7 @@ from acp_server.tools.arguments import (
 )
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.errors import RefusedError, ToolError
+from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import ToolOutcome, ToolSpec
 
@@ -39,9 +40,17 @@ class CallDescription:
 class ToolUse(ABC):
     """One use of a tool, without the type of its arguments."""
 
+    usual_access: CallAccess = CHANGES
+    """What calls of this tool may do, unless their arguments say more."""
+
     @abstractmethod
     async def draft(self, so_far: PartialArguments) -> None:
         """Show partial arguments to the user. Must have no effect: nothing was permitted yet."""
+
+    def access_of_values(self, values: Mapping[str, JsonValue]) -> CallAccess:
+        """Return what a call with these arguments may do."""
+        del values
+        return self.usual_access
 
     @abstractmethod
     async def run_call(self, values: Mapping[str, JsonValue]) -> ToolOutcome:
@@ -71,6 +80,13 @@ class TypedToolUse(ToolUse, Generic[ArgumentsT]):
             self._described_at = anyio.current_time()
             await self.reporter.describe(description.title, description.locations)
 
+    def access_of_values(self, values: Mapping[str, JsonValue]) -> CallAccess:
+        """Return what a call may do; a call with invalid arguments keeps its place in the order."""
+        try:
+            return self.access(validate_arguments(self._arguments, values))
+        except ArgumentError:
+            return CHANGES
+
     async def run_call(self, values: Mapping[str, JsonValue]) -> ToolOutcome:
         """Show and validate the arguments, then run; invalid arguments are shown too."""
         await self.reporter.show_arguments(values)
@@ -91,6 +107,11 @@ class TypedToolUse(ToolUse, Generic[ArgumentsT]):
         if refusal is not None:
             raise RefusedError(refusal.reason)
         await self.reporter.mark_in_progress()
+
+    def access(self, arguments: ArgumentsT) -> CallAccess:
+        """Return what a call may do, without reading the disk."""
+        del arguments
+        return self.usual_access
 
     @abstractmethod
     def describe(self, so_far: PartialArguments) -> CallDescription | None:

@@ -13,6 +13,7 @@ from acp_server.tools.arguments import ArgumentBuffer
 from acp_server.tools.call_reporter import CallReporter, truncate_raw
 from acp_server.tools.shortening import one_line
 from acp_server.tools.tool import Tool
+from acp_server.turn.call_access import READS, CallAccess
 from acp_server.turn.conversation import Link, PromptPart, ToolCall, parse_arguments
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, ToolOutcome, ToolSpec, TurnSink
@@ -130,6 +131,10 @@ class _LiveToolCall:
             if so_far.complete or so_far.incomplete:
                 await self._use.draft(so_far)
 
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return what the call may do, as its tool judges by the arguments."""
+        return self._use.access_of_values(parse_arguments(call))
+
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the tool; the result's text is added to the raw output for the user."""
         arguments = parse_arguments(call)
@@ -158,6 +163,11 @@ class _UnknownToolCall:
 
     async def write(self, fragment: str) -> None:
         """Do nothing."""
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return that it changes nothing."""
+        del call
+        return READS
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Return the error that there is no such tool."""

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 from pydantic import JsonValue
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.call_access import CallAccess
 from acp_server.turn.conversation import Link, Media, Message, PromptPart, ToolCall
 from acp_server.turn.events import CallContent, Event, Usage
 
@@ -215,8 +216,15 @@ class LiveCall(Protocol):
         """Receive a piece of the arguments and show a preview; must have no side effects."""
         ...
 
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return what the call may do; it decides which calls of a reply run together."""
+        ...
+
     async def run(self, call: ToolCall) -> ToolOutcome:
-        """Execute the call, concurrently with others. Failures are outcomes, never exceptions."""
+        """Execute the call, perhaps together with others. Failures are outcomes, never exceptions.
+
+        `call.arguments` is a JSON object.
+        """
         ...
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:

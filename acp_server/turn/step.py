@@ -10,6 +10,7 @@ from anyio import lowlevel
 from pydantic import JsonValue
 
 from acp_server.text.surrogates import repair_surrogates
+from acp_server.turn.call_access import CHANGES, READS, CallAccess, group_calls
 from acp_server.turn.conversation import (
     ProviderBlock,
     RedactedThinking,
@@ -289,7 +290,10 @@ class ModelStep:
 
 
 class ToolBatch:
-    """Runs the tool calls of one reply concurrently and shows each result as it arrives."""
+    """Runs the tool calls of one reply and shows each result as it arrives.
+
+    Calls that cannot get in each other's way run together, the others in order (`call_access`).
+    """
 
     def __init__(self, live: Mapping[str, LiveCall], sink: TurnSink) -> None:
         self._live = live
@@ -302,12 +306,26 @@ class ToolBatch:
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls. Raises only cancellation; after that no further call starts."""
-        # A task starts running before it notices that its scope is cancelled. Without this
-        # checkpoint a cancel that came just before would still let every call begin.
-        await lowlevel.checkpoint()
-        async with anyio.create_task_group() as tasks:
-            for call in calls:
-                tasks.start_soon(self._run, call)
+        accesses = [self._access(call) for call in calls] if len(calls) > 1 else [CHANGES]
+        for group in group_calls(accesses):
+            # A task starts running before it notices that its scope is cancelled. Without this
+            # checkpoint a cancel that came just before would still let every call begin.
+            await lowlevel.checkpoint()
+            async with anyio.create_task_group() as tasks:
+                for index in group:
+                    tasks.start_soon(self._run, calls[index])
+
+    def _access(self, call: ToolCall) -> CallAccess:
+        try:
+            parse_arguments(call)
+        except ValueError:
+            return READS  # it will not run
+        try:
+            return self._live[call.id].access(call)
+        except Exception:
+            # Boundary: a bug in a tool's judgement costs time, never the order.
+            logger.exception("the tool %s failed to judge its call", call.name)
+            return CHANGES
 
     def touched_paths(self, calls: Sequence[ToolCall]) -> Mapping[str, tuple[str, ...]]:
         """Return the paths that calls touched, by call id, in the order of the calls."""

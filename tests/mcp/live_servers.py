@@ -23,6 +23,7 @@ from acp_server.session.ports.elicitation import ElicitationForm, ElicitationRes
 from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
 from acp_server.startup.lazy_value import Lazy
 from acp_server.tools.toolbox import SessionToolbox
+from acp_server.turn.call_access import CallAccess
 from acp_server.turn.conversation import Text, ToolCall
 from acp_server.turn.events import CallChanged, Event
 from acp_server.turn.ports import ToolOutcome
@@ -124,6 +125,11 @@ class LiveServers:
         toolbox = SessionToolbox(self.servers.tools())
         live = await toolbox.open("call", name, self.recorder)
         return await live.run(ToolCall("call", name, json.dumps(dict(arguments or {}))))
+
+    async def access(self, name: str) -> CallAccess:
+        """Return what a call of a tool may do."""
+        live = await SessionToolbox(self.servers.tools()).open("call", name, self.recorder)
+        return live.access(ToolCall("call", name, "{}"))
 
     def tool_names(self) -> list[str]:
         return [tool.spec.name for tool in self.servers.tools()]

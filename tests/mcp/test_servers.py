@@ -11,6 +11,7 @@ from acp_server.mcp.ports import Json
 from acp_server.permissions.effects import CallMcpTool
 from acp_server.permissions.gate import Refusal
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult
+from acp_server.turn.call_access import CHANGES, READS
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import ToolOutcome
 from tests.mcp.live_servers import (
@@ -34,6 +35,13 @@ async def test_a_call_is_authorized_by_the_gate_and_its_text_is_returned(tmp_pat
     assert isinstance(question.effect, CallMcpTool)
     assert (question.effect.server, question.effect.tool) == ("my server", "echo")
     assert (question.effect.read_only_hint, question.effect.destructive_hint) == (True, False)
+
+
+async def test_a_tool_counts_as_reading_only_if_its_server_declares_so(tmp_path: Path) -> None:
+    async with open_factory(tmp_path) as factory, factory.open_servers(server_program("s")) as live:
+        accesses = [await live.access(name) for name in ("s__echo", "s__env", "s__wipe")]
+
+    assert accesses == [READS, CHANGES, CHANGES]
 
 
 async def test_a_call_denied_by_the_gate_never_reaches_the_server(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from acp_server.session.registry import SessionRegistry
 from acp_server.tools.tool_config import ToolConfig
 from acp_server.tools.tool_settings import CheckConfig
 from acp_server.turn.conversation import ToolCall, ToolResult
+from acp_server.turn.ports import Toolbox
 from tests.handlers.checked_editor import CheckedEditor, message_schema_errors
 from tests.support.editor import Object, json_at
 from tests.support.published_schema import definitions, schema_errors
@@ -167,6 +168,10 @@ class ToolEditorSession:
     root: Path
     outside: Path
     registry: SessionRegistry
+
+    async def toolbox(self) -> Toolbox:
+        """Return the session's tools."""
+        return await self.registry.find(self.session_id).tools.for_turn()
 
     async def run(self, *calls: ToolCall) -> list[CallUpdates]:
         """Make the model issue these calls together; return the updates of each."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import anyio
 
+from acp_server.turn.call_access import READS, CallAccess
 from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.conversation import (
     Conversation,
@@ -93,13 +94,15 @@ class FunctionTools:
 
     def __init__(self, **tools: ToolFunction) -> None:
         self._tools = tools
+        self.accesses: dict[str, CallAccess] = {}
+        """What the calls may do, by tool name; the others only read."""
         self.started_call_ids: list[str] = []
         self.specs = tuple(ToolSpec(name, f"to {name}", {"type": "object"}) for name in tools)
 
     async def open(self, call_id: str, name: str, sink: TurnSink) -> "FunctionLiveCall":
         """Show a call as started."""
         await sink.emit(CallAppeared(call_id, name))
-        return FunctionLiveCall(self.run, sink)
+        return FunctionLiveCall(self.run, sink, self.accesses.get(name, READS))
 
     async def run(self, call: ToolCall, sink: TurnSink) -> ToolOutcome:
         """Run the function of a call."""
@@ -120,13 +123,22 @@ class FunctionLiveCall:
     """Live call that ignores streamed arguments and runs a function."""
 
     def __init__(
-        self, run: Callable[[ToolCall, TurnSink], Awaitable[ToolOutcome]], sink: TurnSink
+        self,
+        run: Callable[[ToolCall, TurnSink], Awaitable[ToolOutcome]],
+        sink: TurnSink,
+        access: CallAccess = READS,
     ) -> None:
         self._run = run
         self._sink = sink
+        self._access = access
 
     async def write(self, fragment: str) -> None:
         """Ignore the fragment."""
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return what the tool's calls may do."""
+        del call
+        return self._access
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call."""

@@ -21,6 +21,7 @@ from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import display_path
 from acp_server.tools.shell.live_output import run_with_view
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import CallAccess
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
 from acp_server.turn.ports import ToolOutcome
@@ -61,6 +62,8 @@ class DelegateArguments(Arguments):
 
 class DelegateUse(TypedToolUse[DelegateArguments]):
     """One call of `delegate_task`."""
+
+    usual_access = CallAccess("independent")
 
     def __init__(self, delegation: "DelegationContext", reporter: CallReporter) -> None:
         super().__init__(DelegateArguments, reporter)

@@ -18,6 +18,7 @@ from acp_server.tools.errors import ToolError
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileAlreadyExistsError, FileError, NoSuchFileError
 from acp_server.tools.tool import CallDescription, Tool, build_spec
+from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.events import FileDiff, Location
 from acp_server.turn.ports import ToolOutcome
 from skills_store.patching.changes import AddFile, DeleteFile, FileChange, UpdateFile
@@ -43,6 +44,11 @@ class PatchArguments(Arguments):
     replace_all: bool = False
     mode: Literal["replace", "patch"] = "replace"
     patch: str | None = Field(default=None, description="for mode patch")
+
+    @property
+    def is_patch(self) -> bool:
+        """Whether the call is a patch of files: `mode` is often left out."""
+        return bool(self.patch) and (self.mode == "patch" or not self.old_string)
 
 
 class PatchUse(EditUse[PatchArguments]):
@@ -73,19 +79,26 @@ class PatchUse(EditUse[PatchArguments]):
         else:
             await self._draft_replacement(so_far)
 
+    def access(self, arguments: PatchArguments) -> CallAccess:
+        """Return that it changes the files it names."""
+        if not arguments.is_patch:
+            return self.access_to((arguments.path,)) if arguments.path else CHANGES
+        try:
+            return self.access_to(_list_paths(parse_patch(arguments.patch or "")))
+        except PatchError:
+            return CHANGES
+
     async def run(self, arguments: PatchArguments) -> ToolOutcome:
         """Apply the replacement or the patch."""
         raw_path, old, new = arguments.path, arguments.old_string, arguments.new_string
         plan: ChangePlanner
-        if arguments.patch and (arguments.mode == "patch" or not old):
+        if arguments.is_patch:
             try:
-                file_changes = parse_patch(arguments.patch)
+                file_changes = parse_patch(arguments.patch or "")
             except PatchError as error:
                 raise ToolError(str(error)) from error
             plan = partial(self._plan_patch, file_changes)
-            # The targets of moves are locked too: two calls must not move files to the same path.
-            moves = [c.move_to for c in file_changes if isinstance(c, UpdateFile) and c.move_to]
-            raw_paths = [*(change.path for change in file_changes), *moves]
+            raw_paths = _list_paths(file_changes)
         elif arguments.mode == "patch":
             raise ToolError("mode patch needs the argument patch")
         elif not raw_path or old is None or new is None:
@@ -204,6 +217,13 @@ class PatchUse(EditUse[PatchArguments]):
 def _whole_lines(lines: Iterable[str]) -> frozenset[str]:
     """Return lines as a file may hold them: the last one may have a line end or none."""
     return frozenset(form for line in lines for form in (line, f"{line.removesuffix(chr(10))}\n"))
+
+
+def _list_paths(changes: Sequence[FileChange]) -> list[str]:
+    """Return the files that a patch changes, as they are named in it."""
+    # The targets of moves as well: two calls must not move files to the same path.
+    moves = [each.move_to for each in changes if isinstance(each, UpdateFile) and each.move_to]
+    return [*(each.path for each in changes), *moves]
 
 
 def patch_tool(services: EditServices) -> Tool:

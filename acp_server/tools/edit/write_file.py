@@ -1,5 +1,6 @@
 """The tool `write_file`: writes a file, shown as a growing diff while the model streams it."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import anyio
@@ -12,6 +13,7 @@ from acp_server.tools.edit.placeholders import check_placeholders
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileError
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
@@ -43,6 +45,14 @@ class EditUse(TypedToolUse[ArgumentsT]):
         self.edit = EditFlow(services, reporter)
         self.growing_diff = GrowingDiff(reporter)
 
+    def access_to(self, raw_paths: Iterable[str]) -> CallAccess:
+        """Return the access of an edit of these files."""
+        try:
+            paths = frozenset(str(self.services.lexical_path(each)) for each in raw_paths)
+        except FileError:
+            return CHANGES
+        return CallAccess("edits", paths) if paths else CHANGES
+
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the result if the edit was applied already, else the reason."""
         return self.edit.applied_outcome or super().interrupted_outcome(reason)
@@ -62,6 +72,10 @@ class WriteFileUse(EditUse[WriteFileArguments]):
         if path is not None:
             load = partial(load_preview, path, self.services)
             await self.growing_diff.show_text(so_far.text("content"), load)
+
+    def access(self, arguments: WriteFileArguments) -> CallAccess:
+        """Return that it changes its file."""
+        return self.access_to((arguments.path,))
 
     async def run(self, arguments: WriteFileArguments) -> ToolOutcome:
         """Write the file."""

@@ -28,6 +28,7 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.shortening import fit_json, one_line
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import READS
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
@@ -98,6 +99,8 @@ class SessionSearchArguments(Arguments):
 
 class SessionSearchUse(TypedToolUse[SessionSearchArguments]):
     """One call of `session_search`."""
+
+    usual_access = READS
 
     def __init__(self, context: SessionSearchContext, reporter: CallReporter) -> None:
         super().__init__(SessionSearchArguments, reporter)

@@ -16,6 +16,7 @@ from acp_server.tools.files.errors import BinaryFileError, FileError, HugeFileEr
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.read.media import MediaError, read_media
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import READS
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome
 
@@ -98,6 +99,8 @@ def _fill_page(lines: Sequence[str], first_line: int) -> _Page:
 
 class ReadFileUse(TypedToolUse[ReadFileArguments]):
     """One call of `read_file`."""
+
+    usual_access = READS
 
     def __init__(self, services: EditServices, reporter: CallReporter) -> None:
         super().__init__(ReadFileArguments, reporter)

@@ -15,6 +15,7 @@ from acp_server.tools.search.search import search
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shortening import one_line
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import READS
 from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
 
@@ -41,6 +42,8 @@ class SearchFilesArguments(Arguments):
 
 class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
     """One call of `search_files`."""
+
+    usual_access = READS
 
     def __init__(
         self, services: EditServices, sandbox: SessionSandbox | None, reporter: CallReporter

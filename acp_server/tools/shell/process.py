@@ -20,6 +20,7 @@ from acp_server.tools.shell.output import render_for_model
 from acp_server.tools.shell.terminal import MAX_RESULT_CHARACTERS, ShellServices, inline_code
 from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome
 
@@ -61,6 +62,11 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         return CallDescription(
             f"Process: {action} {so_far.complete_text('session_id') or ''}".strip()
         )
+
+    def access(self, arguments: ProcessArguments) -> CallAccess:
+        """Return whether it looks at commands or changes them."""
+        is_change = arguments.action in {"write", "kill"}
+        return CHANGES if is_change else CallAccess("reads", is_polling=True)
 
     async def run(self, arguments: ProcessArguments) -> ToolOutcome:
         """Perform the action."""

@@ -14,7 +14,11 @@ from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
 from acp_server.permissions.questions import PermissionQuestion
-from acp_server.permissions.shell.assessment import assess, list_printed_files
+from acp_server.permissions.shell.assessment import (
+    assess,
+    list_command_words,
+    list_printed_files,
+)
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import (
     EditorError,
@@ -54,6 +58,7 @@ from acp_server.tools.shell.output import OutputLog, render_for_model
 from acp_server.tools.shell.session import CommandResult, ShellSession
 from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import CallAccess
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallChanged, CallContent, Location, TerminalView
 from acp_server.turn.ports import ToolOutcome
@@ -70,6 +75,8 @@ CONFINED_DESCRIPTION = (
 DEFAULT_TIMEOUT_SECONDS = 180
 MAX_TIMEOUT_SECONDS = 3_600
 MAX_RESULT_CHARACTERS = 30_000
+WAITING_COMMANDS = {("sleep",), ("wait",), ("watch",)}
+"""Commands that do nothing but wait: a command line with one of them polls for something."""
 LOG_HALF_BYTES = 256 * 1024
 EDITOR_ANSWER_SECONDS = 5.0
 """Timeout of an editor's answer when asked to kill a command or to return its output."""
@@ -133,6 +140,14 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         title = inline_code(headline(command))
         workdir = so_far.complete_text("workdir") or "."
         return CallDescription(title, self._services.locations_of(workdir))
+
+    def access(self, arguments: TerminalArguments) -> CallAccess:
+        """Return whether the command only reads, as the gate judges it by its words."""
+        command, cwd = arguments.command, self._services.workspace.cwd
+        is_reading = assess(command, str(cwd), str(self._services.home)).verdict == "reads"
+        words = list_command_words(command) or ()
+        is_polling = any(each[:1] in WAITING_COMMANDS for each in words)
+        return CallAccess("reads" if is_reading else "changes", is_polling=is_polling)
 
     async def run(self, arguments: TerminalArguments) -> ToolOutcome:
         """Ask permission, run the command, return its output."""

@@ -10,6 +10,7 @@ from acp_server.skills.access import SkillAccess
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import READS
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
@@ -31,6 +32,8 @@ class SkillViewArguments(Arguments):
 
 class SkillViewUse(TypedToolUse[SkillViewArguments]):
     """One call of `skill_view`."""
+
+    usual_access = READS
 
     def __init__(self, skills: SkillAccess, reporter: CallReporter) -> None:
         super().__init__(SkillViewArguments, reporter)

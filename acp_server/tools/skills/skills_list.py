@@ -9,6 +9,7 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.shortening import fit_json
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.call_access import READS
 from acp_server.turn.ports import ToolOutcome
 from skills_store.library import SkillListing
 
@@ -26,6 +27,8 @@ class SkillsListArguments(Arguments):
 
 class SkillsListUse(TypedToolUse[SkillsListArguments]):
     """One call of `skills_list`."""
+
+    usual_access = READS
 
     def __init__(self, skills: SkillAccess, reporter: CallReporter) -> None:
         super().__init__(SkillsListArguments, reporter)

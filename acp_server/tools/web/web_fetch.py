@@ -20,6 +20,7 @@ from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spe
 from acp_server.tools.web.addresses import WebAddress, parse_address
 from acp_server.tools.web.fetching import PageFetcher
 from acp_server.tools.web.pages import WebPage, render_page
+from acp_server.turn.call_access import READS
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
 from acp_server.turn.ports import ToolOutcome
@@ -41,6 +42,8 @@ class WebFetchArguments(Arguments):
 
 class WebFetchUse(TypedToolUse[WebFetchArguments]):
     """One call of `web_fetch`."""
+
+    usual_access = READS
 
     def __init__(
         self, fetcher: PageFetcher, gate: Gate, scan: ThreatScan, reporter: CallReporter
