@@ -8,13 +8,24 @@ effect, and output received so far is kept however the turn ends.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import Literal, Protocol
 
 import anyio
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.compaction import drop_reasoning
 from acp_server.turn.context_counter import ContextCounter, MeteredRequest, ModelMeter
+from acp_server.turn.continuation import (
+    ANSWER_AFTER_NOTHING,
+    ANSWER_AFTER_THINKING,
+    CONTINUE_CUT,
+    CONTINUE_PROMPT,
+    CONTINUING,
+    CUT_CALL,
+    MAX_CONTINUATIONS,
+    SAID_NOTHING,
+    STOPPED_AT_LIMIT,
+)
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -36,7 +47,7 @@ from acp_server.turn.errors import (
     PromptTooLargeError,
     TurnError,
 )
-from acp_server.turn.events import ContextMeasured, NoticeRaised, Usage
+from acp_server.turn.events import ContextMeasured, MessageChunk, NoticeRaised, Usage
 from acp_server.turn.ports import (
     Model,
     ModelRequest,
@@ -51,10 +62,6 @@ MAX_OVERFLOWS = 4
 ATTACHMENT_SHARE = 0.25
 """The largest share of the context window that one attachment may take."""
 CHARACTERS_PER_TOKEN = 2.5
-CONTINUE_PROMPT = (
-    "Your answer was cut off there by a broken connection. Go on exactly where it stops; repeat "
-    "nothing and do not mention this."
-)
 NOT_RUN = "not run: the answer ended before this call was complete"
 CANCELLED = "cancelled by the user before it had finished"
 NO_ANSWER = "(There was no answer: {reason})"
@@ -263,8 +270,12 @@ class Turn:
         self._request: MeteredRequest | None = None
         """The running request, or the last one."""
         self._continued_id: str | None = None
-        self._should_continue = False
-        """Whether the next request asks the model to continue a reply whose stream broke."""
+        self._follow_up = ""
+        """What to ask the model with the next request, because its answer stopped early."""
+        self._continuations = 0
+        """How many answers in a row have reached the output limit."""
+        self._has_asked_again = False
+        """Whether the last answer was empty, and the model was asked again."""
         self._can_ask_again = True
         """Whether the budget allows another request after the running one."""
         self._arrived_input: tuple[UserPart, ...] = ()
@@ -363,9 +374,9 @@ class Turn:
         """Ask the model once and run its calls; return None if it must be asked again."""
         # Appended only now: had the turn ended meanwhile, the history would end in a question
         # that the user never asked.
-        if self._should_continue:
-            self._should_continue = False
-            self._append(UserMessage((Text(CONTINUE_PROMPT, is_remark=True),)))
+        if self._follow_up:
+            follow_up, self._follow_up = self._follow_up, ""
+            self._append(UserMessage((Text(follow_up, is_remark=True),)))
         context = self._context
         step = ModelStep(
             context.model,
@@ -438,8 +449,11 @@ class Turn:
             return None
 
     async def _handle_stop(self, step: ModelStep, stop: ModelStop | None) -> StopReason | None:
-        # With any other stop reason the arguments may be truncated (max_tokens) or the call
-        # unwanted (refusal): it is shown as failed and left out of the reply.
+        if stop == "max_tokens":
+            return await self._handle_output_limit(step)
+        self._continuations = 0
+        # With `end_turn` or a refusal the calls are unwanted: shown as failed, left out of the
+        # reply.
         calls = step.calls() if stop in {"tool_use", None} else ()
         step.close_calls(calls, NOT_RUN)
         if stop is None and not calls:
@@ -447,26 +461,92 @@ class Turn:
             # partial reply, the same request is simply repeated.
             partial_reply = step.reply(with_calls=False)
             if partial_reply:
-                self._append(AssistantMessage(partial_reply))
-                # Clients concatenate chunks by message id, so the rest appears in the same message.
-                self._continued_id = step.message_id
-                self._should_continue = True
+                self._continue_reply(step, partial_reply, CONTINUE_PROMPT)
             return None
-        self._continued_id = None  # the reply is complete; the next text is a new message
         self._overflows, self._overflow = 0, None
         if stop is None or calls:
+            self._continued_id, self._has_asked_again = None, False
             batch = ToolBatch(step.live_calls(), self._sink)
             ends_turn = await self._run_tools(batch, step.reply(with_calls=True), calls)
             return "end_turn" if ends_turn else None
+        return await self._end_reply(step, stop)
+
+    async def _end_reply(self, step: ModelStep, stop: ModelStop) -> StopReason | None:
+        """Keep a reply without calls; return None if the model must be asked again."""
+        continued_id, self._continued_id = self._continued_id, None  # the next text is a new one
         reply = step.reply(with_calls=False, is_paused=stop == "pause")
+        if stop == "pause":
+            # The provider interrupted its own tool use and wants the same history again.
+            if reply:
+                self._append(AssistantMessage(reply))
+            return None
         self._append_reply(reply, "it said nothing")
-        if stop == "tool_use":  # no call is complete
-            return "end_turn"
-        if stop in ("refusal", "content_filter"):
-            await self._sink.emit(NoticeRaised("warning", REFUSALS[stop], self._context.new_id()))
+        if stop in REFUSALS:
+            self._notify("warning", REFUSALS[stop], is_said=True)
             return "refusal"
-        # `pause`: the provider interrupted its own tool use and wants the same history again.
-        return None if stop == "pause" else stop
+        # The rest of an answer may well be empty: the answer had been complete.
+        if not reply and continued_id is None:
+            return await self._handle_empty_reply()
+        return "end_turn"
+
+    async def _handle_output_limit(self, step: ModelStep) -> StopReason | None:
+        """Keep a reply that reached the output limit, run its calls, and request the rest."""
+        self._overflows, self._overflow = 0, None
+        cut = step.complete_cut_calls()
+        calls = step.calls()
+        self._continuations += 1
+        has_ended = self._continuations > MAX_CONTINUATIONS or not self._can_ask_again
+        if has_ended:
+            title = STOPPED_AT_LIMIT.format(times=self._continuations)
+            self._notify("warning", title, is_said=True)
+        else:
+            title = CONTINUING.format(number=self._continuations, most=MAX_CONTINUATIONS)
+            self._notify("info", title)
+        if calls:
+            self._continued_id = None
+            batch = ToolBatch(step.live_calls(), self._sink)
+            for call in calls:
+                if call.id in cut:
+                    batch.result(call, CUT_CALL.format(characters=cut[call.id]))
+            ends_turn = await self._run_tools(batch, step.reply(with_calls=True), calls)
+            if ends_turn:
+                return "end_turn"
+            return "max_tokens" if has_ended else None
+        step.close_calls((), NOT_RUN)  # server-side calls without a result
+        reply = step.reply(with_calls=False)
+        if has_ended:
+            self._append_reply(reply, "it reached the output limit")
+            return "max_tokens"
+        if reply:
+            self._continue_reply(step, reply, CONTINUE_CUT)
+        else:
+            self._append_reply((), "it reached the output limit")
+            self._follow_up = ANSWER_AFTER_THINKING
+        return None
+
+    def _continue_reply(
+        self, step: ModelStep, reply: tuple[ReplyPart, ...], follow_up: str
+    ) -> None:
+        """Keep the first part of a reply and request the rest."""
+        self._append(AssistantMessage(reply))
+        # Clients concatenate chunks by message id, so the rest appears in the same message.
+        self._continued_id = step.message_id
+        self._follow_up = follow_up
+
+    async def _handle_empty_reply(self) -> StopReason | None:
+        """Ask the model once more after an empty reply; after a second one, tell the user."""
+        if self._has_asked_again or not self._can_ask_again:
+            await self._sink.emit(MessageChunk(self._context.new_id(), SAID_NOTHING))
+            return "end_turn"
+        self._has_asked_again = True
+        self._follow_up = ANSWER_AFTER_NOTHING
+        return None
+
+    def _notify(
+        self, severity: Literal["info", "warning"], title: str, *, is_said: bool = False
+    ) -> None:
+        # Without an await: a cancel here would lose a reply that is not recorded yet.
+        self._sink.emit_now(NoticeRaised(severity, title, self._context.new_id(), is_said))
 
     def _record_partial_reply(self, step: ModelStep, reason: str) -> None:
         """Record the partial reply of a step that was cancelled or failed."""

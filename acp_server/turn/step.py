@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from acp_server.text.surrogates import repair_surrogates
 from acp_server.turn.call_access import CHANGES, READS, CallAccess, group_calls
+from acp_server.turn.continuation import is_whole, whole_values
 from acp_server.turn.conversation import (
     ProviderBlock,
     RedactedThinking,
@@ -183,6 +184,25 @@ class ModelStep:
         blocks = (part for part in self._parts if isinstance(part, ProviderBlock))
         return {part.answered_id for part in blocks} - {""}
 
+    def complete_cut_calls(self) -> Mapping[str, int]:
+        """Complete the calls that the output limit has cut, so that the reply can hold them.
+
+        Their arguments become those that had arrived completely. Returns the number of characters
+        received, by call id.
+        """
+        cut: dict[str, int] = {}
+        last = self._parts[-1] if self._parts else None
+        for part in self._parts:
+            if not isinstance(part, _StreamedCall):
+                continue
+            arguments = "".join(part.chunks)
+            # Some endpoints report every call as complete. Only the last one can have been cut:
+            # the others are invalid JSON because the model wrote it so, and it is told that.
+            if not part.is_complete or (part is last and not is_whole(arguments)):
+                cut[part.id] = len(arguments)
+                part.chunks, part.is_complete = [whole_values(arguments)], True
+        return cut
+
     def close_calls(self, accepted: Sequence[ToolCall], reason: str) -> None:
         """Show every started call that is not in `accepted` as failed."""
         accepted_ids = {call.id for call in accepted}
@@ -305,8 +325,15 @@ class ToolBatch:
         """Whether one of the calls hands the decision how to continue to the user."""
 
     async def run(self, calls: Sequence[ToolCall]) -> None:
-        """Run all calls. Raises only cancellation; after that no further call starts."""
-        accesses = [self._access(call) for call in calls] if len(calls) > 1 else [CHANGES]
+        """Run all calls that have no result yet.
+
+        Raises only cancellation; after that no further call starts.
+        """
+        calls = [call for call in calls if call.id not in self._results]
+        # A single call needs no order, and its tool need not look at its arguments twice.
+        accesses = (
+            [self._access(call) for call in calls] if len(calls) > 1 else [READS] * len(calls)
+        )
         for group in group_calls(accesses):
             # A task starts running before it notices that its scope is cancelled. Without this
             # checkpoint a cancel that came just before would still let every call begin.

@@ -27,12 +27,12 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 STOPS: dict[str, tuple[list[ScriptedTurn], str]] = {
     "end_turn": (["Done."], "end_turn"),
     "stop_sequence": ([reply("Done.", stop="stop_sequence", stop_sequence="x")], "end_turn"),
-    "max_tokens": ([reply("Do", stop="max_tokens")], "max_tokens"),
-    "a full window": ([reply("Do", stop="model_context_window_exceeded")], "max_tokens"),
+    "max_tokens": ([reply("Do", stop="max_tokens")] * 3, "max_tokens"),
+    "a full window": ([reply("Do", stop="model_context_window_exceeded")] * 3, "max_tokens"),
     "refusal": ([reply("No", stop="refusal", refused_category="cyber")], "refusal"),
     "a refusal without a word": ([reply(stop="refusal")], "refusal"),
-    "nothing said": ([reply()], "end_turn"),
-    "only a thought": ([reply(think("Hm."))], "end_turn"),
+    "nothing said": ([reply()] * 2, "end_turn"),
+    "only a thought": ([reply(think("Hm."))] * 2, "end_turn"),
     "a pause": ([reply("Do", stop="pause_turn"), "ne."], "end_turn"),
     "calls": ([reply(call("look")), reply(call("note")), "Done."], "end_turn"),
     "too many calls": ([reply(call("look"))] * 3, "max_turn_requests"),
@@ -64,8 +64,8 @@ async def test_tool_calls_cut_off_by_the_token_limit_are_not_run(tmp_path: Path)
     cut = ScriptedReply(
         (CallTool("note", {"text": "a"}, raw_arguments='{"text": "a'),), stop_reason="max_tokens"
     )
-    async with messages_api([cut]) as api, open_model_session(api, tmp_path) as session:
-        assert await session.prompt() == "max_tokens"
+    async with messages_api([cut, "Done."]) as api, open_model_session(api, tmp_path) as session:
+        assert await session.prompt() == "end_turn"
         assert session.tools.target_subcommands == []
         assert json_at(session.updates("tool_call_update")[-1], "status") == "failed"
 

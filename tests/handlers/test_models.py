@@ -4,6 +4,7 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.session.registry import SessionRegistry
+from acp_server.turn.ports import TextDelta
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
 from tests.handlers.fake_models import EchoModel
@@ -61,7 +62,8 @@ async def test_choosing_a_model_changes_the_thought_levels_in_the_same_response(
 
 async def test_the_chosen_model_is_used_from_the_next_prompt_on() -> None:
     """Trap 15, ACP-CONFIG: a running turn goes on with what it has."""
-    first, second = RoundModel(ModelRound((), None), ModelRound()), RoundModel(ModelRound())
+    done = ModelRound([TextDelta("Done.")])
+    first, second = RoundModel(ModelRound((), None), done), RoundModel(done)
     catalog = FakeModelCatalog({"one": first, "two": second}, levels={"two": ("low", "high")})
     async with open_checked_editor(SessionRegistry(make_services(catalog))) as editor:
         session = await editor.new_session()

@@ -155,7 +155,7 @@ async def test_a_chosen_model_stays_selected_while_available() -> None:
 
 
 async def test_each_turn_uses_the_model_and_level_selected_when_it_starts() -> None:
-    models = {name: RoundModel(ModelRound()) for name in ("big", "small")}
+    models = {name: RoundModel(ModelRound([TextDelta("Done.")])) for name in ("big", "small")}
     session = session_of(
         FakeModelCatalog(models, levels={"big": ("low", "high"), "small": ("high",)})
     )
@@ -194,7 +194,7 @@ def briefed(provider: CountingPromptProvider, catalog: FakeModelCatalog) -> Sess
 
 
 async def test_the_system_prompt_is_built_once_at_the_first_turn() -> None:
-    provider, model = CountingPromptProvider(), RoundModel(ModelRound())
+    provider, model = CountingPromptProvider(), RoundModel(ModelRound([TextDelta("Done.")]))
     session = briefed(provider, FakeModelCatalog({"one": model}))
     assert provider.subjects == []
     await send_prompt(session)

@@ -54,7 +54,7 @@ class TypingModel:
             self.results = results
             await receive(TextDelta("Done."))
             return "end_turn"
-        return await _play(self.rounds.pop(0), receive)
+        return await _play(self.rounds.pop(0) or [TextDelta("Done.")], receive)
 
     def _subagent_round(self, request: ModelRequest) -> Sequence[Action] | None:
         """Return the round of a sub-agent if the request comes from one."""

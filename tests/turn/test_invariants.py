@@ -57,7 +57,9 @@ async def test_calls_are_committed_before_they_run() -> None:
         return "seen"
 
     calls = ModelRound(tool_call_events(CALL, replace(CALL, id="c2")), "tool_use")
-    harness = TurnHarness(RoundModel(calls, ModelRound()), FunctionTools(look=look))
+    harness = TurnHarness(
+        RoundModel(calls, ModelRound([TextDelta("Done.")])), FunctionTools(look=look)
+    )
     harness.context = replace(harness.context, durability=LoggingDurability(log))
     await harness.run()
     # The prompt before the model sees it, the calls before any of them runs.

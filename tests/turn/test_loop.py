@@ -94,13 +94,6 @@ async def test_a_turn_that_fails_within_a_call_closes_it_and_keeps_earlier_outpu
     assert harness.history == [HI, AssistantMessage((Text("Let me see."),))]
 
 
-async def test_a_reasoning_only_response_is_stored_in_a_form_a_provider_accepts() -> None:
-    harness = TurnHarness(RoundModel(ModelRound([ThinkingDelta("Hm.")])))
-    assert await harness.run(HI) == "end_turn"
-    no_answer = Text("(There was no answer: it said nothing)")
-    assert harness.history == [HI, AssistantMessage((no_answer,))]
-
-
 @pytest.mark.parametrize("last", [ThinkingDelta("c"), ThinkingRedacted("c")])
 async def test_reasoning_after_the_last_text_drops_all_reasoning(last: ModelEvent) -> None:
     """A message may not end in it, and one that lacks some of it counts as changed."""
@@ -123,7 +116,6 @@ async def test_reasoning_before_the_last_text_is_kept() -> None:
     ("stop", "reason"),
     [
         ("end_turn", "end_turn"),
-        ("max_tokens", "max_tokens"),
         ("refusal", "refusal"),
         ("content_filter", "refusal"),
         ("tool_use", "end_turn"),
@@ -138,7 +130,7 @@ async def test_the_stop_reason_of_the_model_is_that_of_the_turn(
     assert harness.history == [HI, AssistantMessage((Text("a"),))]
 
 
-@pytest.mark.parametrize("stop", ["max_tokens", "refusal", "end_turn"])
+@pytest.mark.parametrize("stop", ["refusal", "end_turn"])
 async def test_calls_of_a_model_that_stopped_for_another_reason_are_closed_and_not_run(
     stop: ModelStop,
 ) -> None:

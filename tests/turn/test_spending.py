@@ -73,7 +73,7 @@ async def test_a_model_without_usage_reports_has_no_usage() -> None:
 
 async def test_an_unknown_price_gives_no_cost() -> None:
     harness = TurnHarness(
-        RoundModel(ModelRound([UsageReported(USAGE)])),
+        RoundModel(ModelRound([TextDelta("Hi"), UsageReported(USAGE)])),
         meter=CharacterMeter(window_tokens=100, has_prices=False),
     )
     await harness.run()
