@@ -20,6 +20,7 @@ from acp_server.turn.errors import (
     ModelFailedError,
     ModelUnavailableError,
     PromptTooLargeError,
+    RepeatedCallError,
     TurnError,
 )
 
@@ -50,4 +51,6 @@ def translate_errors() -> Generator[None]:
             data["kind"] = error.kind
         elif isinstance(error, ModelUnavailableError):
             data["kind"] = "unavailable"
+        elif isinstance(error, RepeatedCallError):
+            data["kind"] = "repetition"
         raise RpcError(code, message, data) from error

@@ -1,6 +1,7 @@
 """Asks the model's questions as forms, if the client shows forms."""
 
 from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.standalone_questions import StandaloneQuestion, ask_standalone
 from acp_server.protocol.client import ClientError
 from acp_server.protocol.elicitation import (
     CreateElicitationResponse,
@@ -10,10 +11,14 @@ from acp_server.protocol.elicitation import (
     SessionForm,
     StringPropertySchema,
 )
+from acp_server.protocol.tool_calls import PermissionOption
 from acp_server.session.ports.user_questions import UserQuestion, UserQuestionError
 
 CHOICE_FIELD, FREE_TEXT_FIELD = "choice", "answer"
 """The fields of the form."""
+
+_CONTINUE = PermissionOption(option_id="continue", name="Continue", kind="allow_once")
+_STOP = PermissionOption(option_id="stop", name="Stop", kind="reject_once")
 
 
 class EditorUserAsker:
@@ -48,6 +53,17 @@ class EditorUserAsker:
         except ClientError as error:
             raise UserQuestionError(str(error)) from error
         return _read_answer(response)
+
+    async def ask_to_continue(self, title: str, reason: str) -> bool | None:
+        """Ask with a form or a permission request; see the port."""
+        if not self.is_attended:
+            return None
+        question = StandaloneQuestion("continue", title, f"{title}\n\n{reason}", _CONTINUE, _STOP)
+        try:
+            answer = await ask_standalone(self._connection, self._session_id, question)
+        except ClientError:
+            return None
+        return answer == _CONTINUE.option_id
 
 
 def _build_schema(choices: tuple[str, ...]) -> ElicitationSchema:

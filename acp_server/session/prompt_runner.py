@@ -173,6 +173,7 @@ class PromptRunner:
         return replace(
             turn_context,
             mid_turn_input=mid_turn_input,
+            continue_asker=self.tools.current.continue_asker,
             take_notices=self.tools.current.take_notices,
         )
 

@@ -193,6 +193,7 @@ class ToolFactory:
             servers=servers,
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
             seen_files=edit_services.guard,
+            continue_asker=user_asker or NoUserAsker(),
             take_notices=partial(take_end_notices, shell.background),
             carry_over=restate_todos,
             on_turn_end=ignore_turn_end if hooks is None else hooks.end_turn,

@@ -4,6 +4,7 @@ TurnError                    the turn could not be finished; the text is for the
   CredentialsMissingError    no API key, token or login is configured
   PromptTooLargeError        the prompt does not fit the model's context window
   ModelUnavailableError      no model is configured, or it cannot be set up
+  RepeatedCallError          the model repeats itself, and the user was not there to decide
   ModelFailedError           the request to the model failed; `kind` classifies the failure
     ModelInterruptedError    the stream broke after part of the response had arrived
     ContextOverflowError     the request does not fit the context window
@@ -53,6 +54,10 @@ class PromptTooLargeError(TurnError):
 
 class ModelUnavailableError(TurnError):
     """No model is configured, or the configured one cannot be set up."""
+
+
+class RepeatedCallError(TurnError):
+    """The model made the same call with the same result too often, and nobody could be asked."""
 
 
 class ModelFailedError(TurnError):

@@ -45,6 +45,7 @@ from acp_server.turn.errors import (
     ModelFailedError,
     ModelInterruptedError,
     PromptTooLargeError,
+    RepeatedCallError,
     TurnError,
 )
 from acp_server.turn.events import ContextMeasured, MessageChunk, NoticeRaised, Usage
@@ -55,6 +56,17 @@ from acp_server.turn.ports import (
     StopReason,
     Toolbox,
     TurnSink,
+)
+from acp_server.turn.repetition import (
+    ASKED_COUNT,
+    ASKED_REASON,
+    ASKED_TITLE,
+    NOTED_COUNT,
+    REPEATED,
+    STOPPED,
+    ContinueAsker,
+    RepetitionDetector,
+    describe_call,
 )
 from acp_server.turn.step import ModelStep, NewId, ToolBatch
 
@@ -161,6 +173,8 @@ class TurnContext:
     maintenance: ContextMaintenance | None = None
     durability: DurabilityPort | None = None
     mid_turn_input: MidTurnInput | None = None
+    continue_asker: ContinueAsker | None = None
+    """Asks the user whether to go on; None if nobody can be asked."""
     take_notices: Callable[[], Sequence[str]] | None = None
     """Returns pending notices for the model: events that no call of its asked for. Each is
     returned once."""
@@ -278,6 +292,7 @@ class Turn:
         """Whether the last answer was empty, and the model was asked again."""
         self._can_ask_again = True
         """Whether the budget allows another request after the running one."""
+        self._repetition = RepetitionDetector()
         self._arrived_input: tuple[UserPart, ...] = ()
         """Notices and user input that arrived while calls ran; appended behind the calls'
         results."""
@@ -567,7 +582,11 @@ class Turn:
             # Durable before the effects: after a crash it is known which calls may have run.
             await self._commit()
             await batch.run(calls)
+            # Counted before results are cut: how much is kept depends on what else there is.
+            counts = self._repetition.count(batch.results(calls))
             await self._bound_results(batch, calls)
+            if not await self._may_repeat(batch, calls, counts):
+                return True
             touched = batch.touched_paths(calls)
             if self._context.maintenance is not None and touched:
                 found = await self._context.maintenance.find_instructions(
@@ -576,6 +595,8 @@ class Turn:
                 for call_id, instructions in found.items():
                     batch.add_instructions(call_id, instructions.text, instructions.labels)
             new_input = await self._take_new_input()
+            if new_input:  # perhaps it says how to go on
+                self._repetition.reset()
             # Taken last, with no await in between: notices are returned only once, and a cancel
             # here would lose them.
             self._arrived_input = (*self._take_notices(), *new_input)
@@ -593,6 +614,35 @@ class Turn:
                     self._conversation, self._context, results
                 )
             )
+
+    async def _may_repeat(
+        self, batch: ToolBatch, calls: Sequence[ToolCall], counts: Mapping[str, int]
+    ) -> bool:
+        """Note repeated calls in their results; ask the user if it goes on and on.
+
+        Raises:
+            RepeatedCallError: the user cannot be asked.
+        """
+        repeated = [
+            call for call in calls if counts[call.id] >= NOTED_COUNT and not batch.is_polling(call)
+        ]
+        for call in repeated:
+            batch.add_note(call.id, REPEATED.format(count=counts[call.id]))
+        asked = next((call for call in repeated if counts[call.id] >= ASKED_COUNT), None)
+        if asked is None:
+            return True
+        reason = ASKED_REASON.format(count=counts[asked.id], call=describe_call(asked))
+        may_continue = await self._ask_to_continue(ASKED_TITLE, reason)
+        if may_continue is None:
+            raise RepeatedCallError(reason)
+        if not may_continue:
+            batch.add_note(asked.id, STOPPED)
+        self._repetition.reset()
+        return may_continue
+
+    async def _ask_to_continue(self, title: str, reason: str) -> bool | None:
+        asker = self._context.continue_asker
+        return None if asker is None else await asker.ask_to_continue(title, reason)
 
     def _record_results(self, batch: ToolBatch, calls: Sequence[ToolCall]) -> None:
         # One message holds all results: providers reject a call whose result is not in the next

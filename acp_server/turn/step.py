@@ -358,12 +358,30 @@ class ToolBatch:
         """Return the paths that calls touched, by call id, in the order of the calls."""
         return {call.id: self._touched[call.id] for call in calls if self._touched.get(call.id)}
 
+    def results(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, ToolResult]]:
+        """Return the calls with their results; all must have ended."""
+        return [(call, self._results[call.id]) for call in calls]
+
+    def is_polling(self, call: ToolCall) -> bool:
+        """Whether repeating a call makes sense, because it waits or asks for news."""
+        return self._access(call).is_polling
+
+    def add_note(self, call_id: str, text: str) -> None:
+        """Append a note to a result, for the model and for the user."""
+        self._append_to_result(call_id, text, Text(text))
+
     def add_instructions(self, call_id: str, text: str, labels: tuple[str, ...]) -> None:
         """Append instructions to a result for the model, and show the user which files they are."""
+        line = Text(f"Loaded instructions: {', '.join(labels)}")
+        self._append_to_result(call_id, text, line, labels)
+
+    def _append_to_result(
+        self, call_id: str, text: str, shown: Text, labels: tuple[str, ...] = ()
+    ) -> None:
         result = self._results[call_id]
         self._results[call_id] = replace(result, text=f"{result.text}\n\n{text}".lstrip())
-        line = Text(f"Loaded instructions: {', '.join(labels)}")
-        content = (*self._content[call_id], line)
+        self._content[call_id] = (*self._content[call_id], shown)
+        content = self._content[call_id]
         self._sink.emit_now(CallChanged(call_id, content=content, instructions=labels))
 
     def result(self, call: ToolCall, reason: str) -> ToolResult:

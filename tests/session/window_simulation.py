@@ -17,6 +17,7 @@ from acp_server.session.prompting.context_maintenance import SessionContextMaint
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.startup.lazy_value import Lazy
+from acp_server.turn.call_access import READS, CallAccess
 from acp_server.turn.conversation import (
     Conversation,
     Link,
@@ -112,7 +113,7 @@ class CountingModel:
             call_id = f"call-{len(self.results)}"
             self.results[call_id] = result
             await receive(ToolCallStarted(call_id, "read"))
-            await receive(ToolCallDelta(call_id, f'{{"path": "{"p" * arguments}"}}'))
+            await receive(ToolCallDelta(call_id, f'{{"path": "{call_id.ljust(arguments, "p")}"}}'))
             await receive(ToolCallCompleted(call_id))
         output = step.text + sum(arguments for arguments, _ in step.calls)
         await receive(UsageReported(Usage(tokens, ceil(output / self.bytes_per_token))))
@@ -125,6 +126,11 @@ class _LiveRead:
 
     async def write(self, fragment: str) -> None:
         """Ignore it."""
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return that it only reads."""
+        del call
+        return READS
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Return a text of the planned size."""

@@ -125,13 +125,13 @@ async def test_a_cut_call_stays_in_the_history_and_whole_calls_before_it_run(
 
 async def test_a_call_that_is_cut_again_and_again_ends_the_turn_with_its_result() -> None:
     rounds = [
-        ModelRound(cut_call(f"c{number}", "", is_reported_complete=True), "max_tokens")
+        ModelRound(cut_call(f"c{number}", " " * number, is_reported_complete=True), "max_tokens")
         for number in range(MAX_CONTINUATIONS + 1)
     ]
     harness = TurnHarness(RoundModel(*rounds), FunctionTools(echo=echo_arguments))
     assert await harness.run() == "max_tokens"
     assert harness.history[-1] == UserMessage(
-        (ToolResult("c3", CUT_CALL.format(characters=0), is_error=True),)
+        (ToolResult("c3", CUT_CALL.format(characters=3), is_error=True),)
     )
 
 

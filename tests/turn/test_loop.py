@@ -166,13 +166,12 @@ async def test_a_paused_model_is_asked_to_continue_from_its_output() -> None:
 
 
 async def test_the_number_of_model_requests_per_turn_is_limited() -> None:
-    model = RoundModel(
-        *(ModelRound(tool_call_events(ToolCall(f"c{n}", "echo", "{}")), "tool_use") for n in "123")
-    )
+    calls = [ToolCall(f"c{n}", "echo", f'{{"n": {n}}}') for n in "123"]
+    model = RoundModel(*(ModelRound(tool_call_events(call), "tool_use") for call in calls))
     harness = TurnHarness(model, FunctionTools(echo=echo_arguments), max_requests=3)
     assert await harness.run(HI) == "max_turn_requests"
     assert len(model.requests) == 3
-    assert harness.history[-1] == UserMessage((ToolResult("c3", "{}"),))
+    assert harness.history[-1] == UserMessage((ToolResult("c3", calls[2].arguments),))
 
 
 # The size of a prompt.

@@ -57,6 +57,7 @@ _BY_KIND: Mapping[JsonValue, Outcome] = {
     "overloaded": "provider_error",
     "connection": "provider_error",
     "other": "provider_error",
+    "repetition": "budget",
     "unavailable": "usage_error",
     "unknown": "usage_error",
 }

@@ -10,9 +10,11 @@ from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.seen_files import NoSeenFileChecks, SeenFileChecks
 from acp_server.session.ports.skills import NoSkills, SkillsPort
+from acp_server.session.ports.user_questions import NoUserAsker
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.ports import Toolbox
+from acp_server.turn.repetition import ContinueAsker
 
 NoticeSource = Callable[[], Sequence[str]]
 """Returns its notices for the model since the last call, each in square brackets.
@@ -52,6 +54,8 @@ class SessionToolset:
     seen_files: SeenFileChecks = field(default_factory=NoSeenFileChecks)
     take_notices: NoticeSource = _no_notices
     carry_over: CarryOver = _carry_nothing
+    continue_asker: ContinueAsker = field(default_factory=NoUserAsker)
+    """Asks the user whether a turn may go on."""
     on_turn_end: Callable[[str], None] = ignore_turn_end
     """Called with the reason when a turn has ended; not waited for."""
 

@@ -1,6 +1,6 @@
-"""The user-question port: the model asks the user during a turn.
+"""The user-question port: the model, or the engine itself, asks the user during a turn.
 
-Covers questions with proposed answers. Permission requests are separate: the gate sends those.
+Permission requests are separate: the gate sends those.
 """
 
 from typing import NoReturn, Protocol
@@ -44,6 +44,13 @@ class UserAsker(Protocol):
         """
         ...
 
+    async def ask_to_continue(self, title: str, reason: str) -> bool | None:
+        """Return whether the user wants a turn to go on; None if nobody can be asked.
+
+        A user who dismisses the question wants the turn to stop.
+        """
+        ...
+
 
 class NoUserAsker:
     """An asker without a user: a run without an editor."""
@@ -54,3 +61,7 @@ class NoUserAsker:
     async def ask(self, question: UserQuestion) -> NoReturn:
         """Raise UserQuestionError."""
         raise UserQuestionError(question.question)
+
+    async def ask_to_continue(self, title: str, reason: str) -> None:
+        """Return None."""
+        del title, reason

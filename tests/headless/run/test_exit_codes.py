@@ -46,6 +46,14 @@ def test_the_price_of_the_default_model_is_cached_in_a_new_home(tmp_path: Path) 
     assert result["cost_usd"]
 
 
+def test_a_model_that_repeats_itself_exits_with_7(tmp_path: Path) -> None:
+    with messages_api_in_thread([reply(call("read_file", path="nope.py"))] * 60) as api:
+        code, result = make_step(tmp_path, api).result("Look around")
+        assert len(api.model_requests) == 5
+    assert (code, result["outcome"]) == (7, "budget")
+    assert 'read_file {"path": "nope.py"}' in str(result["reason"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
