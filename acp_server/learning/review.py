@@ -87,6 +87,7 @@ class Review:
             durability=None,
             mid_turn_input=None,
             counter=ContextCounter(),
+            may_say_nothing=True,
         )
         conversation, totals = Conversation(tuple(self._review_context.conversation)), UsageTotals()
         try:

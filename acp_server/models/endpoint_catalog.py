@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 from anyio import to_thread
@@ -20,6 +21,7 @@ from acp_server.models.model_list_cache import load_model_list, save_model_list
 from acp_server.models.provider_adapter import ProviderAdapter
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.models.usage_counts import clamp_usage
+from acp_server.models.written_calls import WrittenCallModel
 from acp_server.session.ports.model_catalog import ModelChoice
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
@@ -42,6 +44,7 @@ from acp_server.turn.ports import (
 logger = logging.getLogger(__name__)
 
 UNDECIDED_MODEL_ID = "default"
+ANTHROPIC_HOST = "api.anthropic.com"
 """Placeholder id of the default model until the endpoint's list is known."""
 MIN_WINDOW_TOKENS = 1_000
 """No agent can work in less; a smaller number in an error is something else."""
@@ -117,7 +120,8 @@ class EndpointCatalog:
 
     def model(self, model_id: str) -> Model:
         """Return an adapter for a model; it signs in on its first request."""
-        return DeferredModel(self, model_id)
+        model = DeferredModel(self, model_id)
+        return model if self._is_anthropics_own else WrittenCallModel(model)
 
     def meter(self, model_id: str) -> FamilyMeter:
         """Return the meter (context window, token estimate, price) of a model."""
@@ -205,6 +209,13 @@ class EndpointCatalog:
         if limit_tokens >= MIN_WINDOW_TOKENS:
             model_id = self.default_id if model_id == UNDECIDED_MODEL_ID else model_id
             self._learned_windows[model_id] = limit_tokens
+
+    @property
+    def _is_anthropics_own(self) -> bool:
+        if self._provider.profile.api_format != "messages":
+            return False
+        base_url = self._config.access.base_url
+        return base_url is None or urlsplit(base_url).hostname == ANTHROPIC_HOST
 
     def _listed_model(self, model_id: str) -> ListedModel | None:
         return next((model for model in self._models if model.id == model_id), None)

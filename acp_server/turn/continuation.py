@@ -30,6 +30,10 @@ ANSWER_AFTER_NOTHING = (
     "Your last answer was empty. Go on with the task: call a tool or answer. If all is done, say "
     "so in a sentence."
 )
+CALL_THROUGH_INTERFACE = (
+    "You wrote a tool call as text, so nothing was run. Make the call through the tool interface. "
+    "If it was only an example, say so in a sentence."
+)
 CUT_CALL = (
     "cut at the output limit after {characters:,} characters, so it did not run; do it in smaller "
     "calls: write the file in parts, first write_file, then patch"

@@ -18,6 +18,7 @@ from acp_server.turn.context_counter import ContextCounter, MeteredRequest, Mode
 from acp_server.turn.continuation import (
     ANSWER_AFTER_NOTHING,
     ANSWER_AFTER_THINKING,
+    CALL_THROUGH_INTERFACE,
     CONTINUE_CUT,
     CONTINUE_PROMPT,
     CONTINUING,
@@ -173,6 +174,8 @@ class TurnContext:
     maintenance: ContextMaintenance | None = None
     durability: DurabilityPort | None = None
     mid_turn_input: MidTurnInput | None = None
+    may_say_nothing: bool = False
+    """Whether an empty answer is as good as any, as in background work."""
     continue_asker: ContinueAsker | None = None
     """Asks the user whether to go on; None if nobody can be asked."""
     take_notices: Callable[[], Sequence[str]] | None = None
@@ -292,6 +295,8 @@ class Turn:
         """Whether the last answer was empty, and the model was asked again."""
         self._can_ask_again = True
         """Whether the budget allows another request after the running one."""
+        self._has_asked_for_call = False
+        """Whether the model was asked to make a call that it had written as text."""
         self._repetition = RepetitionDetector()
         self._arrived_input: tuple[UserPart, ...] = ()
         """Notices and user input that arrived while calls ran; appended behind the calls'
@@ -499,8 +504,12 @@ class Turn:
         if stop in REFUSALS:
             self._notify("warning", REFUSALS[stop], is_said=True)
             return "refusal"
+        if stop == "written_call" and not self._has_asked_for_call and self._can_ask_again:
+            self._has_asked_for_call = True
+            self._follow_up = CALL_THROUGH_INTERFACE
+            return None
         # The rest of an answer may well be empty: the answer had been complete.
-        if not reply and continued_id is None:
+        if not reply and continued_id is None and not self._context.may_say_nothing:
             return await self._handle_empty_reply()
         return "end_turn"
 

@@ -18,9 +18,12 @@ from acp_server.turn.events import CallContent, Event, Usage
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 """Why a turn ended, in ACP's words."""
 
-ModelStop = Literal["end_turn", "max_tokens", "refusal", "content_filter", "tool_use", "pause"]
+ModelStop = Literal[
+    "end_turn", "max_tokens", "refusal", "content_filter", "tool_use", "pause", "written_call"
+]
 """Why the model stopped: `tool_use` expects results, `pause` expects another request. A `refusal`
-is the model's own, a `content_filter` the provider's."""
+is the model's own, a `content_filter` the provider's. With `written_call` the answer ends with a
+tool call that the model wrote as text."""
 
 
 @frozen_dataclass

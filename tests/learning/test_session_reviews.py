@@ -223,7 +223,7 @@ async def test_the_number_of_tool_calls_is_limited() -> None:
 
 
 async def test_the_number_of_model_requests_is_limited() -> None:
-    model = RoundModel(skill_call(1))
+    model = RoundModel(*(skill_call(number, f"tool_{number}") for number in range(MAX_CALLS)))
     setup = ReviewSetup(model)
     setup.end_turn(*work("terminal", "terminal"))
     await setup.run()

@@ -101,8 +101,8 @@ async def test_each_task_has_its_own_plan(tmp_path: Path) -> None:
 
 async def test_a_task_that_runs_out_of_calls_reports_its_progress(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        looks = call_events("read_file", path=".")
-        script_sub_agents(session, {"dig": [*[looks] * 50, text_events("I got half-way.")]})
+        looks = [call_events("read_file", path=str(number)) for number in range(50)]
+        script_sub_agents(session, {"dig": [*looks, text_events("I got half-way.")]})
         updates = await session.run_one(delegate_call("dig"))
         assert "Stopped (its 50 calls of the model are used up)" in updates.text
         assert updates.text.endswith("I got half-way.")

@@ -50,7 +50,8 @@ async def test_a_file_of_200_lines_grows_in_ten_updates_over_two_seconds(tmp_pat
     home.mkdir()
     root.mkdir()
     content = "".join(f"    {line}\n" for line in TEXT.splitlines())
-    script = f"prompt: *\npace: 10ms\ncall: write_file\n  path: notes.txt\n  content: |\n{content}"
+    written = f"call: write_file\n  path: notes.txt\n  content: |\n{content}"
+    script = f"prompt: *\npace: 10ms\n{written}step:\nsay: Done."
     async with open_editor(
         make_configuration(home, script, options={"--mode": "bypass"})
     ) as editor:
