@@ -147,6 +147,12 @@ class Settings:
         "max_turn_requests",
         "ACP_SERVER_MAX_TURN_REQUESTS",
     )
+    max_cost_usd: PositiveFloat | None = setting(
+        None,
+        "The cost of a session, in US dollars, at which you are asked whether to continue",
+        "max_cost",
+        "ACP_SERVER_MAX_COST",
+    )
     delegation_max_parallel: PositiveInt = setting(
         5, "How many sub-agents of a session run at once", "delegation.max_parallel"
     )

@@ -16,6 +16,7 @@ from acp_server.session.errors import (
     UnknownSessionError,
 )
 from acp_server.turn.errors import (
+    CostLimitError,
     CredentialsMissingError,
     ModelFailedError,
     ModelUnavailableError,
@@ -53,4 +54,6 @@ def translate_errors() -> Generator[None]:
             data["kind"] = "unavailable"
         elif isinstance(error, RepeatedCallError):
             data["kind"] = "repetition"
+        elif isinstance(error, CostLimitError):
+            data["kind"] = "cost_limit"
         raise RpcError(code, message, data) from error

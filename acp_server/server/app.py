@@ -187,6 +187,7 @@ def build_server(
         busy_mode=current.busy_input_mode,
         max_turn_requests=current.max_turn_requests,
         fallback_models=models.fallback_ids,
+        max_cost_usd=current.max_cost_usd,
     )
     auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint)
     registry = SessionRegistry(services, sessions)

@@ -40,6 +40,7 @@ from acp_server.session.turn_queue import TurnQueue
 from acp_server.session.user_notices import UserNotices
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.turn.conversation import Conversation
+from acp_server.turn.spending_limit import SpendingLimit
 
 
 def build_session(
@@ -84,6 +85,7 @@ def build_session(
         ProjectRequests(context, provider, tools, system, trust),
         PromptRouter(context.commands, tools),
         PromptEnricher(context, tools, maintenance, memory),
+        None if services.max_cost_usd is None else SpendingLimit(services.max_cost_usd),
     )
     # Last: a review may ask for a turn's context at any time, and that needs all parts above.
     reviews = services.reviews(context, turn_contexts.build)

@@ -25,6 +25,7 @@ from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.loop import Turn, TurnContext, UsageTotals
 from acp_server.turn.ports import StopReason, TurnSink
+from acp_server.turn.spending_limit import SpendingLimit
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class PromptRunner:
     project: ProjectRequests
     router: PromptRouter
     enricher: PromptEnricher
+    spending_limit: SpendingLimit | None
     active_file: Path | None = field(default=None, init=False)
     """The file in the user's view, if the editor reports it."""
     _steering: Steering = field(default_factory=Steering, init=False)
@@ -173,6 +175,7 @@ class PromptRunner:
         return replace(
             turn_context,
             mid_turn_input=mid_turn_input,
+            spending_limit=self.spending_limit,
             continue_asker=self.tools.current.continue_asker,
             take_notices=self.tools.current.take_notices,
         )

@@ -48,6 +48,8 @@ class SessionServices:
     max_turn_requests: int = 100
     fallback_models: tuple[str, ...] = ()
     """Ids of models that take over for the rest of a turn when the chosen one is out of service."""
+    max_cost_usd: float | None = None
+    """The cost at which a session asks the user whether to continue."""
     compaction_threshold: float = 0.75
     busy_mode: BusyMode = "queue"
     """How to treat a prompt that arrives while a turn runs."""

@@ -5,6 +5,7 @@ TurnError                    the turn could not be finished; the text is for the
   PromptTooLargeError        the prompt does not fit the model's context window
   ModelUnavailableError      no model is configured, or it cannot be set up
   RepeatedCallError          the model repeats itself, and the user was not there to decide
+  CostLimitError             the session's cost limit is reached, and nobody could be asked
   ModelFailedError           the request to the model failed; `kind` classifies the failure
     ModelInterruptedError    the stream broke after part of the response had arrived
     ContextOverflowError     the request does not fit the context window
@@ -58,6 +59,10 @@ class ModelUnavailableError(TurnError):
 
 class RepeatedCallError(TurnError):
     """The model made the same call with the same result too often, and nobody could be asked."""
+
+
+class CostLimitError(TurnError):
+    """The cost limit of the session is reached, and nobody could be asked."""
 
 
 class ModelFailedError(TurnError):

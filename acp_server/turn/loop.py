@@ -42,6 +42,7 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import (
     ContextOverflowError,
+    CostLimitError,
     FailureKind,
     ModelFailedError,
     ModelInterruptedError,
@@ -69,6 +70,12 @@ from acp_server.turn.repetition import (
     RepetitionDetector,
     describe_call,
 )
+from acp_server.turn.spending_limit import (
+    LIMIT_REASON,
+    LIMIT_TITLE,
+    PRICE_UNKNOWN,
+    SpendingLimit,
+)
 from acp_server.turn.step import ModelStep, NewId, ToolBatch
 
 MAX_OVERFLOWS = 4
@@ -84,6 +91,7 @@ REFUSALS: Mapping[ModelStop, str] = {
     "choose another provider.",
 }
 """The notice for each stop reason that ends the turn as a refusal."""
+ONE_TOKEN = Usage(input_tokens=1, output_tokens=1)
 COST_DECIMALS = 10
 """Decimal places of a dollar amount; digits beyond are float noise, not a price."""
 
@@ -174,6 +182,8 @@ class TurnContext:
     maintenance: ContextMaintenance | None = None
     durability: DurabilityPort | None = None
     mid_turn_input: MidTurnInput | None = None
+    spending_limit: SpendingLimit | None = None
+    """Cost limit of the session, at which the user is asked."""
     may_say_nothing: bool = False
     """Whether an empty answer is as good as any, as in background work."""
     continue_asker: ContinueAsker | None = None
@@ -392,6 +402,8 @@ class Turn:
 
     async def _step(self) -> StopReason | None:
         """Ask the model once and run its calls; return None if it must be asked again."""
+        if not await self._may_spend():
+            return "end_turn"
         # Appended only now: had the turn ended meanwhile, the history would end in a question
         # that the user never asked.
         if self._follow_up:
@@ -421,6 +433,43 @@ class Turn:
             self._conversation.call_ids.update(step.live_calls())
             self._count_usage(step)  # tokens of a failed or cancelled call are billed as well
         return await self._handle_stop(step, stop)
+
+    async def _may_spend(self) -> bool:
+        """Return whether another request may be made; ask the user at the cost limit.
+
+        Raises:
+            CostLimitError: the user cannot be asked.
+        """
+        limit, meter = self._context.spending_limit, self._context.meter
+        if limit is None:
+            return True
+        if meter.cost_usd(ONE_TOKEN) is None and not limit.has_warned:
+            limit.has_warned = True
+            self._notify("warning", PRICE_UNKNOWN)
+        cost = self._totals.cost_usd
+        if cost is None or not limit.is_reached(cost):
+            return True
+        reason = LIMIT_REASON.format(cost=cost, limit=limit.limit_usd, step=limit.step_usd)
+        may_continue = False
+        # However the question ends, the history must not end in a prompt without an answer.
+        self._record_unfinished = self._append_no_answer
+        try:
+            answer = await self._ask_to_continue(LIMIT_TITLE, reason)
+            if answer is None:
+                raise CostLimitError(reason)
+            may_continue = answer
+        finally:
+            if may_continue:
+                self._record_unfinished = None
+                limit.extend(cost)
+            else:
+                self._record_now()
+        return may_continue
+
+    def _append_no_answer(self) -> None:
+        *_, last = self._conversation
+        if isinstance(last, UserMessage):
+            self._append_reply((), "the cost limit of the session was reached")
 
     async def _ask(self, step: ModelStep) -> ModelStop | None:
         """Run the step; return None if the model should be asked again.

@@ -19,6 +19,11 @@ def selected(option: str) -> Object:
     return {"outcome": {"outcome": "selected", "optionId": option}}
 
 
+def make_environment(url: str) -> dict[str, str]:
+    """Return the variables of a server that asks this endpoint."""
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
+
+
 def make_folders(folder: Path) -> tuple[Path, Path]:
     """Return a home and a workspace; settings in a workspace would be asked about."""
     folders = folder / "home", folder / "workspace"
@@ -46,7 +51,7 @@ async def test_the_user_decides_whether_a_model_that_repeats_itself_goes_on(
     home, workspace = make_folders(tmp_path)
     script = [*[reply(call("read_file", path="nope.py"))] * 6, "I give up."]
     async with messages_api(script) as api:
-        environment = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": KEY}
+        environment = make_environment(api.url)
         configuration = make_configuration(
             home, options={"--model": MODEL}, environment=environment
         )
@@ -75,7 +80,7 @@ async def test_a_client_that_cannot_be_asked_ends_the_turn_with_the_repeated_cal
     home, workspace = make_folders(tmp_path)
     script = [reply(call("read_file", path="nope.py"))] * 5
     async with messages_api(script) as api:
-        environment = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": KEY}
+        environment = make_environment(api.url)
         configuration = make_configuration(
             home, options={"--model": MODEL}, environment=environment
         )
@@ -89,3 +94,26 @@ async def test_a_client_that_cannot_be_asked_ends_the_turn_with_the_repeated_cal
             error = (await pending.response())["error"]
             assert json_at(error, "data", "kind") == "repetition"
             assert "nope.py" in str(json_at(error, "data", "message"))
+
+
+@pytest.mark.parametrize(("choice", "requests"), [("continue", 2), ("stop", 1)])
+async def test_a_session_that_reaches_its_cost_limit_asks_whether_to_continue(
+    tmp_path: Path, choice: str, requests: int
+) -> None:
+    home, workspace = make_folders(tmp_path)
+    (workspace / "a.txt").write_text("hello\n")
+    async with messages_api([reply(call("read_file", path="a.txt")), "Done."]) as api:
+        environment = make_environment(api.url) | {"ACP_SERVER_MAX_COST": "0.000001"}
+        configuration = make_configuration(
+            home, options={"--model": MODEL}, environment=environment
+        )
+        async with open_editor(configuration) as editor:
+            await editor.initialize()
+            session = await editor.new_session(workspace)
+            pending = editor.start_prompt(session, "go")
+            with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+                asked = await editor.wait_for_response(lambda m: "id" in m and "method" in m)
+            assert "max_cost" in str(asked["params"])
+            editor.reply(asked, selected(choice))
+            assert json_at(await pending.response(), "result", "stopReason") == "end_turn"
+            assert len(api.model_requests) == requests

@@ -58,6 +58,7 @@ _BY_KIND: Mapping[JsonValue, Outcome] = {
     "connection": "provider_error",
     "other": "provider_error",
     "repetition": "budget",
+    "cost_limit": "budget",
     "unavailable": "usage_error",
     "unknown": "usage_error",
 }
