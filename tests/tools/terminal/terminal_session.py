@@ -104,7 +104,7 @@ class TerminalSession(ToolEditorSession):
     @property
     def session(self) -> Session:
         """The session object."""
-        return self.sessions.find(self.session_id)
+        return self.registry.find(self.session_id)
 
 
 @asynccontextmanager
