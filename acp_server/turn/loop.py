@@ -484,38 +484,48 @@ class Turn:
             counted = self._context.counter.count(metered)
             return await step.run(replace(metered.request, prompt_tokens=counted))
         except ContextOverflowError as error:
-            # Shortened to a limit that the endpoint names, a conversation fits. Without a name each
-            # attempt assumes a smaller one.
-            attempts = MAX_OVERFLOWS if error.limit_tokens is None else 1
-            if self._overflows >= attempts or self._context.maintenance is None:
-                raise
-            counter = self._context.counter
-            if not counter.record_overflow(metered, error.request_tokens, error.limit_tokens):
-                raise
-            self._overflows += 1
-            self._overflow = error
-            return None
+            self._handle_overflow(error, metered)
         except ModelInterruptedError as error:
-            # Counted per turn, never reset: an endpoint that always breaks must not loop for ever.
-            self._interruptions += 1
-            if self._interruptions > error.max_continuations:
-                raise
-            title = f"{error.reason}; continuing from where it stopped"
-            await self._sink.emit(NoticeRaised("warning", title, self._context.new_id()))
-            await anyio.sleep(self._context.resume_wait_seconds * 2 ** (self._interruptions - 1))
-            return None
+            await self._handle_interruption(error)
         except TurnError as error:
             if step.has_output or not (self._context.is_fallback or _is_out_of_service(error)):
                 raise
-            # The user's own model matters: if no fallback answers either, its error is reported.
-            self._own_error = self._own_error or error
-            if not self._context.fallbacks:
-                raise self._own_error from error
-            name = self._context.fallbacks[0].name
-            self._context = self._context.with_next_fallback()
-            title = f"Using {name} for the rest of this turn: {error.reason}"
-            await self._sink.emit(NoticeRaised("warning", title, self._context.new_id()))
-            return None
+            await self._switch_to_fallback(error)
+        return None
+
+    def _handle_overflow(self, error: ContextOverflowError, metered: MeteredRequest) -> None:
+        """Have the conversation shortened before the next request; raise if that cannot help."""
+        # Shortened to a limit that the endpoint names, a conversation fits. Without a name each
+        # attempt assumes a smaller one.
+        attempts = MAX_OVERFLOWS if error.limit_tokens is None else 1
+        if self._overflows >= attempts or self._context.maintenance is None:
+            raise error
+        counter = self._context.counter
+        if not counter.record_overflow(metered, error.request_tokens, error.limit_tokens):
+            raise error
+        self._overflows += 1
+        self._overflow = error
+
+    async def _handle_interruption(self, error: ModelInterruptedError) -> None:
+        """Wait before the broken stream is continued; raise if it has broken too often."""
+        # Counted per turn, never reset: an endpoint that always breaks must not loop for ever.
+        self._interruptions += 1
+        if self._interruptions > error.max_continuations:
+            raise error
+        title = f"{error.reason}; continuing from where it stopped"
+        await self._sink.emit(NoticeRaised("warning", title, self._context.new_id()))
+        await anyio.sleep(self._context.resume_wait_seconds * 2 ** (self._interruptions - 1))
+
+    async def _switch_to_fallback(self, error: TurnError) -> None:
+        """Use the next fallback model for the rest of the turn; raise if there is none."""
+        # The user's own model matters: if no fallback answers either, its error is reported.
+        self._own_error = self._own_error or error
+        if not self._context.fallbacks:
+            raise self._own_error from error
+        name = self._context.fallbacks[0].name
+        self._context = self._context.with_next_fallback()
+        title = f"Using {name} for the rest of this turn: {error.reason}"
+        await self._sink.emit(NoticeRaised("warning", title, self._context.new_id()))
 
     async def _handle_stop(self, step: ModelStep, stop: ModelStop | None) -> StopReason | None:
         if stop == "max_tokens":
