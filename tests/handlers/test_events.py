@@ -167,13 +167,13 @@ async def test_a_turn_without_usage_reports_none() -> None:
 async def test_a_prompt_that_exceeds_the_context_window_is_refused_with_a_message() -> None:
     """The client's parameters are at fault, and the session goes on."""
     async with open_checked_editor(
-        measured(CharacterMeter(window_tokens=10), ModelRound())
+        measured(CharacterMeter(window_tokens=20_000), ModelRound())
     ) as editor:
         session = await editor.new_session()
-        answer = await editor.start_prompt(session, "x" * 11).response()
+        answer = await editor.start_prompt(session, "x" * 20_001).response()
         reason = (
-            "the prompt is too large: about 11 tokens, and the context window holds 10; shorten "
-            "it, or name the file and let the agent read it"
+            "the prompt is too large: about 20,001 tokens, and the context window holds 20,000; "
+            "shorten it, or name the file and let the agent read it"
         )
         assert answer == expected.error_response(3, -32602, "Prompt too large", reason)
         assert editor.agent_text(session) == reason
