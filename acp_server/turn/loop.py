@@ -478,8 +478,11 @@ class Turn:
         """
         metered = self._context.metered_request(self._conversation)
         refused, self._request = self._request, metered
-        if self._overflow is not None and refused is not None and _sends_the_same(refused, metered):
-            raise self._overflow  # nothing could be shortened, so it would be refused again
+        overflow = self._overflow
+        # Nothing could be shortened, so it would be refused again, unless the endpoint named its
+        # limit: then the answer that is asked for is shorter now.
+        if overflow and not overflow.limit_tokens and refused and _sends_the_same(refused, metered):
+            raise overflow
         try:
             counted = self._context.counter.count(metered)
             return await step.run(replace(metered.request, prompt_tokens=counted))
