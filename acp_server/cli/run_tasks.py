@@ -27,7 +27,7 @@ from acp_server.headless.run.task_list import RunTask, TaskListError, parse_task
 from acp_server.headless.run.task_pool import TaskEntry, TaskPool, worst_outcome
 from acp_server.headless.run.worktrees import WorktreeError, WorktreeFactory
 from acp_server.startup.isolation import isolated_server
-from acp_server.turn.loop import COST_DECIMALS
+from acp_server.turn.usage_totals import COST_DECIMALS
 
 Json = dict[str, JsonValue]
 _SINGLE_TASK_OPTIONS = ("prompt", "prompt_file", "session", "resume")

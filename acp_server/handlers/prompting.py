@@ -29,7 +29,7 @@ from acp_server.session.steering import parse_busy_mode
 from acp_server.session.turn_queue import QueuedPrompt
 from acp_server.turn.conversation import UserMessage
 from acp_server.turn.errors import TurnError
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 FIRST_TURN_MODELS = (
     *(PromptRequest, PromptResponse, SessionInfoUpdate),

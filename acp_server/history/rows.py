@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from acp_server.session.ports.archive import SavedSystem, SessionFacts
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 Column = str | bytes | int | float | None
 Row = tuple[Column, ...]

@@ -19,9 +19,11 @@ from acp_server.session.ids import new_id
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.side_requests import NullSink
 from acp_server.skills.service import SkillService
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import Conversation, Text, UserMessage
 from acp_server.turn.errors import TurnError
-from acp_server.turn.loop import Turn, TurnContext, UsageTotals
+from acp_server.turn.loop import Turn
+from acp_server.turn.usage_totals import UsageTotals
 from skills_store.curation.candidates import (
     CurationCandidate,
     NameHints,

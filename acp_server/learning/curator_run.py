@@ -19,7 +19,7 @@ from anyio import to_thread
 from acp_server.learning.curator import Curator
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.skills.service import SkillService
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 from skills_store.curation.merging import CuratorSkillEditor
 from skills_store.curation.report import CurationReport, write_report
 from skills_store.curation.schedule import CurationSchedule, LastCuration

@@ -21,11 +21,13 @@ from acp_server.learning.review_counters import ReviewIntervals
 from acp_server.learning.review_scheduler import ReviewConfig, ReviewContext, ReviewToolsPort
 from acp_server.learning.review_toolbox import ReviewToolbox
 from acp_server.session.side_requests import NullSink
+from acp_server.turn.context import TurnContext
 from acp_server.turn.context_counter import ContextCounter
 from acp_server.turn.conversation import Conversation, Text, ToolCall, UserMessage
 from acp_server.turn.errors import TurnError
-from acp_server.turn.loop import Turn, TurnContext, UsageTotals
+from acp_server.turn.loop import Turn
 from acp_server.turn.ports import Toolbox, ToolOutcome
+from acp_server.turn.usage_totals import UsageTotals
 
 logger = logging.getLogger(__name__)
 

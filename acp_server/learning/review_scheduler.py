@@ -18,8 +18,8 @@ from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.session.user_notices import UserNotices
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Conversation, ToolCall
-from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import StopReason, Toolbox, ToolOutcome
+from acp_server.turn.usage_totals import UsageTotals
 
 if TYPE_CHECKING:
     from acp_server.learning.background_gate import BackgroundGate

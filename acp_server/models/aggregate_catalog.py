@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import anyio
 
 from acp_server.session.ports.model_catalog import ModelCatalog, ModelChoice
-from acp_server.turn.loop import ModelMeter
+from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.ports import Model
 
 

@@ -1,8 +1,8 @@
 """The result of a prompt, as its caller receives it."""
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import StopReason
+from acp_server.turn.usage_totals import UsageTotals
 
 
 @frozen_dataclass

@@ -20,12 +20,14 @@ from acp_server.session.tools import SessionTools
 from acp_server.session.turn_contexts import TurnContextBuilder
 from acp_server.session.turn_queue import EventSink, QueuedPrompt, RevocableSink, TurnJob
 from acp_server.startup.lazy_value import Lazy
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import UserMessage, prompt_to_text
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import MessageChunk
-from acp_server.turn.loop import Turn, TurnContext, UsageTotals
+from acp_server.turn.loop import Turn
 from acp_server.turn.ports import StopReason, TurnSink
 from acp_server.turn.spending_limit import SpendingLimit
+from acp_server.turn.usage_totals import UsageTotals
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from acp_server.turn.conversation import (
     prompt_to_text,
 )
 from acp_server.turn.events import CallChanged, PromptReceived
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 MAX_TITLE_CHARACTERS = 80
 

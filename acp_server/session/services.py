@@ -22,7 +22,7 @@ from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import Message
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 
 @frozen_dataclass

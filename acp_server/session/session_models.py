@@ -7,9 +7,9 @@ from acp_server.session.ids import new_id
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.recorder import SessionRecorder
 from acp_server.session.side_requests import NullSink, ask_model
+from acp_server.turn.context import FallbackModel, TurnContext
 from acp_server.turn.context_counter import ContextCounter
 from acp_server.turn.conversation import Text, UserMessage
-from acp_server.turn.loop import FallbackModel, TurnContext
 from acp_server.turn.ports import Model, ModelRequest, Toolbox
 
 

@@ -1,12 +1,13 @@
 """Model requests outside the conversation, for a summary or a condensed text."""
 
 from acp_server.session.empty_toolbox import EmptyToolbox
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import ProviderBlock, Text
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Event, Usage
-from acp_server.turn.loop import TurnContext, UsageTotals
 from acp_server.turn.ports import ModelRequest, TurnSink
 from acp_server.turn.step import ModelStep
+from acp_server.turn.usage_totals import UsageTotals
 
 
 class NullSink:

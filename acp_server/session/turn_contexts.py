@@ -7,8 +7,8 @@ from acp_server.session.prompting.context_maintenance import SessionContextMaint
 from acp_server.session.prompting.system_prompt import SystemPrompt
 from acp_server.session.tools import SessionTools
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.context import TurnContext
 from acp_server.turn.context_counter import ContextCounter
-from acp_server.turn.loop import TurnContext
 
 
 @frozen_dataclass

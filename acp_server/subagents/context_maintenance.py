@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.subagents.task import TaskBudget, TaskUsageTotals
+from acp_server.turn.context import Instructions, TurnContext
 from acp_server.turn.conversation import Conversation, ToolResult
-from acp_server.turn.loop import Instructions, TurnContext
 from acp_server.turn.ports import TurnSink
 
 

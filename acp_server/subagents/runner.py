@@ -27,8 +27,8 @@ from acp_server.subagents.subagent import SubAgent
 from acp_server.subagents.task import SubAgentLimits, SubAgentTask, TaskProgress, TaskUsageTotals
 from acp_server.subagents.toolbox import TaskToolbox
 from acp_server.subagents.transcript import TaskTranscript
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import Conversation
-from acp_server.turn.loop import TurnContext
 from acp_server.turn.ports import Toolbox, TurnSink
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from acp_server.permissions.modes import Mode
 from acp_server.session.side_requests import ask_model
 from acp_server.subagents.task import TaskBudgetError, TaskProgress, TaskState
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -13,7 +14,7 @@ from acp_server.turn.conversation import (
     UserMessage,
 )
 from acp_server.turn.errors import TurnError
-from acp_server.turn.loop import NO_ANSWER, Turn, TurnContext
+from acp_server.turn.loop import NO_ANSWER, Turn
 from acp_server.turn.ports import ModelRequest, TurnSink
 
 WRAP_UP = (

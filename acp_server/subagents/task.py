@@ -9,7 +9,7 @@ from typing import Literal
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 TaskState = Literal["waiting", "working", "done", "stopped", "failed", "cancelled"]
 """State of a task; `stopped` means that its budget was used up."""

@@ -43,6 +43,7 @@ from acp_server.session.services import SessionServices
 from acp_server.session.session import Session
 from acp_server.session.steering import BusyMode
 from acp_server.startup.lazy_value import Lazy
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import (
     AssistantMessage,
     Link,
@@ -56,7 +57,7 @@ from acp_server.turn.conversation import (
     UserMessage,
 )
 from acp_server.turn.events import CallAppeared, CallChanged
-from acp_server.turn.loop import NO_ANSWER, TurnContext
+from acp_server.turn.loop import NO_ANSWER
 from acp_server.turn.ports import ToolOutcome, ToolSpec, TurnSink
 from prompt_engine.cache_control import TimeToLive, add_cache_breakpoints
 from tests.support.editor import Editor, Object, PendingResponse, json_at

@@ -5,8 +5,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from acp_server.turn.continuation import CONTINUE_PROMPT
 from acp_server.turn.conversation import Text, UserMessage
-from acp_server.turn.loop import CONTINUE_PROMPT
 from tests.anthropic_model.model_session import (
     ModelSessionConfig,
     check_history,

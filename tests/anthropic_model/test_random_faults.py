@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.turn.loop import CONTINUE_PROMPT
+from acp_server.turn.continuation import CONTINUE_PROMPT
 from tests.anthropic_model.model_session import (
     ModelSession,
     ModelSessionConfig,

@@ -5,9 +5,9 @@ from pydantic import JsonValue
 
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.session.registry import SessionRegistry
+from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import ModelMeter
 from acp_server.turn.ports import Retrying, TextDelta, ToolCallStarted, UsageReported
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor

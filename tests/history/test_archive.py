@@ -34,7 +34,7 @@ from acp_server.turn.events import (
     ThoughtChunk,
     Usage,
 )
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 from tests.history.archive_processes import OpenArchive, read_in_new_process, show_events
 from tests.history.samples import assistant_message, make_facts, user_message
 

@@ -15,6 +15,7 @@ from acp_server.learning.review_scheduler import ReviewConfig, ReviewContext, Re
 from acp_server.permissions.modes import Mode
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.session.user_notices import UserNotices
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -26,8 +27,8 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import TurnContext, UsageTotals
 from acp_server.turn.ports import StopReason, TextDelta, ToolOutcome, UsageReported
+from acp_server.turn.usage_totals import UsageTotals
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.turn.fake_sinks import SequentialIds
 from tests.turn.turn_harness import (

@@ -7,8 +7,8 @@ from pydantic import JsonValue
 from acp_server.turn.conversation import AssistantMessage, RedactedThinking, Text, Thinking
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import TextDelta, ThinkingDelta, ThinkingSigned, UsageReported
+from acp_server.turn.usage_totals import UsageTotals
 from tests.prompting.prompted_session import INJECTION, hints_in, open_prompted_session
 from tests.tools.typing_model import call
 

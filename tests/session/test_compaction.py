@@ -11,6 +11,7 @@ from anyio import Path as AsyncPath
 from acp_server.session.prompting.compaction import NOTHING_TO_SUMMARIZE, Compactor
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.compaction import OWN_WORDS_HEADING, SUMMARY_HEADING, UNSUMMARIZED
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -28,8 +29,8 @@ from acp_server.turn.events import (
     SummaryChunk,
     Usage,
 )
-from acp_server.turn.loop import TurnContext, UsageTotals
 from acp_server.turn.ports import ModelRequest, TextDelta, UsageReported
+from acp_server.turn.usage_totals import UsageTotals
 from tests.turn.fake_sinks import MemorySink, SequentialIds
 from tests.turn.turn_harness import (
     FunctionTools,

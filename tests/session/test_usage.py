@@ -2,7 +2,7 @@
 
 from acp_server.session.commands.usage_text import NO_USAGE, format_usage
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 
 def test_the_usage_report_lists_tokens_cache_share_cost_and_window() -> None:

@@ -18,6 +18,7 @@ from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.call_access import READS, CallAccess
+from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import (
     Conversation,
     Link,
@@ -29,7 +30,7 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import ContextOverflowError
 from acp_server.turn.events import CallAppeared, Usage
-from acp_server.turn.loop import Turn, TurnContext, UsageTotals
+from acp_server.turn.loop import Turn
 from acp_server.turn.ports import (
     ModelRequest,
     ModelStop,
@@ -44,6 +45,7 @@ from acp_server.turn.ports import (
     TurnSink,
     UsageReported,
 )
+from acp_server.turn.usage_totals import UsageTotals
 from tests.turn.fake_sinks import MemorySink, SequentialIds
 from tests.turn.turn_harness import history_errors
 

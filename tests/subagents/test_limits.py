@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from acp_server.subagents.task import TaskBudget, TaskBudgetError, TaskUsageTotals
 from acp_server.subagents.toolsets import WITHHELD, UnknownToolsetError, tools_for
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 from tests.subagents.task_scripts import call_events, delegate_call, script_sub_agents, text_events
 from tests.support.editor import json_at
 from tests.tools.editor_session import open_tool_editor

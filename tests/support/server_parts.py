@@ -24,7 +24,7 @@ from acp_server.session.services import SessionServices
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.lazy_value import Lazy
 from acp_server.tools.toolbox import SessionToolbox
-from acp_server.turn.loop import ModelMeter
+from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.ports import Model, Toolbox
 
 MODEL_ID = "test"

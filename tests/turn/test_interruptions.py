@@ -2,6 +2,7 @@
 
 import pytest
 
+from acp_server.turn.continuation import CONTINUE_PROMPT
 from acp_server.turn.conversation import (
     AssistantMessage,
     Text,
@@ -11,7 +12,7 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import DEFAULT_CONTINUATIONS, ModelInterruptedError
 from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk, NoticeRaised
-from acp_server.turn.loop import CONTINUE_PROMPT, NOT_RUN
+from acp_server.turn.loop import NOT_RUN
 from acp_server.turn.ports import (
     ModelRequest,
     TextDelta,

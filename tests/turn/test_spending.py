@@ -5,8 +5,8 @@ import pytest
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import ContextMeasured, Event, NoticeRaised, Usage
-from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import Retrying, TextDelta, UsageReported
+from acp_server.turn.usage_totals import UsageTotals
 from tests.turn.turn_harness import (
     CharacterMeter,
     FunctionTools,

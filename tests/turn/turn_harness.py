@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import anyio
 
 from acp_server.turn.call_access import READS, CallAccess
+from acp_server.turn.context import TurnContext
 from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.conversation import (
     Conversation,
@@ -21,7 +22,7 @@ from acp_server.turn.conversation import (
     prompt_to_text,
 )
 from acp_server.turn.events import CallAppeared, CallChanged, CallStatus, Usage
-from acp_server.turn.loop import Turn, TurnContext, UsageTotals
+from acp_server.turn.loop import Turn
 from acp_server.turn.ports import (
     Model,
     ModelEvent,
@@ -37,6 +38,7 @@ from acp_server.turn.ports import (
     ToolSpec,
     TurnSink,
 )
+from acp_server.turn.usage_totals import UsageTotals
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.turn.fake_sinks import MemorySink, SequentialIds
 

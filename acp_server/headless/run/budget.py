@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from acp_server.session.ports.model_catalog import ModelCatalog, ModelChoice
+from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import ModelMeter, UsageTotals
 from acp_server.turn.ports import (
     Model,
     ModelEvent,
@@ -18,6 +18,7 @@ from acp_server.turn.ports import (
     ReceiveEvent,
     UsageReported,
 )
+from acp_server.turn.usage_totals import UsageTotals
 
 ONE_TOKEN = Usage(input_tokens=1, output_tokens=1)
 

@@ -9,7 +9,7 @@ from acp_server.headless.run.changes import WorkspaceChanges
 from acp_server.headless.run.denials import Denial, EffectTarget
 from acp_server.headless.run.findings import ReviewFinding
 from acp_server.headless.run.outcome import EXIT_CODES, Outcome
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 RESULT_VERSION = 1
 

@@ -1,6 +1,6 @@
 """Usage of a session, as text."""
 
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 NO_USAGE = "No usage yet: no model response has reported token counts."
 

@@ -28,7 +28,7 @@ from acp_server.turn.events import (
     SummaryChunk,
     ThoughtChunk,
 )
-from acp_server.turn.loop import UsageTotals
+from acp_server.turn.usage_totals import UsageTotals
 
 
 @frozen_dataclass

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from acp_server.session.context import SessionContext
-from acp_server.turn.loop import TurnContext
+from acp_server.turn.context import TurnContext
 from acp_server.turn.ports import StopReason
 
 BuildTurnContext = Callable[[], Awaitable[TurnContext]]

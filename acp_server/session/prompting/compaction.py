@@ -31,6 +31,7 @@ from acp_server.turn.compaction import (
     index_of_newest,
     index_of_tail,
 )
+from acp_server.turn.context import TurnContext
 from acp_server.turn.context_counter import MeteredRequest
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -48,9 +49,9 @@ from acp_server.turn.events import (
     NoticeRaised,
     SummaryChunk,
 )
-from acp_server.turn.loop import TurnContext, UsageTotals
 from acp_server.turn.ports import ModelRequest, TurnSink
 from acp_server.turn.step import NewId
+from acp_server.turn.usage_totals import UsageTotals
 
 logger = logging.getLogger(__name__)
 

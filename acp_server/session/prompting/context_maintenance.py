@@ -7,9 +7,9 @@ from acp_server.session.prompting.compaction import Compactor
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
+from acp_server.turn.context import Instructions, TurnContext
 from acp_server.turn.conversation import Conversation, ToolResult
 from acp_server.turn.events import NoticeRaised
-from acp_server.turn.loop import Instructions, TurnContext
 from acp_server.turn.ports import TurnSink
 
 
