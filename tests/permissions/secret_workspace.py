@@ -23,7 +23,6 @@ from acp_server.permissions.questions import (
 )
 from acp_server.session.builder import build_session
 from acp_server.session.context import SessionContext
-from acp_server.session.ports.editor import NullEditor
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.skills import NoSkills
 from acp_server.session.ports.toolset import SessionToolset
@@ -37,6 +36,7 @@ from acp_server.tools.toolbox import ConnectServers
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Event
 from acp_server.turn.ports import Model, Toolbox, ToolOutcome
+from tests.support.fake_editors import NullEditor
 from tests.support.server_parts import make_services
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 

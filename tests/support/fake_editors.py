@@ -13,7 +13,7 @@ on disk, unless `reload` is called. `type_text` plays a user who types and does 
 `FormattingEditor` strips trailing whitespace when it saves.
 `NonSavingEditor` never saves. `WriteOnlyEditor` cannot read, `ReadOnlyEditor` cannot write.
 `RefusingEditor` refuses every call, `FailAfterWriteEditor` writes and then reports an error,
-`HangingEditor` never answers.
+`HangingEditor` never answers, and `NullEditor` can do nothing.
 """
 
 from pathlib import Path
@@ -25,7 +25,33 @@ from acp_server.session.ports.editor import EditorError, EditorTerminal, Termina
 
 BOM = "\ufeff"
 
+NO_EDITOR = "there is no editor to ask"
+
 EditorCall = tuple[Literal["read", "write"], Path]
+
+
+class NullEditor:
+    """An editor without capabilities, for sessions that have none connected."""
+
+    can_read = False
+    can_write = False
+    has_terminals = False
+    shows_output = False
+
+    async def read_text(self, path: Path) -> NoReturn:
+        """Raise EditorError."""
+        del path
+        raise EditorError(NO_EDITOR)
+
+    async def write_text(self, path: Path, text: str) -> NoReturn:
+        """Raise EditorError."""
+        del path, text
+        raise EditorError(NO_EDITOR)
+
+    async def open_terminal(self, command_spec: TerminalCommand) -> NoReturn:
+        """Raise EditorError."""
+        del command_spec
+        raise EditorError(NO_EDITOR)
 
 
 class VerbatimEditor:

@@ -6,7 +6,7 @@ not support is never made.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -105,30 +105,3 @@ class EditorPort(Protocol):
     async def open_terminal(self, command_spec: TerminalCommand) -> EditorTerminal:
         """Start a command in a terminal."""
         ...
-
-
-class NullEditor:
-    """An editor without capabilities, for sessions that have none connected."""
-
-    can_read = False
-    can_write = False
-    has_terminals = False
-    shows_output = False
-
-    async def read_text(self, path: Path) -> NoReturn:
-        """Raise EditorError."""
-        del path
-        raise EditorError(_NO_EDITOR)
-
-    async def write_text(self, path: Path, text: str) -> NoReturn:
-        """Raise EditorError."""
-        del path, text
-        raise EditorError(_NO_EDITOR)
-
-    async def open_terminal(self, command_spec: TerminalCommand) -> NoReturn:
-        """Raise EditorError."""
-        del command_spec
-        raise EditorError(_NO_EDITOR)
-
-
-_NO_EDITOR = "there is no editor to ask"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from acp_server.session.ports.editor import EditorPort, NullEditor
+from acp_server.session.ports.editor import EditorPort
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.file_service import FileService
 from acp_server.tools.files.snapshot import FileSnapshot
@@ -13,6 +13,7 @@ from tests.support.fake_editors import (
     LineFeedEditor,
     NewlineKeepingEditor,
     NonSavingEditor,
+    NullEditor,
     ReadOnlyEditor,
     VerbatimEditor,
     WriteOnlyEditor,
