@@ -8,8 +8,13 @@ import pytest
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import (
     ALWAYS_REFUSED,
+    CHANGED_SINCE,
+    DESTRUCTIVE_HINT,
     MEMORY_NEEDS_APPROVAL,
+    NO_SANDBOX,
+    OUTSIDE_SANDBOX,
     PLANNING,
+    READ_ONLY_HINT,
     REJECTED_BY_RULE,
     Allow,
     Ask,
@@ -21,6 +26,8 @@ from acp_server.permissions.policy import (
     McpToolFacts,
     MemoryFacts,
     Refuse,
+    RestoreFacts,
+    SkillFacts,
     decide,
 )
 from acp_server.permissions.rules import PermissionRule, RuleBook
@@ -60,6 +67,10 @@ FACTS: dict[str, Facts] = {
     "unprotected command": CommandFacts("pytest", PYTEST, sandbox_status="unprotected"),
     "unprotected reading": CommandFacts("ls", Assessment("reads"), sandbox_status="unprotected"),
     "disaster": CommandFacts("rm -rf /", Assessment("refused", "it deletes everything")),
+    "skill": SkillFacts(FileFacts("write", (FILE,), coverable_directory=FILE.parent)),
+    "skill in doubt": SkillFacts(FileFacts("write", (FILE,)), ("it downloads a program",)),
+    "undo": RestoreFacts(FileFacts("write", (FILE,), coverable_directory=FILE.parent)),
+    "undo of later changes": RestoreFacts(FileFacts("write", (FILE,)), ("a.py", "b.py")),
     "memory": MemoryFacts(asks_first=False),
     "memory, asked first": MemoryFacts(asks_first=True),
     "page": FetchFacts(SITE),
@@ -113,6 +124,17 @@ TABLE: dict[tuple[str, SavedRule], tuple[Outcome, Outcome, Outcome, Outcome]] = 
     ("unprotected reading", "nothing"): ("ask", "ask", "refuse", "allow"),
     ("disaster", "nothing"): ("refuse", "refuse", "refuse", "refuse"),
     ("disaster", "yes"): ("refuse", "refuse", "refuse", "refuse"),
+    ("skill", "nothing"): ("ask, always", "allow", "refuse", "allow"),
+    ("skill", "yes"): ("allow", "allow", "refuse", "allow"),
+    ("skill", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("skill in doubt", "nothing"): ("ask", "ask", "refuse", "ask"),
+    ("skill in doubt", "yes"): ("ask", "ask", "refuse", "ask"),
+    ("skill in doubt", "no"): ("refuse", "refuse", "refuse", "ask"),
+    ("undo", "nothing"): ("ask, always", "allow", "refuse", "allow"),
+    ("undo", "yes"): ("allow", "allow", "refuse", "allow"),
+    ("undo of later changes", "nothing"): ("ask", "ask", "refuse", "ask"),
+    ("undo of later changes", "yes"): ("ask", "ask", "refuse", "ask"),
+    ("undo of later changes", "no"): ("refuse", "refuse", "refuse", "ask"),
     ("memory", "nothing"): ("allow", "allow", "refuse", "allow"),
     ("memory", "no"): ("allow", "allow", "refuse", "allow"),
     ("memory, asked first", "nothing"): ("ask", "ask", "refuse", "allow"),
@@ -187,24 +209,37 @@ def test_a_refusal_names_its_origin(name: str, mode: Mode, said: SavedRule, reas
 
 
 @pytest.mark.parametrize(
-    ("name", "decision"),
+    ("name", "mode", "decision"),
     [
-        ("write", Ask("", DirectoryScope("write", FILE.parent))),
+        ("write", "ask", Ask("", DirectoryScope("write", FILE.parent))),
         (
             "read outside",
+            "ask",
             Ask(f"it is outside the workspace: {FAR}", DirectoryScope("read", FAR.parent)),
         ),
-        ("read secret", Ask(".env may hold secrets or settings")),
-        ("command", Ask("it runs", CommandScope(("pytest",)))),
-        ("command in doubt", Ask("it runs")),
-        ("reading command in doubt", Ask("outside")),
-        ("memory, asked first", Ask(MEMORY_NEEDS_APPROVAL)),
+        ("read secret", "ask", Ask(".env may hold secrets or settings")),
+        ("command", "ask", Ask("it runs", CommandScope(("pytest",)))),
+        ("command in doubt", "ask", Ask("it runs")),
+        ("reading command in doubt", "ask", Ask("outside")),
+        ("unconfined reading", "ask", Ask(OUTSIDE_SANDBOX)),
+        ("unconfined command", "ask", Ask(f"{OUTSIDE_SANDBOX}; it runs")),
+        ("unprotected reading", "ask", Ask(NO_SANDBOX)),
+        ("unprotected command", "ask", Ask("it runs", CommandScope(("pytest",)))),
+        ("skill in doubt", "bypass", Ask("it downloads a program")),
+        ("undo of later changes", "bypass", Ask(CHANGED_SINCE.format(names="a.py, b.py"))),
+        ("memory, asked first", "ask", Ask(MEMORY_NEEDS_APPROVAL)),
+        ("page", "plan", Ask("", SITE)),
+        ("server", "ask", Ask("", SERVER)),
+        ("server that destroys", "ask", Ask(DESTRUCTIVE_HINT, SERVER)),
+        ("server that claims both", "ask", Ask(DESTRUCTIVE_HINT, SERVER)),
+        ("server that claims to read", "ask", Ask("", SERVER)),
+        ("server that claims to read", "plan", Ask(READ_ONLY_HINT, SERVER)),
     ],
 )
 def test_a_permission_request_states_its_reason_and_the_scope_of_an_always_rule(
-    name: str, decision: Ask
+    name: str, mode: Mode, decision: Ask
 ) -> None:
-    assert decide(FACTS[name], "ask", RuleBook()) == decision
+    assert decide(FACTS[name], mode, RuleBook()) == decision
 
 
 @pytest.mark.parametrize(

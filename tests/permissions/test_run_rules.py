@@ -142,6 +142,24 @@ def test_protected_paths_require_permission_in_any_mode_and_under_any_rule(facts
     assert rules.apply(DECIDED, "any", facts, ROOT) == DECIDED
 
 
+@pytest.mark.parametrize(
+    ("facts", "is_allowable"),
+    [
+        pytest.param(running("make"), True, id="command"),
+        pytest.param(running("cat .env", is_protected=True), False, id="protected"),
+        pytest.param(
+            replace(running("make"), sandbox_status="unconfined"), False, id="outside the sandbox"
+        ),
+    ],
+)
+def test_only_an_effect_that_an_allow_rule_opens_is_called_allowable(
+    facts: Facts, *, is_allowable: bool
+) -> None:
+    decision = RunRules().apply(DECIDED, "terminal", facts, ROOT)
+    assert isinstance(decision, Ask)
+    assert decision.is_allowable == is_allowable
+
+
 def test_a_refusal_is_not_overridden_by_an_allow_rule() -> None:
     rules = RunRules((RunRule("allow"),))
     assert rules.apply(Refuse(PLANNING), "patch", writing("a.py"), ROOT) == Refuse(PLANNING)
