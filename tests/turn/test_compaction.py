@@ -104,6 +104,11 @@ def test_newest_and_short_results_are_not_removed() -> None:
     assert clear_old_results(messages, 4, 10_000, count) == tuple(messages)
 
 
+def test_nothing_is_removed_while_nothing_must_be_saved() -> None:
+    messages = call_turn(1, "x" * 2_000)
+    assert clear_old_results(messages, len(messages), 0, count) == tuple(messages)
+
+
 def test_old_images_are_removed() -> None:
     image = Media("image/png", "AAAA" * 1_000)
     messages: list[Message] = [UserMessage((Text("see"), image)), *text_turn(1)[1:]]
@@ -146,6 +151,24 @@ def test_every_long_text_and_argument_is_cut_and_arguments_stay_valid() -> None:
     assert "file:///a" in repr(cut[0])
 
 
+def test_cut_arguments_stay_readable_in_any_script() -> None:
+    arguments = {"content": "é" * 2_000, "lines": ["ü" * 2_000]}
+    call = ToolCall("c1", "write_file", json.dumps(arguments, ensure_ascii=False))
+    [message] = cut_texts([AssistantMessage((call,))], 500)
+    [cut] = message.parts
+    assert isinstance(cut, ToolCall)
+    assert {"éééé", "üüüü"} <= {cut.arguments[n : n + 4] for n in range(len(cut.arguments))}
+    assert "\\u" not in cut.arguments
+
+
+def test_the_note_about_a_removed_image_is_not_taken_for_the_users_words() -> None:
+    messages = [UserMessage((Text("see"), Media("image/png", "AAAA" * 1_000))), *text_turn(1)[1:]]
+    for shortened in (clear_old_results(messages, 2, 1_000, count), cut_texts(messages, 500)):
+        assert REMOVED_MEDIA in repr(shortened)
+        [first] = build_compacted_messages(shortened, len(shortened), "So far so good.")
+        assert first == UserMessage((Text(OWN_WORDS_HEADING), Text("see"), SUMMARY))
+
+
 # What stays behind a summary.
 
 
@@ -165,6 +188,16 @@ def test_the_tail_begins_with_no_results_and_keeps_calls_with_theirs() -> None:
             tail = messages[index:length]
             assert tail
             assert not any(isinstance(part, ToolResult) for part in tail[0].parts)
+
+
+def test_the_tail_begins_directly_behind_results_that_it_cannot_keep() -> None:
+    messages = joined(*(call_turn(number) for number in range(3)))
+    assert index_of_tail(messages, count(messages[-2:]), count) == len(messages) - 1
+
+
+def test_a_tail_of_results_alone_begins_with_their_calls() -> None:
+    messages = joined(*(call_turn(number) for number in range(3)))[:-1]
+    assert index_of_tail(messages, 0, count) == len(messages) - 2
 
 
 def test_the_summary_request_leaves_all_earlier_messages_unchanged() -> None:
@@ -217,6 +250,24 @@ def test_of_many_words_the_first_prompt_and_the_newest_survive() -> None:
     kept = [part.text for part in first.parts if isinstance(part, Text)][1:-1]
     assert kept == [prompts[0], prompts[7], prompts[8]]
     assert sum(map(len, kept)) <= MAX_OWN_WORDS_CHARACTERS
+
+
+def own_words_after_summary(*prompts: str) -> list[str]:
+    """Return those of the prompts that are kept behind a summary."""
+    messages = [
+        message
+        for prompt in prompts
+        for message in (UserMessage((Text(prompt),)), AssistantMessage((Text("Yes."),)))
+    ]
+    [first] = build_compacted_messages(messages, len(messages), "So.")
+    return [part.text for part in first.parts if isinstance(part, Text)][1:-1]
+
+
+def test_the_words_that_fill_their_budget_exactly_are_kept_and_one_more_is_not() -> None:
+    half, quarter = "a" * (MAX_OWN_WORDS_CHARACTERS // 2), "b" * (MAX_OWN_WORDS_CHARACTERS // 4)
+    kept = own_words_after_summary(half, "early", quarter, quarter)
+    assert kept == [half, quarter, quarter]
+    assert own_words_after_summary(half, quarter + "b", quarter) == [half, quarter]
 
 
 def test_what_tools_keep_in_messages_is_restated_behind_the_summary() -> None:
