@@ -80,9 +80,14 @@ async def open_two_peers(
             our_end.end()
 
 
-async def _serve(peer: Peer, handlers: Handlers, transport: MemoryTransport) -> None:
+async def _serve(
+    peer: Peer,
+    handlers: Handlers,
+    transport: MemoryTransport,
+    on_disconnect: Callable[[], Awaitable[None]] | None = None,
+) -> None:
     async with transport:
-        await peer.run(handlers)
+        await peer.run(handlers, on_disconnect)
 
 
 class RawClient:
@@ -146,6 +151,7 @@ async def open_raw_client(
     capacity_bytes: int = CAPACITY_BYTES,
     limit_bytes: int = MAX_MESSAGE_BYTES,
     is_file: bool = False,
+    on_disconnect: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncGenerator[RawClient]:
     """Run a peer and connect a raw client to it."""
     server_end, client_end = create_memory_pair(
@@ -154,7 +160,7 @@ async def open_raw_client(
     peer = Peer(server_end)
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_serve, peer, handlers, server_end)
+            tasks.start_soon(_serve, peer, handlers, server_end, on_disconnect)
             yield RawClient(peer, client_end, server_end)
             client_end.end()
 

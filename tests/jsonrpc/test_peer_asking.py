@@ -18,6 +18,7 @@ from tests.jsonrpc.peers import (
     result,
     run_ready_tasks,
 )
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 class Asked:
@@ -141,6 +142,35 @@ async def test_pending_and_later_requests_fail_when_the_stream_ends() -> None:
 async def test_inbound_requests_are_cancelled_when_the_stream_ends() -> None:
     blocked = BlockedRequest()
     async with open_raw_client(Handlers({"hold": make_handler(blocked.answer)})) as client:
+        client.request(1, "hold")
+        await blocked.started.wait()
+        assert await client.receive_until_end() == []
+    assert blocked.was_cancelled
+
+
+async def test_requests_that_end_with_the_work_on_a_disconnect_are_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("acp_server.jsonrpc.peer.DRAIN_SECONDS", HANG_TIMEOUT_SECONDS)
+    blocked = BlockedRequest()
+
+    async def end_work() -> None:
+        blocked.allowed_to_end.set()
+
+    handlers = Handlers({"hold": make_handler(blocked.answer)})
+    async with open_raw_client(handlers, on_disconnect=end_work) as client:
+        client.request(1, "hold", {"a": 1})
+        await blocked.started.wait()
+        assert await client.receive_until_end() == [result(1, {"a": 1})]
+
+
+async def test_work_that_does_not_end_after_a_disconnect_is_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("acp_server.jsonrpc.peer.DRAIN_SECONDS", 0)
+    blocked = BlockedRequest()
+    handlers = Handlers({"hold": make_handler(blocked.answer)})
+    async with open_raw_client(handlers, on_disconnect=anyio.sleep_forever) as client:
         client.request(1, "hold")
         await blocked.started.wait()
         assert await client.receive_until_end() == []

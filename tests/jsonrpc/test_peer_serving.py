@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidParamsError, RpcError
+from acp_server.jsonrpc.memory import BATCH_BYTES
 from acp_server.jsonrpc.peer import Handlers, InboundRequest, Peer
 from tests.jsonrpc.peers import (
     ECHO,
@@ -90,6 +91,26 @@ async def test_synchronous_parts_run_in_arrival_order_before_any_job() -> None:
         for _ in range(10):
             await client.receive()
     assert order == [*([number] for number in range(30)), *["job"] * 10]
+
+
+async def test_a_job_runs_while_the_client_keeps_sending() -> None:
+    order: list[str] = []
+
+    async def run(params: JsonValue) -> JsonValue:
+        order.append("job")
+        return params
+
+    def note(params: JsonValue) -> None:
+        del params
+        order.append("notification")
+
+    async with open_raw_client(Handlers({"r": make_handler(run)}, {"n": note})) as client:
+        client.request(1, "r", {})
+        for _ in range(4):
+            client.notify("n", ["x" * BATCH_BYTES])
+        assert await client.receive_until_end() == [result(1, {})]
+    assert order.index("job") < len(order) - 1
+    assert order.count("notification") == 4
 
 
 async def test_notifications_of_a_job_precede_its_response_and_follow_ups_come_after_it() -> None:

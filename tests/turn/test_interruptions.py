@@ -29,6 +29,7 @@ from tests.turn.turn_harness import (
     echo_arguments,
     final_call_change,
     tool_call_events,
+    user_words,
 )
 
 CUT = ModelInterruptedError("the connection broke")
@@ -53,6 +54,7 @@ async def test_an_interrupted_text_continues_in_the_same_message() -> None:
     first = AssistantMessage((Text("One, "),))
     assert model.requests == [ModelRequest((HI,)), ModelRequest((HI, first, CONTINUE_MESSAGE))]
     assert harness.history == [HI, first, CONTINUE_MESSAGE, AssistantMessage((Text("two."),))]
+    assert user_words(harness.history) == ["hi"]
 
 
 async def test_only_the_first_text_continues_in_the_same_message() -> None:

@@ -94,6 +94,17 @@ async def test_input_is_taken_while_another_request_can_answer_it() -> None:
     assert model.requests[1].messages[-1] == UserMessage((Text("and the tests?"),))
 
 
+async def test_input_taken_behind_an_answer_is_committed_before_it_is_answered() -> None:
+    log: list[str] = []
+    model = RoundModel(ModelRound([TextDelta("Done.")]))
+    harness = TurnHarness(model, max_requests=2)
+    harness.context = replace(
+        harness.context, mid_turn_input=WaitingInput(), durability=LoggingDurability(log)
+    )
+    await harness.run()
+    assert log == ["commit", "sync", "commit", "sync"]
+
+
 async def test_the_wait_after_a_broken_stream_doubles() -> None:
     waits: list[float] = []
 

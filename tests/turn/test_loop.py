@@ -1,5 +1,7 @@
 """A turn: what it asks the model, and what it leaves in the conversation however it ends."""
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -16,7 +18,7 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import ModelFailedError, PromptTooLargeError
 from acp_server.turn.events import CallAppeared, MessageChunk, NoticeRaised
-from acp_server.turn.loop import NOT_RUN
+from acp_server.turn.loop import NOT_RUN, REFUSALS
 from acp_server.turn.ports import (
     ModelEvent,
     ModelRequest,
@@ -130,6 +132,13 @@ async def test_the_stop_reason_of_the_model_is_that_of_the_turn(
     assert harness.history == [HI, AssistantMessage((Text("a"),))]
 
 
+@pytest.mark.parametrize("stop", ["refusal", "content_filter"])
+async def test_the_user_learns_that_an_answer_was_refused(stop: ModelStop) -> None:
+    harness = TurnHarness(RoundModel(ModelRound([TextDelta("a")], stop)))
+    await harness.run(HI)
+    assert harness.sink.events[-1] == NoticeRaised("warning", REFUSALS[stop], "m2", is_said=True)
+
+
 @pytest.mark.parametrize("stop", ["refusal", "end_turn"])
 async def test_calls_of_a_model_that_stopped_for_another_reason_are_closed_and_not_run(
     stop: ModelStop,
@@ -189,6 +198,23 @@ async def test_a_prompt_exceeding_the_context_window_is_refused_and_not_stored()
     )
     assert (harness.history, harness.sink.events, model.requests) == ([], [], [])
     assert await harness.run(UserMessage((Text("x" * 10),))) == "end_turn"
+
+
+class SystemPromptMeter(CharacterMeter):
+    """Meter that counts the system prompt as well."""
+
+    def estimate(self, request: ModelRequest) -> int:
+        """Return the length of the system prompt and all user messages."""
+        return len(request.system) + super().estimate(request)
+
+
+async def test_the_system_prompt_leaves_less_room_for_a_prompt() -> None:
+    harness = TurnHarness(RoundModel(ModelRound()), meter=SystemPromptMeter(window_tokens=10))
+    harness.context = replace(harness.context, system="four")
+    with pytest.raises(PromptTooLargeError) as raised:
+        await harness.run(UserMessage((Text("x" * 7),)))
+    assert (raised.value.estimated_tokens, raised.value.window_tokens) == (7, 6)
+    assert await harness.run(UserMessage((Text("x" * 6),))) == "end_turn"
 
 
 async def test_earlier_messages_do_not_count_toward_the_size_of_a_prompt() -> None:

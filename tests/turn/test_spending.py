@@ -32,6 +32,14 @@ async def test_the_last_usage_report_of_a_call_is_reported_when_it_ends() -> Non
     assert harness.usage == UsageTotals(USAGE, 1, 2.0)
 
 
+async def test_the_next_request_is_counted_from_the_last_usage_report() -> None:
+    report = UsageReported(Usage(200, 30))
+    harness = TurnHarness(RoundModel(ModelRound([TextDelta("Hi"), report])))
+    await harness.run()
+    request = harness.context.metered_request(harness.conversation)
+    assert harness.context.counter.count(request) == 230
+
+
 async def test_usage_adds_up_over_the_calls_of_a_turn_and_session() -> None:
     """Each measure has the window of its call, and the cost of all calls until then."""
     call = ToolCall("c1", "echo", "{}")

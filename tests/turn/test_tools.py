@@ -32,6 +32,7 @@ from tests.turn.turn_harness import (
     echo_arguments,
     final_call_change,
     tool_call_events,
+    user_words,
 )
 
 BROKEN = "the arguments are not valid JSON"
@@ -217,3 +218,4 @@ async def test_pending_notices_follow_the_prompt_and_the_results() -> None:
     first, _, results, _ = harness.history
     assert first == UserMessage((*HI.parts, Text("[before]")))
     assert results == UserMessage((ToolResult("c1", "{}"), Text("[meanwhile]")))
+    assert user_words(harness.history) == ["hi"]

@@ -237,6 +237,12 @@ class TurnHarness:
         return history
 
 
+def user_words(history: Sequence[Message]) -> list[str]:
+    """Return the texts of a history that count as written by the user."""
+    parts = [part for each in history if isinstance(each, UserMessage) for part in each.parts]
+    return [part.text for part in parts if isinstance(part, Text) and not part.is_remark]
+
+
 def history_errors(history: Sequence[Message]) -> list[str]:
     """Return the reasons for which a provider would refuse a history."""
     faults: list[str] = []
