@@ -1,9 +1,11 @@
 """Who has a session, when that is over, and what becomes of a process that lost it."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,8 +127,33 @@ async def test_abandoned_empty_sessions_are_removed_at_the_next_start(
     set_beat(path, "desk/1", 40)
     second = LazyArchive(path)
     assert [each.id for each in (await second.page(None, None)).sessions] == ["said"]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT id FROM sessions").fetchall() == [("said",)]
     await second.close()
     await first.close()
+
+
+async def test_a_process_sends_no_heartbeat_before_it_is_due(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.db"
+
+    def write(path: Path, inbox: WriterQueue, on_problem: Callable[[str], None]) -> None:
+        ArchiveWriter(SessionDatabase(path), inbox, on_problem, heartbeat_seconds=3600).run()
+
+    archive = LazyArchive(path, write)
+    journal = archive.create(make_facts())
+    journal.sync()  # sends a heartbeat with it
+    await journal.commit()
+    await archive.load()
+    set_beat(path, "desk/1", 3600)
+    for _ in range(3):
+        journal.append(user_message("hello"))
+        await journal.commit()
+    with closing(sqlite3.connect(path)) as connection:
+        ((machine,),) = connection.execute("SELECT machine FROM leases").fetchall()
+        ((beat_us,),) = connection.execute("SELECT beat_us FROM leases").fetchall()
+    assert machine == "desk/1"
+    assert leases.now_us() - beat_us >= 3600 * SECOND
+    await archive.close()
 
 
 async def test_an_idle_process_still_sends_heartbeats(tmp_path: Path) -> None:
