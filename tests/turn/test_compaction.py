@@ -191,8 +191,8 @@ def test_the_tail_begins_with_no_results_and_keeps_calls_with_theirs() -> None:
 
 
 def test_the_tail_begins_directly_behind_results_that_it_cannot_keep() -> None:
-    messages = joined(*(call_turn(number) for number in range(3)))
-    assert index_of_tail(messages, count(messages[-2:]), count) == len(messages) - 1
+    messages = joined(*(call_turn(number) for number in range(3)), text_turn(3))
+    assert index_of_tail(messages, count(messages[-4:]), count) == len(messages) - 3
 
 
 def test_a_tail_of_results_alone_begins_with_their_calls() -> None:

@@ -88,6 +88,7 @@ def test_a_report_without_prompt_tokens_changes_nothing() -> None:
 def test_a_report_on_a_request_estimated_as_empty_corrects_nothing() -> None:
     counter = ContextCounter()
     counter.record_usage(asked(), Usage(50, 0))
+    assert counter.count(asked(ANSWER, said(10))) == 60
     assert counter.count(asked(said(100), generation=1)) == 100
 
 
