@@ -11,6 +11,7 @@ from acp_server.mcp.session_servers import SessionServers
 from acp_server.permissions.gate import Gate
 from acp_server.session.ports.elicitation import Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.factory import TOOL_NAMES
@@ -24,6 +25,7 @@ class McpSessionBinder:
     load_connector: LoadConnector
     config: McpConfig
     workspace: SessionWorkspace
+    outputs: SavedOutputs
     requested: Sequence[ServerConfig]
     """The servers that the editor named."""
     elicitor: Elicitor
@@ -42,6 +44,7 @@ class McpSessionBinder:
             limits=McpLimits(first_call_seconds=self.config.first_call_seconds),
             tracking_file_changes=tracking_file_changes,
             reserved_names=TOOL_NAMES,
+            outputs=self.outputs,
         )
         return SessionServers(
             merge_servers(self.requested, enabled_servers(self.config.configured)), mcp_context

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from acp_server.permissions.gate import Gate
 from acp_server.session.ports.elicitation import DecliningElicitor, Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 Json = Mapping[str, JsonValue]
@@ -145,3 +146,5 @@ class McpContext:
     """Wraps the calls of all tools except those annotated as read-only."""
     reserved_names: Sequence[str] = ()
     """The names of the session's own tools."""
+    outputs: SavedOutputs | None = None
+    """Keeps results that are too long for the conversation."""

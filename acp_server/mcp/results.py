@@ -12,14 +12,15 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue
 
 from acp_server.mcp.ports import InjectionScan, Json
+from acp_server.session.saved_outputs import SavedExcerpt, SavedOutputs
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.excerpt import cut_middle
 from acp_server.text.json_values import as_list, as_object, as_text
 from acp_server.tools.read.media import MAX_DOCUMENT_BYTES, MAX_IMAGE_BYTES, media_type
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import ToolOutcome
 
-MAX_CHARACTERS = 30_000
-"""The same limit as for the output of a command."""
+MAX_CHARACTERS = 25_000
 MAX_MEDIA = 20
 BASE64_RATIO = 3 / 4
 
@@ -35,8 +36,14 @@ class _ContentPart:
     media: Media | None = None
 
 
-def tool_outcome(result: Json, server: str, scan: InjectionScan) -> ToolOutcome:
-    """Convert the result of `tools/call`."""
+def tool_outcome(
+    result: Json,
+    server: str,
+    scan: InjectionScan,
+    outputs: SavedOutputs | None = None,
+    call_id: str = "",
+) -> ToolOutcome:
+    """Convert the result of `tools/call`; a long text is kept whole in `outputs`. It blocks."""
     pieces = [piece for block in as_list(result.get("content")) for piece in _content_parts(block)]
     texts = [piece.text for piece in pieces if piece.text]
     media = [piece.media for piece in pieces if piece.media is not None]
@@ -47,8 +54,15 @@ def tool_outcome(result: Json, server: str, scan: InjectionScan) -> ToolOutcome:
         texts.append(f"[{len(media) - MAX_MEDIA} more pictures or documents are left out]")
     text = "\n\n".join(texts) or ("" if media else "(no output)")
     is_error = result.get("isError") is True
+    if outputs is None:
+        output = SavedExcerpt(cut_middle(text, MAX_CHARACTERS))
+    else:
+        output = outputs.excerpt_now(call_id, text, MAX_CHARACTERS)
     return ToolOutcome(
-        with_injection_warning(text, server, scan), is_error, tuple(media[:MAX_MEDIA])
+        _with_warning(output.text, server, scan(text)),
+        is_error,
+        tuple(media[:MAX_MEDIA]),
+        saved_to=output.saved_to,
     )
 
 
@@ -66,12 +80,11 @@ def prompt_text(result: Json, server: str, scan: InjectionScan) -> str:
 
 def with_injection_warning(text: str, server: str, scan: InjectionScan) -> str:
     """Return a server's text, shortened if needed, with a warning if it is suspicious."""
-    if len(text) > MAX_CHARACTERS:
-        head, tail = text[: MAX_CHARACTERS * 2 // 3], text[-MAX_CHARACTERS // 3 :]
-        omitted = len(text) - len(head) - len(tail)
-        notice = f"[… {omitted:,} of {len(text):,} characters are left out …]"
-        text = f"{head}\n\n{notice}\n\n{tail}"
-    reasons = scan(text)
+    text = cut_middle(text, MAX_CHARACTERS)
+    return _with_warning(text, server, scan(text))
+
+
+def _with_warning(text: str, server: str, reasons: Sequence[str]) -> str:
     if not reasons:
         return text
     return f"{WARNING.format(server=server, reasons=', '.join(reasons))}\n{text}"

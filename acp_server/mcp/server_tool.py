@@ -77,7 +77,11 @@ class ServerUse(ToolUse):
         # In a thread: scanning a long result would block the event loop.
         return await to_thread.run_sync(
             lambda: tool_outcome(
-                self._server.redact.redact_result(result), self._server.name, self._context.scan
+                self._server.redact.redact_result(result),
+                self._server.name,
+                self._context.scan,
+                self._context.outputs,
+                self._report.call_id,
             )
         )
 

@@ -44,6 +44,7 @@ class ToolsetBuilder:
             self._connector.get,
             self._mcp_config,
             context.workspace,
+            context.outputs,
             servers,
             editor.elicitor,
             tasks,

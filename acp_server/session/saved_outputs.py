@@ -14,6 +14,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.excerpt import cut_middle
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +23,14 @@ MAX_DIRECTORY_BYTES = 256 * 1024 * 1024
 MAX_NAME_CHARACTERS = 60
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+@frozen_dataclass
+class SavedExcerpt:
+    """An output as the model gets it: whole, or its head and tail and the file with all of it."""
+
+    text: str
+    saved_to: str = ""
 
 
 @frozen_dataclass
@@ -42,18 +51,41 @@ class SavedOutputs:
 
     async def save(self, call_id: str, text: str) -> str:
         """Save the output of a call; return the file's path, or an empty text if that failed."""
+        return await to_thread.run_sync(self.save_now, call_id, text)
+
+    def save_now(self, call_id: str, text: str) -> str:
+        """Do the same as `save`, blocking: for threads, and for calls that are being cancelled."""
+        data = text[:MAX_FILE_CHARACTERS].encode("utf-8", "replace")
         try:
-            return str(await to_thread.run_sync(self._write, call_id, text))
+            return str(self.create(call_id, data, len(data)))
         except OSError as error:
             logger.warning("cannot save a long output: %s", error)
             return ""
 
-    def _write(self, call_id: str, text: str) -> Path:
+    async def excerpt(self, call_id: str, text: str, max_characters: int) -> SavedExcerpt:
+        """Return a text; if it is longer, save it and return its head and tail."""
+        if len(text) <= max_characters:
+            return SavedExcerpt(text)
+        return await to_thread.run_sync(self.excerpt_now, call_id, text, max_characters)
+
+    def excerpt_now(self, call_id: str, text: str, max_characters: int) -> SavedExcerpt:
+        """Do the same as `excerpt`, blocking: for threads, and for calls that are cancelled."""
+        if len(text) <= max_characters:
+            return SavedExcerpt(text)
+        path = self.save_now(call_id, text)
+        source = describe_file(path, len(text.splitlines())) if path else ""
+        return SavedExcerpt(cut_middle(text, max_characters, source), path)
+
+    def create(self, call_id: str, data: bytes, max_bytes: int) -> Path:
+        """Create a file that begins with `data` and may grow to `max_bytes`; it blocks.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
         # One by one: `parents` would create the outer directory with the default mode.
         for directory in (self.parent, self.directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        data = text[:MAX_FILE_CHARACTERS].encode("utf-8", "replace")
-        self._make_room(len(data))
+        self._make_room(max_bytes)
         name = _UNSAFE.sub("-", call_id)[:MAX_NAME_CHARACTERS] or "call"
         path, number = self.directory / f"{name}.txt", 1
         while True:
@@ -81,6 +113,11 @@ class SavedOutputs:
     async def delete(self) -> None:
         """Delete all saved outputs."""
         await to_thread.run_sync(lambda: shutil.rmtree(self.directory, ignore_errors=True))
+
+
+def describe_file(path: str, lines: int) -> str:
+    """Return the name of a saved output with its size, for the model."""
+    return f"{path} ({lines:,} lines; search_files and read_file can open it)"
 
 
 def _hashed(text: str) -> str:

@@ -5,20 +5,25 @@ MAX_LINE_LOSS = 200
 """Characters that a cut may lose so that it falls between two lines."""
 
 
-def cut_middle(text: str, max_characters: int, source: str = "") -> str:
+def cut_middle(
+    text: str, max_characters: int, source: str = "", total_characters: int | None = None
+) -> str:
     """Return a text without its middle if it is longer; `source` says where the whole text is.
+
+    `total_characters` is the length of the whole text if `text` itself lacks its middle.
 
     >>> print(cut_middle("0123456789" * 20, 60))
     01234567890123
     [… 21 of 200 characters are shown …]
     3456789
     """
-    total = len(text)
-    if total <= max_characters:
+    length = len(text)
+    total = length if total_characters is None else max(total_characters, length)
+    if length <= max_characters:
         return text
     marker = _marker(total, total, source)  # the longest: with as many digits as there can be
     room = max(max_characters - len(marker) - 2, 0)
-    head, tail = text[: int(room * HEAD_SHARE)], text[total - (room - int(room * HEAD_SHARE)) :]
+    head, tail = text[: int(room * HEAD_SHARE)], text[length - (room - int(room * HEAD_SHARE)) :]
     head, tail = _end_at_line(head), _begin_at_line(tail)
     return f"{head}\n{_marker(len(head) + len(tail), total, source)}\n{tail}"
 

@@ -23,6 +23,7 @@ from acp_server.session.ports.toolset import SessionToolset, ignore_turn_end
 from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
 from acp_server.session.project.headless_policy import ignore_refusal
 from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.session.seen_files import SeenFiles
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
@@ -228,12 +229,12 @@ class ToolFactory:
         gate = services.gate
         return (
             read_file_tool(services),
-            search_files_tool(services, shell.sandbox),
+            search_files_tool(services, shell.sandbox, shell.outputs),
             write_file_tool(services),
             patch_tool(services),
             terminal_tool(services, shell),
             process_tool(services, shell),
-            self._web_tool(gate),
+            self._web_tool(gate, shell.outputs),
             todo_tool(messages),
             clarify_tool(context.user_asker),
             exit_plan_tool(gate, context.user_asker),
@@ -322,11 +323,10 @@ class ToolFactory:
             audit=no_audit if headless_policy is None else headless_policy.audit,
         )
 
-    def _web_tool(self, gate: Gate) -> Tool:
+    def _web_tool(self, gate: Gate, outputs: SavedOutputs) -> Tool:
         web_config = self._config.web
-        return web_fetch_tool(
-            PageFetcher(LazyWebClient(web_config), web_config.timeout_seconds), gate, scan
-        )
+        fetcher = PageFetcher(LazyWebClient(web_config), web_config.timeout_seconds)
+        return web_fetch_tool(fetcher, gate, scan, outputs)
 
     def _checkpoint_manager(self, context: _SessionToolContext) -> CheckpointManager:
         config, session = self._config, context.session
@@ -364,12 +364,17 @@ class ToolFactory:
         if self._watcher is None:
             self._watcher = ProcessWatcher(context.tasks, config.environment)
         roots = tuple(root.resolve() for root in context.session.workspace.roots)
-        sandbox = self._sandbox_for(context, roots)
+        sandbox, outputs = self._sandbox_for(context, roots), context.session.outputs
         shell = ShellSession(
             self._watcher, context.tasks, config.environment, config.secret_names, sandbox, roots
         )
         return ShellServices(
-            shell, BackgroundCommands(shell), context.editor, config.secret_names, sandbox
+            shell,
+            BackgroundCommands(shell, outputs),
+            context.editor,
+            config.secret_names,
+            outputs,
+            sandbox,
         )
 
     def _sandbox_for(

@@ -208,6 +208,8 @@ class ToolOutcome:
     touched_paths: tuple[str, ...] = ()
     """Absolute paths that the call read, wrote, searched or named; their directories may hold
     instruction files."""
+    saved_to: str = ""
+    """The file that holds the whole text, if this is only part of it."""
     ends_turn: bool = False
     """Whether the turn ends here, because the user decides how to continue."""
 

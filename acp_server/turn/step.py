@@ -412,7 +412,9 @@ class ToolBatch:
     def _end(self, call: ToolCall, outcome: ToolOutcome) -> None:
         # Lone surrogates (from undecodable file names, say) cannot be sent as UTF-8.
         text = repair_surrogates(outcome.text)
-        self._results[call.id] = ToolResult(call.id, text, outcome.is_error, outcome.media)
+        self._results[call.id] = ToolResult(
+            call.id, text, outcome.is_error, outcome.media, outcome.saved_to
+        )
         self._touched[call.id] = outcome.touched_paths
         self.ends_turn = self.ends_turn or outcome.ends_turn
         status = "failed" if outcome.is_error else "completed"

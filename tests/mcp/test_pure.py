@@ -1,6 +1,7 @@
 """Names, schemas, configuration, redaction, results and arguments: what needs no server."""
 
 import json
+from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
@@ -20,6 +21,7 @@ from acp_server.mcp.server_configs import (
 )
 from acp_server.mcp.tool_names import server_name_parts, tool_names
 from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerTimeouts, StdioServerConfig
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import ToolOutcome
 
@@ -192,7 +194,16 @@ def test_a_long_text_keeps_its_beginning_and_end() -> None:
     output = tool_outcome({"content": [{"type": "text", "text": text}]}, "s", no_scan).text
     assert output.startswith("aaa")
     assert output.endswith("zzz")
-    assert "[… 30,000 of 60,000 characters are left out …]" in output
+    assert "of 50,000 characters are shown …]" in output
+
+
+def test_a_long_text_is_kept_whole_in_a_file_that_the_result_names(tmp_path: Path) -> None:
+    text = "a line\n" * MAX_CHARACTERS
+    result: dict[str, JsonValue] = {"content": [{"type": "text", "text": text}]}
+    outcome = tool_outcome(result, "s", no_scan, SavedOutputs(tmp_path, "s1"), "call_1")
+    assert len(outcome.text) <= MAX_CHARACTERS
+    assert f"the whole text is in {outcome.saved_to} (25,000 lines" in outcome.text
+    assert Path(outcome.saved_to).read_text() == text
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ class MemoryArchive:
 
     def outputs(self, session_id: str) -> SavedOutputs:
         """Return files that cannot be written: nothing of this archive is on the disk."""
-        return SavedOutputs(Path("/nonexistent"), session_id)
+        return SavedOutputs(Path("/dev/null/outputs"), session_id)
 
     async def close(self) -> None:
         """Release all sessions to other archives."""

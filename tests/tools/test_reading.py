@@ -88,8 +88,33 @@ async def test_a_file_of_12_mb_is_read_in_pages_that_fit(tmp_path: Path) -> None
         assert updates.status == "completed"
         assert updates.text.startswith(line)
         assert len(updates.text) < MAX_CHARACTERS + 200
-        assert "[lines 11,000-11,078 of" in updates.text
-        assert updates.text.endswith("; go on with offset=11079]")
+        assert "[lines 11,000-11,023 of" in updates.text
+        assert updates.text.endswith("; go on with offset=11024]")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("package-lock.json", '  "name": "left-pad",\n' * 2_000, "a lock file of 44,000"),
+        ("app.min.js", "a=1;" * 10_000, "a minified file of 40,000"),
+        (
+            "api_pb2.py",
+            "# Generated. DO NOT EDIT!\n" + "x = 1\n" * 5_000,
+            "a generated file of 30,0",
+        ),
+    ],
+)
+async def test_a_long_file_that_a_machine_wrote_is_searched_instead_unless_lines_are_requested(
+    tmp_path: Path, name: str, text: str, kind: str
+) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file(name, text)
+        updates = await session.run_one(call("read_file", path=name))
+        assert len(updates.text) < 2_300
+        assert kind in updates.text
+        assert "search_files" in updates.text
+        updates = await session.run_one(call("read_file", path=name, offset=1, limit=600))
+        assert "search_files" not in updates.text
 
 
 async def test_a_huge_line_is_truncated(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from acp_server.tools.edit.edit_flow import EditServices, read_question
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import BinaryFileError, FileError, HugeFileError
 from acp_server.tools.files.paths import ResolvedPath
+from acp_server.tools.read.machine_text import kind_of_machine_text
 from acp_server.tools.read.media import MediaError, read_media
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import READS
@@ -25,9 +26,11 @@ DESCRIPTION = (
     "the editor's unsaved changes."
 )
 PDF_START = "%PDF-"
-MAX_CHARACTERS = 80_000
+MAX_CHARACTERS = 25_000
 MAX_LINE_CHARACTERS = 2_000
 MAX_SHOWN_CHARACTERS = 4_000
+MAX_MACHINE_CHARACTERS = 2_000
+"""How much of a file that a machine wrote is shown unless lines of it are requested."""
 EMPTY = "(the file is empty)"
 
 
@@ -47,6 +50,8 @@ class _Page:
     first_line: int
     cut_lines: frozenset[int]
     """The numbers of the lines that are too long to be shown in full."""
+    advice: str = ""
+    """How to find the rest, if reading on is not the way."""
 
     @property
     def last_line(self) -> int:
@@ -68,8 +73,10 @@ class _Page:
             text = EMPTY
         elif not self.lines:
             text = f"(there is no line {self.first_line:,}; the file has {total} lines)"
-        elif self.first_line > 1 or last_line != total_lines:
-            more = "" if last_line == total_lines else f"; go on with offset={last_line + 1}"
+        elif self.first_line > 1 or last_line != total_lines or self.advice:
+            go_on = "" if last_line == total_lines else f"go on with offset={last_line + 1}"
+            advice = self.advice or go_on
+            more = f"; {advice}" if advice else ""
             newline = "" if text.endswith("\n") else "\n"
             text += f"{newline}[lines {self.first_line:,}-{last_line:,} of {total}{more}]"
         shown_text = text
@@ -78,23 +85,26 @@ class _Page:
         return ToolOutcome(text, shown=(Text(fenced_block(shown_text.rstrip("\n"))),))
 
 
-def _fill_page(lines: Sequence[str], first_line: int) -> _Page:
+def _fill_page(
+    lines: Sequence[str], first_line: int, max_characters: int = MAX_CHARACTERS, advice: str = ""
+) -> _Page:
     """Return as many of these lines as fit into a result, at least one; long lines are cut."""
     shown_lines: list[str] = []
     cut_lines: set[int] = set()
     characters = 0
     for number, line in enumerate(lines, first_line):
         shown_line = line
-        if len(line) > MAX_LINE_CHARACTERS:
-            beginning = line[:MAX_LINE_CHARACTERS]
+        max_line = min(MAX_LINE_CHARACTERS, max_characters)
+        if len(line) > max_line:
+            beginning = line[:max_line]
             shown_line = f"{beginning}… ({len(line):,} characters in this line)\n"
         characters += len(shown_line)
-        if characters > MAX_CHARACTERS and shown_lines:
+        if characters > max_characters and shown_lines:
             break
         shown_lines.append(shown_line)
         if shown_line is not line:
             cut_lines.add(number)
-    return _Page(shown_lines, first_line, frozenset(cut_lines))
+    return _Page(shown_lines, first_line, frozenset(cut_lines), advice)
 
 
 class ReadFileUse(TypedToolUse[ReadFileArguments]):
@@ -140,7 +150,16 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
         if snapshot.is_saved and snapshot.text.startswith(PDF_START):
             return await self._read_media(resolved, BinaryFileError(resolved.raw_path, "a PDF"))
         lines, start = split_lines(snapshot.text), arguments.offset - 1
-        page = _fill_page(lines[start : start + arguments.limit], arguments.offset)
+        max_characters, advice = MAX_CHARACTERS, ""
+        is_whole = not {"offset", "limit"} & arguments.model_fields_set
+        if is_whole and len(snapshot.text) > MAX_CHARACTERS:
+            kind = kind_of_machine_text(resolved.path.name, snapshot.text)
+            if kind:
+                max_characters = MAX_MACHINE_CHARACTERS
+                advice = f"{kind} of {len(snapshot.text):,} characters: use search_files on it"
+        page = _fill_page(
+            lines[start : start + arguments.limit], arguments.offset, max_characters, advice
+        )
         outcome = page.outcome(len(lines))
         self._note_seen(resolved, snapshot.text, page)
         return outcome

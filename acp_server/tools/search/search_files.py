@@ -5,6 +5,7 @@ from functools import partial
 from anyio import to_thread
 from pydantic import Field
 
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import display_path
@@ -25,6 +26,7 @@ DESCRIPTION = (
 )
 
 MAX_TITLE_CHARACTERS = 60
+MAX_RESULT_CHARACTERS = 25_000
 
 
 class SearchFilesArguments(Arguments):
@@ -46,9 +48,14 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
     usual_access = READS
 
     def __init__(
-        self, services: EditServices, sandbox: SessionSandbox | None, reporter: CallReporter
+        self,
+        services: EditServices,
+        sandbox: SessionSandbox | None,
+        outputs: SavedOutputs,
+        reporter: CallReporter,
     ) -> None:
         super().__init__(SearchFilesArguments, reporter)
+        self._outputs = outputs
         self._services = services
         self._sandbox = sandbox
 
@@ -104,10 +111,16 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         await self.reporter.describe(
             f"{title}: {count if result.total != 0 else 'nothing'}", locations
         )
-        return ToolOutcome(result.text, touched_paths=(str(resolved.path),))
+        call_id = self.reporter.call_id
+        output = await self._outputs.excerpt(call_id, result.text, MAX_RESULT_CHARACTERS)
+        return ToolOutcome(
+            output.text, touched_paths=(str(resolved.path),), saved_to=output.saved_to
+        )
 
 
-def search_files_tool(services: EditServices, sandbox: SessionSandbox | None) -> Tool:
+def search_files_tool(
+    services: EditServices, sandbox: SessionSandbox | None, outputs: SavedOutputs
+) -> Tool:
     """Return the tool for a session; `sandbox` confines searches to the permitted directory."""
     spec = build_spec("search_files", DESCRIPTION, SearchFilesArguments)
-    return Tool(spec, "search", "Search", partial(SearchFilesUse, services, sandbox))
+    return Tool(spec, "search", "Search", partial(SearchFilesUse, services, sandbox, outputs))

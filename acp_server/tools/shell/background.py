@@ -10,11 +10,13 @@ from pathlib import Path
 import anyio
 
 from acp_server.session.ports.editor import TerminalExit
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.recent_output import NewOutput, OutputExcerpt, RecentOutput
 from acp_server.tools.shell.session import ShellSession
+from acp_server.tools.shell.spill import SpillFile
 
 MAX_RUNNING = 16
 MAX_REMEMBERED = 64
@@ -40,9 +42,13 @@ class BackgroundCommand:
 class BackgroundCommands:
     """The background commands of one session."""
 
-    def __init__(self, session: ShellSession) -> None:
-        """Prepare; a task of the session follows each command until `close`."""
+    def __init__(self, session: ShellSession, outputs: SavedOutputs) -> None:
+        """Prepare; a task of the session follows each command until `close`.
+
+        Outputs that are too long for memory are kept in `outputs`.
+        """
         self._session = session
+        self._outputs = outputs
         self._processes: dict[str, _BackgroundProcess] = {}
         self._is_closed = False
 
@@ -57,7 +63,8 @@ class BackgroundCommands:
         self._check_capacity()
         while (command_id := f"proc_{secrets.token_hex(3)}") in self._processes:
             pass
-        process = _BackgroundProcess(command_id, command, cwd, is_unconfined=is_unconfined)
+        spill = SpillFile(self._outputs, command_id)
+        process = _BackgroundProcess(command_id, command, cwd, spill, is_unconfined=is_unconfined)
         # Race: occupy the slot before the first await. Otherwise concurrent starts could together
         # exceed MAX_RUNNING, and `close` would not see this command.
         self._processes[process.id] = process
@@ -101,6 +108,10 @@ class BackgroundCommands:
     def log(self, command_id: str, offset: int | None = None, limit: int = 200) -> OutputExcerpt:
         """Return up to `limit` lines from line `offset` (0-based); the last ones if it is None."""
         return self._find(command_id).backlog.excerpt(offset, limit)
+
+    def spill(self, command_id: str) -> SpillFile:
+        """Return the file with the whole output of a command, written if that was too long."""
+        return self._find(command_id).spill
 
     async def write(self, command_id: str, data: bytes) -> None:
         """Write to a command's stdin.
@@ -187,7 +198,9 @@ class BackgroundCommands:
 class _BackgroundProcess:
     """One background command with its output and its end."""
 
-    def __init__(self, command_id: str, command: str, cwd: Path, *, is_unconfined: bool) -> None:
+    def __init__(
+        self, command_id: str, command: str, cwd: Path, spill: SpillFile, *, is_unconfined: bool
+    ) -> None:
         self.id = command_id
         self.command = command
         self.cwd = cwd
@@ -195,7 +208,8 @@ class _BackgroundProcess:
         self.is_end_reported = False
         self.child: Child | None = None
         self.scope = anyio.CancelScope()
-        self.backlog = RecentOutput(OUTPUT_BUFFER_BYTES)
+        self.spill = spill
+        self.backlog = RecentOutput(OUTPUT_BUFFER_BYTES, spill)
         self.ended = anyio.Event()
         self._started_at = anyio.current_time()
         self._exit: TerminalExit | None = None

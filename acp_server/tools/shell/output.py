@@ -5,15 +5,26 @@ Independent of processes: bytes in, text out.
 
 import codecs
 import re
+from typing import Protocol
 
 _CONTINUATION_BYTES = range(0b1000_0000, 0b1100_0000)
 """UTF-8 continuation bytes."""
 
 
+class Spill(Protocol):
+    """Takes a whole output once it is longer than what is held in memory."""
+
+    def write(self, data: bytes | bytearray) -> None:
+        """Take the next piece."""
+        ...
+
+
 class OutputLog:
     """The beginning and the end of a byte stream, and its total size."""
 
-    def __init__(self, head_bytes: int, tail_bytes: int) -> None:
+    def __init__(self, head_bytes: int, tail_bytes: int, spill: Spill | None = None) -> None:
+        """Create it; `spill` receives the whole stream as soon as its middle is lost here."""
+        self._spill = spill
         self._head_bytes = head_bytes
         self._tail_bytes = tail_bytes
         self._head = bytearray()
@@ -22,6 +33,10 @@ class OutputLog:
 
     def write(self, chunk: bytes) -> None:
         """Append a chunk of output."""
+        if self._spill is not None and self.total_bytes + len(chunk) > self.capacity_bytes:
+            if self.total_bytes <= self.capacity_bytes:
+                self._spill.write(self._head + self._tail)
+            self._spill.write(chunk)
         self.total_bytes += len(chunk)
         available = self._head_bytes - len(self._head)
         if available > 0:
@@ -33,6 +48,16 @@ class OutputLog:
         # Trim only at twice the limit: trimming for each small chunk would cost quadratic time.
         if len(self._tail) > 2 * self._tail_bytes:
             self._trim()
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Number of bytes up to which the stream is held whole."""
+        return self._head_bytes + self._tail_bytes
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the whole stream is still held."""
+        return self.total_bytes <= self.capacity_bytes
 
     def text(self) -> str:
         """Return the output as text; a line in the middle tells how many bytes were left out."""

@@ -10,6 +10,8 @@ from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import TerminalExit
+from acp_server.session.saved_outputs import SavedExcerpt
+from acp_server.text.excerpt import cut_middle
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
@@ -53,6 +55,7 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         self._services = services
         self._background = shell.background
         self._sandbox = shell.sandbox
+        self._outputs = shell.outputs
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the action and the command's id as the title."""
@@ -77,33 +80,56 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
             return await self._write(arguments)
         self._services.gate.yield_queue(self.reporter.call_id)
         await self.reporter.mark_in_progress()
+        saved_to = ""
         match arguments.action:
             case "list":
                 states = map(_status_line, self._background.list())
                 text = "\n".join(states) or "there are no background commands"
             case "poll":
-                text = self._poll(command_id)
+                text, saved_to = await self._poll(command_id)
             case "log":
-                excerpt = self._background.log(command_id, arguments.offset, arguments.limit)
-                last = excerpt.first + len(excerpt.lines)
-                lines = render_for_model("\n".join(excerpt.lines), MAX_RESULT_CHARACTERS)
-                text = f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{lines}"
+                text, saved_to = await self._log(command_id, arguments)
             case "wait":
                 text = _status_line(await self._background.wait(command_id, arguments.timeout))
             case "kill":
                 text = _status_line(await self._background.kill(command_id))
-        return ToolOutcome(text)
+        return ToolOutcome(text, saved_to=saved_to)
 
-    def _poll(self, command_id: str) -> str:
+    async def _log(self, command_id: str, arguments: ProcessArguments) -> tuple[str, str]:
+        """Return the requested lines, and the file with the output if it is too long."""
+        excerpt = self._background.log(command_id, arguments.offset, arguments.limit)
+        last = excerpt.first + len(excerpt.lines)
+        spill = self._background.spill(command_id).describe()
+        is_lost = spill and arguments.offset is not None and arguments.offset < excerpt.first
+        earlier = f"; earlier ones are in {spill}" if is_lost else ""
+        lines = await self._bound(command_id, "\n".join(excerpt.lines))
+        header = f"[lines {excerpt.first}-{last} of {excerpt.total_lines}{earlier}]"
+        return f"{header}\n{lines.text}", lines.saved_to
+
+    async def _poll(self, command_id: str) -> tuple[str, str]:
+        """Return the state and the new output, and the file with the output if it is too long."""
         state, new = self._background.poll(command_id)
-        lost_note = f"[{new.lost_bytes:,} bytes before this are lost]\n" if new.lost_bytes else ""
-        new_text = render_for_model(new.text, MAX_RESULT_CHARACTERS).rstrip("\n")
+        lost_note = ""
+        if new.lost_bytes:
+            spill = self._background.spill(command_id).describe()
+            place = f"in {spill}" if spill else "lost"
+            lost_note = f"[{new.lost_bytes:,} bytes before this are {place}]\n"
+        output = await self._bound(command_id, new.text)
+        new_text = output.text.rstrip("\n")
         text = f"{_status_line(state)}\n{lost_note}{new_text or '(nothing new)'}"
-        if self._sandbox is None or state.is_unconfined:
-            return text
-        has_failed = state.exit not in (None, TerminalExit(code=0))
-        denial = self._sandbox.describe_denial(new.text, has_failed=has_failed)
-        return f"{text}\n{denial}" if denial else text
+        if self._sandbox is not None and not state.is_unconfined:
+            has_failed = state.exit not in (None, TerminalExit(code=0))
+            denial = self._sandbox.describe_denial(new.text, has_failed=has_failed)
+            text = f"{text}\n{denial}" if denial else text
+        return text, output.saved_to
+
+    async def _bound(self, command_id: str, output: str) -> SavedExcerpt:
+        """Return output as the model sees it, cut if it is too long."""
+        text = render_for_model(output, len(output))
+        spill = self._background.spill(command_id)
+        if len(text) <= MAX_RESULT_CHARACTERS or not spill.path():
+            return await self._outputs.excerpt(self.reporter.call_id, text, MAX_RESULT_CHARACTERS)
+        return SavedExcerpt(cut_middle(text, MAX_RESULT_CHARACTERS, spill.describe()), spill.path())
 
     async def _write(self, arguments: ProcessArguments) -> ToolOutcome:
         state = await self._background.wait(arguments.session_id, 0)  # returns the state at once

@@ -4,7 +4,7 @@ Independent of processes: bytes in, text out.
 """
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.shell.output import decode_utf8, strip_partial_end, strip_partial_start
+from acp_server.tools.shell.output import Spill, decode_utf8, strip_partial_end, strip_partial_start
 
 
 @frozen_dataclass
@@ -27,7 +27,9 @@ class NewOutput:
 class RecentOutput:
     """Ring buffer for the last bytes of an output; its counters cover the whole output."""
 
-    def __init__(self, capacity_bytes: int) -> None:
+    def __init__(self, capacity_bytes: int, spill: Spill | None = None) -> None:
+        """Create it; `spill` receives the whole output once the first bytes are dropped here."""
+        self._spill = spill
         self._capacity_bytes = capacity_bytes
         self._buffer = bytearray()
         self._delivered_bytes = 0
@@ -37,6 +39,10 @@ class RecentOutput:
 
     def write(self, chunk: bytes) -> None:
         """Append a chunk of output."""
+        if self._spill is not None and self.total_bytes + len(chunk) > self._capacity_bytes:
+            if self.total_bytes <= self._capacity_bytes:
+                self._spill.write(self._buffer)
+            self._spill.write(chunk)
         self.total_bytes += len(chunk)
         self._newlines += chunk.count(b"\n")
         self._ends_with_newline = not chunk or chunk.endswith(b"\n")

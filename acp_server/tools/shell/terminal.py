@@ -28,6 +28,8 @@ from acp_server.session.ports.editor import (
     TerminalExit,
     TerminalOutput,
 )
+from acp_server.session.saved_outputs import SavedExcerpt, SavedOutputs
+from acp_server.text.excerpt import cut_middle
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
@@ -56,6 +58,7 @@ from acp_server.tools.shell.live_output import (
 from acp_server.tools.shell.named_paths import find_named_paths
 from acp_server.tools.shell.output import OutputLog, render_for_model
 from acp_server.tools.shell.session import CommandResult, ShellSession
+from acp_server.tools.shell.spill import SpillFile
 from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import CallAccess
@@ -74,7 +77,7 @@ CONFINED_DESCRIPTION = (
 )
 DEFAULT_TIMEOUT_SECONDS = 180
 MAX_TIMEOUT_SECONDS = 3_600
-MAX_RESULT_CHARACTERS = 30_000
+MAX_RESULT_CHARACTERS = 10_000
 WAITING_COMMANDS = {("sleep",), ("wait",), ("watch",)}
 """Commands that do nothing but wait: a command line with one of them polls for something."""
 LOG_HALF_BYTES = 256 * 1024
@@ -112,6 +115,8 @@ class ShellServices:
     background: BackgroundCommands
     editor: EditorPort
     secret_names: Collection[str]
+    outputs: SavedOutputs
+    """Keeps outputs that are too long for the conversation."""
     sandbox: SessionSandbox | None = None
     has_editor_failed: bool = False
     """Whether the editor's terminals have failed to run a command; they are not used again."""
@@ -126,11 +131,15 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         super().__init__(ConfinedArguments if shell.sandbox else TerminalArguments, reporter)
         self._services = services
         self._shell = shell
-        self._log = OutputLog(LOG_HALF_BYTES, LOG_HALF_BYTES)
+        self._spill, self._log = self._new_log()
         self._view: TerminalView | None = None
         self._output_view: TerminalOutputView | None = None
         self._sandbox_status: SandboxStatus = "free"
         self._only_reads = False
+
+    def _new_log(self) -> tuple[SpillFile, OutputLog]:
+        spill = SpillFile(self._shell.outputs, self.reporter.call_id)
+        return spill, OutputLog(LOG_HALF_BYTES, LOG_HALF_BYTES, spill)
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the first line of the command as the title, as far as it was received."""
@@ -205,9 +214,25 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         """Return the output so far. Does not await: a cancelled turn cannot wait for the end."""
         if self._output_view is not None:
             self._output_view.end(None, None)
-        output = render_for_model(self._log.text(), MAX_RESULT_CHARACTERS)
-        text = f"{reason}\nIt had printed:\n{output}" if output.strip() else reason
-        return ToolOutcome(text, is_error=True, shown=self._shown_content(reason))
+        output = self._excerpt()
+        text = f"{reason}\nIt had printed:\n{output.text}" if output.text.strip() else reason
+        shown = self._shown_content(reason)
+        return ToolOutcome(text, is_error=True, shown=shown, saved_to=output.saved_to)
+
+    def _excerpt(self) -> SavedExcerpt:
+        """Return the output; if it is too long, its head and tail and the file with all of it.
+
+        It blocks for a write of at most `LOG_HALF_BYTES` twice; a cancelled call cannot await.
+        """
+        text = self._log.text()
+        text = render_for_model(text, len(text))
+        if self._log.is_complete:
+            call_id = self.reporter.call_id
+            return self._shell.outputs.excerpt_now(call_id, text, MAX_RESULT_CHARACTERS)
+        source, total = self._spill.describe(), self._spill.characters
+        return SavedExcerpt(
+            cut_middle(text, MAX_RESULT_CHARACTERS, source, total), self._spill.path()
+        )
 
     def _build_question(
         self, resolved: ResolvedPath, arguments: TerminalArguments, programs: tuple[str, ...]
@@ -252,7 +277,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             return await self._run_shown(arguments, cwd)
         view = TextOutputView(self.reporter, self._log)
         result = await self._run_locally(arguments, cwd, view, TEXT_FLUSH_SECONDS)
-        return self._outcome(result, arguments)
+        return await self._outcome(result, arguments)
 
     async def _run_shown(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
         """Run the command in this process, and show its output in the editor as a terminal."""
@@ -268,7 +293,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             exit_status = result.exit
         finally:
             view.end(exit_status.code, exit_status.signal)
-        return self._outcome(result, arguments)
+        return await self._outcome(result, arguments)
 
     async def _run_locally(
         self, arguments: TerminalArguments, cwd: Path, view: OutputView, interval_seconds: float
@@ -336,9 +361,10 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             result.exit.code, self._log.text()
         ):
             self._shell.has_editor_failed = True
-            self._view, self._log = None, OutputLog(LOG_HALF_BYTES, LOG_HALF_BYTES)
+            self._view = None
+            self._spill, self._log = self._new_log()
             return None
-        return self._outcome(result, arguments)
+        return await self._outcome(result, arguments)
 
     async def _follow(self, terminal: EditorTerminal, timeout_seconds: float) -> CommandResult:
         exit_status = TerminalExit()
@@ -368,8 +394,8 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         lost_note = "[the beginning is lost]\n" if terminal_output.is_truncated else ""
         self._log.write(f"{lost_note}{terminal_output.text}".encode(errors="replace"))
 
-    def _outcome(self, result: CommandResult, arguments: TerminalArguments) -> ToolOutcome:
-        output = render_for_model(self._log.text(), MAX_RESULT_CHARACTERS)
+    async def _outcome(self, result: CommandResult, arguments: TerminalArguments) -> ToolOutcome:
+        output = await to_thread.run_sync(self._excerpt)
         status, denial, sandbox = _status(result, arguments), "", self._shell.sandbox
         if sandbox is not None and self._sandbox_status == "confined":
             has_failed = result.timed_out or result.exit != TerminalExit(code=0)
@@ -379,11 +405,15 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             "signal": result.exit.signal,
             "timed_out": result.timed_out,
         }
-        parts = (output.rstrip("\n"), status, denial)
+        parts = (output.text.rstrip("\n"), status, denial)
         text = "\n".join(filter(None, parts)) or "(no output)"
         has_failed = result.timed_out or bool(result.exit.signal or result.exit.code)
         return ToolOutcome(
-            text, has_failed, shown=self._shown_content(status, denial), raw_output=raw
+            text,
+            has_failed,
+            shown=self._shown_content(status, denial),
+            raw_output=raw,
+            saved_to=output.saved_to,
         )
 
     def _shown_content(self, status: str, denial: str = "") -> tuple[CallContent, ...]:

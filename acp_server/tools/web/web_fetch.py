@@ -14,12 +14,20 @@ from acp_server.permissions.effects import FetchUrl
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
+from acp_server.session.saved_outputs import SavedOutputs, describe_file
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.tools.web.addresses import WebAddress, parse_address
 from acp_server.tools.web.fetching import PageFetcher
-from acp_server.tools.web.pages import WebPage, render_page
+from acp_server.tools.web.pages import (
+    MAX_SHOWN_CHARACTERS as MAX_PART_CHARACTERS,
+)
+from acp_server.tools.web.pages import (
+    WebPage,
+    render_page,
+    render_saved_page,
+)
 from acp_server.turn.call_access import READS
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
@@ -46,12 +54,18 @@ class WebFetchUse(TypedToolUse[WebFetchArguments]):
     usual_access = READS
 
     def __init__(
-        self, fetcher: PageFetcher, gate: Gate, scan: ThreatScan, reporter: CallReporter
+        self,
+        fetcher: PageFetcher,
+        gate: Gate,
+        scan: ThreatScan,
+        outputs: SavedOutputs,
+        reporter: CallReporter,
     ) -> None:
         super().__init__(WebFetchArguments, reporter)
         self._fetcher = fetcher
         self._gate = gate
         self._scan = scan
+        self._outputs = outputs
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the URL as the title."""
@@ -63,8 +77,17 @@ class WebFetchUse(TypedToolUse[WebFetchArguments]):
         address = parse_address(arguments.url)
         # The callback is called for the first site, and for each other site of a redirect.
         page = await self._fetcher.fetch(address, self._ask_permission)
-        text = await to_thread.run_sync(render_page, page, address, arguments.offset, self._scan)
-        return ToolOutcome(text, is_error=page.is_error, shown=_shown_content(page))
+        source = saved_to = ""
+        # Once: the calls for the following parts need no further copies.
+        if not arguments.offset and len(page.text) > MAX_PART_CHARACTERS:
+            whole = render_saved_page(page)
+            saved_to = await self._outputs.save(self.reporter.call_id, whole)
+            source = describe_file(saved_to, len(whole.splitlines())) if saved_to else ""
+        text = await to_thread.run_sync(
+            render_page, page, address, arguments.offset, self._scan, source
+        )
+        shown = _shown_content(page)
+        return ToolOutcome(text, is_error=page.is_error, shown=shown, saved_to=saved_to)
 
     async def _ask_permission(self, address: WebAddress) -> None:
         """Show the address, and ask permission to fetch from its site.
@@ -91,7 +114,9 @@ def _shown_content(page: WebPage) -> tuple[Text, ...]:
     return tuple(blocks)
 
 
-def web_fetch_tool(fetcher: PageFetcher, gate: Gate, scan: ThreatScan) -> Tool:
+def web_fetch_tool(
+    fetcher: PageFetcher, gate: Gate, scan: ThreatScan, outputs: SavedOutputs
+) -> Tool:
     """Return the tool for a session."""
     spec = build_spec("web_fetch", DESCRIPTION, WebFetchArguments)
-    return Tool(spec, KIND, "Fetch a page", partial(WebFetchUse, fetcher, gate, scan))
+    return Tool(spec, KIND, "Fetch a page", partial(WebFetchUse, fetcher, gate, scan, outputs))

@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from acp_server.session.ports.editor import TerminalExit
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.tools.shell.background import MAX_RUNNING, BackgroundCommands
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.recent_output import NewOutput, OutputExcerpt
@@ -21,7 +22,7 @@ from tests.tools.shell.command_session import (
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncGenerator[tuple[BackgroundCommands, CommandSession]]:
     async with open_command_session(folder) as session:
-        commands = BackgroundCommands(session.session)
+        commands = BackgroundCommands(session.session, SavedOutputs(folder / ".outputs", "s1"))
         try:
             yield commands, session
         finally:
