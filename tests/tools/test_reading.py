@@ -41,7 +41,7 @@ PAGES = [
     pytest.param("a\nb\nc\n", {"offset": 3}, "c\n[lines 3-3 of 3]", id="the last page"),
     pytest.param("", {}, "(the file is empty)", id="empty"),
     pytest.param(
-        "a\nb\n", {"offset": 9}, "(there is no line 9; the file has 2 lines)", id="beyond the end"
+        "a\nb\n", {"offset": 9}, "(there is no line 9; there are 2 lines)", id="beyond the end"
     ),
     pytest.param("a\n", {"offset": "1", "limit": "5"}, "a\n", id="numbers as texts"),
     pytest.param(
@@ -154,9 +154,21 @@ async def test_an_image_or_document_is_shown_to_model_and_client(
         assert updates.last("rawOutput") == {"text": updates.text}
 
 
+async def test_a_folder_is_listed_with_folders_first_and_page_by_page(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        for name in ("src/b.py", "src/a.py", "src/sub/c.py", "src/.env"):
+            session.write_file(name, "x")
+        updates = await session.run_one(call("read_file", path="src"))
+        assert (updates.status, updates.text) == ("completed", "sub/\n.env\na.py\nb.py\n")
+        updates = await session.run_one(call("read_file", path="src", offset=2, limit=2))
+        assert updates.text == ".env\na.py\n[lines 2-3 of 4; go on with offset=4]"
+        (session.root / "empty").mkdir()
+        updates = await session.run_one(call("read_file", path="empty"))
+        assert (updates.status, updates.text) == ("completed", "(the folder is empty)")
+
+
 FAILURES = [
     pytest.param("maim.py", "maim.py does not exist; similar files: main.py", id="missing"),
-    pytest.param("src", "src is a folder; it holds a.py", id="a folder"),
     pytest.param("data.bin", "data.bin is ", id="binary"),
     pytest.param("  ", "the path is empty; name a file", id="no path"),
 ]
@@ -168,7 +180,6 @@ async def test_an_unreadable_file_is_explained_in_one_sentence(
 ) -> None:
     async with open_tool_editor(tmp_path) as session:
         session.write_file("main.py", "")
-        session.write_file("src/a.py", "")
         session.write_file("data.bin", bytes(range(256)) * 4)
         updates = await session.run_one(call("read_file", path=name))
         assert updates.status == "failed"

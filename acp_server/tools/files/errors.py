@@ -40,12 +40,16 @@ class NoSuchFileError(FileError):
         self.similar = tuple(similar)
 
 
+MAX_NAMED_ENTRIES = 50
+
+
 class PathIsDirectoryError(FileError):
     """The path is a directory. `entries` are the first of `count`, directories with a slash."""
 
     def __init__(self, name: str, entries: Sequence[str], count: int) -> None:
-        more = f" and {count - len(entries)} more" if count > len(entries) else ""
-        contents = f"it holds {', '.join(entries)}{more}" if entries else "it is empty"
+        named = entries[:MAX_NAMED_ENTRIES]
+        more = f" and {count - len(named)} more" if count > len(named) else ""
+        contents = f"it holds {', '.join(named)}{more}" if named else "it is empty"
         super().__init__(f"{name} is a folder; {contents}")
         self.entries = tuple(entries)
         self.count = count

@@ -10,7 +10,7 @@ from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.paths import ResolvedPath
 from skills_store.pinned_folder import PinnedFolder
 
-MAX_LISTED = 50
+MAX_LISTED = 5_000
 MAX_SIMILAR = 3
 MAX_SCANNED = 2000
 """How many directory entries are read in the search for similar names."""

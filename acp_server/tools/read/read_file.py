@@ -1,5 +1,6 @@
-"""The tool `read_file`: returns lines of a text file, or an image or a PDF document."""
+"""The tool `read_file`: returns lines of a text file, a listing, or an image or PDF document."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,18 +13,24 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import EditServices, read_question
 from acp_server.tools.files.encoding import split_lines
-from acp_server.tools.files.errors import BinaryFileError, FileError, HugeFileError
+from acp_server.tools.files.errors import (
+    BinaryFileError,
+    FileError,
+    HugeFileError,
+    PathIsDirectoryError,
+)
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.read.machine_text import kind_of_machine_text
 from acp_server.tools.read.media import MediaError, read_media
+from acp_server.tools.search.formatting import format_name
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import READS
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
-    "Read lines of a text file (offset: first line, from 1), or look at an image or a PDF. Sees "
-    "the editor's unsaved changes."
+    "Read lines of a text file (offset: first line, from 1), list a folder, or show an image or a "
+    "PDF. Sees the editor's unsaved changes."
 )
 PDF_START = "%PDF-"
 MAX_CHARACTERS = 25_000
@@ -72,7 +79,7 @@ class _Page:
         if not text and total_lines == 0:
             text = EMPTY
         elif not self.lines:
-            text = f"(there is no line {self.first_line:,}; the file has {total} lines)"
+            text = f"(there is no line {self.first_line:,}; there are {total} lines)"
         elif self.first_line > 1 or last_line != total_lines or self.advice:
             go_on = "" if last_line == total_lines else f"go on with offset={last_line + 1}"
             advice = self.advice or go_on
@@ -107,6 +114,17 @@ def _fill_page(
     return _Page(shown_lines, first_line, frozenset(cut_lines), advice)
 
 
+def _list_directory(found: PathIsDirectoryError, arguments: ReadFileArguments) -> ToolOutcome:
+    """Return the entries of a directory, one a line: directories first, then files."""
+    entries = sorted(found.entries, key=lambda name: (not name.endswith("/"), name))
+    if not entries:
+        return ToolOutcome("(the folder is empty)")
+    lines = [f"{format_name(os.fsencode(name))}\n" for name in entries]
+    start = arguments.offset - 1
+    page = _fill_page(lines[start : start + arguments.limit], arguments.offset)
+    return page.outcome(found.count)
+
+
 class ReadFileUse(TypedToolUse[ReadFileArguments]):
     """One call of `read_file`."""
 
@@ -136,6 +154,8 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
             snapshot = await file_service.read(resolved)
         except BinaryFileError as error:
             return await self._read_media(resolved, error)
+        except PathIsDirectoryError as error:
+            return _list_directory(error, arguments)
         except HugeFileError as error:
             outcome = (
                 await self._read_media(resolved, error) if resolved.path.suffix == ".pdf" else None

@@ -5,9 +5,9 @@ the same bytes, pages fit together, and a common word ends the run early. With m
 output would have to be collected and sorted first, for a little more than half the time.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from anyio import to_thread
@@ -35,7 +35,8 @@ from acp_server.tools.search.query import (
     SearchResult,
     check_query,
 )
-from acp_server.tools.search.records import COUNT_RECORD, NAME_RECORD, FileCollector
+from acp_server.tools.search.ranking import path_rank
+from acp_server.tools.search.records import COUNT_RECORD, NAME_RECORD, FileCollector, decode_name
 from acp_server.tools.search.ripgrep import run_ripgrep
 from acp_server.tools.search.search_root import SearchRoot, resolve_search_root
 
@@ -120,7 +121,7 @@ async def _search_files(query: FileSearchQuery, search_root: SearchRoot) -> Sear
 
 
 async def _search_names(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:
-    """List the files with a matching name, newest first."""
+    """List the files with a matching name: the top level first, then source before the rest."""
     glob_arguments, accepts = build_glob_arguments(query.file_glob)
     matches = compile_name_predicate(query.pattern)
     collector = FileCollector(NAME_RECORD, lambda path: matches(path) and accepts(path))
@@ -137,19 +138,14 @@ async def _search_names(query: FileSearchQuery, search_root: SearchRoot) -> Sear
     attempt = SearchAttempt(result)
     if not collector.files and not attempt.stop_reason:
         return SearchResult(await explain_no_files(query, search_root), (), 0)
-    newest = await to_thread.run_sync(_newest_first, collector.files, search_root.cwd)
-    return _list_files(query, search_root, newest, attempt)
+    files = await to_thread.run_sync(partial(sorted, key=_listing_key), collector.files)
+    return _list_files(query, search_root, files, attempt)
 
 
-def _newest_first(files: Sequence[tuple[bytes, int]], cwd: Path) -> list[tuple[bytes, int]]:
-    return sorted(files, key=lambda file: (-_modified_ns(cwd / os.fsdecode(file[0])), file[0]))
-
-
-def _modified_ns(path: Path) -> int:
-    try:
-        return path.lstat().st_mtime_ns
-    except OSError:  # removed since it was listed
-        return 0
+def _listing_key(file: tuple[bytes, int]) -> tuple[bool, int, str, int, str]:
+    """Sort key: the top level, then directories by rank; the files of each stay together."""
+    directory, slash, name = decode_name(file[0]).rpartition("/")
+    return bool(slash), path_rank(f"{directory}/"), directory, path_rank(name), name
 
 
 def _list_files(

@@ -60,7 +60,7 @@ async def test_counts_and_file_names_can_be_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        ("*.py", "src/new.py\ntest_old.py"),
+        ("*.py", "test_old.py\nsrc/new.py"),
         ("test_*.py", "test_old.py"),
         ("NEW", "src/new.py"),
         ("src/**/new.py", "src/new.py"),
@@ -70,14 +70,26 @@ async def test_counts_and_file_names_can_be_listed(tmp_path: Path) -> None:
         ("*.log", "No file matches '*.log'. An ignored one does: a.log."),
     ],
 )
-async def test_files_are_found_by_name_with_the_newest_first(
-    tmp_path: Path, pattern: str, text: str
-) -> None:
+async def test_files_are_found_by_name(tmp_path: Path, pattern: str, text: str) -> None:
     write_tree(
         tmp_path, {"test_old.py": "", "src/new.py": "", "a.log": "", ".gitignore": "*.log\n"}
     )
-    os.utime(tmp_path / "test_old.py", (1, 1))
     assert await text_of(tmp_path, pattern, target="files") == text
+
+
+async def test_files_are_listed_from_the_top_with_source_first_and_one_heading_a_folder(
+    tmp_path: Path,
+) -> None:
+    names = (
+        *("setup.py", "docs/guide.py", "docs/more.py", "app/main.py", "app/main_test.py"),
+        *("app/models/user.py", "app/models/order.py", "app/views.py", "tests/test_a.py"),
+        *("tests/test_b.py", "README.md"),
+    )
+    write_tree(tmp_path, dict.fromkeys(names, ""))
+    assert await text_of(tmp_path, "*", target="files") == (
+        "setup.py\nREADME.md\napp/\n main.py\n views.py\n main_test.py\napp/models/\n"
+        " order.py\n user.py\ntests/\n test_a.py\n test_b.py\ndocs/\n guide.py\n more.py"
+    )
 
 
 @pytest.mark.parametrize("mode", ["content", "files_only", "count"])
