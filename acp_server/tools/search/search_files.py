@@ -21,8 +21,8 @@ from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
-    "Search file contents by regex (ripgrep), or with target=files find files by glob. "
-    "Respects .gitignore. Prefer it to grep, find and ls in the terminal."
+    "Search file contents by regex, or with target=files find files by glob. "
+    "Respects .gitignore. Use it, not grep, find or ls."
 )
 
 MAX_TITLE_CHARACTERS = 60

@@ -17,12 +17,15 @@ from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.recent_output import NewOutput, OutputExcerpt, RecentOutput
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.spill import SpillFile
+from acp_server.tools.shell.text_pattern import TextPattern
 
 MAX_RUNNING = 16
 MAX_REMEMBERED = 64
 """Ended commands beyond this number are dropped, oldest first."""
 OUTPUT_BUFFER_BYTES = 200_000
 WRITE_TIMEOUT_SECONDS = 5.0
+SEARCH_INTERVAL_SECONDS = 0.05
+"""Minimum time between two searches of output that keeps coming."""
 
 
 @frozen_dataclass
@@ -140,6 +143,27 @@ class BackgroundCommands:
             await process.ended.wait()
         return process.report()
 
+    async def wait_for(self, command_id: str, pattern: TextPattern, timeout_seconds: float) -> str:
+        """Wait until new output has a line that matches; return it.
+
+        Returns an empty text if the command ended or the timeout expired before.
+        """
+        process = self._find(command_id)
+        with anyio.move_on_after(timeout_seconds):
+            while True:
+                # Before the search, so that output that comes meanwhile is searched too.
+                printed, has_ended = process.printed, process.ended.is_set()
+                line = pattern.find_line(process.backlog.new_text())
+                if line or has_ended:
+                    return line
+                await anyio.sleep(SEARCH_INTERVAL_SECONDS)
+                await printed.wait()
+        return ""
+
+    def find_earlier(self, command_id: str, pattern: TextPattern) -> str:
+        """Return the first line that matches in all output that is held."""
+        return pattern.find_line(self._find(command_id).backlog.all_text())
+
     async def kill(self, command_id: str) -> BackgroundCommand:
         """Terminate a command and its descendants; after its end, those that it left running."""
         process = self._find(command_id)
@@ -168,7 +192,7 @@ class BackgroundCommands:
     async def _follow(self, process: "_BackgroundProcess", child: Child) -> None:
         try:
             with process.scope:
-                await self._session.follow(child, process.backlog.write)
+                await self._session.follow(child, process.receive)
         finally:
             # Order: `mark_ended` still reads the rest of the pipe, which `release` closes or
             # discards.
@@ -211,9 +235,16 @@ class _BackgroundProcess:
         self.spill = spill
         self.backlog = RecentOutput(OUTPUT_BUFFER_BYTES, spill)
         self.ended = anyio.Event()
+        self.printed = anyio.Event()
+        """Set by the next output, and by the end."""
         self._started_at = anyio.current_time()
         self._exit: TerminalExit | None = None
         self._ended_at = 0.0
+
+    def receive(self, chunk: bytes) -> None:
+        self.backlog.write(chunk)
+        self.printed.set()
+        self.printed = anyio.Event()
 
     def mark_ended(self, child: Child) -> None:
         # Order: output, exit and time are complete before the event wakes the waiters.
@@ -221,6 +252,7 @@ class _BackgroundProcess:
         self._exit = child.exit
         self._ended_at = anyio.current_time()
         self.ended.set()
+        self.printed.set()
 
     def require_child(self) -> Child:
         if self.child is None:

@@ -20,17 +20,18 @@ from acp_server.tools.shell.background import BackgroundCommand, BackgroundComma
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import render_for_model
 from acp_server.tools.shell.terminal import MAX_RESULT_CHARACTERS, ShellServices, inline_code
+from acp_server.tools.shell.text_pattern import TextPattern
 from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome
 
-Action = Literal["list", "poll", "log", "write", "wait", "kill"]
+Action = Literal["list", "poll", "log", "write", "wait", "wait_for", "kill"]
 
 DESCRIPTION = (
-    "Background commands: list, poll (news since last time), log (lines from offset), write (data "
-    "to stdin), wait (up to timeout seconds), kill."
+    "Background commands. poll, wait (timeout in seconds), wait_for (a pattern) return new output; "
+    "log: lines from offset; write: data to stdin."
 )
 
 
@@ -40,6 +41,7 @@ class ProcessArguments(Arguments):
     action: Action
     session_id: str = ""
     data: str = ""
+    pattern: str = ""
     timeout: float = Field(default=60, gt=0, le=600)
     offset: int | None = Field(default=None, ge=0)
     limit: int = Field(default=200, ge=1, le=2_000)
@@ -90,7 +92,10 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
             case "log":
                 text, saved_to = await self._log(command_id, arguments)
             case "wait":
-                text = _status_line(await self._background.wait(command_id, arguments.timeout))
+                await self._background.wait(command_id, arguments.timeout)
+                text, saved_to = await self._poll(command_id)
+            case "wait_for":
+                text, saved_to = await self._wait_for(command_id, arguments)
             case "kill":
                 text = _status_line(await self._background.kill(command_id))
         return ToolOutcome(text, saved_to=saved_to)
@@ -122,6 +127,20 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
             denial = self._sandbox.describe_denial(new.text, has_failed=has_failed)
             text = f"{text}\n{denial}" if denial else text
         return text, output.saved_to
+
+    async def _wait_for(self, command_id: str, arguments: ProcessArguments) -> tuple[str, str]:
+        """Wait for output that matches; return the state and the new output in any case."""
+        if not arguments.pattern:
+            raise ShellError("there is no pattern to wait for")
+        pattern, seconds = TextPattern(arguments.pattern), arguments.timeout
+        line = await self._background.wait_for(command_id, pattern, seconds)
+        earlier = "" if line else self._background.find_earlier(command_id, pattern)
+        text, saved_to = await self._poll(command_id)
+        if line:
+            return text, saved_to
+        note = f"[no new output matches {arguments.pattern!r} (plain text, | for or, .* for any)"
+        note += f"; an earlier line does: {headline(earlier)}]" if earlier else "]"
+        return f"{text}\n{note}", saved_to
 
     async def _bound(self, command_id: str, output: str) -> SavedExcerpt:
         """Return output as the model sees it, cut if it is too long."""

@@ -54,6 +54,15 @@ class RecentOutput:
         """Number of lines printed, including a last line without a newline."""
         return self._newlines + (not self._ends_with_newline)
 
+    def all_text(self) -> str:
+        """Return what is held."""
+        return decode_utf8(self._buffer)
+
+    def new_text(self) -> str:
+        """Return the output since the last call of `take_new`, as far as it is held."""
+        new_bytes = self.total_bytes - self._delivered_bytes
+        return decode_utf8(self._buffer[max(len(self._buffer) - new_bytes, 0) :])
+
     def take_new(self, *, is_last: bool) -> NewOutput:
         """Return the output since the last call.
 

@@ -68,7 +68,7 @@ from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
     "Run a bash command in the workspace (workdir: elsewhere), each in a fresh shell without "
-    "stdin. background=true for servers and long jobs: returns a session_id for the process tool. "
+    "stdin. background=true for servers and long jobs (see process). "
     "Do not use it to read, search or edit files."
 )
 CONFINED_DESCRIPTION = (

@@ -34,9 +34,7 @@ from acp_server.turn.events import CallKind
 from acp_server.turn.ports import ToolOutcome
 from prompt_engine.findings import ThreatScan
 
-DESCRIPTION = (
-    "Read a web page as text. The user is asked for each new site. offset: go on in a long page."
-)
+DESCRIPTION = "Read a web page as text. Each new site is asked about. offset: go on in a long page."
 KIND: CallKind = "fetch"
 MAX_SHOWN_CHARACTERS = 2_000
 

@@ -8,6 +8,7 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
+from acp_server.tools.shell.text_pattern import TextPattern
 from acp_server.turn.conversation import Text, UserMessage
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.editor_session import CallUpdates, allow
@@ -59,7 +60,7 @@ async def test_every_action_works_on_an_interactive_command(tmp_path: Path) -> N
         assert await do("poll") == f"{line}\n(nothing new)"
         assert await do("log") == "[lines 0-2 of 2]\ngot one\ngot two"
         assert await do("log", offset=1, limit=1) == "[lines 1-2 of 2]\ngot two"
-        assert await do("wait", timeout=0.05) == line
+        assert await do("wait", timeout=0.05) == f"{line}\n(nothing new)"
         assert "ended by SIGTERM" in await do("kill")
         assert "ended by SIGTERM" in await do("wait")
 
@@ -73,7 +74,46 @@ async def test_the_end_of_a_command_can_be_awaited(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
         name = await start(session, "echo done; exit 3")
         updates = await session.run_one(process("wait", session_id=name, timeout=10))
-        assert updates.text == f"{name}: exit code 3, 1 lines: echo done; exit 3"
+        assert updates.text == f"{name}: exit code 3, 1 lines: echo done; exit 3\ndone"
+
+
+async def test_a_line_of_output_can_be_awaited_with_a_deadline(tmp_path: Path) -> None:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
+        name = await start(session, "echo starting; read -r _; echo Ready on port 80; sleep 60")
+
+        async def wait_for(pattern: str, seconds: float) -> str:
+            tool_call = process("wait_for", session_id=name, pattern=pattern, timeout=seconds)
+            updates = await session.run_one(tool_call)
+            assert updates.status == "completed"
+            return updates.text.partition("\n")[2]
+
+        assert await wait_for("starting", HANG_TIMEOUT_SECONDS) == "starting"
+        missing = await wait_for("error|ready on", 0.05)
+        assert missing.startswith("(nothing new)\n[no new output matches 'error|ready on'")
+        await session.run_one(process("write", session_id=name, data="\n"))
+        assert await wait_for("error|ready.*80", HANG_TIMEOUT_SECONDS) == "Ready on port 80"
+        again = await wait_for("ready on", 0.05)
+        assert again.endswith("an earlier line does: Ready on port 80]")
+        await session.run_one(process("kill", session_id=name))
+        assert (
+            "SIGTERM"
+            in (await session.run_one(process("wait_for", session_id=name, pattern="never"))).text
+        )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("LISTENING", "listening on [::]:80 (a+b)"),
+        (r"on \[::\]", "listening on [::]:80 (a+b)"),
+        ("80.*a", "listening on [::]:80 (a+b)"),
+        ("x|a+b", "listening on [::]:80 (a+b)"),
+        ("a.*80", ""),
+        ("|", ""),
+    ],
+)
+def test_a_pattern_is_plain_text_with_alternatives_and_gaps(pattern: str, line: str) -> None:
+    assert TextPattern(pattern).find_line("one\nlistening on [::]:80 (a+b)\n") == line
 
 
 ACTIONS = ["poll", "log", "write", "wait", "kill"]
