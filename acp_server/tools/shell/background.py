@@ -112,6 +112,10 @@ class BackgroundCommands:
         """Return up to `limit` lines from line `offset` (0-based); the last ones if it is None."""
         return self._find(command_id).backlog.excerpt(offset, limit)
 
+    def total_bytes(self, command_id: str) -> int:
+        """Return how much a command has printed."""
+        return self._find(command_id).backlog.total_bytes
+
     def spill(self, command_id: str) -> SpillFile:
         """Return the file with the whole output of a command, written if that was too long."""
         return self._find(command_id).spill

@@ -11,6 +11,12 @@ _CONTINUATION_BYTES = range(0b1000_0000, 0b1100_0000)
 """UTF-8 continuation bytes."""
 
 
+_NUL_SEPARATED = re.compile(r"[^\0-\x08\x0e-\x1a]*(?:\0[^\0-\x08\x0e-\x1a]+)*\0?")
+"""Text whose lines end with NUL, as those of `git ls-files -z`."""
+_SAMPLE_CHARACTERS = 4_096
+_MAX_NUL_SHARE, _MAX_UNDECODABLE_SHARE = 0.01, 0.2
+
+
 class Spill(Protocol):
     """Takes a whole output once it is longer than what is held in memory."""
 
@@ -71,6 +77,20 @@ class OutputLog:
 
     def _trim(self) -> None:
         del self._tail[: max(len(self._tail) - self._tail_bytes, 0)]
+
+
+def is_binary(text: str) -> bool:
+    """Return whether decoded output was no text: many NUL bytes, or bytes that are not UTF-8."""
+    if text.count("\ufffd") > _MAX_UNDECODABLE_SHARE * len(text):
+        return True
+    if text.count("\0") <= _MAX_NUL_SHARE * len(text):
+        return False
+    return not _NUL_SEPARATED.fullmatch(text[:_SAMPLE_CHARACTERS])
+
+
+def describe_binary(total_bytes: int) -> str:
+    """Return what the model gets instead of binary output."""
+    return f"binary output, {total_bytes:,} bytes"
 
 
 def decode_utf8(data: bytes | bytearray) -> str:

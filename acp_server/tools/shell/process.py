@@ -18,7 +18,7 @@ from acp_server.tools.display_paths import target_for
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.shell.background import BackgroundCommand, BackgroundCommands
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.output import render_for_model
+from acp_server.tools.shell.output import describe_binary, is_binary, render_for_model
 from acp_server.tools.shell.terminal import MAX_RESULT_CHARACTERS, ShellServices, inline_code
 from acp_server.tools.shell.text_pattern import TextPattern
 from acp_server.tools.shortening import headline
@@ -144,6 +144,8 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
 
     async def _bound(self, command_id: str, output: str) -> SavedExcerpt:
         """Return output as the model sees it, cut if it is too long."""
+        if is_binary(output):
+            return SavedExcerpt(describe_binary(self._background.total_bytes(command_id)))
         text = render_for_model(output, len(output))
         spill = self._background.spill(command_id)
         if len(text) <= MAX_RESULT_CHARACTERS or not spill.path():

@@ -56,7 +56,7 @@ from acp_server.tools.shell.live_output import (
     run_with_view,
 )
 from acp_server.tools.shell.named_paths import find_named_paths
-from acp_server.tools.shell.output import OutputLog, render_for_model
+from acp_server.tools.shell.output import OutputLog, describe_binary, is_binary, render_for_model
 from acp_server.tools.shell.session import CommandResult, ShellSession
 from acp_server.tools.shell.spill import SpillFile
 from acp_server.tools.shortening import headline
@@ -225,6 +225,8 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         It blocks for a write of at most `LOG_HALF_BYTES` twice; a cancelled call cannot await.
         """
         text = self._log.text()
+        if is_binary(text):
+            return SavedExcerpt(describe_binary(self._log.total_bytes))
         text = render_for_model(text, len(text))
         if self._log.is_complete:
             call_id = self.reporter.call_id

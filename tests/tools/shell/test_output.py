@@ -1,10 +1,11 @@
 import time
+import zlib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.tools.shell.output import OutputLog, render_for_model
+from acp_server.tools.shell.output import OutputLog, decode_utf8, is_binary, render_for_model
 from tests.support.case_table import each_case
 
 
@@ -126,3 +127,21 @@ def test_no_text_is_slow_to_process(piece: str, filler: str) -> None:
     started = time.process_time()
     render_for_model(text + "0" * 50_000, 1000)
     assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", False),
+        (b"text\n", False),
+        (b"text with one NUL at its end\0", False),
+        (b"a\0b\0README.md\0", False),
+        ("日本\0語\0".encode(), False),
+        (b"\x7fELF\x02\x01\x01" + b"\0" * 9 + b"\x03\0>\0", True),
+        (b"\0" * 10_000, True),
+        (zlib.compress(bytes(range(256)) * 9), True),
+        (b"PK\x03\x04" + bytes(range(32)) * 40, True),
+    ],
+)
+def test_binary_output_is_told_from_text(data: bytes, expected: object) -> None:
+    assert is_binary(decode_utf8(data)) is expected

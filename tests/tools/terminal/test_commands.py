@@ -35,6 +35,7 @@ EXPECTED = {
     "a code and nothing": ("exit 7", "failed", "[exit code 7]"),
     "a signal": ("echo bye; kill -TERM $$", "failed", "bye\n[ended by SIGTERM]"),
     "no such command": ("exec no-such-thing-at-all", "failed", "[exit code 127]"),
+    "binary": ("head -c 3000 /dev/zero", "completed", "binary output, 3,000 bytes"),
     "what was overwritten": ("printf '10%%\\r20%%\\r100%%\\n'", "completed", "100%"),
 }
 
