@@ -1,14 +1,38 @@
-"""One page of matching lines, collected from the stream. Keeps shown lines, counts the others."""
+"""One page of matching lines, collected from the stream. Keeps shown lines, counts the others.
+
+Lines of source come first. Those of tests, docs and lock files are held back until the stream has
+ended, as many of them as the page could show.
+"""
 
 from collections import deque
 
 from acp_server.tools.search.formatting import ShownLine, format_line
 from acp_server.tools.search.globs import NamePredicate
 from acp_server.tools.search.query import FileSearchQuery
+from acp_server.tools.search.ranking import MAX_RANK, path_rank
 from acp_server.tools.search.records import MatchLine, MatchLineParser, decode_name
 
 MAX_PAGE_CHARS = 60_000
 COUNT_AHEAD_BYTES = 2 * 1024 * 1024
+HELD_BACK_BYTES = 8 * 1024 * 1024
+"""How far source is looked for while lines of other files would already fill the page."""
+
+
+class _HeldBack:
+    """The first lines of the files of one rank, and the number of further matches."""
+
+    def __init__(self) -> None:
+        self.lines: list[MatchLine] = []
+        self.dropped_matches = 0
+        self.matches = 0
+
+    def add(self, line: MatchLine, max_matches: int) -> None:
+        is_match = line.column is not None
+        if self.matches >= max_matches + 1:
+            self.dropped_matches += is_match
+            return
+        self.matches += is_match
+        self.lines.append(line)
 
 
 class MatchPage:
@@ -23,7 +47,9 @@ class MatchPage:
         self._accepts = accepts
         self._parser = MatchLineParser()
         self._pending_context: deque[MatchLine] = deque(maxlen=query.context)
-        self._current_file: tuple[bytes | None, bool] = (None, False)
+        self._current_file: tuple[bytes | None, int | None] = (None, None)
+        """The name of the file in the stream, and its rank if it is accepted."""
+        self._held_back = [_HeldBack() for _ in range(MAX_RANK)]
         self._bytes_read = 0
         self._shown_chars = 0
         self.shown_lines: list[ShownLine] = []
@@ -49,13 +75,29 @@ class MatchPage:
         """
         self._bytes_read += len(chunk)
         for line in self._parser.feed(chunk):
-            if self._is_accepted(line.name):
+            rank = self._rank(line.name)
+            if rank == 0:
                 self._add_line(line)
-        return not (self.is_full and self._bytes_read > COUNT_AHEAD_BYTES)
+            elif rank is not None:
+                self._held_back[rank - 1].add(line, self._query.offset + self._query.limit)
+        if self.is_full:
+            return self._bytes_read <= COUNT_AHEAD_BYTES
+        # A common word in docs or logs alone must end the run, too.
+        return self._bytes_read <= HELD_BACK_BYTES or not any(
+            each.matches > self._query.offset + self._query.limit for each in self._held_back
+        )
 
-    def _is_accepted(self, name: bytes) -> bool:
+    def finish(self) -> None:
+        """Add the lines that were held back; call it once, at the end of the stream."""
+        for held_back in self._held_back:
+            for line in held_back.lines:
+                self._add_line(line)
+            self.match_count += held_back.dropped_matches
+
+    def _rank(self, name: bytes) -> int | None:
         if self._current_file[0] != name:
-            self._current_file = (name, self._accepts(decode_name(name)))
+            path = decode_name(name)
+            self._current_file = (name, path_rank(path) if self._accepts(path) else None)
         return self._current_file[1]
 
     def _add_line(self, line: MatchLine) -> None:

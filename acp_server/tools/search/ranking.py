@@ -10,16 +10,19 @@ _TESTS = re.compile(
     re.IGNORECASE,
 )
 _DOCS = re.compile(
-    r"(?:^|/)docs?/|\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:changelog|changes|license|notice)$",
+    r"(?:^|/)docs?/|\.(?:md|mdx|rst|adoc)$|(?:^|/)(?:changelog|changes|license|notice)$",
     re.IGNORECASE,
 )
 _GENERATED = re.compile(r"[.-]min\.\w+$|\.map$|\.snap$|\.svg$|_pb2(?:_grpc)?\.pyi?$", re.IGNORECASE)
 
 
+MAX_RANK = 3
+
+
 def path_rank(path: str) -> int:
     """Return 0 for source, 1 for tests, 2 for docs, 3 for lock and generated files."""
     if is_lock_file(path.rpartition("/")[2]) or _GENERATED.search(path):
-        return 3
+        return MAX_RANK
     if _DOCS.search(path):
         return 2
     return 1 if _TESTS.search(path) else 0

@@ -1,8 +1,8 @@
 """The search: turns a query into ripgrep runs and their output into one result.
 
-Results are in path order, which ripgrep provides only with a single thread. So the same tree gives
-the same bytes, pages fit together, and a common word ends the run early. With many threads all
-output would have to be collected and sorted first, for a little more than half the time.
+Matches are read in path order, which ripgrep provides only with a single thread. So the same tree
+gives the same bytes, pages fit together, and a common word ends the run early. With many threads
+all output would have to be collected and sorted first, for a little more than half the time.
 """
 
 from collections.abc import Sequence
@@ -84,6 +84,7 @@ async def _search_lines(query: FileSearchQuery, search_root: SearchRoot) -> Sear
     page = MatchPage(query, accepts)
     arguments = (*_LINE_ARGUMENTS, f"--context={query.context}", *glob_arguments)
     attempt = await run_pattern_search(query, search_root, arguments, page.feed, TIMEOUT_SECONDS)
+    page.finish()
     total = page.match_count if attempt.result.is_complete else None
     if not page.hits:
         if page.match_count:
@@ -104,7 +105,7 @@ async def _search_lines(query: FileSearchQuery, search_root: SearchRoot) -> Sear
 
 
 async def _search_files(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:
-    """List the files with a match, in path order."""
+    """List the files with a match: source first, else in path order."""
     glob_arguments, accepts = build_glob_arguments(query.file_glob)
     is_count = query.output_mode == "count"
     record_pattern, arguments = (
@@ -117,7 +118,13 @@ async def _search_files(query: FileSearchQuery, search_root: SearchRoot) -> Sear
     if not collector.files and not attempt.stop_reason:
         text = await explain_no_lines(query, search_root)
         return SearchResult(_join_parts(attempt.note, text), (), 0)
-    return _list_files(query, search_root, collector.files, attempt)
+    # Stable: path order within each rank.
+    files = sorted(collector.files, key=_rank_of)
+    return _list_files(query, search_root, files, attempt)
+
+
+def _rank_of(file: tuple[bytes, int]) -> int:
+    return path_rank(decode_name(file[0]))
 
 
 async def _search_names(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:

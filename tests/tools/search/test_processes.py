@@ -58,10 +58,11 @@ async def test_a_search_ends_at_its_timeout(tmp_path: Path) -> None:
     assert (ending, children()) == (RipgrepResult(has_timed_out=True), [])
 
 
-async def test_a_common_word_is_not_counted_completely(tmp_path: Path) -> None:
-    write_tree(tmp_path, {"a.txt": "word\n" * 900_000})
+@pytest.mark.parametrize("name", ["a.txt", "a.md"], ids=["source", "docs"])
+async def test_a_common_word_is_not_counted_completely(tmp_path: Path, name: str) -> None:
+    write_tree(tmp_path, {name: "word\n" * 900_000})
     found = await find(tmp_path, "word", limit=2)
-    assert (found.text, found.total) == ("a.txt\n1,2:word\n[more: offset=2]", None)
+    assert (found.text, found.total) == (f"{name}\n1,2:word\n[more: offset=2]", None)
 
 
 def test_the_installed_ripgrep_is_found() -> None:

@@ -28,6 +28,20 @@ async def test_hits_are_grouped_by_file_and_repeats_share_a_line(tmp_path: Path)
     )
 
 
+async def test_matches_in_source_come_before_those_in_tests_docs_and_lock_files(
+    tmp_path: Path,
+) -> None:
+    names = ("CHANGES.md", "app/a.py", "docs/b.py", "package-lock.json", "tests/test_a.py", "z.py")
+    write_tree(tmp_path, dict.fromkeys(names, "word\n"))
+    in_order = ["app/a.py", "z.py", "tests/test_a.py", "CHANGES.md", "docs/b.py", names[3]]
+    assert await text_of(tmp_path, "word") == "\n".join(f"{name}\n1:word" for name in in_order)
+    pages = [await find(tmp_path, "word", limit=2, offset=offset) for offset in (0, 2, 4)]
+    assert [str(hit.path.relative_to(tmp_path)) for page in pages for hit in page.hits] == in_order
+    assert {page.total for page in pages} == {6}
+    listed = await find(tmp_path, "word", output_mode="files_only")
+    assert [str(hit.path.relative_to(tmp_path)) for hit in listed.hits] == in_order
+
+
 async def test_overlapping_context_windows_are_merged(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a.txt": LETTERS, "b.txt": "  c\n    x\n"})
     assert await text_of(tmp_path, "[cek]", context=1) == (
