@@ -1,12 +1,13 @@
 """Collects the facts about the disk that a decision needs: link targets and protected files.
 
 Looks at names and symlinks; the only files it reads are `.hermesignore` and git's configuration.
+Git itself is asked about repositories.
 All calls block and all are bounded: too many files to check count as a doubt.
 """
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,6 +62,8 @@ class FactCollector:
     """The directory with this program's settings and keys."""
     outputs: Path | None = None
     """The directory with the long outputs of the session, which it may read without a question."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The environment of commands, which git finds its settings by."""
     _ignore_files: IgnoreFiles = field(default_factory=IgnoreFiles, init=False)
 
     def collect(self, effect: Effect) -> Facts:
@@ -211,7 +214,8 @@ class FactCollector:
             elif not workspace.is_inside(path):
                 yield f"{path} is outside the workspace"
         # For every command, also one that only reads: git runs configured programs on `git diff`.
-        yield from filter(None, (find_git_doubt(effect.command, effect.cwd.real, workspace),))
+        folder = effect.cwd.real
+        yield from filter(None, (find_git_doubt(assessment, folder, workspace, self.variables),))
         if assessment.verdict == "reads":
             yield from filter(None, (find_tree_doubt(tree, workspace) for tree in assessment.trees))
 

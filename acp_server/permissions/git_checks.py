@@ -1,136 +1,226 @@
-"""Checks git repositories around a directory for secrets and for configured programs.
+"""Checks the git repositories that a command reaches for configured programs and for secrets.
 
-The only files it reads are git's own. All calls block.
+All calls block.
 """
 
 import os
 import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+from acp_server.permissions.git_environment import git_hardening_variables
+from acp_server.permissions.git_queries import (
+    MAX_SECONDS,
+    GitQueries,
+    GitQueryError,
+    IndexEntry,
+    Setting,
+)
 from acp_server.permissions.protected_names import is_protected
 from acp_server.permissions.resolved_workspace import ResolvedWorkspace
+from acp_server.permissions.shell.findings import Assessment, GitUse
+from acp_server.permissions.word_lists import read_word_lists
+from skills_store.programs import find_program
 from skills_store.reading import read_regular
 
 MAX_SETTINGS_BYTES = 100_000
+MAX_SUBMODULES = 100
 _SECRETS = ("extraheader", "password", "token", "helper = store")
-_SETTINGS = ("config", "config.worktree", "modules/*/config", "worktrees/*/config.worktree")
+_SETTINGS_FILES = ("config", "config.worktree", "modules/*/config", "worktrees/*/config.worktree")
 _SECRET_FILES = ("credentials", ".git-credentials")
 _ADDRESS = re.compile(r"https?://[^/\s]*@|://[^/\s:@]*:[^/\s@]*@")
-_QUOTES = re.compile(r"['\"\\\n]")
-MAX_INDEX_BYTES = 50_000_000
-MAX_SUBMODULES = 1_000
-_GIT = re.compile(r"\bgit\b")
-_PRINTS_CHANGES = re.compile(
-    r"\bgit\b.*(?:\b(?:diff|show|whatchanged)\b|\b(?:log|stash|reflog|status)\b.*\s-)", re.DOTALL
-)
-"""Commands that may print changes of file contents: these, and others with flags."""
-_PROGRAMS = re.compile(
-    # A setting may follow the head of its section on the same line.
-    r"(?:^|\])\s*(?:\[include"
-    r"|(?:textconv|external|command|clean|smudge|process|sshcommand|alternaterefscommand"
-    # These check signatures, and fetch the missing objects of a partial clone.
-    r"|program|uploadpack|gitproxy|vcs|askpass|helper|allow)\s*=)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""Settings that make git run a program to show or compare files, or include other settings."""
-_WORK_TREE = re.compile(r"(?:^|\])\s*worktree\s*=(.*)$", re.IGNORECASE | re.MULTILINE)
-_SUBMODULE_MODE = b"\x00\x00\xe0\x00"
-_SUBMODULE = re.compile(
-    _SUBMODULE_MODE + rb"(?=(?:.{34}|.{36}|.{46}|.{48})([^\x00-\x1f][^\x00]*)\x00)", re.DOTALL
-)
-"""An entry of git's index, from its mode to its name: the sizes are those of versions 2 and 3 with
-hashes of 20 and 32 bytes."""
-_NAME = re.compile(rb"[^\x00-\x1f]{1,1000}(?=\x00)")
-_PRINTS_CONFIG = re.compile(r"git\b.*\b(?:remote|config)\b", re.DOTALL)
+_PROGRAMS = "the git configuration of this repository names programs that git would run"
+_OTHER_FILES = "the git configuration of this repository names other files as its own"
+_UNREADABLE = "the git configuration of this repository cannot be checked"
+_UNBOUNDED = "what git may show of this repository cannot be checked"
+_UNKNOWN_OBJECT = "the file that a git object belongs to is not known"
 
 
-def find_git_doubt(command: str, folder: Path, workspace: ResolvedWorkspace) -> str:
-    """Return the reason to ask before running a command in a directory; empty if there is none."""
+def find_git_doubt(
+    assessment: Assessment, folder: Path, workspace: ResolvedWorkspace, variables: Mapping[str, str]
+) -> str:
+    """Return the reason to ask before running a command in a directory; empty if there is none.
+
+    `variables` is the environment of commands.
+    """
     # For every command, not only git: the program may run git itself.
     if _is_in_bare_repository(folder, workspace):
         return "git may treat the files of that directory as its own configuration"
-    # The shell removes quotes and backslashes, so `g"i"t` is git, too.
-    unquoted = _QUOTES.sub("", command)
-    if not _GIT.search(unquoted):
-        return ""
-    found = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-    return "" if found is None else _find_repository_doubt(unquoted, found)
+    deadline = time.monotonic() + MAX_SECONDS
+    for use in assessment.git_uses:
+        for directory in map(Path, use.directories):
+            if "GIT_DIR" not in variables and _find_work_tree(directory) is None:
+                continue
+            roots = [root.path for root in workspace.roots]
+            program = find_program("git", variables.get("PATH", os.defpath), outside=roots)
+            if program is None or not directory.is_dir():
+                return _UNREADABLE
+            environment = {**variables, **git_hardening_variables(variables, only_reads=True)}
+            doubt = _find_use_doubt(use, GitQueries(program, directory, environment, deadline))
+            if doubt:
+                return doubt
+    return ""
 
 
-def _find_repository_doubt(command: str, work_tree: Path) -> str:
-    """Return the reason to ask before running git in this work tree; empty if none.
+def _find_use_doubt(use: GitUse, git: GitQueries) -> str:
+    """Return the reason to ask before this use of git; empty if there is none.
 
-    File system monitors, index hooks and bare layouts are disabled for every command; the remaining
-    risk is programs that git runs to show or compare files, also those of submodules.
+    Some settings are overridden when a command runs. The remaining risk is programs that git runs
+    to show or compare files, also those of submodules, and secrets among the files.
     """
-    directories = _git_directories_of(work_tree)
-    if _PRINTS_CONFIG.search(command) and any(map(has_git_secrets, directories)):
+    # The work tree is asked about first: outside of one, no settings are found.
+    work_tree = _find_work_tree(git.folder)
+    directories = () if work_tree is None else _git_directories_of(work_tree)
+    shows_settings = use.subcommand.split(" ")[0] in {"remote", "config"}
+    if shows_settings and any(map(has_git_secrets, directories)):
         return "the git configuration contains credentials"
-    work_trees = [work_tree]
-    # Git looks for changes in submodules by running itself there. Their own submodules are appended
-    # while this loop runs.
-    for each in work_trees:
-        submodules = _submodules_of(each)
-        if submodules is None or len(work_trees) > MAX_SUBMODULES:
+    try:
+        index = git.index() if not (doubt := _find_settings_doubt(git)) else []
+        doubt = doubt or _find_submodule_doubt(git, index)
+    except GitQueryError:
+        return _UNREADABLE
+    try:
+        return doubt or _find_content_doubt(use, git, index)
+    except GitQueryError:
+        return _UNBOUNDED
+
+
+def _find_submodule_doubt(git: GitQueries, index: Sequence[IndexEntry]) -> str:
+    """Return the reason to ask because of the settings of submodules; empty if none.
+
+    Git looks for changes in submodules by running itself there.
+    """
+    submodules = list(_submodules_of(git.folder, index))
+    # Their own submodules are appended while this loop runs.
+    for count, submodule in enumerate(submodules):
+        if count >= MAX_SUBMODULES:
             return "the git configuration of its submodules cannot be checked"
-        doubt = _find_settings_doubt(each)
+        inner = git.in_folder(submodule)
+        doubt = _find_settings_doubt(inner)
         if doubt:
             return doubt
-        work_trees += [submodule for submodule in submodules if submodule not in work_trees]
-    if _PRINTS_CHANGES.search(command):
-        names = (name for directory in directories for name in _tracked_names(directory))
-        tracked = next((name for name in names if is_protected(Path(name))), None)
-        if tracked is not None:
-            return f"{tracked} is tracked by git, and its changes may be shown"
+        found = _submodules_of(submodule, inner.index())
+        submodules += (each for each in found if each not in submodules)
     return ""
 
 
-def _submodules_of(work_tree: Path) -> list[Path] | None:
-    """Return the submodules that are checked out; None if git's index cannot be read for them."""
-    found: list[Path] = []
-    for directory in _git_directories_of(work_tree):
-        index, is_readable = _read_index(directory)
-        if _SUBMODULE_MODE in index and not is_readable:
-            return None
-        names = (name.decode(errors="surrogateescape") for name in _SUBMODULE.findall(index))
-        found += (work_tree / name for name in names)
-    return [each for each in found if (each / ".git").exists()]
+def _submodules_of(folder: Path, index: Sequence[IndexEntry]) -> Iterator[Path]:
+    """Yield the submodules that are checked out."""
+    for entry in index:
+        if entry.is_submodule and os.path.lexists(folder / entry.name / ".git"):
+            yield Path(os.path.normpath(folder / entry.name))
 
 
-def _find_settings_doubt(work_tree: Path) -> str:
-    """Return the reason to ask because of the settings for one work tree; empty if none."""
-    for directory in _git_directories_of(work_tree):
-        for file in (file for name in _SETTINGS for file in directory.glob(name)):
-            text = _text(file)
-            # Fail closed: a file too large to be read completely may name a program.
-            if _PROGRAMS.search(text) or len(text) > MAX_SETTINGS_BYTES:
-                return "the git configuration of this repository names programs that git would run"
-            # The settings of a submodule, which has another parent directory, name its own files.
-            if file.parent == directory and any(
-                (directory / value.strip(' \t"')).resolve() != work_tree.resolve()
-                for value in _WORK_TREE.findall(text)
-            ):
-                return "the git configuration of this repository names other files as its own"
+@cache
+def _word_lists() -> Mapping[str, frozenset[str]]:
+    lists = read_word_lists(str(Path(__file__).with_name("git_settings.py")))
+    return {key: frozenset(words) for key, words in lists.items()}
+
+
+def _find_settings_doubt(git: GitQueries) -> str:
+    """Return the reason to ask because of the settings in one directory; empty if none."""
+    work_tree = _find_work_tree(git.folder)
+    files = () if work_tree is None else _git_directories_of(work_tree)
+    # Git would wait for a pipe.
+    if any(
+        (file / name).exists() and not (file / name).is_file()
+        for file in files
+        for name in ("config", "config.worktree", "index")
+    ):
+        return _UNREADABLE
+    settings = git.settings()
+    if not all(map(_is_harmless, settings)):
+        return _PROGRAMS
+    if (
+        work_tree is not None
+        and any(each.key == "core.worktree" for each in settings)
+        and git.work_tree().resolve() != work_tree.resolve()
+    ):
+        return _OTHER_FILES
     return ""
 
 
-def _read_index(git_directory: Path) -> tuple[bytes, bool]:
-    """Return git's index, and whether the names in it can be read without git."""
-    try:
-        index = read_regular(git_directory / "index", MAX_INDEX_BYTES)
-    except OSError:
-        return b"", True
-    # Version 4 compresses names.
-    return index.data, index.is_complete and index.data[4:8] != b"\x00\x00\x00\x04"
+def _is_harmless(setting: Setting) -> bool:
+    """Return whether a setting of a repository makes git run no program and read no other one."""
+    section, _, rest = setting.key.partition(".")
+    has_subsection = "." in rest
+    prefix = f"{section}.*." if has_subsection else f"{section}."
+    names = {prefix, prefix + setting.key.rpartition(".")[2]}
+    lists = _word_lists()
+    if names & lists["commands"] and setting.value.lstrip().startswith("!"):
+        return False
+    return bool(names & (lists["allowed"] | lists["overridden"]))
 
 
-def _tracked_names(git_directory: Path) -> list[str]:
-    """Return the names of tracked files."""
-    index, is_readable = _read_index(git_directory)
-    # Fail closed: an index that cannot be read completely may track anything.
-    if not is_readable:
-        return [".env"]
-    return [found.decode(errors="surrogateescape") for found in _NAME.findall(index)]
+def _find_content_doubt(use: GitUse, git: GitQueries, index: Sequence[IndexEntry]) -> str:
+    """Return the reason to ask because git may show a tracked secret; empty if none.
+
+    Raises:
+        GitQueryError: There is too much to look at.
+    """
+    if not use.output:
+        return ""
+    if use.output in {"changes", "files", "any"}:
+        doubt = _find_secret(entry.name for entry in index)
+        if doubt:
+            return doubt
+    types = git.object_types(use.revisions) if use.revisions else []
+    for name, (object_id, kind) in zip(use.revisions, types, strict=True):
+        # A path in a revision was judged by its name.
+        if kind in {"blob", "tag"} and ":" not in name:
+            doubt = _find_object_doubt(object_id, kind, git, index)
+            if doubt:
+                return doubt
+        if use.output == "files" and kind in {"commit", "tag", "tree"}:
+            doubt = _find_secret(git.tree_names(object_id))
+            if doubt:
+                return doubt
+    if use.output == "commits" or (use.output == "changes" and use.revisions):
+        return _find_secret(git.changed_names(use.subcommand, _listing_arguments(use, types)))
+    return ""
+
+
+def _find_object_doubt(
+    object_id: str, kind: str, git: GitQueries, index: Sequence[IndexEntry]
+) -> str:
+    """Return the reason to ask because git may show an object by its id; empty if none."""
+    if kind == "tag":
+        object_id, kind = git.object_types([f"{object_id}^{{}}"])[0]
+    if kind != "blob":
+        return ""
+    names = [entry.name for entry in index if entry.object_id == object_id]
+    return _find_secret(names) if names else _UNKNOWN_OBJECT
+
+
+def _find_secret(names: Iterator[str] | Sequence[str]) -> str:
+    tracked = next((name for name in names if is_protected(Path(name))), None)
+    return f"{tracked} is tracked by git, and its changes may be shown" if tracked else ""
+
+
+def _listing_arguments(use: GitUse, types: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the arguments that list the names of everything the command may show, or more."""
+    if not use.has_globs:
+        paths = ("--", *use.paths) if use.paths else ()
+        return [*use.selection, *use.revisions, *paths]
+    # A pattern may match other files when the command runs: without paths, all are listed.
+    return [
+        *use.selection,
+        *(
+            name
+            for name, (_, kind) in zip(use.revisions, types, strict=True)
+            if kind or ".." in name or name.startswith("^")
+        ),
+        "--",
+    ]
+
+
+def _find_work_tree(folder: Path) -> Path | None:
+    """Return the nearest directory that contains `.git`."""
+    return next(
+        (each for each in (folder, *folder.parents) if os.path.lexists(each / ".git")), None
+    )
 
 
 def _is_in_bare_repository(folder: Path, workspace: ResolvedWorkspace) -> bool:
@@ -168,7 +258,7 @@ def has_git_secrets(folder: Path) -> bool:
     """Return whether git's configuration contains a password or token."""
     if any((folder / name).exists() for name in _SECRET_FILES):
         return True
-    return any(_has_secret(file) for name in _SETTINGS for file in folder.glob(name))
+    return any(_has_secret(file) for name in _SETTINGS_FILES for file in folder.glob(name))
 
 
 def _has_secret(file: Path) -> bool:

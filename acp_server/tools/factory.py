@@ -314,6 +314,11 @@ class ToolFactory:
                 config.user_home,
                 config.config_home,
                 session.outputs.directory,
+                {
+                    name: value
+                    for name, value in config.environment.items()
+                    if name not in config.secret_names
+                },
             ),
             store=RuleStore(config.config_home / "acp" / "permissions.json"),
             root=session.workspace.cwd.resolve(),

@@ -52,6 +52,7 @@ def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
         tuple(findings.globs),
         tuple(findings.trees),
         tuple(findings.writes),
+        tuple(findings.git_uses),
         derive_prefix(split_plain_command(command) or ()) if reason else None,
     )
 

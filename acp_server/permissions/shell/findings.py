@@ -9,6 +9,11 @@ from typing import Literal
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 ShellVerdict = Literal["reads", "asks", "refused"]
+GitOutput = Literal["", "changes", "commits", "objects", "files", "any"]
+"""Contents of files that a use of git may print.
+
+changes: of the index or the work tree, and between commits. commits: of commits. objects: objects
+that it names. files: all files of a revision, or of the index. any: unknown."""
 
 
 class UndecidableCommand(Exception):  # noqa: N818 - not a failure: the answer is to ask
@@ -33,6 +38,25 @@ class SearchedTree:
 
 
 @frozen_dataclass
+class GitUse:
+    """One use of git, with its words after the shell's expansions."""
+
+    directories: tuple[str, ...]
+    """The directories that it may run in."""
+    subcommand: str = ""
+    """One or two words; empty if it is unknown."""
+    output: GitOutput = "any"
+    selection: tuple[str, ...] = ()
+    """Its flags that choose commits or changes."""
+    revisions: tuple[str, ...] = ()
+    """Its operands before `--`: revisions or paths."""
+    paths: tuple[str, ...] = ()
+    """Its operands after `--`."""
+    has_globs: bool = False
+    """Whether there are more operands, which the shell or git picks by a pattern."""
+
+
+@frozen_dataclass
 class Assessment:
     """Effects of a command. `reads` is valid only if the gate allows each path in it."""
 
@@ -47,6 +71,8 @@ class Assessment:
     """Directories whose contents are searched at any depth."""
     writes: tuple[str, ...] = ()
     """Paths written, as far as known: for the question, not for a decision."""
+    git_uses: tuple[GitUse, ...] = ()
+    """All uses of git that are known; if it asks, there may be others."""
     prefix: tuple[str, ...] | None = None
     """The scope of an "always": the words up to the first flag. None: do not offer one."""
 
@@ -64,6 +90,7 @@ class CommandFindings:
     globs: dict[str, None] = field(default_factory=dict[str, None])
     trees: dict[SearchedTree, None] = field(default_factory=dict[SearchedTree, None])
     writes: dict[str, None] = field(default_factory=dict[str, None])
+    git_uses: dict[GitUse, None] = field(default_factory=dict[GitUse, None])
     reasons: list[str] = field(default_factory=list[str])
 
     def add_reason(self, reason: str) -> None:

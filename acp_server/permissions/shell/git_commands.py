@@ -1,18 +1,26 @@
 """Judge calls of git by the table of its read-only subcommands.
 
 Security: git runs programs that a repository's own configuration names: diff drivers, text
-converters, a file system monitor, a pager. So callers must ensure two things: writes into a `.git`
-directory always ask, and git counts as read-only only in the directory where the command line
-begins. Elsewhere a bare repository may be waiting that was written file by file.
+converters, filters. So each use of git is recorded, and callers must check the settings of the
+repositories that it reaches. Writes into a `.git` directory must always ask. Git counts as
+read-only only in the directory where the command line begins: elsewhere a bare repository may be
+waiting that was written file by file.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.findings import SearchedTree, UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    GitOutput,
+    GitUse,
+    SearchedTree,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.options import (
     AllowedOptions,
+    ParsedArguments,
     parse_arguments,
     searched_operands,
 )
@@ -22,6 +30,8 @@ from acp_server.permissions.shell.read_only_commands import (
 )
 from acp_server.permissions.shell.scope import normalize_path
 from acp_server.permissions.shell.words import Word
+from acp_server.permissions.word_lists import read_word_lists
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 _MAGIC = re.compile(r"[*?\[]")
 _HARMLESS_CONFIG_KEYS = re.compile(
@@ -150,3 +160,100 @@ def judge_git(options: AllowedOptions, words: Sequence[Word], access: AccessReco
     if "asks" in command.table:
         raise UndecidableCommand(command.table["asks"])
     GIT_JUDGES[command.table.get("judge", "")](command, rest[length:], access)
+    use = _describe_use(" ".join(names[:length]), command, rest[length:], access)
+    access.findings.git_uses[use] = None
+
+
+def record_unknown_git_use(words: Sequence[Word], access: AccessRecorder) -> None:
+    """Record a use of git that is not known to only read, or that another program starts."""
+    names = [word.text.rpartition("/")[2] if word.is_literal else "" for word in words]
+    if "git" not in names:
+        return
+    rest = names[names.index("git") + 1 :]
+    subcommand = rest[0] if rest else ""
+    known = load_read_only_commands().git.get(subcommand)
+    prints = known is not None and known.table.get("output", "")
+    use = GitUse(access.scope.directories, subcommand, "any" if prints else "")
+    access.findings.git_uses[use] = None
+
+
+@frozen_dataclass
+class _FlagGroups:
+    """Flags by what they do to git's output, from `git_commands.toml`."""
+
+    selecting: frozenset[str]
+    """They choose which commits or changes are shown."""
+    naming: frozenset[str]
+    """Names or counts take the place of changes."""
+    silent: frozenset[str]
+    """With these alone, `git log` prints no content of files."""
+
+
+@cache
+def _flag_groups() -> _FlagGroups:
+    groups = {name: frozenset(flags) for name, flags in read_word_lists(__file__).items()}
+    selecting, naming = groups["selecting"], groups["naming"]
+    silent = selecting | naming | groups["formatting"]
+    return _FlagGroups(selecting | groups["comparing"], naming, silent)
+
+
+def _describe_use(
+    subcommand: str, command: ReadOnlyCommand, words: Sequence[Word], access: AccessRecorder
+) -> GitUse:
+    """Return a use of git that only reads, with the part that decides what it may print."""
+    if subcommand == "config":
+        return GitUse(access.scope.directories, subcommand, "")
+    if subcommand == "reflog" and words and words[0] == Word("show"):
+        words = words[1:]
+    parsed = parse_arguments(command.options, words)
+    # After `--`, all words are operands.
+    path_count = next(
+        (len(words) - index - 1 for index, word in enumerate(words) if word.text == "--"), 0
+    )
+    revision_count = len(parsed.operands) - path_count
+    literals = [word.text if word.is_literal else "" for word in parsed.operands]
+    return GitUse(
+        access.scope.directories,
+        subcommand,
+        _find_output(subcommand, command, parsed),
+        tuple(_selecting_words(parsed)),
+        tuple(filter(None, literals[:revision_count])),
+        tuple(filter(None, literals[revision_count:])),
+        has_globs="" in literals,
+    )
+
+
+def _find_output(subcommand: str, command: ReadOnlyCommand, parsed: ParsedArguments) -> GitOutput:
+    output = command.table.get("output", "")
+    flags, groups = frozenset(parsed.flags), _flag_groups()
+    shows_names = bool(flags & groups.naming) and flags <= groups.silent
+    match subcommand:
+        case "status":
+            is_printing = bool(flags & {"-v", "--verbose"})
+        case "cat-file":
+            is_printing = not flags & {"-t", "-s", "-e"}
+        case "show" | "grep":
+            # Objects and files are printed whatever the format of changes is.
+            is_printing = True
+        case "diff":
+            is_printing = not shows_names
+        case _:
+            is_printing = subcommand == "stash show" or not flags <= groups.silent
+    if subcommand == "show" and shows_names:
+        return "objects"
+    return output if is_printing else ""
+
+
+def _selecting_words(parsed: ParsedArguments) -> Iterator[str]:
+    """Yield the flags, spelled so that each with its value is one word."""
+    for flag, last in parsed.flags.items():
+        if flag not in _flag_groups().selecting:
+            continue
+        values = parsed.values_of(flag) or ((last,) if last is not None else ())
+        if flag == "-0":
+            yield from (value.text for value in values)
+        elif values:
+            gap = "=" if flag.startswith("--") else ""
+            yield from (f"{flag}{gap}{value.text}" for value in values)
+        else:
+            yield flag

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict, cast
 
+from acp_server.permissions.shell.findings import GitOutput
 from acp_server.permissions.shell.options import AllowedOptions
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -25,6 +26,8 @@ class CommandTable(TypedDict, total=False):
     """Groups of `git_flags` whose flags are allowed, too."""
     listing_flags: str
     """Flags with which git lists the operands; without one, it would change them."""
+    output: GitOutput
+    """Contents of files that git may print; none if it is absent."""
     asks: str
     """Reason to ask about all uses that have no entry of their own."""
 

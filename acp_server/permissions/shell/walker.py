@@ -17,6 +17,7 @@ from acp_server.permissions.shell.command_line import (
 )
 from acp_server.permissions.shell.conditions import judge_test, split_test
 from acp_server.permissions.shell.findings import CommandFindings, UndecidableCommand
+from acp_server.permissions.shell.git_commands import record_unknown_git_use
 from acp_server.permissions.shell.grammar import (
     is_comment,
     is_fully_parsed,
@@ -294,10 +295,15 @@ class CommandWalker:
         # A program of that name, such as /usr/bin/cd of macOS, changes no folder of the shell.
         if words[0].text == "cd":
             return _change_directory(words[1:], access)
-        if command_name(words[0]) in {"test", "["}:
-            judge_test(words, access)
-        else:
-            judge_command(words, access)
+        try:
+            if command_name(words[0]) in {"test", "["}:
+                judge_test(words, access)
+            else:
+                judge_command(words, access)
+        except UndecidableCommand:
+            # A saved "always" may still allow it, but covers no program that git would run.
+            record_unknown_git_use(words, access)
+            raise
         return _unchanged(scope)
 
 

@@ -19,12 +19,7 @@ from acp_server.tools.shell.environment import (
     build_command_environment,
 )
 
-TERMINAL_ENVIRONMENT = {
-    name: value
-    for name, value in build_command_environment({}, (), "").items()
-    if name not in {MARK_VARIABLE, "TERM"}  # the editor supplies a TTY and kills its processes
-}
-"""Variables that the terminal sets in addition to its own."""
+_OWN_VARIABLES = frozenset({MARK_VARIABLE, "TERM"})
 _LAUNCHER_CHECK_SCRIPT = (
     f'n=$1; shift; i=0; while [ $i -lt $n ]; do [ -r "$1" ] || '
     f"{{ echo '{FAILURE_PREFIX}: there is no "
@@ -32,6 +27,13 @@ _LAUNCHER_CHECK_SCRIPT = (
 )
 """For `sh -c`: runs the remaining arguments if all of the launcher's files exist; $1 is their
 number."""
+
+
+def build_terminal_environment(*, only_reads: bool) -> dict[str, str]:
+    """Return the variables that the terminal sets in addition to its own."""
+    variables = build_command_environment({}, (), "", only_reads=only_reads)
+    # The editor supplies a TTY and kills its processes.
+    return {name: value for name, value in variables.items() if name not in _OWN_VARIABLES}
 
 
 def build_terminal_argv(

@@ -6,6 +6,8 @@ passed in.
 
 from collections.abc import Collection, Mapping
 
+from acp_server.permissions.git_environment import git_hardening_variables
+
 MARK_VARIABLE = "ACP_SERVER_COMMAND_ID"
 """Identifies the command that a process belongs to, even in another process group: see
 `process_groups`."""
@@ -41,11 +43,16 @@ REMOVED_VARIABLES = frozenset(["BASH_ENV", "CDPATH", "ENV", "GREP_OPTIONS", "RIP
 
 
 def build_command_environment(
-    base: Mapping[str, str], secret_names: Collection[str], mark: str
+    base: Mapping[str, str],
+    secret_names: Collection[str],
+    mark: str,
+    *,
+    only_reads: bool = False,
 ) -> dict[str, str]:
     """Return the variables of a command: ours without secrets, set so that nothing waits for input.
 
-    A variable is also removed if its value equals that of a secret with another name.
+    A variable is also removed if its value equals that of a secret with another name. With
+    `only_reads`, git runs no program that a repository's settings name.
     """
     secret_names = frozenset(secret_names)
     # Security: a copy of a key under another name would reach the command just as well.
@@ -57,29 +64,5 @@ def build_command_environment(
         if name not in secret_names | REMOVED_VARIABLES and value not in secret_values
     }
     # Order: later operands win, so inherited values cannot undo these settings or fake the mark.
-    return (
-        inherited | _NON_INTERACTIVE | _git_hardening_variables(inherited) | {MARK_VARIABLE: mark}
-    )
-
-
-def _git_hardening_variables(base: Mapping[str, str]) -> dict[str, str]:
-    """Return variables that prevent git from running configured programs while it only reads.
-
-    Bare repositories are not discovered in directories that look like one, no file system monitor
-    is queried, and the index is not refreshed, which would trigger a hook.
-    """
-    existing_count = base.get("GIT_CONFIG_COUNT", "0")
-    # Append after settings that the user passes this way: reusing their indexes would overwrite
-    # them.
-    first_index = int(existing_count) if existing_count.isdecimal() else 0
-    settings = (("safe.bareRepository", "explicit"), ("core.fsmonitor", "false"))
-    config_variables = {
-        f"GIT_CONFIG_{part}_{first_index + index}": value
-        for index, setting in enumerate(settings)
-        for part, value in zip(("KEY", "VALUE"), setting, strict=True)
-    }
-    return {
-        "GIT_CONFIG_COUNT": str(first_index + len(settings)),
-        "GIT_OPTIONAL_LOCKS": "0",
-        **config_variables,
-    }
+    hardening = git_hardening_variables(inherited, only_reads=only_reads)
+    return inherited | _NON_INTERACTIVE | hardening | {MARK_VARIABLE: mark}

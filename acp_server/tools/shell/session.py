@@ -94,14 +94,17 @@ class ShellSession:
     ) -> Child:
         """Start a command in its own shell, confined if there is a sandbox.
 
-        With `only_reads`, it finds no programs of the workspace: it may run without a question.
+        With `only_reads`, it may run without a question: it finds no programs of the workspace, and
+        git runs none that a repository names.
 
         Raises:
             ShellError: The command cannot be started.
         """
         self._command_count += 1
         mark = f"{self._mark}{self._command_count}."
-        environment = build_command_environment(self._environment, self._secret_names, mark)
+        environment = build_command_environment(
+            self._environment, self._secret_names, mark, only_reads=only_reads
+        )
         if only_reads and (search_path := await self.safe_search_path()):
             environment["PATH"] = search_path
         launcher: tuple[str, ...] = ()

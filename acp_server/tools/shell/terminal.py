@@ -40,8 +40,8 @@ from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox, TerminalConfinement
 from acp_server.tools.shell.editor_terminal import (
-    TERMINAL_ENVIRONMENT,
     build_terminal_argv,
+    build_terminal_environment,
     has_sandbox_failed,
 )
 from acp_server.tools.shell.errors import ShellError
@@ -336,7 +336,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if self._shell.sandbox is not None and self._sandbox_status == "confined":
             confinement = await self._shell.sandbox.wrap_terminal_command()
         argv = build_terminal_argv(arguments.command, self._shell.secret_names, confinement)
-        variables = TERMINAL_ENVIRONMENT
+        variables = build_terminal_environment(only_reads=self._only_reads)
         if self._only_reads and (search_path := await self._shell.session.safe_search_path()):
             variables = {**variables, "PATH": search_path}
         try:

@@ -31,6 +31,27 @@ def test_a_command_inherits_variables_except_those_that_would_block_it() -> None
     }
 
 
+def test_git_runs_no_configured_program_for_a_command_that_only_reads() -> None:
+    variables = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"}
+    found = build_command_environment(variables, (), "a.", only_reads=True)
+    assert (found["GIT_ALLOW_PROTOCOL"], found["GIT_NO_LAZY_FETCH"]) == ("none", "1")
+    count = int(found["GIT_CONFIG_COUNT"])
+    settings = {found[f"GIT_CONFIG_KEY_{n}"]: found[f"GIT_CONFIG_VALUE_{n}"] for n in range(count)}
+    assert settings == {
+        "a.b": "c",
+        "safe.bareRepository": "explicit",
+        "core.fsmonitor": "false",
+        "core.hooksPath": "/dev/null",
+        "log.showSignature": "false",
+        "gpg.program": "false",
+        "gpg.openpgp.program": "false",
+        "gpg.x509.program": "false",
+        "gpg.ssh.program": "false",
+        "diff.submodule": "short",
+        "status.submoduleSummary": "false",
+    }
+
+
 def test_a_secret_value_under_another_name_is_removed_too() -> None:
     variables = VARIABLES | {"COPY": "sk-1234567890", "OTHER": "sk-other"}
     environment = build_command_environment(variables, ["KEY"], "a.")

@@ -1,0 +1,53 @@
+"""Environment variables that keep git from running what a repository's settings name. Pure."""
+
+from collections.abc import Mapping
+
+_FOR_ALL_COMMANDS = (("safe.bareRepository", "explicit"), ("core.fsmonitor", "false"))
+"""Bare repositories are not discovered in directories that look like one, and no file system
+monitor is queried."""
+_FOR_READING = (
+    ("core.hooksPath", "/dev/null"),
+    # Signatures are checked for `log.showSignature` and for `%G?` in a format.
+    ("log.showSignature", "false"),
+    ("gpg.program", "false"),
+    ("gpg.openpgp.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("gpg.ssh.program", "false"),
+    # `diff` compares inside of submodules, by their settings and regardless of their secrets.
+    ("diff.submodule", "short"),
+    ("status.submoduleSummary", "false"),
+)
+_READING_VARIABLES = {
+    # A partial clone fetches missing objects with the program that its remote names. Versions of
+    # git that do not know the first variable find no protocol that they may use.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    # They win over the settings `core.pager`, `pager.*` and `core.editor`.
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+}
+
+
+def git_hardening_variables(base: Mapping[str, str], *, only_reads: bool) -> dict[str, str]:
+    """Return variables to add to `base` for a command that may start git.
+
+    The index is not refreshed, which would trigger a hook. With `only_reads`, more settings are
+    overridden: the command runs without a question.
+    """
+    existing_count = base.get("GIT_CONFIG_COUNT", "0")
+    # Append after settings that the user passes this way: reusing their indexes would overwrite
+    # them.
+    first_index = int(existing_count) if existing_count.isdecimal() else 0
+    settings = _FOR_ALL_COMMANDS + (_FOR_READING if only_reads else ())
+    config_variables = {
+        f"GIT_CONFIG_{part}_{first_index + index}": value
+        for index, setting in enumerate(settings)
+        for part, value in zip(("KEY", "VALUE"), setting, strict=True)
+    }
+    return {
+        "GIT_CONFIG_COUNT": str(first_index + len(settings)),
+        "GIT_OPTIONAL_LOCKS": "0",
+        **config_variables,
+        **(_READING_VARIABLES if only_reads else {}),
+    }

@@ -1,0 +1,351 @@
+"""Repositories whose settings run a program, or whose history holds a secret.
+
+Each builder fills a `HostileRepository`; the command that goes with it would then run the program
+or print the secret if git ran as usual.
+"""
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.permissions.secret_workspace import MARKER, SecretWorkspace
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+
+IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+ENVIRONMENT = {
+    "PATH": os.defpath,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",
+    "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
+}
+
+
+@dataclass(slots=True)
+class HostileRepository:
+    """A workspace that is a repository, with a program that leaves a trace when it is run."""
+
+    space: SecretWorkspace
+
+    @property
+    def root(self) -> Path:
+        return self.space.root
+
+    @property
+    def trace(self) -> Path:
+        """A file that exists once the program ran."""
+        return self.space.base / "trace"
+
+    @property
+    def program(self) -> Path:
+        return self.space.base / "program"
+
+    def git(self, *arguments: str, folder: str = ".", stdin: str = "") -> str:
+        done = subprocess.run(
+            ("git", *IDENTITY, *arguments),
+            cwd=self.root / folder,
+            env=ENVIRONMENT,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    def commit(self, *names: str, folder: str = ".") -> None:
+        self.git("add", "-f", "-A", *names, folder=folder)
+        self.git("commit", "-q", "-m", "a change", folder=folder)
+
+    def add_settings(self, text: str, folder: str = ".") -> None:
+        """Append to the configuration, with PROGRAM replaced."""
+        with (self.root / folder / ".git/config").open("a") as file:
+            file.write(text.replace("PROGRAM", str(self.program)) + "\n")
+
+    def run_unprotected(self, command: str) -> str:
+        """Run a command as a terminal would, and return its output."""
+        done = subprocess.run(
+            ("bash", "-c", command),
+            cwd=self.root,
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=HANG_TIMEOUT_SECONDS,
+        )
+        return done.stdout
+
+
+def create_hostile_repository(base: Path) -> HostileRepository:
+    """Create a repository with two commits and a changed file."""
+    repository = HostileRepository(SecretWorkspace(base))
+    for folder in (repository.root, repository.space.outside, repository.space.home):
+        folder.mkdir(parents=True)
+    repository.program.write_text(f"#!/bin/sh\n: > {repository.trace}\n")
+    repository.program.chmod(0o755)
+    repository.git("init", "-q", "-b", "main")
+    repository.space.write_file("a.txt", "one\n")
+    repository.commit(".")
+    repository.space.write_file("a.txt", "two\n")
+    repository.commit(".")
+    # Of the same length: git looks at the content to see a change.
+    repository.space.write_file("a.txt", "owt\n")
+    return repository
+
+
+def _settings(text: str) -> Callable[[HostileRepository], None]:
+    return lambda repository: repository.add_settings(text)
+
+
+def _with_attributes(attributes: str, settings: str) -> Callable[[HostileRepository], None]:
+    def build(repository: HostileRepository) -> None:
+        repository.space.write_file(".gitattributes", attributes)
+        repository.add_settings(settings)
+
+    return build
+
+
+def _included(header: str) -> Callable[[HostileRepository], None]:
+    def build(repository: HostileRepository) -> None:
+        (repository.root / "more").write_text(f"[diff] external = {repository.program}\n")
+        repository.add_settings(header)
+
+    return build
+
+
+def _signed(settings: str) -> Callable[[HostileRepository], None]:
+    def build(repository: HostileRepository) -> None:
+        commit = repository.git("cat-file", "commit", "HEAD")
+        head, _, message = commit.partition("\n\n")
+        kind = "SSH" if "ssh" in settings else "PGP"
+        lines = f"-----BEGIN {kind} SIGNATURE-----\n \n AAAA\n -----END {kind} SIGNATURE-----"
+        text = f"{head}\ngpgsig {lines}\n\n{message}\n"
+        made = repository.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=text)
+        repository.git("update-ref", "HEAD", made)
+        repository.add_settings(settings)
+
+    return build
+
+
+def _partial(repository: HostileRepository) -> None:
+    """A partial clone that lacks the first version of a file."""
+    blob = repository.git("rev-parse", "HEAD~1:a.txt")
+    (repository.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    repository.add_settings(
+        '[remote "o"]\n url = .\n promisor = true\n uploadpack = PROGRAM\n'
+        "[extensions] partialClone = o\n[core] repositoryformatversion = 1"
+    )
+
+
+def _embedded(settings: str, attributes: str) -> Callable[[HostileRepository], None]:
+    def build(repository: HostileRepository) -> None:
+        repository.space.write_file("deep/sub/b.txt", "one\n")
+        repository.git("init", "-q", folder="deep/sub")
+        repository.commit(".", folder="deep/sub")
+        repository.commit("deep/sub")
+        repository.space.write_file("deep/sub/b.txt", "two\n")
+        repository.space.write_file("deep/sub/.git/info/attributes", attributes)
+        repository.add_settings(settings, folder="deep/sub")
+        # Its first version is kept in the outer repository, so that the two differ.
+        repository.add_settings("[diff] submodule = diff")
+
+    return build
+
+
+def _embedded_behind_a_split_index(repository: HostileRepository) -> None:
+    _embedded('[filter "f"] clean = PROGRAM', "* filter=f\n")(repository)
+    repository.git("update-index", "--split-index")
+
+
+def _worktree_settings(repository: HostileRepository) -> None:
+    repository.add_settings("[extensions] worktreeConfig = true")
+    text = f"[diff]external={repository.program}\n"
+    (repository.root / ".git/config.worktree").write_text(text)
+
+
+Build = Callable[[HostileRepository], None]
+
+PROGRAM_ATTEMPTS: dict[str, tuple[Build, str]] = {
+    "a key on the line of its section": (_settings("[diff] external = PROGRAM"), "git diff"),
+    "a key without spaces": (_settings("[diff]external=PROGRAM"), "git diff"),
+    "a key after a comment sign in a name": (
+        _with_attributes("* diff=#x", '[diff "#x"] textconv = PROGRAM'),
+        "git diff",
+    ),
+    "a value over two lines": (_settings("[diff] external = \\\nPROGRAM"), "git diff"),
+    "a dotted section": (
+        _with_attributes("* diff=w", "[diff.w] textconv = PROGRAM"),
+        "git diff",
+    ),
+    "an include": (_included("[include] path = ../more"), "git diff"),
+    "a second header on one line": (_included("[core] [include] path = ../more"), "git diff"),
+    "an include in a condition": (
+        _included('[includeIf "gitdir:**"] path = ../more'),
+        "git diff",
+    ),
+    "settings of the work tree": (_worktree_settings, "git diff"),
+    "a text converter": (_with_attributes("* diff=w", '[diff "w"] textconv = PROGRAM'), "git diff"),
+    "a text converter for a commit": (
+        _with_attributes("* diff=w", '[diff "w"] textconv = PROGRAM'),
+        "git show HEAD",
+    ),
+    "a text converter for a log": (
+        _with_attributes("* diff=w", '[diff "w"] textconv = PROGRAM'),
+        "git log -p",
+    ),
+    "a text converter for blame": (
+        _with_attributes("* diff=w", '[diff "w"] textconv = PROGRAM'),
+        "git blame a.txt",
+    ),
+    "a driver's own command": (
+        _with_attributes("* diff=w", '[diff "w"] command = PROGRAM'),
+        "git diff",
+    ),
+    "a clean filter": (_with_attributes("* filter=f", '[filter "f"] clean = PROGRAM'), "git diff"),
+    "a clean filter for status": (
+        _with_attributes("* filter=f", '[filter "f"] clean = PROGRAM'),
+        "git status",
+    ),
+    "a process filter": (
+        _with_attributes("* filter=f", '[filter "f"] process = PROGRAM'),
+        "git status",
+    ),
+    "a file system monitor": (_settings("[core] fsmonitor = PROGRAM"), "git status"),
+    "a program for signatures": (
+        _signed("[log] showSignature = true\n[gpg] program = PROGRAM"),
+        "git log",
+    ),
+    "a program for signatures in OpenPGP": (
+        _signed('[log] showSignature\n[gpg "openpgp"] program = PROGRAM'),
+        "git show",
+    ),
+    "a program for signatures in ssh": (
+        _signed(
+            '[log] showSignature = true\n[gpg] format = ssh\n[gpg "ssh"] program = PROGRAM\n'
+            " allowedSignersFile = a.txt"
+        ),
+        "git log -1",
+    ),
+    "a signature in the format": (_signed("[gpg] program = PROGRAM"), "git log --format=%G?"),
+    "a fetch of a missing object": (_partial, "git log -p"),
+    "a fetch of a missing object by its name": (_partial, "git show HEAD~1:a.txt"),
+    "a filter of an embedded repository": (
+        _embedded('[filter "f"] clean = PROGRAM', "* filter=f\n"),
+        "git status",
+    ),
+    "a filter of an embedded repository behind a split index": (
+        _embedded_behind_a_split_index,
+        "git status",
+    ),
+    "a monitor of an embedded repository": (
+        _embedded("[core] fsmonitor = PROGRAM", ""),
+        "git status",
+    ),
+    "a text converter of an embedded repository": (
+        _embedded('[diff "w"] textconv = PROGRAM', "* diff=w\n"),
+        "git diff",
+    ),
+    "a word of a loop": (
+        _settings("[diff] external = PROGRAM"),
+        "for x in t; do gi$x diff; done",
+    ),
+    "a word of a loop with a flag": (
+        _settings("[diff] external = PROGRAM"),
+        "for x in diff; do git $x; done",
+    ),
+    "quotes within words": (_settings("[diff] external = PROGRAM"), "g'i't di\"ff\""),
+    "a path to git": (_settings("[diff] external = PROGRAM"), "/usr/bin/git diff"),
+}
+
+
+def _tracked(repository: HostileRepository) -> None:
+    repository.space.write_file(".env", f"KEY={MARKER}\n")
+    repository.commit(".env")
+
+
+def _removed(repository: HostileRepository) -> None:
+    _tracked(repository)
+    repository.git("rm", "-q", ".env")
+    repository.git("commit", "-q", "-m", "without it")
+
+
+def _renamed(repository: HostileRepository) -> None:
+    lines = "".join(f"line {number}\n" for number in range(20))
+    repository.space.write_file(".env", f"KEY={MARKER}\n{lines}")
+    repository.commit(".env")
+    repository.git("mv", ".env", "plain.txt")
+    repository.space.write_file("plain.txt", f"KEY=\n{lines}")
+    repository.commit(".")
+
+
+def _tagged_blob(repository: HostileRepository) -> None:
+    _removed(repository)
+    repository.git("tag", "-a", "-m", "a file", "secret", "HEAD~1:.env")
+
+
+def _stashed(repository: HostileRepository) -> None:
+    _tracked(repository)
+    repository.space.write_file(".env", f"KEY=other-{MARKER}\n")
+    repository.git("stash")
+    repository.git("rm", "-q", ".env")
+    repository.git("commit", "-q", "-m", "without it")
+
+
+def _in_a_submodule(repository: HostileRepository) -> None:
+    repository.space.write_file("sub/b.txt", "one\n")
+    repository.git("init", "-q", folder="sub")
+    repository.commit(".", folder="sub")
+    repository.commit("sub")
+    repository.space.write_file("sub/.env", f"KEY={MARKER}\n")
+    repository.commit(".env", folder="sub")
+    repository.commit("sub")
+    repository.add_settings("[diff] submodule = diff")
+
+
+BLOB = "<BLOB>"
+"""Stands for the object of `.env`."""
+
+SECRET_ATTEMPTS: dict[str, tuple[Build, str]] = {
+    "an object": (_tracked, f"git cat-file -p {BLOB}"),
+    "an object with its type": (_tracked, f"git cat-file blob {BLOB}"),
+    "an object shortened": (_tracked, f"git cat-file -p {BLOB[:-1]}:8>"),
+    "an object that is shown": (_tracked, f"git show {BLOB}"),
+    "an object that is shown without changes": (_tracked, f"git show --stat {BLOB}"),
+    "an object that was removed": (_removed, f"git cat-file -p {BLOB}"),
+    "a tag of an object": (_tagged_blob, "git show secret"),
+    "a tag of an object by cat-file": (_tagged_blob, "git cat-file blob secret"),
+    "objects compared": (_tracked, f"git diff {BLOB} HEAD:a.txt"),
+    "an object searched": (_tracked, f"git grep KEY {BLOB}"),
+    "a revision searched": (_tracked, "git grep KEY HEAD"),
+    "an older revision searched": (_removed, "git grep KEY HEAD~1"),
+    "a tree searched": (_removed, "git grep KEY 'HEAD~1^{tree}'"),
+    "the work tree searched": (_tracked, "git grep KEY"),
+    "a log": (_tracked, "git log -p"),
+    "a log of removed files": (_removed, "git log -p"),
+    "a log with a flag apart": (_removed, "git log -2 -u --oneline"),
+    "a log with context": (_removed, "git log -U1"),
+    "a log of all branches": (_removed, "git log --all -p --stat"),
+    "a log of merges": (_removed, "git log -c"),
+    "a log of a range": (_removed, "git log -p HEAD~2..HEAD"),
+    "a log of a renamed file": (_renamed, "git log -p --follow plain.txt"),
+    "a log of files by a pattern": (_removed, "git log -p -- *.env"),
+    "a log of a line": (_renamed, "git log -L1,3:plain.txt"),
+    "a commit": (_tracked, "git show"),
+    "a commit before": (_removed, "git show HEAD~1"),
+    "a commit in a loop": (_removed, "for x in 0 1 2; do git show HEAD~$x; done"),
+    "a command in a loop": (_removed, "for x in show; do git $x HEAD~1; done"),
+    "a commit of a renamed file": (_renamed, "git show -M HEAD"),
+    "a file in a commit": (_removed, "git show HEAD~1:.env"),
+    "commits compared": (_removed, "git diff HEAD~2 HEAD~1"),
+    "a range compared": (_removed, "git diff HEAD~2..HEAD~1"),
+    "a commit and the work tree": (_removed, "git diff HEAD~1"),
+    "trees compared": (_removed, "git diff-tree -p HEAD~1"),
+    "trees compared below": (_removed, "git diff-tree -p HEAD~2 HEAD~1"),
+    "a stash": (_stashed, "git stash show -p"),
+    "all stashes": (_stashed, "git stash list -p"),
+    "the reflog": (_removed, "git reflog -p"),
+    "the reflog named": (_removed, "git reflog show -p"),
+    "changes of a submodule": (_in_a_submodule, "git show HEAD"),
+}
