@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.excerpt import cut_middle
+from acp_server.text.json_repair import load_object
 
 
 @frozen_dataclass
@@ -150,22 +151,22 @@ def shorten_attachment(part: PromptPart, max_characters: int) -> PromptPart:
 
 
 def parse_arguments(call: ToolCall) -> dict[str, JsonValue]:
-    """Parse a tool call's arguments.
+    """Parse a tool call's arguments; slips that leave one reading are mended (`load_object`).
 
     Raises:
         ValueError: the arguments are not a JSON object; the text explains it to the model.
     """
     try:
-        value: JsonValue = json.loads(call.arguments or "{}")
+        value, _ = load_object(call.arguments or "{}")
         # Python's parser accepts NaN and lone surrogates. Providers do not, and the call is sent
         # back with every later request, so it would break the conversation for good.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except TypeError:
+        problem = "the arguments must be a JSON object"
+        raise ValueError(problem) from None
     except (ValueError, RecursionError) as error:
         problem = f"the arguments are not valid JSON ({error}); make the call again, whole"
         raise ValueError(problem) from None
-    if not isinstance(value, dict):
-        problem = "the arguments must be a JSON object"
-        raise ValueError(problem)
     return value
 
 

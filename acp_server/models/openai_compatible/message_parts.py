@@ -1,11 +1,14 @@
 """Message parts that chat completions and Responses share: results, arguments, media."""
 
+import json
+
 from pydantic import JsonValue
 
 from acp_server.models.cache_markers import Block
 from acp_server.models.families import ModelFamily, answer_limit
 from acp_server.models.openai_compatible import endpoint_profile as q
 from acp_server.models.token_estimate import prompt_tokens
+from acp_server.text.json_repair import load_object
 from acp_server.turn.conversation import (
     Media,
     PromptPart,
@@ -69,12 +72,16 @@ def result_text(result: ToolResult) -> str:
 
 
 def arguments_json(call: ToolCall) -> str:
-    """Return a call's arguments unchanged; `{}` if the model sent invalid JSON."""
+    """Return a call's arguments unchanged if they are valid JSON.
+
+    Otherwise they are returned as they were understood; `{}` if they were not.
+    """
     try:
-        parse_arguments(call)
+        arguments = parse_arguments(call)
     except ValueError:
         return "{}"
-    return call.arguments or "{}"
+    is_mended = bool(call.arguments) and load_object(call.arguments)[1] != ""
+    return json.dumps(arguments, ensure_ascii=False) if is_mended else call.arguments or "{}"
 
 
 def configured_limit(request: ModelRequest, family: ModelFamily, configured: int) -> int:
