@@ -75,7 +75,8 @@ class SessionTools:
             self._tell_about_small_window(options.model_id)
             names = ESSENTIAL_TOOLS if allowed is None else ESSENTIAL_TOOLS.intersection(allowed)
             allowed = sorted(names)
-        return toolset.toolbox if allowed is None else FilteredToolbox(toolset.toolbox, allowed)
+        toolbox = toolset.toolbox if allowed is None else FilteredToolbox(toolset.toolbox, allowed)
+        return toolset.accept_other_names(toolbox)
 
     def _tell_about_small_window(self, model_id: str) -> None:
         """Tell the user once per model why the model has few tools."""

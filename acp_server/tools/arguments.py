@@ -13,6 +13,7 @@ import jiter
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.validation_errors import validation_reason
 
 ArgumentsT = TypeVar("ArgumentsT", bound="Arguments")
 
@@ -28,7 +29,7 @@ MAX_PROBLEMS = 5
 
 
 class Arguments(BaseModel):
-    """Base class of all tool arguments. Unknown arguments that the model made up are ignored."""
+    """Base class of all tool arguments. Unknown ones are named before: `dialects/reading.py`."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -86,10 +87,10 @@ def _describe_errors(error: ValidationError) -> str:
     problems: list[str] = []
     for each in error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]:
         location = ".".join(str(part) for part in each["loc"])
-        problems.append(f"{location}: {each['msg']}" if location else each["msg"])
+        problems.append(f"`{location}` {validation_reason(each)}")
     more = error.error_count() - len(problems)
     problems += [f"and {more} more"] if more else []
-    return f"the arguments do not fit ({'; '.join(problems)}); make the call again"
+    return f"{'; '.join(problems)}. Nothing was done: make the call again."
 
 
 @frozen_dataclass

@@ -30,6 +30,8 @@ from acp_server.skills.session_skills import SessionSkills
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.subagents.runner import SubAgentConfig, SubAgentRunner, TaskTools
 from acp_server.tools.agents.delegate_task import DelegationContext, delegate_task_tool
+from acp_server.tools.dialects.paths import PathCorrector
+from acp_server.tools.dialects.toolbox import DialectToolbox
 from acp_server.tools.edit.checks import FileChecks
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.edit.new_problems import NewProblemFinder
@@ -190,6 +192,7 @@ class ToolFactory:
         root = session.workspace.cwd.resolve()
         return SessionToolset(
             toolbox=_with_hooks(toolbox, hooks, closes_hooks=True),
+            accept_other_names=partial(_with_other_names, edit_services),
             skills=skills,
             servers=servers,
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
@@ -277,7 +280,8 @@ class ToolFactory:
             chosen = [tool for tool in tools if tool.spec.name in names]
             toolbox = SessionToolbox(chosen, task_gate, close=shell.background.close)
             hooked_toolbox = _with_hooks(toolbox, shared.hooks, closes_hooks=False)
-            return TaskTools(hooked_toolbox, partial(take_end_notices, shell.background))
+            task_toolbox = _with_other_names(edit_services, hooked_toolbox)
+            return TaskTools(task_toolbox, partial(take_end_notices, shell.background))
 
         session, delegation = delegation_context.session, self._config.delegation
 
@@ -407,6 +411,12 @@ def _visible_environment(config: ToolConfig) -> Mapping[str, str]:
 def _with_hooks(toolbox: Toolbox, hooks: HookRunner | None, *, closes_hooks: bool) -> Toolbox:
     """Wrap a toolbox with the user's hooks, if there are any."""
     return toolbox if hooks is None else HookedToolbox(toolbox, hooks, closes_hooks)
+
+
+def _with_other_names(services: EditServices, toolbox: Toolbox) -> Toolbox:
+    """Wrap a toolbox so that its tools may also be called as those of other agents."""
+    paths = PathCorrector(services.workspace, services.home)
+    return DialectToolbox(toolbox, frozenset(TOOL_NAMES), services.gate, paths)
 
 
 def _spawn(tasks: TaskGroup, task: TaskFunction) -> None:

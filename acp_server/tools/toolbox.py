@@ -11,6 +11,9 @@ from acp_server.permissions.gate import Gate
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.tools.arguments import ArgumentBuffer
 from acp_server.tools.call_reporter import CallReporter, truncate_raw
+from acp_server.tools.dialects.names import describe_unknown_tool
+from acp_server.tools.dialects.reading import ToolSchema
+from acp_server.tools.dialects.translation import rename_partial
 from acp_server.tools.shortening import one_line
 from acp_server.tools.tool import Tool
 from acp_server.turn.call_access import READS, CallAccess
@@ -119,6 +122,7 @@ class _LiveToolCall:
     def __init__(self, call_id: str, tool: Tool, reporter: CallReporter, gate: Gate | None) -> None:
         self._id = call_id
         self._tool = tool.spec.name
+        self._schema = ToolSchema(tool.spec.name, tool.spec.schema)
         self._use = tool.create_use(reporter)
         self._gate = gate
         self._arguments = ArgumentBuffer()
@@ -127,7 +131,7 @@ class _LiveToolCall:
         """Take a fragment of the arguments, and show the partial arguments if it is time to."""
         self._arguments.write(fragment)
         if self._arguments.is_due(anyio.current_time()):
-            so_far = self._arguments.parse()
+            so_far = rename_partial(self._schema, self._arguments.parse())
             if so_far.complete or so_far.incomplete:
                 await self._use.draft(so_far)
 
@@ -157,8 +161,7 @@ class _UnknownToolCall:
     """A call of a tool that does not exist."""
 
     def __init__(self, name: str, known: Sequence[str], reporter: CallReporter) -> None:
-        names = f"; there are {', '.join(known)}" if known else ""
-        self._outcome = ToolOutcome(f"there is no tool {name!r}{names}", is_error=True)
+        self._outcome = ToolOutcome(describe_unknown_tool(name, known), is_error=True)
         self._reporter = reporter
 
     async def write(self, fragment: str) -> None:

@@ -176,7 +176,9 @@ async def test_a_mode_switch_applies_to_the_next_call_of_a_running_task(
             caller.session.context.options.set_mode(after)
 
         model.between = between
-        other: Attempt = (attempt[0], {**attempt[1], "content": "y", "command": "touch other"})
+        different = {"content": "y", "command": "touch other"}
+        arguments = {name: different.get(name, value) for name, value in attempt[1].items()}
+        other: Attempt = (attempt[0], arguments)
         assert await _delegate(caller, model, attempt, other) == failed
         assert len(caller.user.questions) == questions
 

@@ -29,9 +29,9 @@ BROKEN = {
     "no content": call("write_file", path="a.txt"),
     "no path": call("write_file", content="text"),
     "null for what is needed": call("write_file", path=None, content="text"),
-    "an object for a text": call("write_file", path="a.txt", content={"a": 1}),
+    "a list for a text": call("write_file", path="a.txt", content=list[JsonValue](["a", "b"])),
     "a text for a number": call("read_file", path="old.txt", offset="first"),
-    "a line before the first": call("read_file", path="old.txt", offset=0),
+    "a list for a number": call("read_file", path="old.txt", offset=list[JsonValue]([1, 2])),
     "a megabyte for a number": call("read_file", path="old.txt", offset="x" * MEGABYTE),
     "a megabyte for a path": call("read_file", path="x/" * MEGABYTE),
     "a mode that there is not": call("patch", mode="x" * MEGABYTE),
@@ -47,7 +47,7 @@ BROKEN = {
     "a patch that is none": call("patch", mode="patch", patch="+" * MEGABYTE),
     "an empty command": call("terminal", command=""),
     "no question": call("clarify", question=""),
-    "choices that are none": call("clarify", question="Which?", choices="all"),
+    "choices that are none": call("clarify", question="Which?", choices=5),
     "a hundred choices": call("clarify", question="Which?", choices=list[JsonValue](["one"] * 100)),
     "a megabyte for a question": call("clarify", question="x" * MEGABYTE),
     "a megabyte for an address": call("web_fetch", url="https://" + "x" * MEGABYTE),
@@ -137,10 +137,11 @@ async def test_every_call_reports_its_input_and_output(tmp_path: Path) -> None:
 
 async def test_an_unknown_tool_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        call_updates = await session.run_one(call("delete_file", path="a.txt"))
-        reason = f"there is no tool 'delete_file'; there are {', '.join(TOOLS)}"
+        call_updates = await session.run_one(call("compile_file", path="a.txt"))
+        nearest = "the nearest is write_file or read_file or search_files"
+        reason = f"there is no tool 'compile_file'; {nearest}; there are {', '.join(TOOLS)}"
         start: Object = {**call_updates.updates[0]}
-        assert (start["title"], start["kind"]) == ("delete_file", "other")
+        assert (start["title"], start["kind"]) == ("compile_file", "other")
         assert call_updates.text == call_updates.shown_text == reason
         assert call_updates.last("rawInput") == {"path": "a.txt"}
         assert call_updates.last("rawOutput") == {"text": reason}

@@ -60,11 +60,11 @@ async def test_the_plan_can_be_emptied(tmp_path: Path) -> None:
 
 
 WRONG = [
-    pytest.param([item(1, "doing")], "todos.0.status: Input should be 'pending'", id="a status"),
-    pytest.param([{"id": "1"}], "todos.0.content: Field required", id="no content"),
-    pytest.param([{"id": "1", "content": ""}], "todos.0.content: ", id="empty content"),
-    pytest.param("do it", "todos: Input should be a valid list", id="no list"),
-    pytest.param(["do it"] * 500, "and 495 more", id="all of them"),
+    pytest.param([item(1, "urgent")], "`todos.0.status` must be 'pending'", id="a status"),
+    pytest.param([{"id": "1"}], "`todos.0.content` is missing", id="no content"),
+    pytest.param([{"id": "1", "content": ""}], "`todos.0.content` must", id="empty content"),
+    pytest.param(5, "`todos` must be a list", id="no list"),
+    pytest.param([5] * 500, "and 495 more", id="all of them"),
 ]
 
 

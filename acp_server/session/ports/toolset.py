@@ -43,6 +43,10 @@ def ignore_turn_end(reason: str) -> None:
     del reason
 
 
+def _same_toolbox(toolbox: Toolbox) -> Toolbox:
+    return toolbox
+
+
 @frozen_dataclass
 class SessionToolset:
     """The tools of one session, and the services that are built with them."""
@@ -58,6 +62,11 @@ class SessionToolset:
     """Asks the user whether a turn may go on."""
     on_turn_end: Callable[[str], None] = ignore_turn_end
     """Called with the reason when a turn has ended; not waited for."""
+    accept_other_names: Callable[[Toolbox], Toolbox] = _same_toolbox
+    """Returns a toolbox whose tools may also be called as those of other agents.
+
+    It goes around a restricted toolbox, so that a restriction holds for every name of a tool.
+    """
 
 
 class BuildToolset(Protocol):

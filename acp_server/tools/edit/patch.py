@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
@@ -35,6 +36,23 @@ DESCRIPTION = (
 )
 
 
+class Edit(Arguments):
+    """One of several replacements in a file."""
+
+    old_string: str
+    new_string: str
+    replace_all: bool = False
+
+
+NO_NEW_STRING = (
+    "patch needs new_string, the text that replaces old_string. To delete old_string, make the "
+    'call again with new_string="". Nothing was changed.'
+)
+EDITS_AND_STRINGS = (
+    "give either edits, or old_string and new_string for a single edit. Nothing was changed."
+)
+
+
 class PatchArguments(Arguments):
     """Either a replacement in one file, or a patch of any number of files."""
 
@@ -44,6 +62,32 @@ class PatchArguments(Arguments):
     replace_all: bool = False
     mode: Literal["replace", "patch"] = "replace"
     patch: str | None = Field(default=None, description="for mode patch")
+    # Models that know them from other agents use these two; the schema does not offer them.
+    edits: SkipJsonSchema[tuple[Edit, ...]] = Field(default=())
+    expected_replacements: SkipJsonSchema[int | None] = Field(default=None)
+
+    def to_edits(self) -> tuple[Edit, ...]:
+        """Return the replacements of mode replace.
+
+        Raises:
+            ToolError: An argument is missing.
+        """
+        old, new = self.old_string, self.new_string
+        if self.path and self.edits:
+            if old is not None or new is not None:
+                raise ToolError(EDITS_AND_STRINGS)
+            return self.edits
+        if self.path and old is not None and new is not None:
+            replace_all = self.replace_all or (self.expected_replacements or 1) > 1
+            return (Edit(old_string=old, new_string=new, replace_all=replace_all),)
+        if self.path and old is not None:
+            raise ToolError(NO_NEW_STRING)
+        given = {"path": self.path or None, "old_string": old, "new_string": new}
+        missing = " and ".join(name for name, value in given.items() if value is None)
+        raise ToolError(
+            f"patch needs {missing}: mode replace takes path, old_string and new_string, mode "
+            "patch takes patch. Nothing was changed."
+        )
 
     @property
     def is_patch(self) -> bool:
@@ -90,7 +134,6 @@ class PatchUse(EditUse[PatchArguments]):
 
     async def run(self, arguments: PatchArguments) -> ToolOutcome:
         """Apply the replacement or the patch."""
-        raw_path, old, new = arguments.path, arguments.old_string, arguments.new_string
         plan: ChangePlanner
         if arguments.is_patch:
             try:
@@ -101,12 +144,10 @@ class PatchUse(EditUse[PatchArguments]):
             raw_paths = _list_paths(file_changes)
         elif arguments.mode == "patch":
             raise ToolError("mode patch needs the argument patch")
-        elif not raw_path or old is None or new is None:
-            raise ToolError("mode replace needs path, old_string and new_string")
         else:
-            replace_all = arguments.replace_all
-            plan = partial(self._plan_replacement, raw_path, old, new, replace_all=replace_all)
-            raw_paths = [raw_path]
+            edits, raw_paths = arguments.to_edits(), [arguments.path or ""]
+            expected = arguments.expected_replacements
+            plan = partial(self._plan_replacements, raw_paths[0], edits, expected)
         paths = [self.services.lexical_path(each) for each in raw_paths]
         return await self.edit.run(paths, plan, can_retry=True)
 
@@ -151,26 +192,43 @@ class PatchUse(EditUse[PatchArguments]):
             for diff in TextPreview(path, region.old).diff(region.new)
         )
 
-    async def _plan_replacement(
-        self, raw_path: str, old: str, new: str, *, replace_all: bool
+    async def _plan_replacements(
+        self, raw_path: str, edits: Sequence[Edit], expected_count: int | None
     ) -> tuple[PlannedChange, ...]:
         resolved = await self.services.resolve(raw_path)
         base = await self.services.files.read(resolved)
-        replaced = replace(base.text, old, new, replace_all=replace_all)
-        check_placeholders(base.text, replaced.text)
-        note = f" at line {replaced.line}"
-        if replaced.count > 1:
-            note = f" ({replaced.count} places)"
-        if replaced.strategy != "exact":
-            note += f"; old_string matched by {replaced.strategy}"
-        note += self.services.guard.note_change(resolved, base)
+        text, line, notes, count = base.text, 1, list[str](), 0
+        for number, edit in enumerate(edits, 1):
+            try:
+                replaced = replace(
+                    text, edit.old_string, edit.new_string, replace_all=edit.replace_all
+                )
+            except PatchError as error:
+                if len(edits) == 1:
+                    raise
+                problem = f"edit {number} of {len(edits)}: {error} (no edit was made)"
+                raise PatchError(problem) from error
+            line = replaced.line if number == 1 else line
+            note = f" at line {replaced.line}"
+            if replaced.count > 1:
+                note = f" ({replaced.count} places)"
+            if replaced.strategy != "exact":
+                note += f"; old_string matched by {replaced.strategy}"
+            notes.append(note)
+            text, count = replaced.text, count + replaced.count
+        if expected_count is not None and count != expected_count:
+            problem = (
+                f"old_string is there {count} times, but expected_replacements is "
+                f"{expected_count}. Nothing was changed."
+            )
+            raise PatchError(problem)
+        check_placeholders(base.text, text)
+        note = ",".join(notes) + self.services.guard.note_change(resolved, base)
+        written_lines = frozenset[str]().union(
+            *(_whole_lines(split_lines(edit.new_string)) for edit in edits)
+        )
         change = PlannedChange(
-            resolved,
-            base,
-            replaced.text,
-            line=replaced.line,
-            note=note,
-            written_lines=_whole_lines(split_lines(new)),
+            resolved, base, text, line=line, note=note, written_lines=written_lines
         )
         return (change,)
 

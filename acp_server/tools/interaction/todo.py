@@ -8,8 +8,16 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from acp_server.tools.arguments import Arguments, PartialArguments, validate_arguments
+from acp_server.tools.arguments import (
+    Arguments,
+    PartialArguments,
+    json_schema_of,
+    validate_arguments,
+)
 from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.dialects.names import find_tool
+from acp_server.tools.dialects.reading import ToolSchema
+from acp_server.tools.dialects.translation import translate
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -112,11 +120,16 @@ def todo_list_from(messages: Iterable[Message]) -> TodoList:
     """Rebuild the list by replaying the successful `todo` calls of a conversation."""
     todos = TodoList()
     parts = [part for message in messages for part in message.parts]
+    schema = ToolSchema(NAME, json_schema_of(TodoArguments))
     failed = {part.call_id for part in parts if isinstance(part, ToolResult) and part.is_error}
     for part in parts:
-        if isinstance(part, ToolCall) and part.name == NAME and part.id not in failed:
+        if not isinstance(part, ToolCall) or part.id in failed:
+            continue
+        meant = find_tool(part.name, (NAME,))
+        if meant.name == NAME:
             with suppress(ValueError):  # the original call failed too
-                arguments = validate_arguments(TodoArguments, parse_arguments(part))
+                values = translate(meant, schema, parse_arguments(part)).values
+                arguments = validate_arguments(TodoArguments, values)
                 if arguments.todos is not None:
                     todos.update(arguments.todos, should_merge=arguments.merge)
     return todos

@@ -149,8 +149,8 @@ UNFIT = {
     "200 KB": (f'{{"command": "echo {"x" * 200_000}"}}', "the command is too long"),
     "half a character": ('{"command": "echo \\ud800"}', "the arguments are not valid JSON"),
     "half a character like a byte": ('{"command": "echo \\udc80"}', "the arguments are not valid"),
-    "nothing": ('{"command": ""}', "the arguments do not fit (command:"),
-    "no time": ('{"command": "ls", "timeout": 0}', "the arguments do not fit (timeout:"),
+    "nothing": ('{"command": ""}', "`command` must not be empty"),
+    "no time": ('{"command": "ls", "timeout": "soon"}', "`timeout` must be a number"),
 }
 
 
