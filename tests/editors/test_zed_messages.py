@@ -19,6 +19,9 @@ prompt: wait
 say: I wait.
 pause: 60s
 prompt: *
+call: read_file
+  path: a b.py
+step:
 call: write_file
   path: a b.py
   content: new

@@ -67,7 +67,7 @@ def test_a_window_that_is_smaller_than_the_settings_say_is_learned(
     config = DayConfig(form, 32_000, configured_window_tokens=200_000, settings=settings)
     with open_day(tmp_path, config) as day:
         session = day.open_session(workspace)
-        session.prompt("Read some of them.", read_files(0, 1, 2))
+        session.prompt("Read all of them.", read_files(*range(7)))
         session.prompt("hi", greet)
         refused = [each for each in day.api.model_requests if each.verdict != "answered"]
         assert 0 < len(refused) <= 4

@@ -13,7 +13,6 @@ PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n@@\n-three\n+3\n
 PATCHED = "1\ntwo\n3\ntwo\n"
 REPLACEMENT: dict[str, JsonValue] = {"path": "a.txt", "old_string": "three", "new_string": "3"}
 REPLACED = "one\ntwo\n3\ntwo\n"
-MISSING = "mode replace needs path, old_string and new_string"
 
 
 @pytest.mark.parametrize(
@@ -39,9 +38,11 @@ async def test_a_call_is_a_patch_or_a_replacement(
     ("arguments", "reason"),
     [
         pytest.param({"mode": "patch"}, "mode patch needs the argument patch", id="no patch"),
-        pytest.param({"path": "a.txt", "new_string": "3"}, MISSING, id="no old text"),
-        pytest.param({"path": "a.txt", "old_string": "three"}, MISSING, id="no new text"),
-        pytest.param({"old_string": "three", "new_string": "3"}, MISSING, id="no path"),
+        pytest.param({"path": "a.txt", "new_string": "3"}, "needs old_string", id="no old text"),
+        pytest.param(
+            {"path": "a.txt", "old_string": "three"}, "needs new_string", id="no new text"
+        ),
+        pytest.param({"old_string": "three", "new_string": "3"}, "patch needs path", id="no path"),
         pytest.param({"patch": "+1\n"}, "it names no file", id="patch of no file"),
     ],
 )

@@ -147,10 +147,10 @@ READS = [
     ok("read_file", "line 1\n", path="a.py", file_path="a.py"),
     ok("str_replace_editor", "line 1\n", command="view", path="a.py"),
     page("str_replace_based_edit_tool", 2, 4, command="view", path="a.py", view_range=[2, 4]),
-    no("ls", "README.md", path="."),
-    no("list_dir", "README.md"),
-    no("LS", "app.py", path="src"),
-    no("list_directory", "app.py", dir_path="src"),
+    ok("ls", "README.md", path="."),
+    ok("list_dir", "README.md"),
+    ok("LS", "app.py", path="src"),
+    ok("list_directory", "app.py", dir_path="src"),
     no("read_many_files", "call read_file once for each", paths=["a.py"]),
 ]
 
