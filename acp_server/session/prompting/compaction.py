@@ -220,11 +220,12 @@ class Compactor:
         ]
 
     async def _cut(self, result: ToolResult, share: float) -> ToolResult:
-        saved_to = result.saved_to
-        if not saved_to:
-            saved_to = await self.outputs.save(result.call_id, result.text)
-        text = cut_middle(result.text, int(len(result.text) * share), saved_to)
-        return replace(result, text=text, saved_to=saved_to)
+        max_characters = int(len(result.text) * share)
+        if result.saved_to:
+            text = cut_middle(result.text, max_characters, result.saved_to)
+            return replace(result, text=text)
+        cut = await self.outputs.excerpt(result.call_id, result.text, max_characters)
+        return replace(result, text=cut.text, saved_to=cut.saved_to)
 
     def _measure(self, conversation: Conversation, context: TurnContext) -> _Room:
         metered = context.metered_request(conversation)
