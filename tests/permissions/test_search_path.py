@@ -105,5 +105,20 @@ async def test_other_commands_keep_the_whole_path(stage: SecretWorkspace) -> Non
     assert has_run(program)
 
 
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
+@pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
+async def test_no_shell_of_the_workspace_runs_commands(
+    stage: SecretWorkspace, entry: str, mode: Mode
+) -> None:
+    program = stage.root / ("bash" if entry == "" else "bin/bash")
+    (stage.home / "link").symlink_to(stage.root / "bin")
+    add_program(program)
+    async with open_with_path(stage, entry, mode, RecordingUser("allow_once")) as caller:
+        for command in ("echo fine", "sh -c 'echo fine'"):
+            outcome = await caller.call("terminal", {"command": command})
+            assert outcome.text == "fine"
+    assert not has_run(program)
+
+
 def test_an_empty_path_never_remains(tmp_path: Path) -> None:
     assert remove_workspace_entries(f".:{tmp_path}/bin:", (tmp_path,)) == os.defpath

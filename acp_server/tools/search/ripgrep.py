@@ -63,8 +63,10 @@ class RipgrepResult:
 
 
 @cache
-def find_ripgrep() -> Path:
+def find_ripgrep(program_free_roots: tuple[Path, ...]) -> Path:
     """Return the ripgrep binary: the one installed with this package, else the first on PATH.
+
+    Entries of PATH inside of `program_free_roots` are skipped: those of the workspace.
 
     Raises:
         SearchError: There is none.
@@ -72,8 +74,8 @@ def find_ripgrep() -> Path:
     own_directories = os.pathsep.join(
         (sysconfig.get_path("scripts"), str(Path(sys.executable).parent))
     )
-    for search_path in (own_directories, None):
-        found = find_program("rg", search_path)
+    for search_path, outside in ((own_directories, ()), (None, program_free_roots)):
+        found = find_program("rg", search_path, outside=outside)
         if found is not None:
             return Path(found)
     raise SearchError("ripgrep is missing: install it with `pip install ripgrep`")
@@ -89,7 +91,7 @@ async def run_ripgrep(
     Raises:
         SearchError: ripgrep cannot be started.
     """
-    program = str(await to_thread.run_sync(find_ripgrep))
+    program = str(await to_thread.run_sync(find_ripgrep, search_root.program_free_roots))
     command = [*search_root.launcher, program, *BASE_ARGUMENTS, *arguments]
     try:
         process = await anyio.open_process(

@@ -58,11 +58,12 @@ async def search(
     workspace_root: Path,
     exclude: Sequence[str] = (),
     launcher: tuple[str, ...] = (),
+    program_free_roots: tuple[Path, ...] = (),
 ) -> SearchResult:
     """Search below a root; `exclude` are .gitignore globs of files that are never read.
 
     Paths are relative to the workspace. `launcher` starts ripgrep confined to the root that was
-    checked. The run has ended when this returns or is cancelled.
+    checked. ripgrep is never taken from `program_free_roots`. The run has ended when this returns or is cancelled.
 
     Raises:
         SearchError: The query, its root or its pattern is invalid.
@@ -71,7 +72,7 @@ async def search(
     unconfined_root = await to_thread.run_sync(
         resolve_search_root, query.root, workspace_root, exclude
     )
-    search_root = replace(unconfined_root, launcher=launcher)
+    search_root = replace(unconfined_root, launcher=launcher, program_free_roots=program_free_roots)
     if query.target == "files":
         return await _search_names(query, search_root)
     if query.output_mode == "content":

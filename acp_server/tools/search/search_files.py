@@ -97,14 +97,15 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         # Security: links are resolved before the search. If one is replaced after that check, the
         # sandbox keeps ripgrep from reading the file it leads to.
         launcher: tuple[str, ...] = ()
+        workspace = self._services.workspace
         if self._sandbox is not None:
-            program = await to_thread.run_sync(find_ripgrep)
+            program = await to_thread.run_sync(find_ripgrep, workspace.roots)
             launcher = await self._sandbox.wrap_search(
                 resolved.real, program, hides_private_paths=not is_root_permitted
             )
-        result = await search(query, self._services.workspace.cwd, excludes, launcher)
+        result = await search(query, workspace.cwd, excludes, launcher, workspace.roots)
         hits = tuple(Location(str(hit.path), hit.line) for hit in result.hits)
-        shown_path = display_path(resolved.path, self._services.workspace.cwd)
+        shown_path = display_path(resolved.path, workspace.cwd)
         title += f" in {shown_path}" if shown_path != "." else ""
         locations = hits or (Location(str(resolved.path)),)
         count = "many" if result.total is None else f"{result.total:,} found"

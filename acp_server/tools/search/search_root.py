@@ -27,6 +27,8 @@ class SearchRoot:
     ignore_arguments: tuple[str, ...]
     launcher: tuple[str, ...] = ()
     """Arguments in front of the search program that confine its reads."""
+    program_free_roots: tuple[Path, ...] = ()
+    """The directories of the workspace: the search program is not taken from there."""
 
     def resolve_name(self, name: bytes) -> Path:
         """Return the path of a file as ripgrep names it, in the caller's workspace."""

@@ -59,6 +59,8 @@ class ShellLaunch:
     stdin: Stdin = "empty"
     launcher: tuple[str, ...] = ()
     """Arguments in front of the shell that confine it; empty if it is not confined."""
+    program_free_roots: tuple[Path, ...] = ()
+    """The directories of the workspace: the shell is not taken from there."""
 
 
 class Child:
@@ -270,9 +272,9 @@ def _build_argv(launch: ShellLaunch) -> tuple[str, ...]:
     The waiting shell is the same program as the final one, because other shells drop environment
     variables whose names are no identifiers. `-p` prevents bash from reading BASH_ENV twice.
     """
-    # Security: `find_program` skips relative PATH entries, so a workspace cannot supply its own
-    # bash.
-    bash = find_program("bash", launch.environment.get("PATH"))
+    # Security: a workspace cannot supply its own bash, neither by a relative PATH entry nor by an
+    # absolute one.
+    bash = find_program("bash", launch.environment.get("PATH"), outside=launch.program_free_roots)
     shell, options = (bash, ("-p",)) if bash else ("/bin/sh", ())
     wait_script = _WAIT_THEN_RUN[launch.stdin]
     command = (*launch.launcher, shell, *options, "-c", launch.command)

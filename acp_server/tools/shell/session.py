@@ -110,7 +110,9 @@ class ShellSession:
         launcher: tuple[str, ...] = ()
         if self._sandbox is not None and not is_unconfined:
             launcher, environment = await self._sandbox.wrap_command(environment)
-        child = await Child.start(ShellLaunch(command, cwd, environment, stdin, launcher))
+        child = await Child.start(
+            ShellLaunch(command, cwd, environment, stdin, launcher, tuple(self._roots))
+        )
         try:
             # Order: the child still waits for its start line. Register its group before the command
             # runs, so that no command survives a crash of the server.

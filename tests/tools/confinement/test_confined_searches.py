@@ -39,12 +39,12 @@ def ground(tmp_path: Path) -> SandboxDirectories:
 
 
 async def launcher_of(sandbox: SessionSandbox, root: Path) -> tuple[str, ...]:
-    return await sandbox.wrap_search(root, find_ripgrep(), hides_private_paths=True)
+    return await sandbox.wrap_search(root, find_ripgrep(()), hides_private_paths=True)
 
 
 def files_found(launcher: tuple[str, ...], folder: Path) -> bytes:
     """Return all files that a search finds which does follow links."""
-    command = [str(find_ripgrep()), "--follow", "--hidden", "--no-messages", "-l", ".", "./"]
+    command = [str(find_ripgrep(())), "--follow", "--hidden", "--no-messages", "-l", ".", "./"]
     run = subprocess.run([*launcher, *command], cwd=folder, capture_output=True, check=False)
     return run.stdout
 

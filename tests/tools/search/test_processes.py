@@ -66,7 +66,7 @@ async def test_a_common_word_is_not_counted_completely(tmp_path: Path, name: str
 
 
 def test_the_installed_ripgrep_is_found() -> None:
-    assert find_ripgrep().is_file()
+    assert find_ripgrep(()).is_file()
 
 
 def test_a_ripgrep_on_a_relative_path_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,22 @@ def test_a_ripgrep_on_a_relative_path_is_ignored(monkeypatch: pytest.MonkeyPatch
     find_ripgrep.cache_clear()
     monkeypatch.setattr("shutil.which", only_relative)
     with pytest.raises(SearchError, match="pip install ripgrep"):
-        find_ripgrep()
+        find_ripgrep(())
+
+
+def test_a_ripgrep_of_the_workspace_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, workspace, system = tmp_path / "own", tmp_path / "workspace", tmp_path / "system"
+    for folder in (own, workspace / "bin", system):
+        folder.mkdir(parents=True)
+    for folder in (workspace / "bin", system):
+        (folder / "rg").write_text("#!/bin/sh\n")
+        (folder / "rg").chmod(0o755)
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(own))
+    monkeypatch.setattr("sys.executable", str(own / "python"))
+    monkeypatch.setenv("PATH", f"{workspace}/bin:{system}")
+    assert find_ripgrep((workspace,)) == system / "rg"
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])
