@@ -124,6 +124,16 @@ def classify_status(
     return ProviderFailure(reason, kind)
 
 
+def classify_redirect(location: str | None, endpoint: str) -> ProviderFailure:
+    """Classify a redirect, which is not followed; `location` is the address that it names."""
+    where = f" to {shorten_message(location)}" if location else ""
+    reason = (
+        f"{endpoint} redirects{where}, and nothing was sent there; if you trust that address, set "
+        "it as the base URL"
+    )
+    return ProviderFailure(reason, "request")
+
+
 def classify_stream_error(
     message: str, kind: FailureKind, endpoint: str, error: Object, *, is_temporary: bool
 ) -> ProviderFailure:

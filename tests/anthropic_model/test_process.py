@@ -14,6 +14,7 @@ from acp_server.permissions.trust import TrustStore
 from tests.support.editor import json_at
 from tests.support.messages_api import (
     FakeApiServerInThread,
+    HttpFailure,
     call,
     messages_api_in_thread,
     overloaded,
@@ -85,6 +86,16 @@ def test_a_project_can_choose_a_listed_model_before_the_list_is_loaded(tmp_path:
         server.initialize()
         server.prompt(server.new_session(str(project)))
         assert api.requests[-1].body["model"] == "claude-haiku-5-5"
+
+
+def test_a_redirected_conversation_is_not_sent(tmp_path: Path) -> None:
+    with messages_api_in_thread(["Hello."]) as other:
+        redirect = HttpFailure(307, b"", location=f"{other.url}/v1/messages")
+        with messages_api_in_thread([redirect]) as api, serve(tmp_path, api) as server:
+            server.initialize()
+            assert "redirects to" in str(server.prompt(server.new_session()))
+            assert len(api.model_requests) == 1
+        assert other.requests == ()
 
 
 @dataclass(frozen=True, slots=True)

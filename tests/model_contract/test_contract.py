@@ -432,3 +432,19 @@ async def test_tool_calls_of_a_cancelled_turn_are_sent_back_with_results(
         assert isinstance(results, UserMessage)
         assert sum(isinstance(part, ToolCall) for part in replied.parts) == 2
         assert api.model_requests[-1].verdict == "answered"
+
+
+@pytest.mark.parametrize("status", [302, 307])
+async def test_a_redirect_to_another_origin_gets_neither_conversation_nor_key(
+    tmp_path: Path, form: str, status: int
+) -> None:
+    async with serve_form(form, ["Hello."]) as other:
+        redirect = HttpFailure(status, b"", location=f"{other.url}/elsewhere")
+        async with (
+            serve_form(form, [redirect]) as api,
+            open_model_session(api, tmp_path) as session,
+        ):
+            failure = await session.prompt_expecting_error("a secret plan")
+            assert f"redirects to {other.url}/elsewhere, and nothing was sent there" in str(failure)
+            assert len(api.model_requests) == 1
+        assert other.requests == ()

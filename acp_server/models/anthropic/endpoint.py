@@ -33,7 +33,8 @@ def connect(access: EndpointAccess, authorities: SSLContext) -> AnthropicEndpoin
     """Return an endpoint; proxies are taken from the environment.
 
     The SDK's retries are off: `Retrier` announces retries to the user and can be cancelled. The
-    SDK's tracing is off too: conversations must go to the endpoint only.
+    SDK's tracing is off too: conversations must go to the endpoint only. For the same reason,
+    redirects are not followed.
     """
     timeout = httpx2.Timeout(access.read_timeout_seconds, connect=access.connect_timeout_seconds)
     client = AsyncAnthropic(
@@ -41,7 +42,10 @@ def connect(access: EndpointAccess, authorities: SSLContext) -> AnthropicEndpoin
         auth_token=None if access.api_key else access.auth_token,
         base_url=access.base_url,
         timeout=timeout,
-        http_client=DefaultAsyncHttpxClient(verify=authorities, timeout=timeout),
+        # Security: a redirect must not take the conversation to an origin that was not configured.
+        http_client=DefaultAsyncHttpxClient(
+            verify=authorities, timeout=timeout, follow_redirects=False
+        ),
         max_retries=0,
         open_telemetry=False,
     )

@@ -13,6 +13,7 @@ from acp_server.models.anthropic.stream import AnthropicStreamError
 from acp_server.models.failures import (
     ProviderFailure,
     classify_connection_error,
+    classify_redirect,
     classify_status,
     classify_stream_error,
     classify_timeout,
@@ -34,12 +35,7 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
     """Classify an error of the SDK or its transport; `endpoint` is its name in messages."""
     match error:
         case APIStatusError():
-            message = error.api_message or shorten_message(error.message)
-            wait = parse_retry_after(error.response.headers.get("retry-after"))
-            detail = as_object(as_object(cast("JsonValue", error.body)).get("error"))
-            return classify_status(
-                error.status_code, message, endpoint, _SIGN_IN_HINT, wait, detail
-            )
+            return _classify_response(error, endpoint)
         case AnthropicStreamError():
             kind = _KINDS_BY_TYPE.get(error.kind, "other")
             is_temporary = error.kind in _RETRYABLE_TYPES
@@ -57,3 +53,12 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
         case _:
             reason = f"{endpoint} sent data that the Messages API does not define ({error})"
             return ProviderFailure(reason, "connection", is_temporary=True)
+
+
+def _classify_response(error: APIStatusError, endpoint: str) -> ProviderFailure:
+    if error.response.is_redirect:
+        return classify_redirect(error.response.headers.get("location"), endpoint)
+    message = error.api_message or shorten_message(error.message)
+    wait = parse_retry_after(error.response.headers.get("retry-after"))
+    detail = as_object(as_object(cast("JsonValue", error.body)).get("error"))
+    return classify_status(error.status_code, message, endpoint, _SIGN_IN_HINT, wait, detail)

@@ -7,9 +7,8 @@ import httpx2
 from pydantic import JsonValue
 
 from acp_server.models.access import EndpointAccess, ListedModel
-from acp_server.models.failures import classify_status
 from acp_server.models.families import Price
-from acp_server.models.openai_compatible.failures import classify_error, extract_message
+from acp_server.models.openai_compatible.failures import classify_error, classify_response
 from acp_server.text.json_values import Object, as_object, as_objects, as_text
 from acp_server.turn.errors import ModelFailedError
 
@@ -41,8 +40,8 @@ def connect(access: EndpointAccess, sign_in_hint: str) -> OpenAiEndpoint:
     """Return an endpoint. Takes tens of milliseconds to read certificate authorities.
 
     Proxies and certificate authorities are taken from the environment, except for loopback
-    addresses, which never use a proxy. Redirects are not followed: the API key must not be sent to
-    another host.
+    addresses, which never use a proxy. Redirects are not followed: neither the key nor the
+    conversation may be sent to another origin.
     """
     url = httpx2.URL((access.base_url or "").rstrip("/") + "/")
     headers = {"authorization": f"Bearer {access.api_key}"} if access.api_key else {}
@@ -69,9 +68,7 @@ async def list_models(endpoint: OpenAiEndpoint) -> tuple[ListedModel, ...]:
         failure = classify_error(error, endpoint.name)
         raise ModelFailedError(failure.reason, failure.kind) from error
     if not answer.is_success:
-        failure = classify_status(
-            answer.status_code, extract_message(answer), endpoint.name, endpoint.sign_in_hint
-        )
+        failure = classify_response(answer, endpoint.name, endpoint.sign_in_hint)
         raise ModelFailedError(failure.reason, failure.kind)
     wire_models = body if isinstance(body, list) else as_object(body).get("data")
     found = (_parse_model(wire) for wire in as_objects(wire_models)[:MAX_LISTED])

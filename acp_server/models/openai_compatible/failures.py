@@ -12,6 +12,7 @@ from acp_server.models.failures import (
     QUOTA_CODES,
     ProviderFailure,
     classify_connection_error,
+    classify_redirect,
     classify_status,
     classify_stream_error,
     classify_timeout,
@@ -69,6 +70,8 @@ def classify_response(
     response: httpx2.Response, endpoint: str, sign_in_hint: str
 ) -> ProviderFailure:
     """Classify a response with an error status; its body must have been read."""
+    if response.is_redirect:
+        return classify_redirect(response.headers.get("location"), endpoint)
     message = extract_message(response)
     wait = parse_retry_after(response.headers.get("retry-after"))
     failure = classify_status(

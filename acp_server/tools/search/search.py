@@ -63,7 +63,8 @@ async def search(
     """Search below a root; `exclude` are .gitignore globs of files that are never read.
 
     Paths are relative to the workspace. `launcher` starts ripgrep confined to the root that was
-    checked. ripgrep is never taken from `program_free_roots`. The run has ended when this returns or is cancelled.
+    checked. ripgrep is never taken from `program_free_roots`. The run has ended when this returns
+    or is cancelled.
 
     Raises:
         SearchError: The query, its root or its pattern is invalid.

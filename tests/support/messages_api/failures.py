@@ -26,14 +26,17 @@ class HttpFailure:
     delay_seconds: float = 0
     retry_after_date: str | None = None
     """Value of `retry-after` as an HTTP date."""
+    location: str | None = None
+    """The address of a redirect."""
 
     @property
-    def retry_headers(self) -> list[tuple[str, str]]:
-        """The `retry-after` header, if there is one."""
+    def headers(self) -> list[tuple[str, str]]:
+        """The headers `retry-after` and `location`, if there are any."""
         value = self.retry_after_date
         if self.retry_after_seconds is not None:
             value = f"{self.retry_after_seconds:g}"
-        return [] if value is None else [("retry-after", value)]
+        headers = {"retry-after": value, "location": self.location}
+        return [(name, value) for name, value in headers.items() if value is not None]
 
     def body_for(self, request_id: str) -> bytes:
         """Return the body; an API error contains the request id."""

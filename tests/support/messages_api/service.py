@@ -223,7 +223,7 @@ def _failure_outcome(failure: HttpFailure, request_id: str) -> _RequestOutcome:
 
 def _failure_answer(failure: HttpFailure, request_id: str) -> ResponsePlan:
     headers = [("content-type", failure.content_type), ("request-id", request_id)]
-    headers += failure.retry_headers
+    headers += failure.headers
     body = (Write(failure.body_for(request_id)),)
     return ResponsePlan(failure.status, tuple(headers), body, (Wait(failure.delay_seconds),))
 

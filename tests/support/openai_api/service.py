@@ -286,7 +286,7 @@ def _ok_answer(content_type: str, steps: Sequence[ResponseStep]) -> ResponsePlan
 
 def _failure_answer(failure: HttpFailure) -> ResponsePlan:
     headers = [("content-type", failure.content_type)]
-    headers += failure.retry_headers
+    headers += failure.headers
     body = (Write(failure.body_for("req")),)
     return ResponsePlan(failure.status, tuple(headers), body, (Wait(failure.delay_seconds),))
 
