@@ -54,6 +54,7 @@ from acp_server.tools.read.read_file import read_file_tool
 from acp_server.tools.search.search_files import search_files_tool
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.confinement.limits import SandboxScope
+from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
 from acp_server.tools.shell.hook_process import HookProcessRunner
 from acp_server.tools.shell.process import process_tool, take_end_notices
@@ -119,6 +120,10 @@ class _SessionToolContext:
     permission_asker: PermissionAsker
     tasks: TaskGroup
     user_asker: UserAsker
+    roots: tuple[Path, ...]
+    """The directories of the workspace, symlinks resolved."""
+    sandbox: SessionSandbox | None
+    """None if switched off."""
 
 
 @frozen_dataclass
@@ -168,8 +173,16 @@ class ToolFactory:
         MCP servers are not started, skills not read. `tasks` runs the work that outlives a turn.
         """
         skills = SessionSkills(self.skill_service, session.id, session.workspace.cwd)
+        roots = tuple(root.resolve() for root in session.workspace.roots)
         context = _SessionToolContext(
-            session, skills, editor, permission_asker, tasks, user_asker or NoUserAsker()
+            session,
+            skills,
+            editor,
+            permission_asker,
+            tasks,
+            user_asker or NoUserAsker(),
+            roots,
+            self._sandbox_for(session, tasks, roots),
         )
         gate = self._gate(context)
         file_service = FileService(session.workspace, editor, self._config.user_home)
@@ -187,7 +200,7 @@ class ToolFactory:
         shared = _SharedServices(context, file_service, gate, checkpoint_manager, hooks, servers)
         tools = (*own, self._delegation_tool(shared, own))
         skills.tools = frozenset(tool.spec.name for tool in tools)
-        attach, close = AttachmentReader(edit_services).attach, shell.background.close
+        attach, close = AttachmentReader(edit_services).attach, partial(_close_shell, shell)
         toolbox = SessionToolbox(tools, gate, attach, close, servers.tools)
         root = session.workspace.cwd.resolve()
         return SessionToolset(
@@ -372,10 +385,14 @@ class ToolFactory:
         config = self._config
         if self._watcher is None:
             self._watcher = ProcessWatcher(context.tasks, config.environment)
-        roots = tuple(root.resolve() for root in context.session.workspace.roots)
-        sandbox, outputs = self._sandbox_for(context, roots), context.session.outputs
+        sandbox, outputs = context.sandbox, context.session.outputs
         shell = ShellSession(
-            self._watcher, context.tasks, config.environment, config.secret_names, sandbox, roots
+            self._watcher,
+            context.tasks,
+            config.environment,
+            config.secret_names,
+            sandbox,
+            context.roots,
         )
         return ShellServices(
             shell,
@@ -387,7 +404,7 @@ class ToolFactory:
         )
 
     def _sandbox_for(
-        self, context: _SessionToolContext, roots: tuple[Path, ...]
+        self, session: SessionContext, tasks: TaskGroup, roots: tuple[Path, ...]
     ) -> SessionSandbox | None:
         """Return the sandbox of a session, None if switched off.
 
@@ -398,8 +415,16 @@ class ToolFactory:
             return None
         scope_inputs = config.user_home, config.config_home, config.environment
         sandbox_scope = SandboxScope(roots, config.sandbox, *scope_inputs)
-        context.tasks.start_soon(self._sandbox.announce, context.session.notices.add)
-        return SessionSandbox(self._sandbox, sandbox_scope)
+        tasks.start_soon(self._sandbox.announce, session.notices.add)
+        namespaces = SessionNamespaces(config.environment)
+        return SessionSandbox(self._sandbox, sandbox_scope, namespaces)
+
+
+async def _close_shell(shell: ShellServices) -> None:
+    """End all commands of a session, then release what they shared."""
+    await shell.background.close()
+    if shell.sandbox is not None:
+        await shell.sandbox.close()
 
 
 def _visible_environment(config: ToolConfig) -> Mapping[str, str]:

@@ -24,6 +24,7 @@ from acp_server.tools.shell.confinement.launchers import (
     find_launcher,
 )
 from acp_server.tools.shell.confinement.limits import SandboxScope
+from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
 from tests.tools.shell.command_session import CommandSession, open_command_session
 
@@ -89,6 +90,13 @@ def launcher() -> SandboxLauncher | MissingLauncher:
     return find_launcher(settings.child_environment({}))
 
 
+def working_launcher() -> SandboxLauncher:
+    """Return the same for a test that needs one."""
+    found = launcher()
+    assert isinstance(found, SandboxLauncher)
+    return found
+
+
 needs_sandbox = pytest.mark.skipif(
     isinstance(launcher(), MissingLauncher), reason="commands cannot be confined on this machine"
 )
@@ -100,7 +108,8 @@ needs_landlock = pytest.mark.skipif(
 
 def make_sandbox(dirs: SandboxDirectories, config: SandboxConfig | None = None) -> SessionSandbox:
     config = config or dirs.config
-    return SessionSandbox(Sandbox(config, {}, launcher), dirs.make_scope(config))
+    namespaces = SessionNamespaces(settings.child_environment({}))
+    return SessionSandbox(Sandbox(config, {}, launcher), dirs.make_scope(config), namespaces)
 
 
 @asynccontextmanager
@@ -108,12 +117,16 @@ async def open_confined(
     directories: SandboxDirectories,
     config: SandboxConfig | None = None,
     environment: Mapping[str, str] | None = None,
+    sandbox: SessionSandbox | None = None,
 ) -> AsyncGenerator[CommandSession]:
     """Open a shell session in the workspace whose commands are sandboxed."""
-    sandbox = make_sandbox(directories, config)
+    sandbox = sandbox or make_sandbox(directories, config)
     variables = {"HOME": str(directories.home), **(environment or {})}
-    async with open_command_session(directories.root, variables, (), sandbox) as session:
-        yield session
+    try:
+        async with open_command_session(directories.root, variables, (), sandbox) as session:
+            yield session
+    finally:
+        await sandbox.close()
 
 
 def with_network(directories: SandboxDirectories) -> SandboxConfig:

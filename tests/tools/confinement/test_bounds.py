@@ -9,6 +9,7 @@ import pytest
 from acp_server.tools.shell.confinement.denials import describe_denial
 from acp_server.tools.shell.confinement.launchers import MissingLauncher, perl_launcher
 from acp_server.tools.shell.confinement.limits import SandboxLimits, find_git_directory
+from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
 from acp_server.tools.shell.confinement.sandbox import (
     UNAVAILABLE,
     Sandbox,
@@ -143,7 +144,7 @@ async def test_a_missing_sandbox_is_reported_once(ground: SandboxDirectories) ->
         return MissingLauncher("there is none")
 
     sandbox = Sandbox(ground.config, {}, find)
-    session = SessionSandbox(sandbox, ground.make_scope())
+    session = SessionSandbox(sandbox, ground.make_scope(), SessionNamespaces({}))
     messages: list[str] = []
     for _ in range(2):
         await sandbox.announce(messages.append)
@@ -158,7 +159,8 @@ async def test_a_disabled_sandbox_is_not_searched_for(ground: SandboxDirectories
         raise AssertionError
 
     config = replace(ground.config, mode="off")
-    session = SessionSandbox(Sandbox(config, {}, find), ground.make_scope(config))
+    scope = ground.make_scope(config)
+    session = SessionSandbox(Sandbox(config, {}, find), scope, SessionNamespaces({}))
     assert await session.status(is_unconfined=True) == "free"
     assert await session.wrap_command({}) == ((), {})
 

@@ -1,12 +1,14 @@
 # Runs a command under limits that the kernel enforces: writing, reading, network and processes.
 #
 # Usage: perl launcher.pl [NAME=VALUE]... -- PROGRAM [ARGUMENT]...
+#        perl launcher.pl hold=sockets [enter=FILE]... --
 #
 #   write=PATH   read and write PATH and all below it; all path options may be repeated
 #   read=PATH    read PATH and all below it; without any `read`, everything may be read
 #   hide=PATH    neither read nor write PATH and all below it, except paths of `write` and `open`
 #   open=PATH    read PATH although it is inside a hidden directory
 #   net=open     allow the network; closed otherwise
+#   enter=FILE   join the namespace behind this file; may be repeated, the user namespace first
 #   var=NAME=... set a variable for the command that perl itself must not obey
 #
 # Paths are absolute and free of symlinks; a path with one is skipped. In a writable directory that
@@ -20,6 +22,10 @@
 #                could act for the command; no ways around that filter; and without a network
 #                namespace no internet sockets either
 #
+# The second form confines nothing. It holds a private network for the commands of a session, which
+# join it by `enter`: on stdin, a Unix socket, it sends one byte once the network is ready, and then
+# a new TCP socket of that network for each byte it reads. It ends with that socket.
+#
 # If the command cannot be confined, it is not run: exit code 121, and a line that begins as below.
 # No `use warnings`: loading it takes perl longer than all of this. 64-bit Linux only.
 
@@ -32,9 +38,11 @@ my ($NEW_MOUNTS, $NEW_USER, $NEW_NETWORK) = (0x00020000, 0x10000000, 0x40000000)
 my ($BIND, $RECURSIVE, $SLAVE, $READ_ONLY, $TREE) = (0x1000, 0x4000, 0x80000, 0x01, 0x8000);
 my %CALLS = (    # syscall numbers by the machine field of an ELF header
     0x3e => {arch => 0xc000003e, prctl => 157, unshare => 272, mount => 165, close => 3,
-        socket => 41, ioctl => 16, keys => [248, 249, 250], foreign => 0x40000000},
+        socket => 41, ioctl => 16, keys => [248, 249, 250], setns => 308,
+        sendmsg => 46, foreign => 0x40000000},
     0xb7 => {arch => 0xc00000b7, prctl => 167, unshare => 97, mount => 40, close => 57,
-        socket => 198, ioctl => 29, keys => [217, 218, 219], foreign => 0xffffffff},
+        socket => 198, ioctl => 29, keys => [217, 218, 219], setns => 268,
+        sendmsg => 211, foreign => 0xffffffff},
 );
 my ($OPENAT2, $MOUNT_SETATTR, $CREATE_RULESET, $ADD_RULE, $RESTRICT) = (437, 442, 444, 445, 446);
 my $IO_URING_SETUP = 425;
@@ -46,20 +54,21 @@ my @DEVICES = map { "/dev/$_" }
     qw(null zero full random urandom tty ptmx pts shm mqueue fd stdin stdout stderr);
 my @KEPT_POWERS = (0, 1, 3, 4, 5, 6, 7, 10);    # capabilities: files, own processes, low ports
 
-my (@write, @read, @hide, @open, @var, $net, %calls, %above, %hidden, $ruleset, $rights);
+my (@write, @read, @hide, @open, @var, @enter, @hold, $net);
+my (%calls, %above, %hidden, $ruleset, $rights);
 
 sub fail { print STDERR "$FAILED: $_[0]; nothing was run\n"; exit 121 }
 
 sub read_arguments {
     my @net;
     my %lists = (write => \@write, read => \@read, hide => \@hide, open => \@open, var => \@var,
-        net => \@net);
+        net => \@net, enter => \@enter, hold => \@hold);
     while (defined(my $argument = shift @ARGV)) {
         last if $argument eq '--';
         my ($name, $value) = $argument =~ /\A(\w+)=(.*)\z/s or fail("what is $argument");
         push @{$lists{$name} or fail("what is $name")}, $value;
     }
-    fail("there is no command") if !@ARGV;
+    fail("there is no command") if !@ARGV && !@hold;
     $net = @net && $net[-1] eq 'open';
     for (@var) { $ENV{$1} = $2 if /\A(\w+)=(.*)\z/s }
 }
@@ -84,9 +93,26 @@ sub write_text {
     return syswrite($file, $text) && close($file);
 }
 
-# Enters the namespaces that are available; returns whether it did.
-sub leave_namespaces {
-    my $flags = $NEW_MOUNTS | ($net ? 0 : $NEW_NETWORK);
+# Joins the namespaces of the session.
+sub enter_namespaces {
+    my $here = readlink('/proc/self/cwd');
+    my @files;
+    for (@enter) { open(my $file, '<', $_) or fail("a namespace is gone: $!"); push @files, $file }
+    # All are open by now: from within the user namespace, the files could not be opened any more.
+    for (@files) { syscall($calls{setns}, fileno($_), 0) == 0 or fail("no namespace: $!") }
+    chdir($here) or fail("the folder is gone: $!");
+}
+
+# Returns whether the command has namespaces.
+sub prepare_namespaces {
+    return make_namespaces($NEW_MOUNTS | ($net ? 0 : $NEW_NETWORK)) if !@enter;
+    enter_namespaces();
+    return syscall($calls{unshare}, $NEW_MOUNTS) == 0;
+}
+
+# Makes namespaces as far as the system allows it; returns whether it does.
+sub make_namespaces {
+    my ($flags) = @_;
     return 1 if $> == 0 && syscall($calls{unshare}, $flags) == 0;
     my ($user, $group) = ($>, (split ' ', $))[0]);
     # Not fatal: many systems forbid user namespaces. Then seccomp closes the network instead.
@@ -102,6 +128,24 @@ sub raise_loopback {
     socket(my $socket, 2, 2, 0) or return;
     my $request = pack('a16 s x22', 'lo', 0x41);    # up and running
     ioctl($socket, 0x8914, $request);
+}
+
+sub hold_network {
+    if (@enter) { enter_namespaces() }
+    else {
+        # A system may forbid what can be done in a namespace rather than the namespace itself.
+        make_namespaces($NEW_NETWORK) && raise_loopback() or fail("there are no namespaces");
+    }
+    open(my $pipe, '+<&=', 0) or return;
+    syswrite($pipe, '+') or return;
+    while (sysread($pipe, my $request, 1)) {
+        socket(my $socket, 2, 1, 0) or return;
+        # The layouts of iovec, cmsghdr (SCM_RIGHTS) and msghdr on 64-bit Linux.
+        my $iovec = pack('PQ', $request, 1);
+        my $control = pack('Qlll x4', 20, 1, 1, fileno($socket));
+        my $message = pack('QQPQPQQ', 0, 0, $iovec, 1, $control, 24, 0);
+        syscall($calls{sendmsg}, 0, $message, 0) == 1 or return;
+    }
 }
 
 sub mount_at {
@@ -223,10 +267,11 @@ sub restrict {
 # Order: Landlock forbids mounts, so the namespaces and their mounts come before `restrict`.
 read_arguments();
 find_calls();
+if (@hold) { hold_network(); exit 0 }
 build_ruleset();
-my $has_spaces = leave_namespaces();
+my $has_spaces = prepare_namespaces();
 my $has_own_network = $has_spaces && !$net;
-raise_loopback() if $has_own_network;
+raise_loopback() if $has_own_network && !@enter;
 view_read_only() if $has_spaces;
 grant_all();
 restrict($has_own_network);

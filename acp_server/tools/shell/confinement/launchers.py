@@ -7,7 +7,7 @@ Python, because it starts with every command and must be fast.
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -36,6 +36,11 @@ class SandboxLauncher:
 
     The variables are set for the program, but not for the launcher.
     """
+    hold_arguments: Callable[[Sequence[str]], tuple[str, ...]] | None = None
+    """Returns the arguments of a program that holds a private network for several commands.
+
+    It takes the files of a network to join instead of a new one. None if there is no such program.
+    """
 
 
 def perl_launcher(perl: str) -> SandboxLauncher:
@@ -52,10 +57,15 @@ def perl_launcher(perl: str) -> SandboxLauncher:
         }
         limit_arguments = [f"{name}={path}" for name in paths for path in paths[name]]
         network = f"net={'open' if limits.has_network else 'closed'}"
+        joined = (f"enter={path}" for path in limits.namespaces)
         variables = (f"var={name}={value}" for name, value in command_variables.items())
-        return (perl, str(SCRIPT), *limit_arguments, network, *variables, "--")
+        return (perl, str(SCRIPT), *limit_arguments, network, *joined, *variables, "--")
 
-    return SandboxLauncher((perl, str(SCRIPT)), build_arguments)
+    def hold_arguments(namespaces: Sequence[str]) -> tuple[str, ...]:
+        joined = (f"enter={path}" for path in namespaces)
+        return (perl, str(SCRIPT), "hold=sockets", *joined, "--")
+
+    return SandboxLauncher((perl, str(SCRIPT)), build_arguments, hold_arguments)
 
 
 def seatbelt_launcher() -> SandboxLauncher:

@@ -39,6 +39,8 @@ class SandboxLimits:
     readable: tuple[Path, ...] | None = None
     """If not None, nothing else may be read."""
     has_network: bool = False
+    namespaces: tuple[str, ...] = ()
+    """Files by which the command joins the namespaces of its session; none: it gets its own."""
 
 
 @frozen_dataclass

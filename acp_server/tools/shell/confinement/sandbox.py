@@ -5,6 +5,7 @@ may do in it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from acp_server.tools.shell.confinement.launchers import (
     SandboxLauncher,
     find_launcher,
 )
-from acp_server.tools.shell.confinement.limits import SandboxScope
+from acp_server.tools.shell.confinement.limits import SandboxLimits, SandboxScope
+from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
 from acp_server.tools.shell.confinement.search_limits import build_search_limits
 
 UNAVAILABLE = (
@@ -77,10 +79,11 @@ class Sandbox:
 
 @frozen_dataclass
 class SessionSandbox:
-    """The sandbox of one session."""
+    """The sandbox of one session, shared by its sub-agents."""
 
     sandbox: Sandbox
     scope: SandboxScope
+    namespaces: SessionNamespaces
 
     async def status(self, *, is_unconfined: bool = False) -> SandboxStatus:
         """Return the sandbox status of a command for the permission gate."""
@@ -103,7 +106,7 @@ class SessionSandbox:
         launcher = await self._available_launcher()
         if launcher is None:
             return (), dict(variables)
-        limits = await to_thread.run_sync(self.scope.resolve_limits)
+        limits = await self._resolve_limits(launcher)
         command_variables = {name: variables[name] for name in PERL_VARIABLES if name in variables}
         launcher_environment = {
             name: value for name, value in variables.items() if name not in command_variables
@@ -115,7 +118,7 @@ class SessionSandbox:
         launcher = await self._available_launcher()
         if launcher is None:
             return TerminalConfinement()
-        limits = await to_thread.run_sync(self.scope.resolve_limits)
+        limits = await self._resolve_limits(launcher)
         return TerminalConfinement(launcher.build_arguments(limits, {}), launcher.files)
 
     async def wrap_search(
@@ -137,6 +140,16 @@ class SessionSandbox:
         """Return a remark about operations that the sandbox has refused; empty if none."""
         has_network = self.scope.config.has_network
         return describe_denial(output, has_failed=has_failed, has_network=has_network)
+
+    async def close(self) -> None:
+        """Release the session's namespaces, once no command of the session runs."""
+        await self.namespaces.close()
+
+    async def _resolve_limits(self, launcher: SandboxLauncher) -> SandboxLimits:
+        limits = await to_thread.run_sync(self.scope.resolve_limits)
+        if limits.has_network:
+            return limits
+        return replace(limits, namespaces=await self.namespaces.files(launcher))
 
     async def _available_launcher(self) -> SandboxLauncher | None:
         found = await self.sandbox.launcher()
