@@ -94,11 +94,10 @@ def _check(library: _Library) -> None:
 _library = fast_or_plain(
     "parts of jsonrpcserver", _import_parts, _import_package, packages=("oslash", "jsonrpcserver")
 )
+dispatch_one = _library.dispatch
+"""Calls a method with the context and the params, and returns its response.
+
+The params are one positional argument, not keywords: the handler validates them as a model.
+"""
 if not TYPE_CHECKING:
     JsonRpcError, Success = _library.json_rpc_error, _library.success
-
-
-def dispatch_one(methods: Methods, context: object, name: str, params: JsonValue) -> Response:
-    """Call a method with the context and the params; return its response."""
-    # The params are one positional argument, not keywords: the handler validates them as a model.
-    return _library.dispatch(methods, context, name, params)

@@ -134,7 +134,12 @@ class TurnQueue:
                 # The scope swallows its own cancellation: `reason` is still `cancelled` after it.
                 with prompt.scope:
                     await prompt.is_next.wait()
-                    reason = await _ignore_cancel_errors(job.run(sink), prompt)
+                    try:
+                        reason = await job.run(sink)
+                    except TurnError:
+                        # An error that the turn's cancellation caused is not a failure.
+                        if not prompt.is_cancelled.is_set():
+                            raise
                 watcher.cancel_scope.cancel()  # the job ended in time: stop the watcher
         except ExceptionGroup as group:
             # The task group wraps the job's error; callers expect the bare TurnError.
@@ -168,15 +173,3 @@ class TurnQueue:
     def _start_first(self) -> None:
         if self._prompts:
             self._prompts[0].is_next.set()
-
-
-async def _ignore_cancel_errors(
-    turn: Awaitable[StopReason], queued_prompt: QueuedPrompt
-) -> StopReason:
-    """Await a turn; an error caused by its cancellation is not a failure."""
-    try:
-        return await turn
-    except TurnError:
-        if queued_prompt.is_cancelled.is_set():
-            return "cancelled"
-        raise  # a real failure: reported as an error response
