@@ -7,7 +7,8 @@ calls.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from acp_server.turn.call_access import READS, CallAccess
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.call_wrappers import RefusedCall, WrappedCall
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
@@ -41,7 +42,7 @@ class ReviewToolbox:
             self._opened_count += 1
             return _ObservedCall(await self.working.open(call_id, name, sink), self.on_outcome)
         await sink.emit(CallAppeared(call_id, name))
-        return _RefusedReviewCall(reason)
+        return RefusedCall(reason)
 
     async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the link unresolved."""
@@ -53,51 +54,14 @@ class ReviewToolbox:
         await self.working.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _ObservedCall:
+@frozen_dataclass
+class _ObservedCall(WrappedCall):
     """A call that reports its outcome."""
 
-    live: LiveCall
     on_outcome: OutcomeCallback
-
-    async def write(self, fragment: str) -> None:
-        """Take more of the arguments."""
-        await self.live.write(fragment)
-
-    def access(self, call: ToolCall) -> CallAccess:
-        """Return what the call may do."""
-        return self.live.access(call)
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call and report its outcome."""
-        outcome = await self.live.run(call)
+        outcome = await self.inner.run(call)
         await self.on_outcome(call, outcome)
         return outcome
-
-    def interrupted_outcome(self, reason: str) -> ToolOutcome:
-        """Return its outcome so far."""
-        return self.live.interrupted_outcome(reason)
-
-
-@dataclass(frozen=True, slots=True)
-class _RefusedReviewCall:
-    """A call that is refused."""
-
-    reason: str
-
-    async def write(self, fragment: str) -> None:
-        """Drop the arguments."""
-
-    def access(self, call: ToolCall) -> CallAccess:
-        """Return that it changes nothing."""
-        del call
-        return READS
-
-    async def run(self, call: ToolCall) -> ToolOutcome:
-        """Return the reason as an error."""
-        del call
-        return ToolOutcome(self.reason, is_error=True)
-
-    def interrupted_outcome(self, reason: str) -> ToolOutcome:
-        """Return the reason as an error."""
-        return ToolOutcome(reason, is_error=True)

@@ -1,10 +1,8 @@
 """A toolbox without tools: for text requests, and until a session's tools are built."""
 
-from typing import NoReturn
-
-from acp_server.turn.call_access import READS, CallAccess
-from acp_server.turn.conversation import Link, PromptPart, ToolCall
-from acp_server.turn.ports import LiveCall, ToolOutcome, ToolSpec, TurnSink
+from acp_server.turn.call_wrappers import RefusedCall
+from acp_server.turn.conversation import Link, PromptPart
+from acp_server.turn.ports import LiveCall, ToolSpec, TurnSink
 
 
 class EmptyToolbox:
@@ -13,9 +11,9 @@ class EmptyToolbox:
     specs: tuple[ToolSpec, ...] = ()
 
     async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
-        """Return a call that never runs."""
+        """Return a call that is refused."""
         del call_id, name, sink
-        return _UnrunnableCall()
+        return RefusedCall("there are no tools here")
 
     async def attach(self, link: Link, sink: TurnSink) -> tuple[PromptPart, ...]:
         """Return the link unchanged."""
@@ -24,23 +22,3 @@ class EmptyToolbox:
 
     async def close(self) -> None:
         """Do nothing: no tool is running."""
-
-
-class _UnrunnableCall:
-    """A tool call that never runs."""
-
-    async def write(self, fragment: str) -> None:
-        """Discard the arguments."""
-
-    def access(self, call: ToolCall) -> CallAccess:
-        """Return that it changes nothing."""
-        del call
-        return READS
-
-    async def run(self, call: ToolCall) -> NoReturn:
-        """Refuse to run."""
-        raise NotImplementedError(call.name)
-
-    def interrupted_outcome(self, reason: str) -> ToolOutcome:
-        """Return the reason as a failed outcome."""
-        return ToolOutcome(reason, is_error=True)

@@ -9,6 +9,7 @@ import anyio
 
 from acp_server.permissions.gate import Gate
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import ArgumentBuffer
 from acp_server.tools.call_reporter import CallReporter, truncate_raw
 from acp_server.tools.dialects.names import describe_unknown_tool
@@ -16,7 +17,8 @@ from acp_server.tools.dialects.reading import ToolSchema
 from acp_server.tools.dialects.translation import rename_partial
 from acp_server.tools.shortening import one_line
 from acp_server.tools.tool import Tool
-from acp_server.turn.call_access import READS, CallAccess
+from acp_server.turn.call_access import CallAccess
+from acp_server.turn.call_wrappers import RefusedCall
 from acp_server.turn.conversation import Link, PromptPart, ToolCall, parse_arguments
 from acp_server.turn.events import CallAppeared
 from acp_server.turn.ports import LiveCall, ToolOutcome, ToolSpec, TurnSink
@@ -102,7 +104,8 @@ class SessionToolbox:
         if tool is None:
             shown = one_line(name, MAX_NAME_CHARACTERS) or "(no name)"
             await sink.emit(CallAppeared(call_id, shown))
-            return _UnknownToolCall(shown, tuple(tools), CallReporter(call_id, sink))
+            reason = describe_unknown_tool(shown, tuple(tools))
+            return _UnknownToolCall(reason, CallReporter(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
         return _LiveToolCall(call_id, tool, CallReporter(call_id, sink), self._gate)
 
@@ -157,29 +160,16 @@ class _LiveToolCall:
         return _with_raw_output(self._use.interrupted_outcome(reason))
 
 
-class _UnknownToolCall:
+@frozen_dataclass
+class _UnknownToolCall(RefusedCall):
     """A call of a tool that does not exist."""
 
-    def __init__(self, name: str, known: Sequence[str], reporter: CallReporter) -> None:
-        self._outcome = ToolOutcome(describe_unknown_tool(name, known), is_error=True)
-        self._reporter = reporter
-
-    async def write(self, fragment: str) -> None:
-        """Do nothing."""
-
-    def access(self, call: ToolCall) -> CallAccess:
-        """Return that it changes nothing."""
-        del call
-        return READS
+    reporter: CallReporter
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Return the error that there is no such tool."""
-        await self._reporter.show_arguments(parse_arguments(call))
-        return _with_raw_output(self._outcome)
-
-    def interrupted_outcome(self, reason: str) -> ToolOutcome:
-        """Return the reason as an error."""
-        return _with_raw_output(ToolOutcome(reason, is_error=True))
+        await self.reporter.show_arguments(parse_arguments(call))
+        return _with_raw_output(ToolOutcome(self.reason, is_error=True))
 
 
 def _with_raw_output(outcome: ToolOutcome) -> ToolOutcome:
