@@ -8,12 +8,16 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
+from acp_server.tools.shell.confinement.launchers import MissingLauncher
+from acp_server.tools.shell.confinement.limits import SandboxLimits
 from tests.tools.confinement.sandbox_setup import (
     SECRET,
     SandboxDirectories,
     create_directories,
+    launcher,
     needs_landlock,
     needs_sandbox,
     open_confined,
@@ -253,6 +257,55 @@ async def test_outside_processes_cannot_be_signalled_or_inspected(
     assert signalled.ended.exit.code != 0
     assert looked.output.count("ermission denied") == 2
     assert child.ended.exit.code == 128 + 15
+
+
+SCHEDULING = """
+import os, resource, sys
+other = int(sys.argv[1])
+calls = {
+    "priority": lambda pid: os.setpriority(os.PRIO_PROCESS, pid, 19),
+    "priority of a group": lambda pid: os.setpriority(os.PRIO_PGRP, pid, 19),
+    "processors": lambda pid: os.sched_setaffinity(pid, os.sched_getaffinity(pid)),
+    "policy": lambda pid: os.sched_setscheduler(pid, os.SCHED_BATCH, os.sched_param(0)),
+    "policy's parameter": lambda pid: os.sched_setparam(pid, os.sched_param(0)),
+    "limits": lambda pid: resource.prlimit(pid, resource.RLIMIT_NOFILE, (500, 4096)),
+}
+for name, call in calls.items():
+    call(0)
+    try:
+        call(other)
+    except PermissionError:
+        continue
+    print(name)
+try:
+    os.setpriority(os.PRIO_USER, 0, 19)
+    print("priority of a user")
+except PermissionError:
+    print("own")
+"""
+
+
+@needs_landlock
+async def test_the_scheduling_and_limits_of_outside_processes_stay(
+    ground: SandboxDirectories,
+) -> None:
+    script = ground.outside / "change.py"
+    script.write_text(SCHEDULING)
+    confinement = launcher()
+    assert not isinstance(confinement, MissingLauncher)
+    limits = SandboxLimits(writable=(), hidden=(), has_network=False)
+    # Another sandbox's process has no more capabilities, which alone would protect it.
+    wrapped = (*confinement.build_arguments(limits, {}), "/bin/cat")
+    async with await anyio.open_process(wrapped) as other, open_confined(ground) as session:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        await other.stdin.send(b"ready")
+        assert await other.stdout.receive() == b"ready"
+        outcome = await session.run(f"{sys.executable} -S {script} {other.pid}")
+        by_io = await session.run(f"ionice -c 3 -p {other.pid} || ionice -c 3 echo own")
+        await other.stdin.aclose()
+    assert outcome.output == "own\n"
+    assert by_io.output.endswith("own\n")
 
 
 @needs_landlock

@@ -39,11 +39,13 @@ my ($BIND, $RECURSIVE, $SLAVE, $READ_ONLY, $TREE) = (0x1000, 0x4000, 0x80000, 0x
 my %CALLS = (    # syscall numbers by the machine field of an ELF header
     0x3e => {arch => 0xc000003e, prctl => 157, unshare => 272, mount => 165, close => 3,
         socket => 41, ioctl => 16, keys => [248, 249, 250], setns => 308,
-        sendmsg => 46, foreign => 0x40000000},
+        sendmsg => 46, foreign => 0x40000000,
+        by_process => [142, 144, 203, 302, 314], setpriority => 141, ioprio_set => 251},
     0xb7 => {arch => 0xc00000b7, prctl => 167, unshare => 97, mount => 40, close => 57,
         socket => 198, ioctl => 29, keys => [217, 218, 219], setns => 268,
-        sendmsg => 211, foreign => 0xffffffff},
-);
+        sendmsg => 211, foreign => 0xffffffff,
+        by_process => [118, 119, 122, 261, 274], setpriority => 140, ioprio_set => 30},
+);    # by_process: sched_setparam, sched_setscheduler, sched_setaffinity, prlimit, sched_setattr
 my ($OPENAT2, $MOUNT_SETATTR, $CREATE_RULESET, $ADD_RULE, $RESTRICT) = (437, 442, 444, 445, 446);
 my $IO_URING_SETUP = 425;
 
@@ -238,6 +240,7 @@ sub filter {
     my $refuse = sub { pack('SCCL', 0x06, 0, 0, 0x50000 | $_[0]) };
     my $when = sub { my ($value, @then) = @_; (pack('SCCL', 0x15, 0, scalar @then, $value), @then) };
     my $allow = pack('SCCL', 0x06, 0, 0, 0x7fff0000);
+    my @itself = $when->(0, $allow);
     my ($denied, $unknown) = ($refuse->(1), $refuse->(38));
     return (
         # Order: check the architecture first. Syscall numbers mean something else in another ABI.
@@ -246,6 +249,11 @@ sub filter {
         # io_uring could create sockets past this filter. ENOSYS makes programs fall back.
         (map { $when->($_, $unknown) } @{$calls{keys}}, $IO_URING_SETUP),
         $when->($calls{socket}, $load->(16), (map { $when->($_, $allow) } @families), $denied),
+        # The scheduling and the limits of any other process, which may be outside. A user (2 and 3)
+        # stands for all of its processes.
+        (map { $when->($_, $load->(16), @itself, $denied) } @{$calls{by_process}}),
+        (map { $when->($_->[0], $load->(16), $when->($_->[1], $denied), $load->(24), @itself, $denied) }
+            [$calls{setpriority}, 2], [$calls{ioprio_set}, 3]),
         # TIOCSTI and TIOCLINUX: they type into the terminal, outside the sandbox.
         $when->($calls{ioctl}, $load->(24), (map { $when->($_, $denied) } 0x5412, 0x541c)),
         $allow,
