@@ -19,6 +19,15 @@ IpAddress: TypeAlias = IPv4Address | IPv6Address
 IpNetwork: TypeAlias = IPv4Network | IPv6Network
 _NAT64 = IPv6Network("64:ff9b::/96")
 """IPv4 addresses as NAT64 writes them."""
+_SPECIAL = (
+    # Protocol assignments: Oracle's cloud has its metadata service at 192.0.0.192.
+    IPv4Network("192.0.0.0/24"),
+    # Relays of 6to4, an anycast address of the local network.
+    IPv4Network("192.88.99.0/24"),
+    # Documentation.
+    IPv6Network("3fff::/20"),
+)
+"""Special networks that Python counts as global, as a whole or in part."""
 
 
 def is_public(address: IpAddress) -> bool:
@@ -37,6 +46,7 @@ def is_public(address: IpAddress) -> bool:
         or address.is_multicast
         or address.is_reserved
         or address.is_unspecified
+        or _is_special(address)
     )
     is_local = isinstance(address, IPv6Address) and address.is_site_local
     return address.is_global and not is_special and not is_local
@@ -57,9 +67,10 @@ class NetworkPolicy:
         effective_address = _embedded_ipv4(address)
         if any(effective_address in network for network in self.networks):
             return True
-        # Security: link-local addresses stay forbidden for names: cloud metadata services
-        # (169.254.169.254) hand out credentials.
-        return host in self.hosts and not effective_address.is_link_local
+        # Security: link-local and special addresses stay forbidden for names: cloud metadata
+        # services (169.254.169.254, 192.0.0.192) hand out credentials.
+        is_special = effective_address.is_link_local or _is_special(effective_address)
+        return host in self.hosts and not is_special
 
 
 def build_network_policy(entries: Sequence[str]) -> NetworkPolicy:
@@ -76,6 +87,10 @@ def build_network_policy(entries: Sequence[str]) -> NetworkPolicy:
 def parse_ip_address(text: str) -> IpAddress:
     """Parse an address from a lookup; a zone id after `%` is dropped."""
     return ip_address(text.partition("%")[0])
+
+
+def _is_special(address: IpAddress) -> bool:
+    return any(address in network for network in _SPECIAL)
 
 
 def _embedded_ipv4(address: IpAddress) -> IpAddress:
