@@ -20,6 +20,7 @@ from acp_server.memory.operations import EntryOperation
 from acp_server.memory.providers import installed_providers
 from acp_server.memory.results import MemoryContents, MemoryResult
 from acp_server.memory.store import MemoryStores
+from acp_server.text.control_characters import escape_json
 from prompt_engine.memory_entries import DELIMITER, FILE_NAMES, StoreName
 from prompt_engine.threats import scan
 
@@ -64,7 +65,7 @@ def show(target: StoreName | None, *, is_json: bool) -> int:
             }
             for name, contents in found.items()
         }
-        click.echo(json.dumps(stores, ensure_ascii=False, indent=2))
+        click.echo(escape_json(json.dumps(stores, ensure_ascii=False, indent=2)))
         return 0
     texts = [
         f"{name} [{contents.usage} characters] {memory.path(contents.name)}\n\n"
@@ -156,7 +157,7 @@ def status(*, is_json: bool) -> int:
             "asks_first": current.memory.needs_permission,
             "provider": provider,
         }
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        click.echo(escape_json(json.dumps(found, ensure_ascii=False, indent=2)))
         return 0
     for store in stores:
         state = "" if store["is_on"] else "; disabled"
@@ -182,7 +183,7 @@ def _apply_change(target: StoreName, operation: EntryOperation, *, is_json: bool
 def _print_answer(answer: MemoryResult, *, is_json: bool = False) -> int:
     """Print the answer of a memory operation; return the exit code."""
     if is_json:
-        click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
+        click.echo(escape_json(json.dumps(answer.as_json(), ensure_ascii=False)))
         return 0 if answer.is_success else 1
     if not answer.is_success:
         lines = [answer.text]

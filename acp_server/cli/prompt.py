@@ -21,6 +21,7 @@ from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvide
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
+from acp_server.text.control_characters import escape_json
 from acp_server.tools.factory import offered_tool_names
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -64,7 +65,7 @@ def _show_new(cwd: Path, model: str, *, is_json: bool) -> int:
     notices = list(prompt_provider.take_notices())
     if is_json:
         report = {"text": text, "report": prompt_provider.report, "notices": notices}
-        click.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        click.echo(escape_json(json.dumps(report, ensure_ascii=False, indent=2)))
         return 0
     click.echo(text)
     for notice in notices:
@@ -87,7 +88,7 @@ async def _show_stored(id_prefix: str, *, is_json: bool) -> int:
         written_at = system.written_at.isoformat()
         facts = {"session": session.id, "model": system.model_id, "written_at": written_at}
         report = {"text": system.text, "report": system.state.get("report"), "notices": []}
-        click.echo(json.dumps(facts | report, ensure_ascii=False, indent=2))
+        click.echo(escape_json(json.dumps(facts | report, ensure_ascii=False, indent=2)))
     else:
         click.echo(system.text)
     return 0

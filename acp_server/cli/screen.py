@@ -18,6 +18,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from acp_server.protocol.tool_calls import ToolKind
+from acp_server.text.control_characters import UNPRINTABLE
 
 MILLISECONDS_PER_SECOND = 1000
 MAX_COLUMNS = 100
@@ -57,14 +58,7 @@ class ScreenTables(BaseModel):
 TABLES = ScreenTables.model_validate(
     tomllib.loads(Path(__file__).with_name("screen.toml").read_text(encoding="utf-8"))
 )
-_CONTROLS = (*range(32), *range(127, 160))
-_TEXT_DIRECTIONS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_LINE_ENDS = (0x2028, 0x2029)
-_UNPRINTABLE = {
-    code: "\ufffd"
-    for code in (*_CONTROLS, *_TEXT_DIRECTIONS, *_LINE_ENDS)
-    if chr(code) not in "\n\t"
-}
+_REPLACEMENTS = dict.fromkeys(UNPRINTABLE, "\ufffd")
 
 
 class TerminalScreen(Console):
@@ -142,7 +136,7 @@ def printable(text: str) -> str:
 
     Untrusted text could otherwise move the cursor, change the terminal or disguise itself.
     """
-    return text.replace("\r\n", "\n").translate(_UNPRINTABLE)
+    return text.replace("\r\n", "\n").translate(_REPLACEMENTS)
 
 
 def one_line(text: str) -> str:

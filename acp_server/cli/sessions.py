@@ -29,6 +29,7 @@ from acp_server.cli.transcript import Transcript
 from acp_server.config import settings
 from acp_server.session.ports.archive import StoredSession
 from acp_server.session.ports.session_search import PastSession, SessionQuery, Sort
+from acp_server.text.control_characters import escape_json
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CWD = click.option("--cwd", type=FOLDER, help="Only sessions started in this directory.")
@@ -254,4 +255,4 @@ def _foreign_session_error(session: PastSession, advice: str) -> str:
 
 
 def _print_json(value: JsonValue | Sequence[JsonValue]) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    click.echo(escape_json(json.dumps(value, ensure_ascii=False, indent=2)))

@@ -13,6 +13,7 @@ from acp_server.cli.skill_library import CWD, CliSkills, complete_name, open_ski
 from acp_server.cli.skills_curate import curate
 from acp_server.cli.skills_install import install, uninstall
 from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
+from acp_server.text.control_characters import escape_json
 from acp_server.tools.factory import TOOL_NAMES
 from acp_server.tools.skills.skill_view import skill_file_json, skill_json
 from skills_store.collection import call_name, category_name
@@ -60,7 +61,7 @@ def list_skills(category: str | None, cwd: Path, *, is_all: bool, is_json: bool)
             "problems": problems,
             "shadowed": [{"folder": str(folder), "by": str(winner)} for folder, winner in shadowed],
         }
-        click.echo(json.dumps(page, ensure_ascii=False, indent=2))
+        click.echo(escape_json(json.dumps(page, ensure_ascii=False, indent=2)))
         return 0
     click.echo("\n".join(_lines(found)) or "No skills found.")
     notes = [*problems, *(f"{folder} is shadowed by {winner}" for folder, winner in shadowed)]
@@ -95,7 +96,7 @@ def view(name: str, file: str, cwd: Path, *, is_json: bool) -> int:
             answer, text = skill_json(skill), skill.content
     except SkillError as error:
         return report_failure(error)
-    click.echo(json.dumps(answer, ensure_ascii=False, indent=2) if is_json else text)
+    click.echo(escape_json(json.dumps(answer, ensure_ascii=False, indent=2)) if is_json else text)
     return 0
 
 
@@ -113,7 +114,7 @@ def validate(paths: tuple[Path, ...], *, is_json: bool) -> int:
         return report_failure(f"found no {SKILL_FILE} in PATHS")
     found = {str(file): list(_validation_errors(file)) for file in dict.fromkeys(files)}
     if is_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        click.echo(escape_json(json.dumps(found, ensure_ascii=False, indent=2)))
     else:
         for name, errors in found.items():
             click.echo("\n".join(f"{name}: {each}" for each in errors) or f"{name}: valid")

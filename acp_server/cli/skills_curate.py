@@ -15,6 +15,7 @@ from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.skills.service import SkillService
+from acp_server.text.control_characters import escape_json
 from skills_store.curation.outcome import archive_outcomes
 from skills_store.curation.report import render_report
 from skills_store.errors import SkillError
@@ -51,7 +52,7 @@ async def _curate(configuration: Configuration, *, is_dry: bool, is_json: bool) 
         await curation.catalog.refresh()
         result = await (curation.dry_run() if is_dry else curation.run())
     if is_json:
-        click.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
+        click.echo(escape_json(json.dumps(_as_json(result), ensure_ascii=False, indent=2)))
     else:
         is_plan = result.directory is None
         click.echo(render_report(result.report))
@@ -68,7 +69,7 @@ async def _undo(configuration: Configuration, *, is_json: bool) -> int:
         undone, safety_id = await curation.undo()
     if is_json:
         document = {"undone": undone.name, "safety_snapshot": safety_id}
-        click.echo(json.dumps(document))
+        click.echo(escape_json(json.dumps(document)))
     else:
         click.echo(
             f"Restored all skills as before the run of {undone.name}. "

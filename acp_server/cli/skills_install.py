@@ -11,6 +11,7 @@ from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import CliSkills, complete_installed, open_skills, report_failure
 from acp_server.config import settings
 from acp_server.skills.screening import scan_strictly
+from acp_server.text.control_characters import escape_json
 from skills_store.calls import ManageCall
 from skills_store.errors import SkillError
 from skills_store.guard.verdict import SkillTrust
@@ -73,7 +74,9 @@ def install(
                 folders[each.name] = str(folder)
                 click.echo(f"  installed in {folder}", err=is_json)
     if is_json:
-        click.echo(json.dumps(_as_json(plan, chosen, folders), ensure_ascii=False, indent=2))
+        click.echo(
+            escape_json(json.dumps(_as_json(plan, chosen, folders), ensure_ascii=False, indent=2))
+        )
         return int(failures > 0)
     return int(len(folders) < len(chosen))
 

@@ -14,6 +14,7 @@ from acp_server.cli.skill_library import (
     open_skills,
     report_failure,
 )
+from acp_server.text.control_characters import escape_json
 from skills_store.calls import ManageCall
 from skills_store.errors import SkillError
 from skills_store.usage import format_time
@@ -117,7 +118,7 @@ def usage(*, is_json: bool) -> int:
             }
             for name, record in sorted(records.items())
         }
-        click.echo(json.dumps(page, ensure_ascii=False, indent=2))
+        click.echo(escape_json(json.dumps(page, ensure_ascii=False, indent=2)))
         return 0
     if not records:
         click.echo("No skill was used yet.")
@@ -153,7 +154,7 @@ def _list_restorable(*, is_json: bool) -> int:
         for each in editor.undo_records()
     ]
     if is_json:
-        click.echo(json.dumps({"archived": archived, "reviews": reviews}, indent=2))
+        click.echo(escape_json(json.dumps({"archived": archived, "reviews": reviews}, indent=2)))
         return 0
     lines = [
         f"{each.name}  archived {_date_text(each.archived_at)}: {each.reason or 'no reason given'}"

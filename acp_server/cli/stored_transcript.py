@@ -25,6 +25,7 @@ from acp_server.history.codec import encode
 from acp_server.session.ports.archive import SessionFacts, StoredSession, TaskMessage
 from acp_server.session.ports.session_search import PastSession, PastText
 from acp_server.session.replay import ReplayedEvent, replay_events
+from acp_server.text.control_characters import escape_json
 from acp_server.text.surrogates import repair_surrogates
 from acp_server.turn.conversation import Text, ToolCall, ToolResult, UserMessage, prompt_to_text
 from acp_server.turn.events import (
@@ -118,11 +119,11 @@ def search_facts_as_json(session: PastSession) -> dict[str, JsonValue]:
 def json_lines(stored: StoredSession) -> Iterator[str]:
     """Yield all stored data as one JSON object per line: session, UI entries, model messages."""
     session: JsonValue = {"session": facts_as_json(stored.facts)}
-    yield json.dumps(session, ensure_ascii=False)
+    yield escape_json(json.dumps(session, ensure_ascii=False))
     for entry in stored.entries:
-        yield f'{{"entry": {repair_surrogates(encode(entry))}}}'
+        yield escape_json(f'{{"entry": {repair_surrogates(encode(entry))}}}')
     for message in stored.messages:
-        yield f'{{"message": {repair_surrogates(encode(message))}}}'
+        yield escape_json(f'{{"message": {repair_surrogates(encode(message))}}}')
 
 
 def markdown(title: str, cwd: str, updated_at: datetime, transcript: Transcript) -> str:

@@ -66,7 +66,7 @@ async def _store_sessions(path: Path) -> None:
         journal.begin_turn()
         journal.show(PromptReceived("p", (Text(title),)))
         journal.append(UserMessage((Text(title),)))
-        journal.show(ThoughtChunk("t", "a thought"))
+        journal.show(ThoughtChunk("t", "a thought\x9b2J\u202e"))
         journal.show(CallAppeared("c", "terminal", "execute", "Run make"))
         journal.show(CallChanged("c", "completed"))
         journal.show(PlanChanged((PlanEntry("first", "completed"), PlanEntry("then", "pending"))))
@@ -158,7 +158,9 @@ def test_a_search_shows_the_context_of_each_hit(home: Home) -> None:
 
 
 def test_a_session_is_exported(home: Home) -> None:
-    lines = home.sessions("export", NEW).stdout.splitlines()
+    output = home.sessions("export", NEW).stdout
+    assert "a thought\\u009b2J\\u202e" in output, "no data controls a terminal"
+    lines = output.splitlines()
     exported = [json.loads(line) for line in lines]
     assert exported[0]["session"]["id"] == NEW
     assert [each["entry"]["type"] for each in exported if "entry" in each] == [
