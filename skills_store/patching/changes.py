@@ -25,6 +25,13 @@ class Hunk:
     headings: tuple[str, ...] = ()
     is_at_end: bool = False
     line_hint: int | None = None
+    starts_section: bool = False
+    """Whether it may be anywhere in the file: it begins another section about the same file."""
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it removes or adds anything; a hunk of context alone marks a position."""
+        return self.old_lines != self.new_lines
 
     @property
     def old_lines(self) -> tuple[str, ...]:
@@ -39,7 +46,15 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class AddFile:
-    """File to create; every line of its text ends with a newline."""
+    """File to create; every line of its text ends with a newline, unless a diff says otherwise."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceFile:
+    """File whose whole text is replaced: the patch deletes it and adds it again."""
 
     path: str
     text: str
@@ -61,7 +76,7 @@ class DeleteFile:
     path: str
 
 
-FileChange = AddFile | UpdateFile | DeleteFile
+FileChange = AddFile | ReplaceFile | UpdateFile | DeleteFile
 
 
 def join_lines(lines: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ PatchError                  nothing was changed; the message says how to proceed
   UnplacedInsertionError    a hunk only adds lines and gives no position
   MalformedPatchError       the patch syntax is invalid
     EmptyPatchError         the patch contains no change
-    RepeatedPathError       the patch has two incompatible changes of one file
+    RepeatedPathError       the patch has two changes of one file that contradict each other
 """
 
 from collections.abc import Sequence
@@ -107,14 +107,22 @@ class EmptyPatchError(MalformedPatchError):
     """A patch without changes."""
 
     def __init__(self) -> None:
-        super().__init__("it names no file. Begin with *** Update File: path, or Add or Delete.", 1)
+        super().__init__(
+            "it names no file. Begin with *** Update File: path, or Add or Delete; or give a "
+            "unified diff with --- and +++ lines.",
+            1,
+        )
 
 
 class RepeatedPathError(MalformedPatchError):
-    """A file that is named twice, other than for two updates."""
+    """A file that is named twice in a way that cannot be meant, such as two moves."""
 
     def __init__(self, path: str, line: int) -> None:
-        super().__init__(f"{path} is named twice. Say all about one file in one section.", line)
+        super().__init__(
+            f"{path} is named twice, and the two sections contradict each other. Say all about "
+            "one file in one section.",
+            line,
+        )
         self.path = path
 
 

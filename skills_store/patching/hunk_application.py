@@ -1,8 +1,11 @@
 """Locates the hunks of a patch in a text and applies them.
 
 A hunk is searched for below its heading, then after the previous hunk, then anywhere. A unique
-match decides; of several matches below one heading the first is taken, unless the same block
-contains another. Line numbers only decide between equally good matches.
+match decides. Of several matches after the previous hunk, the first is taken if the hunk has no
+heading and no line number: so Codex places hunks, and models write them for it. The first of
+several equal hunks takes the first of as many matches. Of several matches below one heading the
+first is taken, unless the same block contains another. Line numbers only decide between equally
+good matches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +17,7 @@ from skills_store.patching.errors import (
     AmbiguousError,
     NotFoundError,
     NothingToChangeError,
+    PatchError,
     UnplacedInsertionError,
 )
 from skills_store.patching.headings import (
@@ -30,15 +34,25 @@ from skills_store.patching.matching import (
     first_line_numbers,
 )
 from skills_store.patching.nearest import find_applied, find_nearest
-from skills_store.patching.text_search import EditRequest, MatchedSpan, line_number
+from skills_store.patching.text_search import EditRequest, MatchedSpan, line_number, line_starts
+
+FIRST_FIT_STRATEGIES = frozenset(
+    {"exact", "edge newlines", "end blanks", "blank edges", "indentation", "spacing", "look-alikes"}
+)
+"""The matches of which the first may be taken; the others are too loose."""
 
 
 @dataclass(frozen=True, slots=True)
 class HunksApplied:
-    """Text after a patch, with the first changed line (1-based) of each hunk."""
+    """Text after a patch, with the first changed line (1-based) of each hunk that changes it.
+
+    `skipped` are the numbers of the hunks that change nothing, apart from those that only mark a
+    position.
+    """
 
     text: str
     lines: tuple[int, ...]
+    skipped: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +75,50 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
         NothingToChangeError: no hunk changes the text.
     """
     result = text
-    cursor = 0
-    lines: list[int] = []
+    cursor: int | None = None
+    placed: list[tuple[int, int]] = []  # the first changed line, and the number of lines added
+    skipped: list[int] = []
     for number, hunk in enumerate(hunks, 1):
-        edit = _locate_edit(result, hunk, number, cursor)
-        added_lines = edit.new.count("\n") - result.count("\n", edit.start, edit.end)
-        # A later hunk can apply above an earlier one, which shifts the lines already reported.
-        lines = [line + added_lines if line > edit.line else line for line in lines]
-        lines.append(edit.line)
-        result = result[: edit.start] + edit.new + result[edit.end :]
-        cursor = next_line_start(result, edit.start + len(edit.new))
+        cursor = None if hunk.starts_section else cursor
+        twins = sum(each.lines == hunk.lines for each in hunks[number - 1 :])
+        try:
+            edit = _locate_edit(result, _shifted(hunk, placed), number, cursor, twins)
+        except PatchError:
+            if hunk.is_change:
+                raise
+            skipped.append(number)
+            continue
+        changed = result[: edit.start] + edit.new + result[edit.end :]
+        cursor = next_line_start(changed, edit.start + len(edit.new))
+        if changed != result:
+            growth = edit.new.count("\n") - result.count("\n", edit.start, edit.end)
+            # A later hunk can apply above an earlier one, which shifts the lines already reported.
+            placed = [(line + growth * (line > edit.line), more) for line, more in placed]
+            placed.append((edit.line, growth))
+        elif any(line.sign != " " for line in hunk.lines):
+            skipped.append(number)
+        result = changed
     if result == text:
         raise NothingToChangeError
     last = result.count("\n") + (not result.endswith("\n"))
-    return HunksApplied(result, tuple(max(1, min(line, last)) for line in lines))
+    lines = tuple(max(1, min(line, last)) for line, _ in placed)
+    return HunksApplied(result, lines, tuple(skipped))
 
 
-def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:
+def _shifted(hunk: Hunk, placed: Sequence[tuple[int, int]]) -> Hunk:
+    """Return a hunk whose line number counts what the hunks before it have added above it."""
+    hint = hunk.line_hint
+    if hint is None:
+        return hunk
+    for line, growth in placed:
+        hint += growth if line <= hint else 0
+    return replace(hunk, line_hint=hint)
+
+
+def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int | None, twins: int) -> HunkEdit:
+    """Return the effect of a hunk; `twins` is the number of equal hunks from this one on."""
     if not any(line.sign == "-" or (line.sign == " " and line.text.strip()) for line in hunk.lines):
-        return _locate_insertion(text, hunk, number, cursor)
+        return _locate_insertion(text, hunk, number, cursor or 0)
     request = EditRequest(
         "\n".join(hunk.old_lines),
         "\n".join(hunk.new_lines),
@@ -88,11 +127,58 @@ def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:
         takes_newline_before=not hunk.new_lines,
         takes_newline_after=not hunk.new_lines,
     )
-    for scopes in _search_scopes(text, hunk, cursor):
+    for scopes in _search_scopes(text, hunk, cursor or 0):
         found = _find_in_scopes(text, scopes, request)
         if found:
-            return _choose_edit(text, found, hunk, number)
+            is_below = cursor is not None and all(scope.start >= cursor for scope in scopes)
+            matches = sum(len(finding.spans) for _, finding in found)
+            is_first_fit = is_below or (twins > 1 and matches == twins)
+            is_bare = not hunk.headings and hunk.line_hint is None
+            return _choose_edit(text, found, hunk, number, takes_first=is_first_fit and is_bare)
+    edit = _locate_by_changed_lines(text, hunk)
+    if edit is not None:
+        return edit
     raise NotFoundError(find_nearest(text, request.old), find_applied(text, request.new), number)
+
+
+def _locate_by_changed_lines(text: str, hunk: Hunk) -> HunkEdit | None:
+    """Return the effect at the only place that differs in the indentation of lines that stay.
+
+    These lines stay as they are in the text; those that go must be there exactly.
+    """
+    old = [line for line in hunk.lines if line.sign != "+"]
+    lines = text.split("\n")
+    stripped = [line.strip() for line in lines]
+    wanted = [line.text.strip() for line in old]
+    indices = [
+        index
+        for index in range(len(lines) - len(old) + 1)
+        if stripped[index] == wanted[0]
+        and stripped[index : index + len(old)] == wanted
+        and all(
+            line.sign == " " or lines[index + offset].rstrip() == line.text.rstrip()
+            for offset, line in enumerate(old)
+        )
+    ]
+    if len(indices) != 1 or not hunk.is_change:
+        return None
+    first = position = indices[0]
+    new_lines: list[str] = []
+    changed: int | None = None
+    for line in hunk.lines:
+        if line.sign != " " and changed is None:
+            changed = first + len(new_lines)
+        if line.sign == " ":
+            new_lines.append(lines[position])
+        elif line.sign == "+":
+            new_lines.append(line.text)
+        position += line.sign != "+"
+    starts = line_starts(lines)
+    new = "".join(f"{line}\n" for line in new_lines)
+    end = min(starts[position], len(text))
+    if end == len(text) and not text.endswith("\n"):
+        new = new.removesuffix("\n")
+    return HunkEdit(starts[first], end, new, (changed or first) + 1)
 
 
 def _search_scopes(text: str, hunk: Hunk, cursor: int) -> Iterator[list[SearchScope]]:
@@ -127,7 +213,12 @@ def _find_in_scopes(
 
 
 def _choose_edit(
-    text: str, found: Sequence[tuple[SearchScope, StrategyMatch]], hunk: Hunk, number: int
+    text: str,
+    found: Sequence[tuple[SearchScope, StrategyMatch]],
+    hunk: Hunk,
+    number: int,
+    *,
+    takes_first: bool,
 ) -> HunkEdit:
     """Choose one of the matches and build its edit."""
     spans = [span for _, finding in found for span in finding.spans]
@@ -142,6 +233,8 @@ def _choose_edit(
             preferred = hinted[0]
         if preferred is None and len(found) == 1 and is_first_alone_in_block(text, scope, spans):
             preferred = span
+        if takes_first and finding.strategy in FIRST_FIT_STRATEGIES:
+            preferred = preferred or span
         if preferred is None:
             raise AmbiguousError(len(spans), first_line_numbers(text, spans), number)
         span = preferred

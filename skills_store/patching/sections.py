@@ -1,5 +1,6 @@
-"""Reads V4A line by line into sections, one per named file. Does not validate and never raises.
+"""Reads a patch line by line into sections, one per named file. Does not validate, never raises.
 
+V4A and unified diffs, those of git included, are read by the same rules, for models mix them.
 Invalid lines are recorded as problems, so that a patch that is still being written can be read too.
 """
 
@@ -15,7 +16,19 @@ _MARKER = re.compile(r"\*\*\*\s*(Add|Update|Delete|Move) File:\s*(.*?)\s*", re.I
 _MOVE_TO = re.compile(r"\*\*\*\s*Move to:\s*(.*?)\s*", re.IGNORECASE)
 _BOUNDARY = re.compile(r"\*\*\*\s*(Begin Patch|End Patch|End of File)\s*", re.IGNORECASE)
 _RANGES = re.compile(r"@@+\s*-(\d+)(?:,\d+)?\s+\+\d+(?:,\d+)?\s*(?:@@+)?\s*(.*)")
+_GIT_HEAD = re.compile(r"diff --git (?:a/)?(.+) (?:b/)?(.+)")
+_GIT_DETAILS = (
+    "index ",
+    "old mode ",
+    "new mode ",
+    "similarity index ",
+    "dissimilarity index ",
+    "copy from ",
+)
 _NO_NEWLINE = "\\ No newline"
+_NO_FILE = "/dev/null"
+_EMAIL_END = "-- "
+"""The line that ends the diff in a patch sent by e-mail, before the version of git."""
 
 
 @dataclass(slots=True)
@@ -42,6 +55,10 @@ class PatchSection:
     move_to: str | None = None
     added: list[str] = field(default_factory=list[str])
     hunks: list[HunkDraft] = field(default_factory=list[HunkDraft])
+    is_diff: bool = False
+    """Whether it is a part of a unified diff."""
+    lacks_last_newline: bool = False
+    """Whether the diff says that an added file ends without a newline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +79,17 @@ class PatchReader:
     _number: int = 0
     _blank_lines: int = 0
     _is_finished: bool = False
+    _old_header: str | None = None
+    """A line that begins with `---`: the header of a file if the next one begins with `+++`."""
+
+    def open_file(self, path: str) -> None:
+        """Begin a section about a file that the patch itself does not name."""
+        self._open("update", path)
 
     def read(self, line: str) -> None:
         """Read the next line, without its line end."""
         self._number += 1
-        if self._is_finished:
+        if self._is_finished or self._read_diff_header(line):
             return
         if line.startswith("***") and self._read_marker(line):
             self._blank_lines = 0
@@ -95,15 +118,86 @@ class PatchReader:
             return False
         return True
 
+    def _read_diff_header(self, line: str) -> bool:
+        """Read a line of a unified diff that is about a whole file."""
+        old_header, self._old_header = self._old_header, None
+        section = self.sections[-1] if self.is_open else None
+        is_v4a = section is not None and not section.is_diff
+        if old_header is not None:
+            if line.startswith("+++ "):
+                self._open_diff(old_header[4:], line[4:])
+                return True
+            if section is not None:  # it was a removed line that begins with `--`
+                self._read_body(section, old_header)
+        if line.startswith("--- ") and not (is_v4a and self._has_hunk()):
+            self._old_header = line
+            return True
+        if is_v4a:
+            return False
+        if head := _GIT_HEAD.fullmatch(line):
+            self._open("update", head[1])
+            self.sections[-1].is_diff = True
+            return True
+        return section is not None and self._read_git_detail(section, line)
+
+    def _read_git_detail(self, section: PatchSection, line: str) -> bool:
+        """Read a line between `diff --git` and the first hunk, or the end of a diff."""
+        if line == _EMAIL_END:
+            self._is_finished = True
+            return True
+        if section.hunks or section.added:
+            return False
+        if line.startswith("new file mode "):
+            section.kind = "add"
+        elif line.startswith("deleted file mode "):
+            section.kind = "delete"
+        elif line.startswith("rename from "):
+            section.path = line.removeprefix("rename from ").strip()
+        elif line.startswith("rename to "):
+            section.move_to = line.removeprefix("rename to ").strip()
+        elif line.startswith(("Binary files ", "GIT binary patch", "copy to ")):
+            self._add_problem("only changes of text can be applied.")
+        else:
+            return line.startswith(_GIT_DETAILS)
+        return True
+
+    def _open_diff(self, old_name: str, new_name: str) -> None:
+        """Begin the section of a file that is named by `---` and `+++`."""
+        old, new = _diff_path(old_name), _diff_path(new_name)
+        if old.startswith("a/") and new.startswith("b/"):
+            old, new = old[2:], new[2:]
+        elif _NO_FILE in {old, new}:
+            old, new = old.removeprefix("a/"), new.removeprefix("b/")
+        section = self.sections[-1] if self.is_open else None
+        if section is not None and not section.hunks and not section.added:
+            # The same file again, which V4A, git or the call itself has named.
+            if not section.is_diff or section.move_to == new:
+                return
+        else:
+            section = None
+        verb: SectionKind = "add" if old == _NO_FILE else "delete" if new == _NO_FILE else "update"
+        path = new if verb == "add" else old
+        if verb == "update" and old != new:
+            self._add_problem(f"it names two files, {old} and {new}. Name the same file twice.")
+        if section is None:
+            self._open(verb, path)
+            self.sections[-1].is_diff = True
+        else:
+            section.kind, section.path = verb, path
+
+    def _has_hunk(self) -> bool:
+        return any(draft.lines or draft.headings for draft in self.sections[-1].hunks)
+
     def _open(self, verb: str, path: str) -> None:
         move_to: str | None = None
         if verb == "move":
             path, _, move_to = (part.strip() for part in path.partition("->"))
         if not path or move_to == "":
             self._add_problem("the path is missing.")
-        kind = cast("SectionKind", "update" if verb == "move" else verb)
+        kind: SectionKind = "add" if verb == "add" else "delete" if verb == "delete" else "update"
         self.sections.append(PatchSection(kind, path, self._number, move_to))
         self.is_open = True
+        self._blank_lines = 0
 
     def _read_body(self, section: PatchSection, line: str) -> None:
         match section.kind:
@@ -112,7 +206,7 @@ class PatchReader:
             case "update":
                 self._read_hunk(section, line)
             case "delete":
-                if line.strip() and not line.startswith("```"):
+                if not (section.is_diff or not line.strip() or line.startswith("```")):
                     self._add_problem("a file that is deleted has no lines.")
 
     def _read_added(self, section: PatchSection, line: str) -> None:
@@ -122,7 +216,9 @@ class PatchReader:
             section.added.extend([""] * self._blank_lines)
             self._blank_lines = 0
             section.added.append(line[1:])
-        elif not line.startswith(("```", _NO_NEWLINE)):
+        elif line.startswith(_NO_NEWLINE):
+            section.lacks_last_newline = section.is_diff
+        elif not (line.startswith("```") or (line.startswith("@@") and not section.added)):
             self._add_problem("every line of a new file begins with +.")
 
     def _read_hunk(self, section: PatchSection, line: str) -> None:
@@ -149,6 +245,11 @@ class PatchReader:
 
     def _add_problem(self, reason: str) -> None:
         self.problems.append(PatchProblem(self._number, reason))
+
+
+def _diff_path(name: str) -> str:
+    """Return the path of a line `---` or `+++`, without the time that tools write behind it."""
+    return name.partition("\t")[0].strip()
 
 
 def _read_heading(section: PatchSection, line: str) -> None:

@@ -53,7 +53,41 @@ def hunks(body: str) -> tuple[Hunk, ...]:
             "a\nb\nc\n", " a\n-b\n+x\n@@\n x\n-c\n+y\n", "a\nx\ny\n", (2, 3), id="shared context"
         ),
         pytest.param(
-            "a\nk\nb\nk\n", " b\n@@\n-k\n+x\n", "a\nk\nb\nx\n", (3, 4), id="context marks a place"
+            "a\nk\nb\nk\n", " b\n@@\n-k\n+x\n", "a\nk\nb\nx\n", (4,), id="context marks a place"
+        ),
+        pytest.param(
+            "a\nk\nk\n", " a\n@@\n-k\n+x\n", "a\nx\nk\n", (2,), id="the first fit below the last"
+        ),
+        pytest.param(
+            "a\nk \nk\nb\n",
+            "-a\n+A\n@@\n-k\n+x\n",
+            "A\nk \nx\nb\n",
+            (1, 3),
+            id="an exact fit before a tolerant one",
+        ),
+        pytest.param(
+            "k\na\nk\n", "-k\n+x\n@@\n-k\n+x\n", "x\na\nx\n", (1, 3), id="as many hunks as fits"
+        ),
+        pytest.param(
+            "if a:\n  b\n  c\nd\n",
+            " if a:\n   b\n-  c\n+  x\n d\n",
+            "if a:\n  b\n  x\nd\n",
+            (3,),
+            id="the indentation of a line that stays",
+        ),
+        pytest.param(
+            "a\n  b",
+            "     a\n-  b\n+  c\n",
+            "a\n  c",
+            (2,),
+            id="the same at the end, without a newline",
+        ),
+        pytest.param(
+            "k\nk\na\nk\nk\n",
+            "@@ -1,2 +1,3 @@\n k\n+y\n+z\n k\n@@ -4,2 +6,2 @@\n-k\n+x\n k\n",
+            "k\ny\nz\nk\na\nx\nk\n",
+            (2, 6),
+            id="a line number counts what was added above",
         ),
         pytest.param("k\na\nk\n", "-a\n+b\n@@\n-k\n+x\n", "k\nb\nx\n", (2, 3), id="order decides"),
         pytest.param(
@@ -130,7 +164,20 @@ def test_hunks_are_applied(text: str, body: str, result: str, lines: tuple[int, 
         pytest.param("a\nb\n", "-a\n+x\n@@\n-c\n+y\n", NotFoundError, 2, id="the second not there"),
         pytest.param("xa\n", "-a\n+b\n", NotFoundError, 1, id="only part of a line"),
         pytest.param("k\na\nk\n", "-k\n+x\n", AmbiguousError, 1, id="twice"),
-        pytest.param("a\nk\nk\n", " a\n@@\n-k\n+x\n", AmbiguousError, 2, id="twice behind"),
+        pytest.param(
+            "a\nk\nk\n",
+            "@@ -1 +1 @@\n-a\n+x\n@@ -9 +9 @@\n-k\n+x\n",
+            AmbiguousError,
+            2,
+            id="line 9",
+        ),
+        pytest.param(
+            "a\nk\nk\nk\n", "-a\n+x\n@@\n-2|k\n-3|k\n+y\n", AmbiguousError, 2, id="a loose fit"
+        ),
+        pytest.param("k\na\nk\n", " k\n@@\n-k\n+x\n", AmbiguousError, 2, id="below no mark"),
+        pytest.param(
+            "  a\nb\n a\nb\n", "     a\n-b\n+c\n", AmbiguousError, 1, id="twice in any indentation"
+        ),
         pytest.param(
             "f:\n  k\n  a\n  k\n", "@@ f:\n-  k\n+  x\n", AmbiguousError, 1, id="twice in a block"
         ),
@@ -165,3 +212,29 @@ def test_an_already_applied_hunk_is_reported_as_such() -> None:
     with pytest.raises(NotFoundError) as caught:
         apply_hunks("one\ntwo\n", hunks(" one\n-2\n+two\n"))
     assert caught.value.applied_line == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "result", "skipped"),
+    [
+        pytest.param("-a\n+a\n@@\n-b\n+x\n", "a\nx\nb\n", (1,), id="as it was"),
+        pytest.param(" gone\n@@\n-a\n+x\n", "x\nb\nb\n", (1,), id="a mark that is not there"),
+        pytest.param("-a\n+x\n@@\n-gone\n+gone\n", "x\nb\nb\n", (2,), id="nowhere, unchanged"),
+        pytest.param(" a\n@@\n-b\n+x\n", "a\nx\nb\n", (), id="a mark"),
+    ],
+)
+def test_a_hunk_without_a_change_is_skipped(
+    body: str, result: str, skipped: tuple[int, ...]
+) -> None:
+    applied = apply_hunks("a\nb\nb\n", hunks(body))
+    assert (applied.text, applied.skipped) == (result, skipped)
+
+
+def test_sections_of_one_file_may_be_in_any_order() -> None:
+    body = "-c\n+C\n*** Update File: f\n@@\n-a\n+A\n@@\n-b\n+B\n"
+    assert apply_hunks("a\nb\nc\nb\n", hunks(body)).text == "A\nB\nC\nb\n"
+
+
+def test_a_section_below_another_one_is_not_placed_by_the_order() -> None:
+    with pytest.raises(AmbiguousError):
+        apply_hunks("k\na\nk\nk\n", hunks("-a\n+A\n*** Update File: f\n@@\n-k\n+x\n"))

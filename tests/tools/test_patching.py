@@ -1,11 +1,12 @@
 """The tool `patch`: what its arguments ask for, and what its result says about the place."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
-from tests.tools.editor_session import open_tool_editor
+from tests.tools.editor_session import CallUpdates, open_tool_editor
 from tests.tools.typing_model import call
 
 TEXT = "one\ntwo\nthree\ntwo\n"
@@ -96,3 +97,80 @@ async def test_a_placeholder_in_place_of_code_is_refused(tmp_path: Path, *, as_p
         path = session.write_seen_file("a.py", f"{code}\n")
         updates = await session.run_one(made)
         assert (updates.status, path.read_text()) == ("failed", f"{code}\n")
+
+
+async def patched(
+    root: Path, patch: str, files: Mapping[str, str], **arguments: JsonValue
+) -> tuple[CallUpdates, dict[str, str]]:
+    """Apply a patch to files that the model has read; return the files afterwards too."""
+    async with open_tool_editor(root) as session:
+        for name, text in files.items():
+            session.write_seen_file(name, text)
+        updates = await session.run_one(call("patch", mode="patch", patch=patch, **arguments))
+        found = (path for path in session.root.rglob("*") if path.is_file())
+        return updates, {str(each.relative_to(session.root)): each.read_text() for each in found}
+
+
+async def test_a_hunk_or_a_file_without_a_change_is_skipped_and_named(tmp_path: Path) -> None:
+    patch = (
+        "*** Update File: same.txt\n-x\n+x\n*** Update File: a.txt\n@@\n-one\n+one\n@@\n-two\n+2\n"
+    )
+    updates, files = await patched(tmp_path, patch, {"a.txt": "one\ntwo\n", "same.txt": "x\n"})
+    assert files == {"a.txt": "one\n2\n", "same.txt": "x\n"}
+    assert updates.text == (
+        "edited a.txt at line 2; skipped hunk 1: nothing changes there\n"
+        "skipped same.txt: the patch changes nothing there"
+    )
+
+
+async def test_a_patch_that_changes_nothing_anywhere_is_refused(tmp_path: Path) -> None:
+    patch = "*** Update File: a.txt\n-x\n+x\n"
+    updates, _ = await patched(tmp_path, patch, {"a.txt": "x\n"})
+    assert updates.status == "failed"
+    assert "changes nothing" in updates.text
+
+
+async def test_a_file_that_is_deleted_and_added_is_replaced(tmp_path: Path) -> None:
+    patch = "*** Delete File: a.txt\n*** Add File: a.txt\n+new\n"
+    updates, files = await patched(tmp_path, patch, {"a.txt": "old\n"})
+    assert files == {"a.txt": "new\n"}
+    assert "whole text was replaced" in updates.text
+
+
+async def test_a_file_that_the_model_has_not_read_is_not_replaced(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.txt", "old\n")
+        patch = "*** Delete File: a.txt\n*** Add File: a.txt\n+new\n"
+        updates = await session.run_one(call("patch", mode="patch", patch=patch))
+        assert (updates.status, path.read_text()) == ("failed", "old\n")
+        assert "you have not read it" in updates.text
+
+
+@pytest.mark.parametrize("body", ["", "@@\n one\n"], ids=["without a hunk", "with context alone"])
+async def test_a_file_is_moved_without_a_change(tmp_path: Path, body: str) -> None:
+    patch = f"*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n{body}*** End Patch\n"
+    updates, files = await patched(tmp_path, patch, {"a.txt": "one\n"})
+    assert (updates.text, files) == ("moved a.txt to b.txt", {"b.txt": "one\n"})
+
+
+async def test_a_git_diff_of_several_files_is_applied(tmp_path: Path) -> None:
+    diff = (
+        "diff --git a/a.txt b/a.txt\nindex 1..2 100644\n--- a/a.txt\n+++ b/a.txt\n"
+        "@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
+        "diff --git a/new.txt b/new.txt\nnew file mode 100644\n--- /dev/null\n+++ b/new.txt\n"
+        "@@ -0,0 +1 @@\n+hello\n"
+        "diff --git a/gone.txt b/gone.txt\ndeleted file mode 100644\n--- a/gone.txt\n"
+        "+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n"
+        "diff --git a/from.txt b/to.txt\nsimilarity index 100%\nrename from from.txt\n"
+        "rename to to.txt\n"
+    )
+    before = {"a.txt": "one\ntwo\n", "gone.txt": "bye\n", "from.txt": "moved\n"}
+    updates, files = await patched(tmp_path, diff, before)
+    assert files == {"a.txt": "one\n2\n", "new.txt": "hello\n", "to.txt": "moved\n"}
+    assert updates.status == "completed"
+
+
+async def test_a_diff_without_names_is_applied_to_the_path(tmp_path: Path) -> None:
+    diff = "@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
+    _, files = await patched(tmp_path, diff, {"a.txt": "one\ntwo\n"}, path="a.txt")
+    assert files == {"a.txt": "one\n2\n"}

@@ -1,7 +1,8 @@
-"""The tool `patch`: replaces text in a file, or applies a patch of several files in V4A format."""
+"""The tool `patch`: replaces text in a file, or applies a patch (V4A or diff) of several files."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace as replace_fields
 from functools import partial
 from pathlib import Path
 from typing import Literal, assert_never
@@ -18,13 +19,21 @@ from acp_server.tools.edit.write_file import EditUse, load_preview
 from acp_server.tools.errors import ToolError
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileAlreadyExistsError, FileError, NoSuchFileError
+from acp_server.tools.files.paths import ResolvedPath
+from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.tool import CallDescription, Tool, build_spec
 from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.events import FileDiff, Location
 from acp_server.turn.ports import ToolOutcome
-from skills_store.patching.changes import AddFile, DeleteFile, FileChange, UpdateFile
-from skills_store.patching.errors import PatchError
-from skills_store.patching.hunk_application import apply_hunks
+from skills_store.patching.changes import (
+    AddFile,
+    DeleteFile,
+    FileChange,
+    ReplaceFile,
+    UpdateFile,
+)
+from skills_store.patching.errors import NothingToChangeError, PatchError
+from skills_store.patching.hunk_application import HunksApplied, apply_hunks
 from skills_store.patching.matching import replace
 from skills_store.patching.partial_patch import PatchRegion, partial_patch_regions
 from skills_store.patching.v4a import parse_patch
@@ -94,6 +103,14 @@ class PatchArguments(Arguments):
         """Whether the call is a patch of files: `mode` is often left out."""
         return bool(self.patch) and (self.mode == "patch" or not self.old_string)
 
+    def parse(self) -> tuple[FileChange, ...]:
+        """Return the changes of a patch.
+
+        Raises:
+            PatchError: It cannot be read.
+        """
+        return parse_patch(self.patch or "", self.path)
+
 
 class PatchUse(EditUse[PatchArguments]):
     """One call of `patch`."""
@@ -128,7 +145,7 @@ class PatchUse(EditUse[PatchArguments]):
         if not arguments.is_patch:
             return self.access_to((arguments.path,)) if arguments.path else CHANGES
         try:
-            return self.access_to(_list_paths(parse_patch(arguments.patch or "")))
+            return self.access_to(_list_paths(arguments.parse()))
         except PatchError:
             return CHANGES
 
@@ -137,7 +154,7 @@ class PatchUse(EditUse[PatchArguments]):
         plan: ChangePlanner
         if arguments.is_patch:
             try:
-                file_changes = parse_patch(arguments.patch or "")
+                file_changes = arguments.parse()
             except PatchError as error:
                 raise ToolError(str(error)) from error
             plan = partial(self._plan_patch, file_changes)
@@ -233,7 +250,19 @@ class PatchUse(EditUse[PatchArguments]):
         return (change,)
 
     async def _plan_patch(self, file_changes: Sequence[FileChange]) -> tuple[PlannedChange, ...]:
-        return tuple([await self._plan_change(change) for change in file_changes])
+        planned: list[PlannedChange] = []
+        unchanged: list[str] = []
+        for change in file_changes:
+            try:
+                planned.append(await self._plan_change(change))
+            except NothingToChangeError:
+                unchanged.append(change.path)
+        if not planned:
+            raise NothingToChangeError
+        if unchanged:
+            note = f"\nskipped {', '.join(unchanged)}: the patch changes nothing there"
+            planned[-1] = replace_fields(planned[-1], note=f"{planned[-1].note}{note}")
+        return tuple(planned)
 
     async def _plan_change(self, file_change: FileChange) -> PlannedChange:
         file_service = self.services.files
@@ -248,22 +277,42 @@ class PatchUse(EditUse[PatchArguments]):
         match file_change:
             case DeleteFile():
                 return PlannedChange(resolved, base, None)
+            case ReplaceFile():
+                self.services.guard.check_overwrite(resolved, base)
+                check_placeholders(base.text, file_change.text)
+                if base.text == file_change.text:
+                    raise NothingToChangeError
+                note = "; the patch deleted and added it, so its whole text was replaced"
+                return PlannedChange(resolved, base, file_change.text, note=note)
             case UpdateFile():
-                applied = apply_hunks(base.text, file_change.hunks)
-                check_placeholders(base.text, applied.text)
-                moved_to = None
-                if file_change.move_to:
-                    moved_to = await self.services.resolve(file_change.move_to)
-                    if await file_service.read_if_exists(moved_to) is not None:
-                        raise FileAlreadyExistsError(self.services.display_path(moved_to.path))
-                places = ", ".join(str(line) for line in applied.lines[:10])
-                note = f" at line {places}" if places else ""
-                note += self.services.guard.note_change(resolved, base)
-                line = applied.lines[0] if applied.lines else 1
-                lines = _whole_lines(each for hunk in file_change.hunks for each in hunk.new_lines)
-                return PlannedChange(resolved, base, applied.text, moved_to, line, note, lines)
+                return await self._plan_update(file_change, resolved, base)
             case _:
                 assert_never(file_change)
+
+    async def _plan_update(
+        self, file_change: UpdateFile, resolved: ResolvedPath, base: FileSnapshot
+    ) -> PlannedChange:
+        moved_to = None
+        if file_change.move_to:
+            moved_to = await self.services.resolve(file_change.move_to)
+            if await self.services.files.read_if_exists(moved_to) is not None:
+                raise FileAlreadyExistsError(self.services.display_path(moved_to.path))
+        try:
+            applied = apply_hunks(base.text, file_change.hunks)
+        except NothingToChangeError:
+            if moved_to is None:
+                raise
+            applied = HunksApplied(base.text, ())  # it is moved as it is
+        check_placeholders(base.text, applied.text)
+        places = ", ".join(str(line) for line in applied.lines[:10])
+        note = f" at line {places}" if places else ""
+        if applied.skipped:
+            numbers = ", ".join(map(str, applied.skipped))
+            note += f"; skipped hunk {numbers}: nothing changes there"
+        note += self.services.guard.note_change(resolved, base)
+        line = applied.lines[0] if applied.lines else 1
+        lines = _whole_lines(each for hunk in file_change.hunks for each in hunk.new_lines)
+        return PlannedChange(resolved, base, applied.text, moved_to, line, note, lines)
 
     def _displayable_path(self, raw_path: str) -> Path:
         try:
