@@ -104,6 +104,16 @@ async def test_a_session_survives_an_answer_of_20_megabytes(tmp_path: Path) -> N
     await play(session, 2)
 
 
+@pytest.mark.parametrize("size", [10_000, 20_000, 30_000])
+async def test_a_conversation_that_ends_with_a_long_answer_can_be_summarized(
+    size: int, tmp_path: Path
+) -> None:
+    session = SimulatedSession([Step(text=size)], 8_000, tmp_path)
+    await session.prompt("Write all of it.")
+    await session.compact()
+    assert (session.model.summaries, session.model.refused) == (1, 0)
+
+
 async def test_a_session_goes_on_with_a_model_whose_window_is_smaller(tmp_path: Path) -> None:
     large = SimulatedSession([Step(calls=((50, 60_000),))] * 9, 200_000, tmp_path)
     await large.prompt("Read all of it.")

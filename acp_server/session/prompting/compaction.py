@@ -32,7 +32,7 @@ from acp_server.turn.compaction import (
     index_of_tail,
 )
 from acp_server.turn.context import TurnContext
-from acp_server.turn.context_counter import MeteredRequest
+from acp_server.turn.context_counter import MAX_SCALE, MeteredRequest
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -81,14 +81,20 @@ class NothingToSummarizeError(TurnError):
 
 
 @frozen_dataclass
-class _Room:
-    """The room for messages in a context window; all sizes in tokens."""
+class _Fill:
+    """How full a context window is; all sizes in tokens, without system prompt and tools."""
 
     used: int
     limit: int
     """How large the messages may be for a request to fit."""
     trigger: int
     """The fill above which room is made."""
+
+
+@frozen_dataclass
+class _Room(_Fill):
+    """The room for messages in a context window, and how to count other messages alike."""
+
     tokens_per_estimated: float
     context: TurnContext
 
@@ -128,10 +134,11 @@ class Compactor:
         self, conversation: Conversation, context: TurnContext, sink: TurnSink
     ) -> TurnContext:
         """Return the context for the next request; makes room for it if need be."""
-        room = self._measure(conversation, context)
-        fits = room.used <= room.limit
-        if room.used <= room.trigger or (fits and room.used < self._incompressible * 1.1):
+        fill = self._fill(conversation, context)
+        fits = fill.used <= fill.limit
+        if fill.used <= fill.trigger or (fits and fill.used < self._incompressible * 1.1):
             return context
+        room = self._measure(conversation, context)
         messages = tuple(conversation)
         shorter = self._clear(messages, room)
         if room.count(shorter) > room.enough:
@@ -208,7 +215,11 @@ class Compactor:
 
         What is cut off can be read from a file of the session.
         """
-        room, window = self._measure(conversation, context), context.window_tokens
+        window = context.window_tokens
+        batch = ModelRequest((UserMessage(tuple(results)),))
+        if context.meter.estimate(batch) * MAX_SCALE <= window // MIN_RESULT_SHARE:
+            return results  # small enough however full the window is, so that is not measured
+        room = self._measure(conversation, context)
         sizes = [room.count((UserMessage((result,)),)) for result in results]
         left = max(room.limit - room.used, 0)
         max_tokens = min(window // MAX_RESULT_SHARE, max(window // MIN_RESULT_SHARE, left // 2))
@@ -227,22 +238,24 @@ class Compactor:
         cut = await self.outputs.excerpt(result.call_id, result.text, max_characters)
         return replace(result, text=cut.text, saved_to=cut.saved_to)
 
-    def _measure(self, conversation: Conversation, context: TurnContext) -> _Room:
+    def _fill(self, conversation: Conversation, context: TurnContext) -> _Fill:
         metered = context.metered_request(conversation)
         size = context.counter.count(metered)
         # System prompt and tools: no step can make them smaller.
         nothing = replace(metered.request, messages=())
         fixed = context.counter.estimate(replace(metered, request=nothing))
-        estimated = context.meter.estimate(ModelRequest(metered.request.messages))
-        used, limit = max(size - fixed, 0), max(context.max_request_tokens - fixed, 0)
+        limit = max(context.max_request_tokens - fixed, 0)
         threshold = int(context.window_tokens * self.threshold) - fixed
-        return _Room(
-            used,
-            limit,
-            trigger=min(max(threshold, limit // 2), limit),
-            tokens_per_estimated=used / estimated if estimated else 1.0,
-            context=context,
-        )
+        trigger = min(max(threshold, limit // 2), limit)
+        return _Fill(max(size - fixed, 0), limit, trigger)
+
+    def _measure(self, conversation: Conversation, context: TurnContext) -> _Room:
+        # Estimates every message, which takes long in a large window.
+        fill = self._fill(conversation, context)
+        messages = context.request(tuple(conversation)).messages
+        estimated = context.meter.estimate(ModelRequest(messages))
+        scale = fill.used / estimated if estimated else 1.0
+        return _Room(fill.used, fill.limit, fill.trigger, scale, context)
 
     def _clear(self, messages: Sequence[Message], room: _Room) -> tuple[Message, ...]:
         newest = index_of_newest(messages, int(room.target * NEWEST_SHARE), room.count)
@@ -280,7 +293,8 @@ class Compactor:
         while True:
             room, messages = self._measure(conversation, context), tuple(conversation)
             question = build_summary_request(messages, focus)
-            instruction = room.count(question[-1:]) - room.count(messages[-1:])
+            # Of the whole: the instruction may join the last message or follow it.
+            instruction = room.count(question) - room.count(messages)
             if room.used + instruction > room.limit:
                 shorter = _force_to_fit(messages, replace(room, limit=room.limit - instruction))
                 question = build_summary_request(shorter, focus)
