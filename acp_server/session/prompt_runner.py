@@ -101,13 +101,16 @@ class PromptRunner:
             recorder.record_prompt(message)
             try:
                 prompt = await self.router.route(message, turn_sink)
-                return await self._run_turn(prompt, turn_sink, turns) if prompt else "end_turn"
+                reason = await self._run_turn(prompt, turn_sink, turns) if prompt else "end_turn"
             except TurnError as error:
                 # Also shown as a message: many clients hide the data of a JSON-RPC error.
                 # An error caused by the cancel itself is not news for the user.
                 if not queued.is_cancelled.is_set():
                     await turn_sink.emit(MessageChunk(new_id(), error.reason))
+                await self._commit_end(queued)
                 raise
+            await self._commit_end(queued)
+            return reason
 
         def flush() -> None:
             # `turns` is empty if the prompt never got as far as its turn.
@@ -121,6 +124,13 @@ class PromptRunner:
         finally:
             self._end_prompt(queued)
         return PromptResult(reason, UsageTotals() if before is None else totals.since(before))
+
+    async def _commit_end(self, queued_prompt: QueuedPrompt) -> None:
+        """Record the end of a prompt, and return once it survives the end of this process."""
+        # Before the prompt is answered: what the user was told is finished must not be lost. A
+        # cancelled prompt does not wait: then the await raises.
+        self._end_prompt(queued_prompt)
+        await self.context.recorder.commit()
 
     def _end_prompt(self, queued_prompt: QueuedPrompt) -> None:
         """Record the end of a prompt, unless the next one has started meanwhile."""

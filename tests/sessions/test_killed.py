@@ -57,6 +57,13 @@ call: write_file
 step:
 say: Thank you.
 
+prompt: look
+say: I look.
+call: terminal
+  command: echo found
+step:
+say: There it is.
+
 prompt: fill
 say: Filled with many words, so that there is something to sum up.
 
@@ -134,6 +141,28 @@ async def test_two_hundred_kills_lose_only_the_last_moment(
     tmp_path: Path, scenario: str, seed: int
 ) -> None:
     await _killed(tmp_path, scenario, seed)
+
+
+async def test_nothing_of_an_answered_prompt_is_lost(tmp_path: Path) -> None:
+    (tmp_path / "test.script").write_text(SCRIPT, encoding="utf-8")
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    command = [sys.executable, "-m", "acp_server", "serve", "--model", model_id(tmp_path)]
+    with start_server(tmp_path, command=[*command, "--mode", "bypass"]) as server:
+        server.initialize()
+        session = server.new_session(str(folder))
+        server.prompt(session, "look")
+        assert json_at(server.prompt(session, "look"), "result", "stopReason") == "end_turn"
+        server.process.kill()
+        server.process.wait()
+        # All of it was shown long ago, so to say: none of it may be missing.
+        victim = Victim(server, [(-math.inf, each) for each in server.messages])
+    async with (
+        messages_api(["Welcome back."]) as api,
+        open_editor(_configuration(tmp_path, api)) as editor,
+    ):
+        await editor.initialize()
+        await _check_session(editor, session, str(folder), victim)
 
 
 async def _killed(home: Path, scenario: str, seed: int) -> None:
