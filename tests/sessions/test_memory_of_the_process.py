@@ -37,11 +37,11 @@ def grown(server: ServerProcess, home: Path, turns: int) -> float:
 
 
 def test_a_hundred_turns_use_little_more_memory_than_their_messages(tmp_path: Path) -> None:
-    with start_server(tmp_path, SCRIPT) as server:
+    with start_server(tmp_path, SCRIPT, new_interpreter=True) as server:
         assert grown(server, tmp_path, 100) < BYTES_PER_TURN
 
 
 @pytest.mark.full
 def test_a_thousand_turns_use_little_more_memory_than_their_messages(tmp_path: Path) -> None:
-    with start_server(tmp_path, SCRIPT) as server:
+    with start_server(tmp_path, SCRIPT, new_interpreter=True) as server:
         assert grown(server, tmp_path, 1_000) < BYTES_PER_TURN / 4

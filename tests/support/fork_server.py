@@ -1,8 +1,9 @@
-"""Fork server for the CLI: a process that has imported the command forks once per command line.
+"""Fork server for commands and servers: a process that has imported the code forks once for each.
 
-Saves tests of commands the imports, which would take most of their time. A fork has its own
-descriptors, environment and exit, like a user's process; tests of start-up and of import order
-need a new process instead. This module is both sides: run as a program, it is the server.
+Saves tests the imports, which would take most of their time. A fork has its own descriptors,
+environment, process id and exit, like a user's process; tests of start-up, of the order of imports,
+of memory and of the interpreter's own environment need a new process instead. This module is both
+sides: run as a program, it is the fork server.
 """
 
 import atexit
@@ -11,12 +12,13 @@ import gc
 import json
 import os
 import pkgutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -27,16 +29,23 @@ from acp_server.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 FORK_SERVER_MODULE = "tests.support.fork_server"
-HEAD_BYTES = 4
-"""Size of the length prefix of a request, and of a response, which is an exit code."""
+NUMBER_BYTES = 4
+"""Size of each number: the length of a request, a process id, an exit code."""
 RUN_MODULES = (
+    "acp_server.server.app",
+    "acp_server.handlers.permissions",
+    "acp_server.handlers.user_questions",
     "acp_server.handlers.workspace",
     "acp_server.history.writer",
+    "acp_server.mcp.binder",
     "acp_server.models.anthropic.entry_point",
+    "acp_server.session.prompting.directory_events",
     "acp_server.session.prompting.workspace_prompt",
     "acp_server.tools.factory",
+    "anyio._backends._asyncio",
+    "prompt_engine.threats.scanning",
 )
-"""Modules that `run` imports in addition to the commands."""
+"""Modules that serving and `run` import in addition to the commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class CommandLine:
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
-    stdin: str
+    stdin: str = ""
     """Text for stdin."""
 
     def encode(self) -> bytes:
@@ -62,11 +71,51 @@ class ProcessResult:
     stderr: bytes
 
 
+class ForkedProcess:
+    """A process of the fork server, with what tests use of `subprocess.Popen`."""
+
+    def __init__(self, command: Sequence[str], status: socket.socket) -> None:
+        """Take the socket on which the fork's parent sends its process id, then its exit code."""
+        self.args = command
+        self.returncode: int | None = None
+        self._status = status
+        self.pid = _receive_number(status)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the process and return its exit code; negative if a signal killed it.
+
+        Raises:
+            subprocess.TimeoutExpired: it did not end in time.
+        """
+        if self.returncode is None:
+            self._status.settimeout(timeout)
+            try:
+                self.returncode = _receive_number(self._status)
+            except (TimeoutError, BlockingIOError):  # the latter if it does not wait at all
+                raise subprocess.TimeoutExpired(self.args, timeout or 0) from None
+            self._status.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the process is known to have ended."""
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+
 class ForkServer:
-    """Fork server, which runs one command line at a time."""
+    """Starts processes of the command."""
 
     def __init__(self, modules: Sequence[str]) -> None:
-        """Start the process, which imports the commands and these modules."""
+        """Start the fork server, which imports the commands and these modules."""
         self._socket, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
@@ -77,38 +126,44 @@ class ForkServer:
             )
         atexit.register(self.close)
         # wait until the imports are done, so that they count against no timeout
-        _receive_exactly(self._socket, HEAD_BYTES)
+        _receive_number(self._socket)
+
+    def start(self, line: CommandLine, streams: Sequence[int]) -> ForkedProcess:
+        """Start a command line on three descriptors, which the caller keeps."""
+        status, its = socket.socketpair()
+        request = line.encode()
+        with its:
+            head = len(request).to_bytes(NUMBER_BYTES, "big")
+            socket.send_fds(self._socket, [head], [*streams, its.fileno()])
+        self._socket.sendall(request)
+        return ForkedProcess(line.arguments, status)
 
     def run(self, line: CommandLine, timeout_seconds: float) -> ProcessResult:
         """Run a command line to its end.
 
         Raises:
-            TimeoutError: It did not end in time. The server was killed; get a new one.
+            subprocess.TimeoutExpired: it did not end in time, and was killed.
         """
-        request = line.encode()
         with ExitStack() as files:
-            streams = [files.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
-            stdin, stdout, stderr = streams
+            stdin, stdout, stderr = (
+                files.enter_context(tempfile.TemporaryFile()) for _ in range(3)
+            )
             stdin.write(line.stdin.encode())
             stdin.seek(0)
-            self._socket.settimeout(timeout_seconds)
-            head = len(request).to_bytes(HEAD_BYTES, "big")
-            socket.send_fds(self._socket, [head], [stream.fileno() for stream in streams])
-            self._socket.sendall(request)
+            process = self.start(line, [stdin.fileno(), stdout.fileno(), stderr.fileno()])
             try:
-                code = int.from_bytes(_receive_exactly(self._socket, HEAD_BYTES), "big")
-            except TimeoutError:  # a late answer would be taken for that of the next command
-                get_fork_server.cache_clear()
-                self.close()
-                raise
+                code = process.wait(timeout_seconds)
+            finally:
+                process.kill()
             stdout.seek(0)
             stderr.seek(0)
-            return ProcessResult(code, stdout.read(), stderr.read())
+            # as a shell gives the exit code of a process that a signal killed
+            return ProcessResult(code if code >= 0 else 128 - code, stdout.read(), stderr.read())
 
     def close(self) -> None:
-        """End the process."""
+        """End the fork server; what it started goes on."""
         self._socket.close()
-        self._process.kill()  # not a clean shutdown: it may be waiting for a command that hangs
+        self._process.kill()
         self._process.wait()
 
 
@@ -128,23 +183,49 @@ def _receive_exactly(connection: socket.socket, size: int) -> bytes:
     return received
 
 
+def _receive_number(connection: socket.socket) -> int:
+    return int.from_bytes(_receive_exactly(connection, NUMBER_BYTES), "big", signed=True)
+
+
 def _serve(connection: socket.socket) -> None:
-    """Run command lines until the client hangs up; a fork exits by `SystemExit`."""
-    connection.sendall(bytes(HEAD_BYTES))
+    """Start command lines until the client hangs up."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # parents of forks are reaped by the system
+    connection.sendall(bytes(NUMBER_BYTES))
     while True:
-        head, streams, _, _ = socket.recv_fds(connection, HEAD_BYTES, 3)
+        head, descriptors, _, _ = socket.recv_fds(connection, NUMBER_BYTES, 4)
         if not head:
             return
         request = json.loads(_receive_exactly(connection, int.from_bytes(head, "big")))
-        process_id = os.fork()
-        if process_id == 0:
+        if os.fork() == 0:
             connection.close()
-            _run_command(streams, *request)
-        for stream in streams:
-            os.close(stream)
-        _, status = os.waitpid(process_id, 0)
-        code = os.waitstatus_to_exitcode(status)
-        connection.sendall((code if code >= 0 else 128 - code).to_bytes(HEAD_BYTES, "big"))
+            *streams, status = descriptors
+            _start(streams, socket.socket(fileno=status), *request)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _start(
+    streams: Sequence[int],
+    status: socket.socket,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    directory: str,
+) -> NoReturn:
+    """Fork the process of a command line, as its parent; send its id, then its exit code."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    process_id = os.fork()
+    if process_id == 0:
+        status.close()
+        _run_command(streams, arguments, environment, directory)
+    for stream in streams:
+        os.close(stream)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: for the command, not for us
+    status.sendall(process_id.to_bytes(NUMBER_BYTES, "big"))
+    _, wait_status = os.waitpid(process_id, 0)
+    with suppress(BrokenPipeError):  # nobody waits for it
+        code = os.waitstatus_to_exitcode(wait_status)
+        status.sendall(code.to_bytes(NUMBER_BYTES, "big", signed=True))
+    os._exit(0)  # pyright: ignore[reportPrivateUsage]
 
 
 def _run_command(

@@ -30,9 +30,11 @@ import psutil
 from pydantic import JsonValue
 
 from tests.support.editor import Object, check_message, is_update, json_at, prompt_params
+from tests.support.fork_server import RUN_MODULES, CommandLine, ForkedProcess, get_fork_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 READ_BYTES = 256 * 1024
+SERVER = (sys.executable, "-m", "acp_server")
 HELLO_SCRIPT = "prompt: *\nsay: Hello!"
 NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 """Variables that keep a child process away from the user's keyring."""
@@ -102,17 +104,26 @@ def start_server(
     connection: ConnectionEnds | None = None,
     command: Sequence[str] | None = None,
     variables: Mapping[str, str] | None = None,
+    new_interpreter: bool = False,
 ) -> Generator["ServerProcess"]:
-    """Start a server, with more variables; when the context exits, kill it if it still runs."""
+    """Start a server, with more variables; when the context exits, kill it if it still runs.
+
+    It is forked from a process that has imported the code, which saves most of a test's time.
+    Tests of start-up, of imports and of memory ask for a new interpreter instead.
+    """
     connection = connection or open_pipes()
+    command = command or command_line(home, script)
+    variables = environment(home) | dict(variables or {})
+    streams = connection.server_reads, connection.server_writes
     with (home / "stderr.txt").open("wb") as stderr:
-        process = subprocess.Popen(
-            command or command_line(home, script),
-            stdin=connection.server_reads,
-            stdout=connection.server_writes,
-            stderr=stderr,
-            env=environment(home) | dict(variables or {}),
-        )
+        if new_interpreter or tuple(command[:3]) != SERVER or sys.platform != "linux":
+            stdin, stdout = streams
+            process = subprocess.Popen(
+                command, stdin=stdin, stdout=stdout, stderr=stderr, env=variables
+            )
+        else:
+            line = CommandLine(command[3:], variables)
+            process = get_fork_server(*RUN_MODULES).start(line, (*streams, stderr.fileno()))
     # the server must hold the only copies, or neither side would ever see the end of a stream
     os.close(connection.server_reads)
     os.close(connection.server_writes)
@@ -130,7 +141,10 @@ class ServerProcess:
     """Client of a running server process."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], connection: ConnectionEnds, stderr: Path
+        self,
+        process: subprocess.Popen[bytes] | ForkedProcess,
+        connection: ConnectionEnds,
+        stderr: Path,
     ) -> None:
         self.process = process
         self.messages: list[Object] = []

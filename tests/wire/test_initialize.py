@@ -80,7 +80,7 @@ async def test_notifications_before_initialize_are_ignored(tmp_path: Path) -> No
 
 
 def test_a_real_server_answers_identically_on_both_paths(tmp_path: Path) -> None:
-    with start_server(tmp_path) as server:
+    with start_server(tmp_path, new_interpreter=True) as server:
         server.send_bytes(b'  {"jsonrpc":"2.0","id":"x","method":"initialize",')
         server.send_bytes(b'"params":{"protocolVersion":65535}}\n')
         short = server.read_line()
@@ -97,14 +97,14 @@ def test_a_real_server_answers_identically_on_both_paths(tmp_path: Path) -> None
 
 
 def test_a_real_server_answers_an_initialize_with_a_null_id(tmp_path: Path) -> None:
-    with start_server(tmp_path) as server:
+    with start_server(tmp_path, new_interpreter=True) as server:
         server.send(hello(None, protocolVersion=1))
         assert server.receive() == result(None)
         assert server.new_session().startswith("sess_")
 
 
 def test_a_real_server_stays_uninitialized_after_a_rejected_initialize(tmp_path: Path) -> None:
-    with start_server(tmp_path) as server:
+    with start_server(tmp_path, new_interpreter=True) as server:
         assert (
             json_at(server.call("initialize", {"protocolVersion": "1"}), "error", "code") == -32602
         )

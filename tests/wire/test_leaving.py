@@ -57,6 +57,8 @@ def deaf(server: ServerProcess) -> None:
     server.wait_until_write_blocked()
 
 
+STARTING = [nothing, greeted]
+"""The stages in which the server still imports its code."""
 STAGES = [nothing, greeted, idle, prompting, streaming]
 stages = pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.__name__)
 scripts = pytest.mark.parametrize("script", [STREAM, SILENCE], ids=["chatty", "silent"])
@@ -72,7 +74,7 @@ def assert_gone(server: ServerProcess, exit_code: int = 0) -> None:
 def test_the_server_ends_when_the_client_disconnects(
     tmp_path: Path, stage: Callable[[ServerProcess], None]
 ) -> None:
-    with start_server(tmp_path, STREAM) as server:
+    with start_server(tmp_path, STREAM, new_interpreter=stage in STARTING) as server:
         stage(server)
         server.close_stdin()
         assert_gone(server)
@@ -144,7 +146,7 @@ def test_a_signal_ends_the_server(
     stage: Callable[[ServerProcess], None],
     number: signal.Signals,
 ) -> None:
-    with start_server(tmp_path, STREAM) as server:
+    with start_server(tmp_path, STREAM, new_interpreter=stage in STARTING) as server:
         stage(server)
         if stage is nothing:  # a signal ends any process before its own code runs
             server.send_bytes(b" ")
