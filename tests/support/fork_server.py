@@ -225,7 +225,7 @@ def _start(
     with suppress(BrokenPipeError):  # nobody waits for it
         code = os.waitstatus_to_exitcode(wait_status)
         status.sendall(code.to_bytes(NUMBER_BYTES, "big", signed=True))
-    os._exit(0)  # pyright: ignore[reportPrivateUsage]
+    os._exit(0)
 
 
 def _run_command(
