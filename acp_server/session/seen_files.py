@@ -11,7 +11,7 @@ Paths are absolute with links followed; texts have the newlines that the file se
 import io
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -31,6 +31,8 @@ MAX_FILES = 1_000
 MAX_LINES = 200_000
 """A longer file is not tracked: it counts as unread."""
 MAX_RANGES = 5
+MAX_SHOWN = 1_000
+"""How many of the latest reads are remembered as results that the conversation still holds."""
 _DIGEST_BYTES = 16
 _LINE_DIGEST_BYTES = 6
 _UNSEEN_RUN = re.compile(b"\0+")
@@ -90,6 +92,36 @@ class _UnconfirmedRead:
     order: int
 
 
+@frozen_dataclass
+class _ShownLines:
+    """Lines of a file that a result or an attachment in the conversation shows."""
+
+    path: str
+    first_line: int
+    line_digests: bytes
+    source: str
+    """The id of the call, or the URI of the attachment."""
+    shown_characters: int
+    shown_digest: str
+    """Digest of the beginning of the result, up to `shown_characters`."""
+
+    def holds(self, path: str, content: _Content, lines: LineRange) -> bool:
+        """Whether these are the lines `lines` of a file, and what it has there now."""
+        first, last = lines
+        skipped = (first - self.first_line) * _LINE_DIGEST_BYTES
+        wanted = content.line_digests[(first - 1) * _LINE_DIGEST_BYTES : last * _LINE_DIGEST_BYTES]
+        return (
+            path == self.path
+            and skipped >= 0
+            and self.line_digests[skipped : skipped + len(wanted)] == wanted
+        )
+
+    def is_in(self, received: Mapping[str, str]) -> bool:
+        """Whether the conversation still holds it, given its results and attachments."""
+        text = received.get(self.source, "")[: self.shown_characters]
+        return _digest(text) == self.shown_digest
+
+
 class SeenFiles:
     """Tracks the files of one conversation; it follows the conversation as its journal."""
 
@@ -112,6 +144,10 @@ class SeenFiles:
         self._arrived: list[UserMessage] = []
         """The user messages that the model has not answered yet."""
         self._order = 0
+        self._shown: list[_ShownLines] = []
+        """What the conversation still shows, as far as this process has followed it."""
+        self._referred: tuple[str, LineRange] | None = None
+        """The lines for which the last read was referred to an earlier result."""
         for each in stored:
             view = _view_from(each)
             if view is None:
@@ -138,6 +174,24 @@ class SeenFiles:
         if self._journal is not None:
             self._journal.rebuild(messages)
         self._arrived = [each for each in messages if isinstance(each, UserMessage)]
+        received = _received_texts(self._arrived)
+        self._shown = [each for each in self._shown if each.is_in(received)]
+
+    def is_still_shown(self, path: str, text: str, lines: LineRange) -> bool:
+        """Whether the conversation shows these lines of a file as they are in `text`.
+
+        Asked twice in a row about the same lines, it says no: a model that reads again what it was
+        referred to has not found it.
+        """
+        wanted, referred = (path, lines), self._referred
+        self._referred = None
+        if wanted == referred or all(each.path != path for each in self._shown):
+            return False
+        content = _content_of(text)
+        if content is None or not any(each.holds(path, content, lines) for each in self._shown):
+            return False
+        self._referred = wanted
+        return True
 
     def note_read(
         self, path: str, text: str, lines: LineRange, call_id: str, shown_text: str
@@ -195,6 +249,7 @@ class SeenFiles:
     def forget_all(self) -> None:
         """Forget all files, because parts of the conversation were removed."""
         self._pending.clear()
+        self._shown.clear()
         for path in tuple(self._views):
             self.forget(path)
 
@@ -251,13 +306,12 @@ class SeenFiles:
         self._pending, self._arrived = [], []
         if not pending:
             return
-        parts = [part for message in arrived for part in message.parts]
-        results = {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
-        attached = {part.uri: part.text for part in parts if isinstance(part, Attachment)}
+        received = _received_texts(arrived)
         for read in pending:
-            received = results.get(read.source, attached.get(read.source, ""))
-            if received.startswith(read.shown_text):
+            if received.get(read.source, "").startswith(read.shown_text):
                 self._count(read)
+                self._shown.append(_shown_lines(read))
+        del self._shown[:-MAX_SHOWN]
 
     def _count(self, read: _UnconfirmedRead) -> None:
         view = self._views.get(read.path)
@@ -293,6 +347,25 @@ class SeenFiles:
             self.forget(next(iter(self._views)))
 
 
+def _received_texts(messages: Iterable[UserMessage]) -> Mapping[str, str]:
+    """Return the results by call id, and the attachments by URI."""
+    parts = [part for message in messages for part in message.parts]
+    attached = {part.uri: part.text for part in parts if isinstance(part, Attachment)}
+    return attached | {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
+
+
+def _shown_lines(read: _UnconfirmedRead) -> _ShownLines:
+    first, last = read.lines
+    return _ShownLines(
+        read.path,
+        first,
+        read.content.line_digests[(first - 1) * _LINE_DIGEST_BYTES : last * _LINE_DIGEST_BYTES],
+        read.source,
+        len(read.shown_text),
+        _digest(read.shown_text),
+    )
+
+
 def _rebase(view: _View, content: _Content) -> bytearray:
     """Return which lines of another content of the file are lines that the model saw."""
     if view.content.digest == content.digest:
@@ -318,10 +391,14 @@ def _content_of(text: str) -> _Content | None:
     normalized = text.replace("\r\n", "\n")
     if normalized.count("\n") > MAX_LINES:
         return None
-    digest = blake2b(_encoded(normalized), digest_size=_DIGEST_BYTES).hexdigest()
+    digest = _digest(normalized)
     # Only `\n` ends a line, as in `read_file` and in editors.
     lines = io.StringIO(normalized, newline="\n")
     return _Content(digest, b"".join(map(_line_digest, lines)))
+
+
+def _digest(text: str) -> str:
+    return blake2b(_encoded(text), digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def _line_digest(line: str) -> bytes:

@@ -4,10 +4,16 @@ Each is only a guess. Whether it is right shows when the old text is found.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from skills_store.patching.text_search import EditRequest
 
+NUMBERED_EVERY = 5
+"""Lines whose numbers are divisible by this are shown as `5|text`, the others without a number.
+
+Numbers on all lines would cost a tenth of the text.
+"""
 _ESCAPE = re.compile(r"""\\[ntr"'\\]""")
 _ESCAPE_CHARACTERS = {
     "\\n": "\n",
@@ -18,6 +24,7 @@ _ESCAPE_CHARACTERS = {
     "\\\\": "\\",
 }
 _NUMBERED = re.compile(r"[ \t]*(\d+)([|\t:→])(.*)")
+_SPARSELY_NUMBERED = re.compile(r"(\d+)\|")
 
 
 def without_edge_newlines(text: str, request: EditRequest) -> EditRequest | None:
@@ -81,21 +88,52 @@ def _unescape(text: str, kinds: set[str]) -> str:
 
 
 def without_line_numbers(request: EditRequest) -> tuple[EditRequest, int] | None:
-    """Remove a file viewer's line numbers and return the first; None unless all lines have them."""
+    """Remove a file viewer's line numbers and return the first.
+
+    Either all lines have numbers, or only lines that `NUMBERED_EVERY` names. None otherwise.
+    """
     old = _strip_line_numbers(request.old)
     if old is None:
-        return None
+        return _without_some_line_numbers(request)
     new = _strip_line_numbers(request.new)
     if new is None and any(_NUMBERED.fullmatch(line) for line in request.new.split("\n")):
         return None
-    variant = replace(
-        request,
-        old=old[0],
-        new=request.new if new is None else new[0],
-        starts_line=True,
-        ends_line=request.ends_line or not old[0].endswith("\n"),
-    )
-    return variant, old[1]
+    return _unnumbered(request, old[0], request.new if new is None else new[0]), old[1]
+
+
+def _without_some_line_numbers(request: EditRequest) -> tuple[EditRequest, int] | None:
+    """Remove the numbers of some lines; they must fit the places of these lines.
+
+    In the new text, only numbers that the old text has are removed; with others, the request is
+    not understood.
+    """
+    old, new = request.old.split("\n"), request.new.split("\n")
+    numbers = {
+        index: int(match[1])
+        for index, line in enumerate(old)
+        if (match := _SPARSELY_NUMBERED.match(line))
+    }
+    first_numbers = {number - index for index, number in numbers.items()}
+    marks = tuple(f"{number}|" for number in numbers.values())
+    plain_new = [_without_mark(line, marks) for line in new]
+    is_in_form = len(first_numbers) == 1 and not any(map(_is_misplaced, numbers.values()))
+    if not is_in_form or any(map(_SPARSELY_NUMBERED.match, plain_new)):
+        return None
+    plain_old = "\n".join(_without_mark(line, marks) for line in old)
+    return _unnumbered(request, plain_old, "\n".join(plain_new)), first_numbers.pop()
+
+
+def _is_misplaced(number: int) -> bool:
+    return number % NUMBERED_EVERY != 0
+
+
+def _without_mark(line: str, marks: Sequence[str]) -> str:
+    return next((line.removeprefix(mark) for mark in marks if line.startswith(mark)), line)
+
+
+def _unnumbered(request: EditRequest, old: str, new: str) -> EditRequest:
+    ends_line = request.ends_line or not old.endswith("\n")
+    return replace(request, old=old, new=new, starts_line=True, ends_line=ends_line)
 
 
 def _strip_line_numbers(text: str) -> tuple[str, int] | None:

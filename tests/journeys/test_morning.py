@@ -154,7 +154,10 @@ def mend(shown: ShownRequest) -> ModelProgram:
         shown = yield call("search_files", pattern=f"def {function}", path="shop")
         path = shown.find(r"^\S+\.py$")[0]
         shown = yield call("read_file", path=path)
-        wrong = next(each for each in CORRECTIONS if each in shown.text)
+        if "unchanged since you read it" in shown.text:
+            shown = yield call("read_file", path=path)  # it is repeated if asked for again
+        text = re.sub(r"^\d+\|", "", shown.text, flags=re.MULTILINE)  # the numbers of lines
+        wrong = next(each for each in CORRECTIONS if each in text)
         shown = yield patch(path, wrong, CORRECTIONS[wrong])
         assert path not in mended
         mended.append(path)

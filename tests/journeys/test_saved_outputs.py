@@ -39,7 +39,7 @@ def print_numbers(last: int, found: dict[str, str], name: str) -> ModelProgram:
 def look_into(path: str, last: int) -> ModelProgram:
     """Read and search a saved output."""
     shown = yield call("read_file", path=path, offset=last - 1, limit=2)
-    assert shown.results[0].startswith(f"{last - 1}\n{last}\n"), shown.results[0]
+    assert shown.results[0].startswith(f"{last - 1}\n{last}|{last}\n"), shown.results[0]
     shown = yield call("search_files", pattern=f"^{last - 7}$", path=path)
     assert f"{last - 7}:{last - 7}" in shown.results[0], shown.results[0]
     return "Found."

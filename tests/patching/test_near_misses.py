@@ -56,6 +56,8 @@ def block(middle: str) -> str:
         pytest.param("a\nb\n", "7|b", id="another line number"),
         pytest.param("a\nb\nc\n", "1|a\n3|b", id="line numbers with a gap"),
         pytest.param("a\nb\n", "1|a\nb", id="line numbers on some lines"),
+        pytest.param("a\nb\nc\n", "5|a\nb\n5|c", id="sparse line numbers that do not fit"),
+        pytest.param("a\nb\n", "a\n10|b\n16|c", id="a line number that is not shown"),
         pytest.param("p('a\\tb')\n", "p('a b')", id="an escape for a blank"),
         pytest.param("p(a\\nb)\n", "p(a\nb)", id="a newline for an escape"),
         pytest.param("x²\n", "x2", id="a power for a digit"),

@@ -300,6 +300,23 @@ NUMBERS = [
     Case("only in old", "line numbers", "a\nb\n", "1|a\n2|b", "a\nc", "a\nc\n"),
     Case("a blank line", "line numbers", "a\n\nb\n", "1|a\n2|\n3|b", "1|a\n2|\n3|c", "a\n\nc\n"),
     Case("one line, in its place", "line numbers", "a\nb\n", "2|b", "2|c", "a\nc\n"),
+    Case(
+        "every fifth",
+        "line numbers",
+        "3\n4\na\nb\n",
+        "4\n5|a\nb",
+        "4\n5|A\n+\nb",
+        "3\n4\nA\n+\nb\n",
+    ),
+    Case("every fifth, only in old", "line numbers", "4\na\n", "4\n5|a", "4\nb", "4\nb\n"),
+    Case(
+        "every fifth, alone and in its place",
+        "line numbers",
+        "1\n2\n3\n4\na\na\n",
+        "5|a",
+        "5|b",
+        "1\n2\n3\n4\nb\na\n",
+    ),
     Case("from nine to ten", "line numbers", "a\nb\n", " 9|a\n10|b", " 9|a\n10|c", "a\nc\n"),
     Case(
         "with another base",

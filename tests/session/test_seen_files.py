@@ -307,3 +307,45 @@ class EditedFile(RuleBasedStateMachine):
 
 
 TestNoTextIsReplacedThatTheModelHasNotSeen = EditedFile.TestCase
+
+
+def test_lines_are_shown_until_their_result_is_shortened() -> None:
+    reader = Reader()
+    reader.read(TEXT, 11, 30)
+    assert reader.seen.is_still_shown(PATH, TEXT, (11, 30))
+    assert reader.seen.is_still_shown(PATH, f"{TEXT}more\n", (12, 20))
+    whole = f"{''.join(TEXT.splitlines(keepends=True)[10:30])}\n[more]"
+    reader.conversation.rebuild((UserMessage((ToolResult("call", whole),)), ANSWER))
+    assert reader.seen.is_still_shown(PATH, TEXT, (11, 30))
+    reader.conversation.rebuild((UserMessage((ToolResult("call", "[removed]"),)), ANSWER))
+    assert not reader.seen.is_still_shown(PATH, TEXT, (12, 20))
+
+
+def test_other_lines_and_changed_lines_are_not_shown() -> None:
+    reader = Reader()
+    reader.note_read(TEXT, 11, 30)
+    assert not reader.seen.is_still_shown(PATH, TEXT, (11, 30)), "not sent yet"
+    reader.read(TEXT, 11, 30)
+    for text, lines in (
+        (TEXT, (10, 30)),
+        (TEXT, (11, 31)),
+        (TEXT.replace("line 20", "line Z"), (11, 30)),
+        (f"new first line\n{TEXT}", (11, 30)),
+    ):
+        assert not reader.seen.is_still_shown(PATH, text, lines)
+    assert not reader.seen.is_still_shown("/workspace/b.py", TEXT, (11, 30))
+    reader.seen.forget_all()
+    assert not reader.seen.is_still_shown(PATH, TEXT, (11, 30))
+
+
+def test_lines_that_are_read_again_at_once_are_not_referred_to_twice() -> None:
+    reader = Reader()
+    reader.read(TEXT)
+    asked = [(1, 60), (1, 60), (1, 60), (1, 30), (1, 60)]
+    assert [reader.seen.is_still_shown(PATH, TEXT, lines) for lines in asked] == [
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.tools.read.read_file import MAX_CHARACTERS
+from acp_server.tools.read.read_file import __file__ as read_file_module
 from acp_server.turn.conversation import Media
 from tests.support.editor import Object
 from tests.tools.editor_session import allow, lines, open_tool_editor
@@ -35,10 +36,10 @@ PAGES = [
     pytest.param(
         "a\nb\nc\n",
         {"limit": 2},
-        "a\nb\n[lines 1-2 of 3; go on with offset=3]",
+        "a\nb\n[1 more: offset=3]",
         id="the first page",
     ),
-    pytest.param("a\nb\nc\n", {"offset": 3}, "c\n[lines 3-3 of 3]", id="the last page"),
+    pytest.param("a\nb\nc\n", {"offset": 3}, "c\n", id="the last page"),
     pytest.param("", {}, "(the file is empty)", id="empty"),
     pytest.param(
         "a\nb\n", {"offset": 9}, "(there is no line 9; there are 2 lines)", id="beyond the end"
@@ -47,7 +48,7 @@ PAGES = [
     pytest.param(
         "a\f1\u2028b\r2\nc\n",
         {"offset": 2},
-        "c\n[lines 2-2 of 2]",
+        "c\n",
         id="only a newline ends a line",
     ),
     pytest.param(
@@ -75,7 +76,7 @@ async def test_the_path_and_line_are_reported_and_the_text_is_fenced(tmp_path: P
         updates = await session.run_one(call("read_file", path=str(path), offset=2, limit=3))
         assert updates.title == "Read a.md from line 2"
         assert updates.locations == [{"path": str(path), "line": 2}]
-        assert updates.shown_text == "````\n```\ncode\n```\n[lines 2-4 of 4]\n````"
+        assert updates.shown_text == "````\n```\ncode\n```\n````"
 
 
 async def test_a_file_of_12_mb_is_read_in_pages_that_fit(tmp_path: Path) -> None:
@@ -86,10 +87,9 @@ async def test_a_file_of_12_mb_is_read_in_pages_that_fit(tmp_path: Path) -> None
             call("read_file", path="big.txt", offset=11_000, limit=5_000)
         )
         assert updates.status == "completed"
-        assert updates.text.startswith(line)
+        assert updates.text.startswith(f"11000|{line}\n{line}\n")
         assert len(updates.text) < MAX_CHARACTERS + 200
-        assert "[lines 11,000-11,023 of" in updates.text
-        assert updates.text.endswith("; go on with offset=11024]")
+        assert updates.text.endswith("\n[977 more: offset=11024]")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ async def test_a_folder_is_listed_with_folders_first_and_page_by_page(tmp_path: 
         updates = await session.run_one(call("read_file", path="src"))
         assert (updates.status, updates.text) == ("completed", "sub/\n.env\na.py\nb.py\n")
         updates = await session.run_one(call("read_file", path="src", offset=2, limit=2))
-        assert updates.text == ".env\na.py\n[lines 2-3 of 4; go on with offset=4]"
+        assert updates.text == ".env\na.py\n[1 more: offset=4]"
         (session.root / "empty").mkdir()
         updates = await session.run_one(call("read_file", path="empty"))
         assert (updates.status, updates.text) == ("completed", "(the folder is empty)")
@@ -187,6 +187,60 @@ async def test_an_unreadable_file_is_explained_in_one_sentence(
         assert updates.shown_text == updates.text
 
 
+SOURCE = Path(read_file_module).read_text("utf-8")
+
+
+def numbered(count: int) -> str:
+    """Return the lines as they are read: every fifth has its number."""
+    read = enumerate(lines(count).splitlines(keepends=True), 1)
+    return "".join(line if number % 5 else f"{number}|{line}" for number, line in read)
+
+
+async def test_numbers_cost_at_most_8_percent_and_edits_may_repeat_them(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.py", SOURCE)
+        updates = await session.run_one(call("read_file", path="a.py"))
+        assert len(SOURCE) < len(updates.text) < 1.03 * len(SOURCE)
+        old = "".join(updates.text.splitlines(keepends=True)[2:8])
+        assert "\n5|" in old
+        await session.run_one(call("patch", path="a.py", old_string=old, new_string="gone\n"))
+        kept = SOURCE.splitlines(keepends=True)
+        assert path.read_text("utf-8") == "".join([*kept[:2], "gone\n", *kept[8:]])
+
+
+async def test_numbers_of_a_read_are_not_written_into_a_file(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.txt", lines(12))
+        read = await session.run_one(call("read_file", path="a.txt"))
+        updates = await session.run_one(call("write_file", path="a.txt", content=read.text))
+        assert updates.status == "failed"
+        assert "not part of the file" in updates.text
+        assert path.read_text() == lines(12)
+        table = "".join(f"{number}|x\n" for number in range(1, 13))
+        await session.run_one(call("write_file", path="a.txt", content=table))
+        assert path.read_text() == table
+
+
+async def test_unchanged_lines_are_referred_to_and_repeated_if_read_again(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.txt", lines(40))
+        again = "unchanged since you read it (lines {} of 40): use that result"
+
+        async def read(**arguments: int) -> str:
+            return (await session.run_one(call("read_file", path="a.txt", **arguments))).text
+
+        whole = await read()
+        assert whole == numbered(40)
+        assert await read() == again.format("1-40")
+        assert await read() == whole
+        assert await read(offset=11, limit=10) == again.format("11-20")
+        assert (await read(offset=11, limit=2)).endswith("[28 more: offset=13]")
+        path.write_text(lines(40).replace("30:", "XX:"))
+        assert "XX:" in await read(offset=21)
+        assert await read(offset=1, limit=20) == again.format("1-20")
+        assert await read(offset=26, limit=10) == again.format("26-35")
+
+
 async def test_a_secret_is_not_read_without_permission(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_tool_editor(tmp_path, mode="ask", answers=answers) as session:
@@ -201,5 +255,5 @@ async def test_a_page_is_shown_briefly_to_the_user(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
         session.write_file("a.txt", lines(400))
         updates = await session.run_one(call("read_file", path="a.txt"))
-        assert updates.text == lines(400)
+        assert updates.text == numbered(400)
         assert updates.shown_text.endswith(f"… ({len(lines(400)):,} characters were read)\n```")

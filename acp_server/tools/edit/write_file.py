@@ -10,15 +10,21 @@ from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import EditFlow, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
 from acp_server.tools.edit.placeholders import check_placeholders
+from acp_server.tools.errors import ToolError
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileError
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.ports import ToolOutcome
+from skills_store.patching.request_variants import NUMBERED_EVERY
 
 DESCRIPTION = (
     "Write a whole file; folders are made. Replaces what is there, which you must have read: "
     "change an existing file with patch instead."
+)
+NUMBERED_CONTENT = (
+    "content begins every fifth line with its number, such as `5|`, as read_file shows it. These "
+    "numbers are not part of the file. Nothing was written. Make the call again without them."
 )
 PREVIEW_TIMEOUT_SECONDS = 1.0
 """How long the model's stream may wait until the old text for the preview is read."""
@@ -79,6 +85,8 @@ class WriteFileUse(EditUse[WriteFileArguments]):
 
     async def run(self, arguments: WriteFileArguments) -> ToolOutcome:
         """Write the file."""
+        if _has_line_numbers(arguments.content):
+            raise ToolError(NUMBERED_CONTENT)
         path = self.services.lexical_path(arguments.path)
 
         async def plan() -> tuple[PlannedChange, ...]:
@@ -92,6 +100,17 @@ class WriteFileUse(EditUse[WriteFileArguments]):
             return (PlannedChange(resolved, base, arguments.content, note=note),)
 
         return await self.edit.run((path,), plan)
+
+
+def _has_line_numbers(content: str) -> bool:
+    """Whether a text has numbers at the lines where `read_file` shows them, and at no others."""
+    marks = [
+        (index, line.partition("|")[0])
+        for index, line in enumerate(split_lines(content), 1)
+        if line.partition("|")[0].isdecimal()
+    ]
+    numbered = range(NUMBERED_EVERY, len(split_lines(content)) + 1, NUMBERED_EVERY)
+    return bool(marks) and marks == [(index, str(index)) for index in numbered]
 
 
 async def load_preview(path: str, services: EditServices) -> TextPreview | None:

@@ -27,6 +27,7 @@ from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spe
 from acp_server.turn.call_access import READS
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome
+from skills_store.patching.request_variants import NUMBERED_EVERY
 
 DESCRIPTION = (
     "Read lines of a text file (offset: first line, from 1), list a folder, or show an image or a "
@@ -38,6 +39,8 @@ MAX_LINE_CHARACTERS = 2_000
 MAX_SHOWN_CHARACTERS = 4_000
 MAX_MACHINE_CHARACTERS = 2_000
 """How much of a file that a machine wrote is shown unless lines of it are requested."""
+MIN_REFERRED_CHARACTERS = 200
+"""A shorter text is repeated rather than referred to."""
 EMPTY = "(the file is empty)"
 
 
@@ -59,10 +62,19 @@ class _Page:
     """The numbers of the lines that are too long to be shown in full."""
     advice: str = ""
     """How to find the rest, if reading on is not the way."""
+    is_numbered: bool = True
 
     @property
     def last_line(self) -> int:
         return self.first_line - 1 + len(self.lines)
+
+    @property
+    def text(self) -> str:
+        """The lines for the model; every fifth begins with its number."""
+        if not self.is_numbered:
+            return "".join(self.lines)
+        lines = enumerate(self.lines, self.first_line)
+        return "".join(f"{_line_mark(number)}{line}" for number, line in lines)
 
     def full_ranges(self) -> Iterator[tuple[int, int]]:
         """Yield the first and the last number of each run of lines that are shown in full."""
@@ -73,23 +85,44 @@ class _Page:
             start = cut + 1
 
     def outcome(self, total_lines: int | None) -> ToolOutcome:
-        """Return the lines; a last line says which of how many these are (None: unknown)."""
-        text, last_line = "".join(self.lines), self.last_line
-        total = "?" if total_lines is None else f"{total_lines:,}"
-        if not text and total_lines == 0:
-            text = EMPTY
-        elif not self.lines:
-            text = f"(there is no line {self.first_line:,}; there are {total} lines)"
-        elif self.first_line > 1 or last_line != total_lines or self.advice:
-            go_on = "" if last_line == total_lines else f"go on with offset={last_line + 1}"
-            advice = self.advice or go_on
-            more = f"; {advice}" if advice else ""
-            newline = "" if text.endswith("\n") else "\n"
-            text += f"{newline}[lines {self.first_line:,}-{last_line:,} of {total}{more}]"
-        shown_text = text
-        if len(text) > MAX_SHOWN_CHARACTERS:
-            shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
+        """Return the lines; a last line says how many more there are (None: unknown)."""
+        note = self._note(total_lines)
+        text, shown_text = (_append(body, note) for body in (self.text, "".join(self.lines)))
+        if len(shown_text) > MAX_SHOWN_CHARACTERS:
+            beginning = shown_text[:MAX_SHOWN_CHARACTERS]
+            shown_text = f"{beginning}\n… ({len(shown_text):,} characters were read)"
         return ToolOutcome(text, shown=(Text(fenced_block(shown_text.rstrip("\n"))),))
+
+    def unchanged_outcome(self, total_lines: int) -> ToolOutcome:
+        """Return that the model has these lines already."""
+        lines = f"{self.first_line:,}-{self.last_line:,} of {total_lines:,}"
+        text = f"unchanged since you read it (lines {lines}): use that result"
+        return ToolOutcome(text, shown=(Text(f"({text})"),))
+
+    def _note(self, total_lines: int | None) -> str:
+        if total_lines == 0 and not self.lines:
+            return EMPTY
+        if not self.lines:
+            total = "?" if total_lines is None else f"{total_lines:,}"
+            return f"(there is no line {self.first_line:,}; there are {total} lines)"
+        left = None if total_lines is None else total_lines - self.last_line
+        if left == 0 and not self.advice:
+            return ""
+        more = "more" if left is None else f"{left:,} more"
+        if not self.advice:
+            return f"[{more}: offset={self.last_line + 1}]"
+        return f"[{more} lines; {self.advice}]" if left else f"[{self.advice}]"
+
+
+def _line_mark(number: int) -> str:
+    """Return what a line begins with: its number, which most lines do not have."""
+    return f"{number}|" if number % NUMBERED_EVERY == 0 else ""
+
+
+def _append(text: str, note: str) -> str:
+    """Return a text and a note on a line of its own."""
+    newline = "\n" if note and text and not text.endswith("\n") else ""
+    return f"{text}{newline}{note}"
 
 
 def _fill_page(
@@ -105,7 +138,7 @@ def _fill_page(
         if len(line) > max_line:
             beginning = line[:max_line]
             shown_line = f"{beginning}… ({len(line):,} characters in this line)\n"
-        characters += len(shown_line)
+        characters += len(_line_mark(number)) + len(shown_line)
         if characters > max_characters and shown_lines:
             break
         shown_lines.append(shown_line)
@@ -122,7 +155,7 @@ def _list_directory(found: PathIsDirectoryError, arguments: ReadFileArguments) -
     lines = [f"{format_name(os.fsencode(name))}\n" for name in entries]
     start = arguments.offset - 1
     page = _fill_page(lines[start : start + arguments.limit], arguments.offset)
-    return page.outcome(found.count)
+    return replace(page, is_numbered=False).outcome(found.count)
 
 
 class ReadFileUse(TypedToolUse[ReadFileArguments]):
@@ -169,24 +202,36 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
         # Some PDFs are plain ASCII and decode as text.
         if snapshot.is_saved and snapshot.text.startswith(PDF_START):
             return await self._read_media(resolved, BinaryFileError(resolved.raw_path, "a PDF"))
-        lines, start = split_lines(snapshot.text), arguments.offset - 1
+        return self._show(resolved, snapshot.text, arguments)
+
+    def _show(self, resolved: ResolvedPath, text: str, arguments: ReadFileArguments) -> ToolOutcome:
+        """Return the requested lines of a text, or that the conversation shows them already."""
+        lines, start = split_lines(text), arguments.offset - 1
         max_characters, advice = MAX_CHARACTERS, ""
         is_whole = not {"offset", "limit"} & arguments.model_fields_set
-        if is_whole and len(snapshot.text) > MAX_CHARACTERS:
-            kind = kind_of_machine_text(resolved.path.name, snapshot.text)
+        if is_whole and len(text) > MAX_CHARACTERS:
+            kind = kind_of_machine_text(resolved.path.name, text)
             if kind:
                 max_characters = MAX_MACHINE_CHARACTERS
-                advice = f"{kind} of {len(snapshot.text):,} characters: use search_files on it"
+                advice = f"{kind} of {len(text):,} characters: use search_files on it"
         page = _fill_page(
             lines[start : start + arguments.limit], arguments.offset, max_characters, advice
         )
-        outcome = page.outcome(len(lines))
-        self._note_seen(resolved, snapshot.text, page)
-        return outcome
+        if self._is_still_shown(resolved, text, page):
+            return page.unchanged_outcome(len(lines))
+        self._note_seen(resolved, text, page)
+        return page.outcome(len(lines))
+
+    def _is_still_shown(self, resolved: ResolvedPath, text: str, page: _Page) -> bool:
+        """Whether an earlier result shows the same, and is long enough to be referred to."""
+        if page.cut_lines or len(page.text) < MIN_REFERRED_CHARACTERS:
+            return False
+        lines = page.first_line, page.last_line
+        return self._services.guard.seen.is_still_shown(str(resolved.real), text, lines)
 
     def _note_seen(self, resolved: ResolvedPath, text: str, page: _Page) -> None:
         seen, path, call_id = self._services.guard.seen, str(resolved.real), self.reporter.call_id
-        shown_text = "".join(page.lines) or EMPTY
+        shown_text = page.text or EMPTY
         for lines in page.full_ranges() if text else ((1, 1),):
             seen.note_read(path, text, lines, call_id, shown_text)
 
