@@ -20,7 +20,8 @@ _LOOKS_LIKE_REGEX = re.compile(r"\.\*|\\\.|\$$|^\^|\|")
 
 async def explain_no_lines(query: FileSearchQuery, search_root: SearchRoot) -> str:
     """Return a sentence that no line matches, with a likely reason."""
-    sentence = f"No match in {format_name(os.fsencode(search_root.argument)) or 'the workspace'}."
+    place = format_name(os.fsencode(search_root.argument))
+    sentence = f"No match in {place}." if place else "No match."
     if _FILE_PATTERN.fullmatch(query.pattern):
         return f"{sentence} For file names use target='files'."
     glob_arguments, accepts = build_glob_arguments(query.file_glob)

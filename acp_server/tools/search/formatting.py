@@ -1,21 +1,23 @@
 """Formatting of results for the model, in as few characters as still identify the location.
 
 One heading per file, then `LINE:text`; adjacent lines with the same text share one, `3,9:text`.
-Indentation is removed, because it costs as much as the rest of many lines; results with context
-keep it, since they are meant to show code. Context lines have a space instead of a number, blocks
-are separated by `--`. Security: control characters are escaped, so that no file can style the
-output or forge a hit.
+Context lines have a space instead of a number, blocks are separated by `--`. The last line of a
+page says how many more matches there are in which files. Security: control characters are escaped,
+so that no file can style the output or forge a hit.
 """
 
 import os
 import re
-from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, pairwise, takewhile
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.search.records import LONG_LINE_BYTES
 
 MAX_LINE_CHARS = 200
+MAX_COUNTED = 10
+"""How many of the files or directories with further items are named below a page."""
 _BEFORE_MATCH_CHARS = 60
 
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\udc80-\udcff]")
@@ -39,13 +41,10 @@ def format_name(name: bytes) -> str:
     return f"./{text}" if _LIKE_A_HIT.match(text) else text
 
 
-def format_line(text: bytes, column: int | None, *, keeps_indentation: bool) -> str:
-    """Return a line; a long one is cut around the byte offset of its match."""
+def format_line(text: bytes, column: int | None) -> str:
+    """Return a line with its indentation; a long one is cut around the byte offset of its match."""
     start = len(_decode(text[: column or 0]))
     line = _decode(text).rstrip()
-    if not keeps_indentation:
-        start -= len(line) - len(line.lstrip())
-        line = line.lstrip()
     if len(line) > MAX_LINE_CHARS:
         begin = max(0, min(start - _BEFORE_MATCH_CHARS, len(line) - MAX_LINE_CHARS))
         end = begin + MAX_LINE_CHARS
@@ -61,10 +60,18 @@ def format_content(lines: Sequence[ShownLine], *, has_context: bool) -> str:
 
 
 def format_listing(names: Sequence[bytes]) -> str:
-    """Return names in order; neighbours share their directory where that is shorter."""
+    """Return names in order; neighbors share their directory where that is shorter."""
+    return _share_directories([*map(format_name, names)])
+
+
+def format_counts(counts: Iterable[tuple[bytes, int]]) -> str:
+    """Return the number of matching lines per file, in the form of a listing."""
+    return _share_directories([f"{format_name(name)}:{count}" for name, count in counts])
+
+
+def _share_directories(names: Sequence[str]) -> str:
     lines: list[str] = []
-    shown_names = map(format_name, names)
-    for folder, group in groupby(shown_names, key=lambda path: path[: path.rfind("/") + 1]):
+    for folder, group in groupby(names, key=lambda path: path[: path.rfind("/") + 1]):
         paths = list(group)
         if len(paths) * len(folder) > len(folder) + 1 + len(paths):
             lines += (folder, *(f" {path.removeprefix(folder)}" for path in paths))
@@ -73,9 +80,12 @@ def format_listing(names: Sequence[bytes]) -> str:
     return "\n".join(lines)
 
 
-def format_counts(counts: Iterable[tuple[bytes, int]]) -> str:
-    """Return the number of matching lines per file."""
-    return "\n".join(f"{format_name(name)}: {count}" for name, count in counts)
+def count_by_directory(names: Iterable[bytes]) -> Mapping[bytes, int]:
+    """Return the number of names by directory: the one that all share, and those just below."""
+    paths = [name.removeprefix(b"./").split(b"/")[:-1] for name in names]
+    ends = zip(min(paths), max(paths), strict=False) if paths else ()
+    depth = len([*takewhile(lambda parts: parts[0] == parts[1], ends)]) + 1
+    return Counter(b"".join(part + b"/" for part in path[:depth]) or b"." for path in paths)
 
 
 def _merged_lines(lines: Sequence[ShownLine]) -> Iterable[str]:
@@ -114,10 +124,32 @@ def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-def format_footer(total: int | None, next_offset: int, stop_reason: str) -> str:
-    """Return the last line of a page that tells how to get more; empty if there is no more."""
+def format_footer(
+    total: int | None, next_offset: int, stop_reason: str, left: Mapping[bytes, int] | None = None
+) -> str:
+    """Return the last line of a page that tells how to get more; empty if there is no more.
+
+    `left` are the numbers of further items by file or directory; used only if `total` is known.
+    """
     if stop_reason:
         return f"[{stop_reason}]"
+    if total is not None and total <= next_offset:
+        return ""
     if total is None:
         return f"[more: offset={next_offset}]"
-    return f"[{total - next_offset} more: offset={next_offset}]" if total > next_offset else ""
+    counts = f"; {_format_left(left)}" if left else ""
+    return f"[{total - next_offset} more: offset={next_offset}{counts}]"
+
+
+def _format_left(left: Mapping[bytes, int]) -> str:
+    """Return numbers by name on one line; neighbors share their directory."""
+    shown = [(format_name(name), left[name]) for name in [*left][:MAX_COUNTED]]
+    parts: list[str] = []
+    for folder, group in groupby(shown, key=lambda each: each[0][: each[0].rfind("/", 0, -1) + 1]):
+        items = [f"{name.removeprefix(folder)} {count}" for name, count in group]
+        is_shared = folder and len(items) > 1
+        parts.append(
+            f"{folder}: {', '.join(items)}" if is_shared else f"{folder}{', '.join(items)}"
+        )
+    more = len(left) - len(shown)
+    return "; ".join(parts) + (f"; and {more} more" if more else "")

@@ -4,7 +4,7 @@ Lines of source come first. Those of tests, docs and lock files are held back un
 ended, as many of them as the page could show.
 """
 
-from collections import deque
+from collections import Counter, deque
 
 from acp_server.tools.search.formatting import ShownLine, format_line
 from acp_server.tools.search.globs import NamePredicate
@@ -23,13 +23,15 @@ class _HeldBack:
 
     def __init__(self) -> None:
         self.lines: list[MatchLine] = []
-        self.dropped_matches = 0
+        self.dropped_matches = Counter[bytes]()
+        """The number of matches of which only that is kept, by file."""
         self.matches = 0
 
     def add(self, line: MatchLine, max_matches: int) -> None:
         is_match = line.column is not None
         if self.matches >= max_matches + 1:
-            self.dropped_matches += is_match
+            if is_match:
+                self.dropped_matches[line.name] += 1
             return
         self.matches += is_match
         self.lines.append(line)
@@ -55,6 +57,8 @@ class MatchPage:
         self.shown_lines: list[ShownLine] = []
         self.hits: list[ShownLine] = []
         self.match_count = 0
+        self.matches_left = Counter[bytes]()
+        """The number of matches behind the page, by file."""
         self.is_full = False
 
     @property
@@ -92,7 +96,8 @@ class MatchPage:
         for held_back in self._held_back:
             for line in held_back.lines:
                 self._add_line(line)
-            self.match_count += held_back.dropped_matches
+            self.match_count += held_back.dropped_matches.total()
+            self.matches_left += held_back.dropped_matches
 
     def _rank(self, name: bytes) -> int | None:
         if self._current_file[0] != name:
@@ -106,6 +111,8 @@ class MatchPage:
             if self.match_count > self._query.offset and not self.is_full:
                 self._add_hit(line)
                 return
+            if self.is_full:
+                self.matches_left[line.name] += 1
         last = self.hits[-1] if self.hits else line
         distance = line.number - last.number
         if self.hits and line.name == last.name and distance <= self._query.context:
@@ -123,6 +130,6 @@ class MatchPage:
         self.is_full = len(self.hits) == self._query.limit or self._shown_chars >= MAX_PAGE_CHARS
 
     def _show_line(self, line: MatchLine, *, is_hit: bool) -> None:
-        text = format_line(line.text, line.column, keeps_indentation=self._query.context > 0)
+        text = format_line(line.text, line.column)
         self._shown_chars += len(text)
         self.shown_lines.append(ShownLine(line.name, line.number, text, is_hit))

@@ -14,6 +14,7 @@ from anyio import to_thread
 
 from acp_server.tools.search.explanations import explain_no_files, explain_no_lines
 from acp_server.tools.search.formatting import (
+    count_by_directory,
     format_content,
     format_counts,
     format_footer,
@@ -98,7 +99,7 @@ async def _search_lines(query: FileSearchQuery, search_root: SearchRoot) -> Sear
         else:
             text = await explain_no_lines(query, search_root)
         return SearchResult(_join_parts(attempt.note, text), (), total)
-    footer = format_footer(total, page.next_offset, attempt.stop_reason)
+    footer = format_footer(total, page.next_offset, attempt.stop_reason, page.matches_left)
     text = format_content(page.shown_lines, has_context=query.context > 0)
     hits = tuple(
         SearchHit(search_root.resolve_name(hit.name), hit.number) for hit in page.hits[:MAX_HITS]
@@ -165,7 +166,8 @@ def _list_files(
 ) -> SearchResult:
     total = len(files) if attempt.result.is_complete else None
     page = files[query.offset : query.offset + query.limit]
-    footer = format_footer(total, query.offset + len(page), attempt.stop_reason)
+    left = count_by_directory(name for name, _ in files[query.offset + len(page) :])
+    footer = format_footer(total, query.offset + len(page), attempt.stop_reason, left)
     past_end = "" if page else _past_end_text(query, len(files))
     is_count = query.target == "content" and query.output_mode == "count"
     text = format_counts(page) if is_count else format_listing([name for name, _ in page])

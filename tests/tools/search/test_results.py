@@ -9,14 +9,14 @@ from acp_server.tools.search.formatting import format_footer
 from acp_server.tools.search.query import OutputMode, SearchHit, SearchResult
 from tests.tools.search.trees import find, text_of, write_tree
 
-NOTHING = "No match in the workspace."
+NOTHING = "No match."
 LETTERS = "\n".join("abcdefghijkl")
 
 
 async def test_hits_are_grouped_by_file_and_repeats_share_a_line(tmp_path: Path) -> None:
-    write_tree(tmp_path, {"b.py": "  word one\nword\n\tword\nother\nword\n", "a/c.py": "word"})
+    write_tree(tmp_path, {"b.py": "  word one\n\tword\n\tword\nother\n\tword\n", "a/c.py": "word"})
     assert await find(tmp_path, "word") == SearchResult(
-        "a/c.py\n1:word\nb.py\n1:word one\n2,3,5:word",
+        "a/c.py\n1:word\nb.py\n1:  word one\n2,3,5:\tword",
         (
             SearchHit(tmp_path / "a/c.py", 1),
             SearchHit(tmp_path / "b.py", 1),
@@ -52,8 +52,24 @@ async def test_overlapping_context_windows_are_merged(tmp_path: Path) -> None:
 async def test_a_page_ends_with_the_context_of_its_last_hit(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a.txt": LETTERS})
     assert await text_of(tmp_path, "[ceg]", context=2, limit=1, offset=1) == (
-        "a.txt\n c\n d\n5:e\n f\n g\n[1 more: offset=2]"
+        "a.txt\n c\n d\n5:e\n f\n g\n[1 more: offset=2; a.txt 1]"
     )
+
+
+async def test_a_page_ends_with_the_number_of_further_matches_by_file(tmp_path: Path) -> None:
+    names = ["a/b.py", "a/c.py", "d/e.py", *(f"f/{letter}.md" for letter in "klmnopqrstuv")]
+    write_tree(tmp_path, dict.fromkeys(names, "word\nother\nword\n"))
+    text = await text_of(tmp_path, "word", limit=1)
+    assert text == (
+        "a/b.py\n1:word\n[29 more: offset=1; a/: b.py 1, c.py 2; d/e.py 2; "
+        "f/: k.md 2, l.md 2, m.md 2, n.md 2, o.md 2, p.md 2, q.md 2; and 5 more]"
+    )
+    last = await text_of(tmp_path, "word", limit=10, offset=18)
+    assert last.splitlines()[-1] == "[2 more: offset=28; f/v.md 2]"
+    listed = await text_of(tmp_path, "*", target="files", limit=1)
+    assert listed == "a/b.py\n[14 more: offset=1; a/ 1, d/ 1, f/ 12]"
+    below = await text_of(tmp_path, "word", root=Path("f"), output_mode="files_only", limit=4)
+    assert below.splitlines()[-1] == "[8 more: offset=4; f/ 8]"
 
 
 async def test_counts_and_file_names_can_be_listed(tmp_path: Path) -> None:
@@ -61,10 +77,10 @@ async def test_counts_and_file_names_can_be_listed(tmp_path: Path) -> None:
         tmp_path, {"src/module/a.py": "word\nword word\n", "src/module/b.py": "word", "c": "word"}
     )
     assert await text_of(tmp_path, "word", output_mode="count") == (
-        "c: 1\nsrc/module/a.py: 2\nsrc/module/b.py: 1"
+        "c:1\nsrc/module/\n a.py:2\n b.py:1"
     )
     assert await text_of(tmp_path, "word", output_mode="count", limit=1, offset=1) == (
-        "src/module/a.py: 2\n[1 more: offset=2]"
+        "src/module/a.py:2\n[1 more: offset=2; src/module/ 1]"
     )
     assert await text_of(tmp_path, "word", output_mode="files_only") == (
         "c\nsrc/module/\n a.py\n b.py"
@@ -145,7 +161,7 @@ async def test_an_empty_result_explains_a_wrong_glob_or_a_glob_used_as_pattern(
 ) -> None:
     write_tree(tmp_path, {"sub/a.txt": "word"})
     assert await text_of(tmp_path, "word", file_glob="*.rs") == (
-        "No match in the workspace. No file matches file_glob '*.rs'."
+        "No match. No file matches file_glob '*.rs'."
     )
     assert await text_of(tmp_path, "x*.py", root=tmp_path / "sub") == (
         "No match in sub. For file names use target='files'."
