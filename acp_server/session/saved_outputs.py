@@ -14,7 +14,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.text.excerpt import cut_middle
+from acp_server.text.excerpt import HEAD_SHARE, cut_middle
 
 logger = logging.getLogger(__name__)
 
@@ -62,19 +62,24 @@ class SavedOutputs:
             logger.warning("cannot save a long output: %s", error)
             return ""
 
-    async def excerpt(self, call_id: str, text: str, max_characters: int) -> SavedExcerpt:
+    async def excerpt(
+        self, call_id: str, text: str, max_characters: int, head_share: float = HEAD_SHARE
+    ) -> SavedExcerpt:
         """Return a text; if it is longer, save it and return its head and tail."""
         if len(text) <= max_characters:
             return SavedExcerpt(text)
-        return await to_thread.run_sync(self.excerpt_now, call_id, text, max_characters)
+        arguments = call_id, text, max_characters, head_share
+        return await to_thread.run_sync(self.excerpt_now, *arguments)
 
-    def excerpt_now(self, call_id: str, text: str, max_characters: int) -> SavedExcerpt:
+    def excerpt_now(
+        self, call_id: str, text: str, max_characters: int, head_share: float = HEAD_SHARE
+    ) -> SavedExcerpt:
         """Do the same as `excerpt`, blocking: for threads, and for calls that are cancelled."""
         if len(text) <= max_characters:
             return SavedExcerpt(text)
         path = self.save_now(call_id, text)
         source = describe_file(path, len(text.splitlines())) if path else ""
-        return SavedExcerpt(cut_middle(text, max_characters, source), path)
+        return SavedExcerpt(cut_middle(text, max_characters, source, head_share=head_share), path)
 
     def create(self, call_id: str, data: bytes, max_bytes: int) -> Path:
         """Create a file that begins with `data` and may grow to `max_bytes`; it blocks.

@@ -6,7 +6,11 @@ MAX_LINE_LOSS = 200
 
 
 def cut_middle(
-    text: str, max_characters: int, source: str = "", total_characters: int | None = None
+    text: str,
+    max_characters: int,
+    source: str = "",
+    total_characters: int | None = None,
+    head_share: float = HEAD_SHARE,
 ) -> str:
     """Return a text without its middle if it is longer; `source` says where the whole text is.
 
@@ -23,7 +27,8 @@ def cut_middle(
         return text
     marker = _marker(total, total, source)  # the longest: with as many digits as there can be
     room = max(max_characters - len(marker) - 2, 0)
-    head, tail = text[: int(room * HEAD_SHARE)], text[length - (room - int(room * HEAD_SHARE)) :]
+    head_room = int(room * head_share)
+    head, tail = text[:head_room], text[length - (room - head_room) :]
     head, tail = _end_at_line(head), _begin_at_line(tail)
     return f"{head}\n{_marker(len(head) + len(tail), total, source)}\n{tail}"
 

@@ -19,7 +19,7 @@ from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.shell.background import BackgroundCommand, BackgroundCommands
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import describe_binary, is_binary, render_for_model
-from acp_server.tools.shell.terminal import MAX_RESULT_CHARACTERS, ShellServices, inline_code
+from acp_server.tools.shell.terminal import ShellServices, inline_code, result_limits
 from acp_server.tools.shell.text_pattern import TextPattern
 from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
@@ -148,9 +148,12 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
             return SavedExcerpt(describe_binary(self._background.total_bytes(command_id)))
         text = render_for_model(output, len(output))
         spill = self._background.spill(command_id)
-        if len(text) <= MAX_RESULT_CHARACTERS or not spill.path():
-            return await self._outputs.excerpt(self.reporter.call_id, text, MAX_RESULT_CHARACTERS)
-        return SavedExcerpt(cut_middle(text, MAX_RESULT_CHARACTERS, spill.describe()), spill.path())
+        max_characters, head_share = result_limits(len(text))
+        if len(text) <= max_characters or not spill.path():
+            call_id = self.reporter.call_id
+            return await self._outputs.excerpt(call_id, text, max_characters, head_share)
+        excerpt = cut_middle(text, max_characters, spill.describe(), head_share=head_share)
+        return SavedExcerpt(excerpt, spill.path())
 
     async def _write(self, arguments: ProcessArguments) -> ToolOutcome:
         state = await self._background.wait(arguments.session_id, 0)  # returns the state at once

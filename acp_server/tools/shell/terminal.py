@@ -29,7 +29,7 @@ from acp_server.session.ports.editor import (
     TerminalOutput,
 )
 from acp_server.session.saved_outputs import SavedExcerpt, SavedOutputs
-from acp_server.text.excerpt import cut_middle
+from acp_server.text.excerpt import HEAD_SHARE, cut_middle
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
@@ -78,6 +78,11 @@ CONFINED_DESCRIPTION = (
 DEFAULT_TIMEOUT_SECONDS = 180
 MAX_TIMEOUT_SECONDS = 3_600
 MAX_RESULT_CHARACTERS = 10_000
+HUGE_OUTPUT_CHARACTERS = 30_000
+HUGE_RESULT_CHARACTERS = 2_300
+"""Of a huge output the model reads less: it has to search the saved file anyway."""
+HUGE_HEAD_SHARE = 0.4
+"""Errors and summaries are at the end."""
 WAITING_COMMANDS = {("sleep",), ("wait",), ("watch",)}
 """Commands that do nothing but wait: a command line with one of them polls for something."""
 LOG_HALF_BYTES = 256 * 1024
@@ -229,12 +234,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             return SavedExcerpt(describe_binary(self._log.total_bytes))
         text = render_for_model(text, len(text))
         if self._log.is_complete:
-            call_id = self.reporter.call_id
-            return self._shell.outputs.excerpt_now(call_id, text, MAX_RESULT_CHARACTERS)
+            limits = result_limits(len(text))
+            return self._shell.outputs.excerpt_now(self.reporter.call_id, text, *limits)
         source, total = self._spill.describe(), self._spill.characters
-        return SavedExcerpt(
-            cut_middle(text, MAX_RESULT_CHARACTERS, source, total), self._spill.path()
-        )
+        max_characters, head_share = result_limits(total)
+        excerpt = cut_middle(text, max_characters, source, total, head_share)
+        return SavedExcerpt(excerpt, self._spill.path())
 
     def _build_question(
         self, resolved: ResolvedPath, arguments: TerminalArguments, programs: tuple[str, ...]
@@ -446,6 +451,13 @@ async def _read_output(terminal: EditorTerminal) -> TerminalOutput:
         except EditorError as error:
             reason = error.reason
     return TerminalOutput(f"[the editor did not tell what was printed: {reason}]")
+
+
+def result_limits(characters: int) -> tuple[int, float]:
+    """Return how much of an output the model gets, and which share of it is the beginning."""
+    if characters > HUGE_OUTPUT_CHARACTERS:
+        return HUGE_RESULT_CHARACTERS, HUGE_HEAD_SHARE
+    return MAX_RESULT_CHARACTERS, HEAD_SHARE
 
 
 def inline_code(text: str) -> str:

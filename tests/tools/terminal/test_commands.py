@@ -56,6 +56,22 @@ async def test_the_model_receives_the_output_and_the_exit_status(
         assert updates.text == text or (text == "[exit code 127]" and updates.text.endswith(text))
 
 
+@pytest.mark.parametrize(
+    ("last", "least", "most"),
+    [(1_900, 8_000, 10_000), (5_000, 9_000, 10_000), (9_000, 1_800, 2_300)],
+    ids=["fits", "long", "huge"],
+)
+async def test_the_longer_an_output_the_less_of_it_is_shown(
+    tmp_path: Path, last: int, least: int, most: int
+) -> None:
+    async with open_terminal_sessions(tmp_path, PLAIN, {}) as session:
+        text = (await session.run_one(run(f"seq 1 {last}"))).text
+        assert least < len(text) <= most
+        assert text.startswith("1\n2\n3\n")
+        assert text.endswith(f"\n{last}")
+        assert ("search_files and read_file can open it" in text) == (last != 1_900)
+
+
 @HERE
 async def test_a_command_past_its_timeout_is_killed_with_its_child_processes(
     tmp_path: Path, can: JsonValue
