@@ -1,8 +1,9 @@
 """The model's answer to a command in the prompt, the same for every agent and API format.
 
 `chunks N` is N pieces of text at once, `paced N MS` one piece every MS milliseconds. `read`, `run
-S`, `edits N` and `grow` call tools and then say that they are done; the arguments of `grow` stream
-slowly. `day T` is turn T of the scripted day. Anything else is answered with one word.
+S`, `edits N`, `explore N` and `grow` call tools and then say that they are done; the arguments of
+`grow` stream slowly. `day T` is turn T of the scripted day. Anything else is answered with one
+word.
 """
 
 import json
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from tests.benchmarks.endpoint.exploration import call_of
 from tests.benchmarks.endpoint.model_requests import BenchmarkRequest
 from tests.benchmarks.endpoint.tool_dialects import Arguments, DialectCall, translate_call
 from tests.benchmarks.scripted_session import PLAN, make_script
@@ -58,7 +60,7 @@ def answer(ask: BenchmarkRequest) -> BenchmarkAnswer:
             return BenchmarkAnswer(_make_chunks(int(count)), pause_seconds=int(milliseconds) / 1000)
         case ("day", turn):
             return _answer_day_turn(ask, int(turn))
-        case ("read" | "grow" | "run" | "edits", *_):
+        case ("explore" | "read" | "grow" | "run" | "edits", *_):
             return DONE if ask.step else _answer_first_request(ask)
         case _:
             return HELLO
@@ -66,6 +68,9 @@ def answer(ask: BenchmarkRequest) -> BenchmarkAnswer:
 
 def _answer_first_request(ask: BenchmarkRequest) -> BenchmarkAnswer:
     match ask.command:
+        case ("explore", number):
+            name, arguments = call_of(ask.tools, ask.folder, int(number))
+            return BenchmarkAnswer(tool_uses=[DialectCall(name, json.dumps(arguments))])
         case ("read",):
             return BenchmarkAnswer(
                 tool_uses=[_make_use(ask, "read_file", path="notes.txt", offset=1, limit=20)]
