@@ -24,6 +24,7 @@ from acp_server.permissions.effects import (
     RunCommandEffect,
     WriteFiles,
 )
+from acp_server.permissions.file_kinds import is_directory
 from acp_server.permissions.git_checks import find_git_doubt
 from acp_server.permissions.glob_expansion import TooManyEntriesError, expand_glob
 from acp_server.permissions.ignore_files import IgnoreFiles, search_globs
@@ -162,7 +163,7 @@ class FactCollector:
         The filesystem root, the home directory and directories above it are too wide, unless they
         are a root of the session; so is every directory above a root.
         """
-        folders = [file if file.is_dir() else file.parent for file in files]
+        folders = [file if is_directory(file) else file.parent for file in files]
         if not folders:
             return None
         common = Path(os.path.commonpath(folders))

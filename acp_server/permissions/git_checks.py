@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from acp_server.permissions.file_kinds import exists, is_directory, is_link, is_regular_file
 from acp_server.permissions.git_environment import git_hardening_variables
 from acp_server.permissions.git_queries import (
     MAX_SECONDS,
@@ -55,7 +56,7 @@ def find_git_doubt(
                 continue
             roots = [root.path for root in workspace.roots]
             program = find_program("git", variables.get("PATH", os.defpath), outside=roots)
-            if program is None or not directory.is_dir():
+            if program is None or not is_directory(directory):
                 return _UNREADABLE
             environment = {**variables, **git_hardening_variables(variables, only_reads=True)}
             doubt = _find_use_doubt(use, GitQueries(program, directory, environment, deadline))
@@ -125,7 +126,7 @@ def _find_settings_doubt(git: GitQueries) -> str:
     files = () if work_tree is None else _git_directories_of(work_tree)
     # Git would wait for a pipe.
     if any(
-        (file / name).exists() and not (file / name).is_file()
+        exists(file / name) and not is_regular_file(file / name)
         for file in files
         for name in ("config", "config.worktree", "index")
     ):
@@ -235,7 +236,7 @@ def _is_in_bare_repository(folder: Path, workspace: ResolvedWorkspace) -> bool:
         if not workspace.is_inside(each):
             return False
         head = each / "HEAD"
-        if head.is_symlink() or head.is_file():
+        if is_link(head) or is_regular_file(head):
             return True
         if os.path.lexists(each / ".git"):
             return False
@@ -249,14 +250,14 @@ def _git_directories_of(work_tree: Path) -> tuple[Path, ...]:
     """
     path = work_tree / ".git"
     # `gitdir:` and `commondir` may be relative; joining keeps an absolute path as it is.
-    own = path if path.is_dir() else work_tree / _text(path).removeprefix("gitdir:").strip()
+    own = path if is_directory(path) else work_tree / _text(path).removeprefix("gitdir:").strip()
     common = _text(own / "commondir").strip()
     return (own, own / common) if common else (own,)
 
 
 def has_git_secrets(folder: Path) -> bool:
     """Return whether git's configuration contains a password or token."""
-    if any((folder / name).exists() for name in _SECRET_FILES):
+    if any(exists(folder / name) for name in _SECRET_FILES):
         return True
     return any(_has_secret(file) for name in _SETTINGS_FILES for file in folder.glob(name))
 

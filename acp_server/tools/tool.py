@@ -1,5 +1,6 @@
 """Base classes of tools: a tool with its schema, and one use of it, from draft to result."""
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -24,6 +25,8 @@ from acp_server.tools.errors import RefusedError, ToolError
 from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import ToolOutcome, ToolSpec
+
+logger = logging.getLogger(__name__)
 
 MIN_TITLE_SECONDS = 0.1
 """Minimum time between two titles while the arguments are streamed."""
@@ -96,6 +99,9 @@ class TypedToolUse(ToolUse, Generic[ArgumentsT]):
             return await self.run(arguments)
         except (ArgumentError, ToolError) as error:
             return ToolOutcome(str(error), is_error=True)
+        except PermissionError as error:
+            logger.warning("the system denied something to a tool", exc_info=error)
+            return ToolOutcome(_describe_denial(error), is_error=True)
 
     async def require_permission(self, gate: Gate, question: PermissionQuestion) -> None:
         """Ask for permission; with it, the call is in progress.
@@ -142,3 +148,8 @@ def build_spec(
 ) -> ToolSpec:
     """Return the specification of a tool for the model."""
     return ToolSpec(name, description, json_schema_of(arguments), streams_arguments=streams)
+
+
+def _describe_denial(error: PermissionError) -> str:
+    place = f" to {error.filename}" if isinstance(error.filename, str) else ""
+    return f"the system denies access{place}; ask the user to change that, or use another path"

@@ -214,12 +214,13 @@ def _stat_in(folder: PinnedFolder, resolved: ResolvedPath) -> os.stat_result | N
     name = _name_of(resolved)
     try:
         status = folder.status(name)
+        entries = list_entries(folder, name) if stat.S_ISDIR(status.st_mode) else None
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise FileNotReadableError(resolved.raw_path, _reason_of(error)) from None
-    if stat.S_ISDIR(status.st_mode):
-        raise PathIsDirectoryError(resolved.raw_path, *list_entries(folder, name))
+    if entries is not None:
+        raise PathIsDirectoryError(resolved.raw_path, *entries)
     _check_regular(resolved, status)  # before anything is opened: opening a device may have effects
     if not status.st_mode & _READ_BITS:
         raise FileNotReadableError(resolved.raw_path, "its mode lets nobody read it")

@@ -22,8 +22,12 @@ def list_entries(folder: PinnedFolder, name: str) -> tuple[list[str], int]:
     """List a directory inside another.
 
     Returns the first names, directories with a slash, and the number of all entries.
+
+    Raises:
+        OSError: It cannot be read.
     """
-    entries = _scan(folder, PurePath(name))
+    with folder.descend(PurePath(name)) as opened:
+        entries = opened.entries()
     names = [f"{each}/" if is_folder else each for each, is_folder in entries]
     return sorted(names)[:MAX_LISTED], len(names)
 

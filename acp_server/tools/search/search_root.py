@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from acp_server.permissions.file_kinds import exists, is_permitted, is_regular_file
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.search.query import SearchError
 
@@ -77,6 +78,9 @@ def _is_file(path: Path) -> bool:
         raise SearchError(f"cannot search {path!r}: give a path without NUL") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise SearchError(f"cannot search {path}: give a folder or a regular file")
+    # ripgrep would find nothing there.
+    if not is_permitted(path, os.R_OK):
+        raise SearchError(f"cannot search {path}: you have no permission to read it")
     return stat.S_ISREG(mode)
 
 
@@ -87,8 +91,11 @@ def _parent_ignore_arguments(folder: Path, workspace: Path) -> tuple[str, ...]:
     to the file system's root, so a stray .gitignore in a home directory could hide everything; so
     only those from the workspace down are passed.
     """
-    if any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+    if any(exists(parent / ".git") for parent in (folder, *folder.parents)):
         return ()
     ancestors = [parent for parent in reversed(folder.parents) if parent.is_relative_to(workspace)]
     files = [parent / name for parent in ancestors for name in (".gitignore", ".ignore")]
-    return ("--no-ignore-parent", *(f"--ignore-file={file}" for file in files if file.is_file()))
+    return (
+        "--no-ignore-parent",
+        *(f"--ignore-file={file}" for file in files if is_regular_file(file)),
+    )

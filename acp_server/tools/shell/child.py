@@ -12,6 +12,7 @@ import errno
 import math
 import os
 import signal
+import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ import anyio
 from anyio import lowlevel
 from anyio.abc import Process
 
+from acp_server.permissions.file_kinds import is_permitted
 from acp_server.session.ports.editor import TerminalExit
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.environment import MARK_VARIABLE
@@ -87,10 +89,7 @@ class Child:
         """
         if os.name != "posix":
             raise ShellError("commands cannot be run here: this system has no POSIX shell")
-        if not launch.cwd.exists():
-            raise ShellError(f"there is no folder {launch.cwd} to run the command in")
-        if not launch.cwd.is_dir():
-            raise ShellError(f"{launch.cwd} is not a folder, so no command can run in it")
+        _check_directory(launch.cwd)
         (child_stdin, stdin), (output, child_output) = _open_pipes()
         process = None
         try:
@@ -279,6 +278,24 @@ def _build_argv(launch: ShellLaunch) -> tuple[str, ...]:
     wait_script = _WAIT_THEN_RUN[launch.stdin]
     command = (*launch.launcher, shell, *options, "-c", launch.command)
     return (shell, *options, "-c", wait_script, shell, *command)
+
+
+def _check_directory(path: Path) -> None:
+    """Check that a command can run in a directory.
+
+    Raises:
+        ShellError: It cannot.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise ShellError(f"there is no folder {path} to run the command in") from None
+    except OSError as error:
+        raise ShellError(f"{path} cannot be used: {error.strerror}; choose another") from None
+    if not stat.S_ISDIR(mode):
+        raise ShellError(f"{path} is not a folder, so no command can run in it")
+    if not is_permitted(path, os.X_OK):
+        raise ShellError(f"{path} cannot be entered: its mode does not let you; choose another")
 
 
 def _start_failure_reason(error: OSError | ValueError, launch: ShellLaunch) -> str:
