@@ -19,6 +19,7 @@ from random import Random
 
 from acp_server.permissions.shell.options import AllowedOptions
 from acp_server.permissions.shell.read_only_commands import load_read_only_commands
+from tests.permissions.shell.attempts import ATTEMPTS
 
 PORT = 47110
 """A port of the sandbox's own loopback device, where a connection is an effect."""
@@ -29,6 +30,8 @@ MAX_PASSED = 400
 WORDS: Mapping[str, Sequence[str]] = tomllib.loads(
     Path(__file__).with_name("shell_words.toml").read_text("utf-8")
 )
+_ATTEMPTS = tuple(line for line in ATTEMPTS.values() if len(line) < 80 and line.isascii())
+"""Lines that are known to need permission; a change may hide that from the gate."""
 
 
 class LineGenerator:
@@ -366,6 +369,8 @@ class LineGenerator:
         return self._disguise(line) if self._chance.random() < 0.1 else line
 
     def _effect(self) -> str:
+        if self._chance.random() < 0.2:
+            return self._pick(_ATTEMPTS)
         line = self._pick(WORDS["readers"] if self._is_quiet else WORDS["effects"])
         return self._disguise(line) if self._chance.random() < 0.2 else line
 
