@@ -41,9 +41,10 @@ from acp_server.permissions.policy import (
 )
 from acp_server.permissions.protected_names import SEARCH_GLOBS
 from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
+from acp_server.permissions.rules import CommandPart
 from acp_server.permissions.scopes import FileAccess, McpToolScope, SiteScope
-from acp_server.permissions.shell.assessment import assess, split_plain_command
-from acp_server.permissions.shell.findings import Assessment
+from acp_server.permissions.shell.assessment import assess
+from acp_server.permissions.shell.findings import AskedCommand, Assessment
 from acp_server.permissions.symlinks import resolve_links
 from acp_server.permissions.tree_checks import MAX_ENTRIES, find_tree_doubt
 
@@ -179,9 +180,14 @@ class FactCollector:
         cwd = effect.cwd.real
         assessment = assess(effect.command, str(cwd), str(self.home))
         doubts: list[str] = []
-        if assessment.verdict == "reads":
+        if assessment.verdict == "reads" or assessment.is_coverable:
             # Security: it is judged harmless by the names of well-known programs.
-            doubts += [f"PATH finds {each} in the workspace" for each in effect.workspace_programs]
+            asked = {command.program for command in assessment.asked}
+            doubts += [
+                f"PATH finds {each} in the workspace"
+                for each in effect.workspace_programs
+                if Path(each).name not in asked
+            ]
         if assessment.verdict != "refused":
             doubts += self._doubts(effect, assessment, self._workspace())
         # Look at all doubts, then cut: the one about secrets may come after the shown ones.
@@ -193,6 +199,7 @@ class FactCollector:
             shown_doubts,
             is_protected=is_protected,
             sandbox_status=effect.sandbox_status,
+            parts=tuple(_command_part(each) for each in assessment.asked),
         )
 
     def _doubts(
@@ -204,7 +211,7 @@ class FactCollector:
         if not effect.cwd.is_inside:
             yield "it runs outside the workspace"
         try:
-            read = self._read_paths(effect, assessment)
+            read = self._read_paths(assessment)
         except TooManyEntriesError:
             yield "a pattern in it matches too many files to check"
             return
@@ -217,10 +224,10 @@ class FactCollector:
         # For every command, also one that only reads: git runs configured programs on `git diff`.
         folder = effect.cwd.real
         yield from filter(None, (find_git_doubt(assessment, folder, workspace, self.variables),))
-        if assessment.verdict == "reads":
+        if assessment.verdict == "reads" or assessment.is_coverable:
             yield from filter(None, (find_tree_doubt(tree, workspace) for tree in assessment.trees))
 
-    def _read_paths(self, effect: RunCommandEffect, assessment: Assessment) -> list[Path]:
+    def _read_paths(self, assessment: Assessment) -> list[Path]:
         """Return the paths that a command may read.
 
         Raises:
@@ -231,25 +238,33 @@ class FactCollector:
             paths += expand_glob(Path(pattern), MAX_ENTRIES)
         # The program is unknown, so any of its words may be a path.
         if assessment.verdict == "asks":
-            paths += self._paths_in_words(effect)
+            paths += self._paths_in_words(assessment)
         return paths
 
-    def _paths_in_words(self, effect: RunCommandEffect) -> Iterator[Path]:
+    def _paths_in_words(self, assessment: Assessment) -> Iterator[Path]:
         """Yield every path that a word of a command may name.
 
         A saved "always" for a command does not cover protected files, so its words are checked even
         if it is unknown which of them are paths.
         """
-        for word in (split_plain_command(effect.command) or ())[1:]:
-            is_short_flag = word.startswith("-") and not word.startswith("--")
-            # Both `-fPATH` and `--file=PATH` hide a path behind a flag.
-            value = word[2:] if is_short_flag and "=" not in word else word.partition("=")[2]
-            for text in (value,) if word.startswith("-") else (word, value):
-                if text.startswith("~/"):
-                    yield self.home / text[2:]
-                # A path with NUL raises ValueError when the system is asked about it.
-                elif text and "\0" not in text:
-                    yield Path(os.path.normpath(effect.cwd.real / text))
+        for command in assessment.asked:
+            for word in command.paths:
+                is_short_flag = word.startswith("-") and not word.startswith("--")
+                # Both `-fPATH` and `--file=PATH` hide a path behind a flag.
+                is_attached = is_short_flag and "=" not in word
+                value = word[2:] if is_attached else word.partition("=")[2]
+                for text in (value,) if word.startswith("-") else (word, value):
+                    if text.startswith("~/"):
+                        yield self.home / text[2:]
+                    # A path with NUL raises ValueError when the system is asked about it.
+                    elif text and "\0" not in text:
+                        for directory in command.directories:
+                            yield Path(os.path.normpath(Path(directory) / text))
+
+
+def _command_part(command: AskedCommand) -> CommandPart:
+    directories = tuple(dict.fromkeys(resolve_links(Path(each)) for each in command.directories))
+    return CommandPart(command, directories)
 
 
 def _facts_without_disk(effect: ChangeMemory | CallMcpTool | LeavePlanMode | FetchUrl) -> Facts:

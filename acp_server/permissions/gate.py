@@ -219,7 +219,7 @@ class PermissionGate:
 
     async def _ask_user(self, question: PermissionQuestion, decision: Ask) -> Refusal | None:
         is_plan = isinstance(question.effect, LeavePlanMode)
-        choices = PLAN_CHOICES if is_plan else choices_for(decision.scope, self.root)
+        choices = PLAN_CHOICES if is_plan else choices_for(decision, self.root)
         try:
             answer = await self.asker.ask(replace(question, reason=decision.reason), choices)
         except AskingError as error:
@@ -228,11 +228,12 @@ class PermissionGate:
             return await self._cancel_turn()
         await self.note_answer(question.call_id, answer)
         # Security: a client can send any id, such as "allow_workspace" where no rule was offered.
-        if answer not in {choice.id for choice in choices}:
+        choice = next((each for each in choices if each.id == answer), None)
+        if choice is None:
             return Refusal(NOT_ASKED.format(reason="the answer was none of those offered"))
         # Before the check for a yes, so that an "always reject" is stored, too.
-        if decision.scope is not None:
-            await self._save_rule(answer, decision.scope)
+        if choice.scope is not None:
+            await self._save_rule(answer, choice.scope)
         if answer not in _YES:
             if self.run_rules is not None:
                 return Refusal(UNATTENDED, decision.is_allowable)
@@ -262,8 +263,6 @@ class PermissionGate:
 
     async def _save_rule(self, answer: PermissionChoiceId, scope: Scope) -> None:
         """Store an "always" answer; if it cannot be saved, it holds for this session."""
-        if answer in _ONCE:
-            return
         rule = PermissionRule(scope, is_allowed=answer in _YES)
         # First, so that the answer holds for this session even if saving it fails.
         self._session_rules.append(rule)
@@ -279,10 +278,11 @@ _MODES: Mapping[PermissionChoiceId, Mode] = {
     "accept_edits": "accept_edits",
 }
 _YES: frozenset[PermissionChoiceId] = frozenset(
-    {"allow_once", "allow_session", "allow_workspace", *_MODES}
+    {"allow_once", "allow_session", "allow_workspace", "allow_exactly", "allow_checks", *_MODES}
 )
-_ONCE: frozenset[PermissionChoiceId] = frozenset({"allow_once", "reject_once"})
-_SAVED: frozenset[PermissionChoiceId] = frozenset({"allow_workspace", "reject_workspace"})
+_SAVED: frozenset[PermissionChoiceId] = frozenset(
+    {"allow_workspace", "allow_exactly", "allow_checks", "reject_workspace"}
+)
 
 
 def _refusal_of(decision: Allow | Refuse) -> Refusal | None:

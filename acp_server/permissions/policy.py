@@ -9,12 +9,13 @@ from typing import assert_never
 
 from acp_server.permissions.effects import SandboxStatus
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.rules import RuleBook
+from acp_server.permissions.rules import CommandPart, RuleBook
 from acp_server.permissions.scopes import (
     CommandScope,
     DirectoryScope,
     FileAccess,
     McpToolScope,
+    ProjectChecksScope,
     Scope,
     SiteScope,
 )
@@ -51,6 +52,8 @@ class CommandFacts:
     """Whether it accesses files that always require permission."""
     sandbox_status: SandboxStatus = "free"
     """How the command relates to the sandbox."""
+    parts: tuple[CommandPart, ...] = ()
+    """The simple commands that ask."""
 
 
 @frozen_dataclass
@@ -125,10 +128,14 @@ class Allow:
 
 @frozen_dataclass
 class Ask:
-    """The user decides; an "always" answer may cover `scope`, if there is one."""
+    """The user decides; an "always" answer may cover one of the scopes, if there are any."""
 
     reason: str = ""
     scope: Scope | None = None
+    exact_scope: Scope | None = None
+    """A narrower scope that an "always" answer may cover instead; None if there is none."""
+    checks_scope: Scope | None = None
+    """A wider scope that an "always" answer may cover instead; None if there is none."""
     is_allowable: bool = field(default=False, compare=False)
     """Whether a rule of an unattended run would have allowed it."""
 
@@ -221,13 +228,14 @@ def _decide_on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Deci
         return Allow()
     if mode == "plan":
         return Refuse(PLANNING)
-    verdict = rules.verdict_on_command(facts.command)
+    verdict = rules.verdict_on_command(facts.parts)
     if verdict is False:
         return Refuse(REJECTED_BY_RULE)
     only_reads = assessment.verdict == "reads" and facts.sandbox_status != "unprotected"
     # A saved "always" never covers running outside the sandbox.
     may_run = not facts.doubts and facts.sandbox_status != "unconfined"
-    return Allow() if may_run and (verdict or only_reads) else _ask_about_command(facts)
+    is_covered = verdict and assessment.is_coverable
+    return Allow() if may_run and (is_covered or only_reads) else _ask_about_command(facts)
 
 
 def _ask_about_command(facts: CommandFacts) -> Ask:
@@ -235,9 +243,23 @@ def _ask_about_command(facts: CommandFacts) -> Ask:
     reason = assessment.reason or "; ".join(facts.doubts)
     if facts.sandbox_status == "unconfined":
         return Ask("; ".join(filter(None, (OUTSIDE_SANDBOX, reason))))
-    prefix = None if facts.doubts else assessment.prefix
-    scope = CommandScope(prefix) if prefix else None
-    return Ask(reason or (NO_SANDBOX if facts.sandbox_status == "unprotected" else ""), scope)
+    reason = reason or (NO_SANDBOX if facts.sandbox_status == "unprotected" else "")
+    parts = facts.parts
+    if facts.doubts or not assessment.is_coverable:
+        return Ask(reason)
+    exact = tuple(each for part in parts for each in part.patterns(is_exact=True))
+    is_exact = all(part.command.is_exact for part in parts)
+    exact_scope = CommandScope(exact) if is_exact else None
+    # A part that can only be covered word for word stays narrow in the wide answer, too.
+    wide = tuple(
+        each
+        for part in parts
+        for each in part.patterns(is_exact=False) or part.patterns(is_exact=True)
+    )
+    if all(pattern.is_exact for pattern in wide):
+        return Ask(reason, exact_scope)
+    checks_scope = ProjectChecksScope() if all(part.is_check for part in parts) else None
+    return Ask(reason, CommandScope(wide), exact_scope, checks_scope)
 
 
 def _decide_on_memory(facts: MemoryFacts, mode: Mode) -> Decision:

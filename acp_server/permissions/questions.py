@@ -14,11 +14,14 @@ from acp_server.turn.events import CallContent, CallKind, Location
 
 if TYPE_CHECKING:
     from acp_server.permissions.effects import Effect
+    from acp_server.permissions.policy import Ask
 
 PermissionChoiceId = Literal[
     "allow_once",
     "allow_session",
     "allow_workspace",
+    "allow_exactly",
+    "allow_checks",
     "reject_once",
     "reject_workspace",
     "accept_and_ask",
@@ -50,6 +53,8 @@ class PermissionChoice:
     id: PermissionChoiceId
     name: str
     kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+    scope: Scope | None = None
+    """What the answer holds for; None if for this question alone."""
 
 
 class AskingError(Exception):
@@ -70,24 +75,34 @@ class PermissionAsker(Protocol):
         ...
 
 
-def choices_for(scope: Scope | None, root: Path) -> tuple[PermissionChoice, ...]:
+def choices_for(decision: "Ask", root: Path) -> tuple[PermissionChoice, ...]:
     """Return the answers to offer.
 
     "Always" answers are offered only if there is a scope, so that their effect is clear.
     """
     once = PermissionChoice("allow_once", "Allow once", "allow_once")
     reject = PermissionChoice("reject_once", "Reject", "reject_once")
+    scope, exact, checks = decision.scope, decision.exact_scope, decision.checks_scope
     if scope is None:
         return (once, reject)
-    scope_text = describe_scope(scope, root)
-    return (
+    text = describe_scope(scope, root)
+    choices = [
         once,
-        PermissionChoice("allow_session", f"Allow {scope_text} for this session", "allow_always"),
-        PermissionChoice("allow_workspace", f"Always allow {scope_text} (saved)", "allow_always"),
+        PermissionChoice("allow_session", f"Allow {text} for this session", "allow_always", scope),
+    ]
+    if exact is not None:
+        name = f"Always allow {describe_scope(exact, root)} (saved)"
+        choices.append(PermissionChoice("allow_exactly", name, "allow_always", exact))
+    name = f"Always allow {text} (saved)"
+    choices.append(PermissionChoice("allow_workspace", name, "allow_always", scope))
+    if checks is not None:
+        name = f"Always allow {describe_scope(checks, root)} (saved)"
+        choices.append(PermissionChoice("allow_checks", name, "allow_always", checks))
+    name = f"Always reject {text} (saved)"
+    return (
+        *choices,
         reject,
-        PermissionChoice(
-            "reject_workspace", f"Always reject {scope_text} (saved)", "reject_always"
-        ),
+        PermissionChoice("reject_workspace", name, "reject_always", scope),
     )
 
 

@@ -12,7 +12,14 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from acp_server.permissions.rules import PermissionRule
-from acp_server.permissions.scopes import CommandScope, DirectoryScope, McpToolScope, SiteScope
+from acp_server.permissions.scopes import (
+    CommandPattern,
+    CommandScope,
+    DirectoryScope,
+    McpToolScope,
+    ProjectChecksScope,
+    SiteScope,
+)
 from skills_store.json_file import Json, JsonFile, JsonObject
 
 logger = logging.getLogger(__name__)
@@ -25,7 +32,8 @@ class _FolderRule(BaseModel):
     folder: str
     allow: bool
 
-    def rule(self) -> PermissionRule:
+    def rule(self, root: Path) -> PermissionRule:
+        del root
         return PermissionRule(DirectoryScope(self.act, Path(self.folder)), self.allow)
 
 
@@ -34,10 +42,26 @@ class _CommandRule(BaseModel):
 
     act: Literal["run"]
     prefix: Annotated[tuple[str, ...], Field(min_length=1)]
+    directory: str | None = None
+    """Older rules have none; they hold in the workspace's own directory."""
+    exact: bool = False
     allow: bool
 
-    def rule(self) -> PermissionRule:
-        return PermissionRule(CommandScope(self.prefix), self.allow)
+    def rule(self, root: Path) -> PermissionRule:
+        directory = root if self.directory is None else Path(self.directory)
+        pattern = CommandPattern(self.prefix, directory, is_exact=self.exact)
+        return PermissionRule(CommandScope((pattern,)), self.allow)
+
+
+class _ChecksRule(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    act: Literal["checks"]
+    allow: bool
+
+    def rule(self, root: Path) -> PermissionRule:
+        del root
+        return PermissionRule(ProjectChecksScope(), self.allow)
 
 
 class _ServerRule(BaseModel):
@@ -49,7 +73,8 @@ class _ServerRule(BaseModel):
     tool: str
     allow: bool
 
-    def rule(self) -> PermissionRule:
+    def rule(self, root: Path) -> PermissionRule:
+        del root
         return PermissionRule(McpToolScope(self.server, self.identity, self.tool), self.allow)
 
 
@@ -60,11 +85,12 @@ class _SiteRule(BaseModel):
     site: str
     allow: bool
 
-    def rule(self) -> PermissionRule:
+    def rule(self, root: Path) -> PermissionRule:
+        del root
         return PermissionRule(SiteScope(self.site), self.allow)
 
 
-_AnyRule: TypeAlias = _FolderRule | _CommandRule | _ServerRule | _SiteRule
+_AnyRule: TypeAlias = _FolderRule | _CommandRule | _ChecksRule | _ServerRule | _SiteRule
 # The "act" field selects the model, so one kind of rule is never read as another.
 _RULE_ADAPTER: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
 
@@ -81,7 +107,9 @@ class RuleStore:
         document = self._file.read()
         # `read` returns the same object until the file changes, so identity means "unchanged".
         if self._cache[0] is not document:
-            rules = {each: tuple(_parse_rules(stored)) for each, stored in document.items()}
+            rules = {
+                each: tuple(_parse_rules(stored, Path(each))) for each, stored in document.items()
+            }
             self._cache = (document, rules)
         return self._cache[1].get(str(root), ())
 
@@ -91,38 +119,52 @@ class RuleStore:
         Raises:
             OSError: it cannot be saved.
         """
-        rule_json = _rule_as_json(rule)
+        new_rules = _rules_as_json(rule)
 
         def change(document: JsonObject) -> None:
             # Inside `change`, under the file lock: another server may have added rules.
             saved_rules = document.get(str(root))
             rules = saved_rules if isinstance(saved_rules, list) else []
             # Two sessions may give the same answer.
-            if rule_json not in rules:
-                document[str(root)] = [*rules, rule_json]
+            missing = [each for each in new_rules if each not in rules]
+            if missing:
+                document[str(root)] = [*rules, *missing]
 
         self._file.update(change)
 
 
-def _parse_rules(rules: Json) -> Sequence[PermissionRule]:
+def _parse_rules(rules: Json, root: Path) -> Sequence[PermissionRule]:
     found: list[PermissionRule] = []
     for each in rules if isinstance(rules, list) else ():
         try:
             # Each rule by itself: one that a newer version wrote must not disable the others.
-            found.append(_RULE_ADAPTER.validate_python(each).rule())
+            found.append(_RULE_ADAPTER.validate_python(each).rule(root))
         except ValidationError as error:
             logger.warning("ignoring a saved permission rule that is not valid: %s", error)
     return found
 
 
-def _rule_as_json(rule: PermissionRule) -> Json:
+def _rules_as_json(rule: PermissionRule) -> list[Json]:
     match rule.scope:
         case DirectoryScope(act, folder):
-            return {"act": act, "folder": str(folder), "allow": rule.is_allowed}
-        case CommandScope(prefix):
-            return {"act": "run", "prefix": list(prefix), "allow": rule.is_allowed}
+            return [{"act": act, "folder": str(folder), "allow": rule.is_allowed}]
+        case CommandScope(patterns):
+            # One entry each: an older version reads those without `exact` as it always did.
+            return [_pattern_as_json(each, is_allowed=rule.is_allowed) for each in patterns]
+        case ProjectChecksScope():
+            return [{"act": "checks", "allow": rule.is_allowed}]
         case McpToolScope(server, identity, tool):
             fields: dict[str, Json] = {"server": server, "identity": identity, "tool": tool}
-            return {"act": "call", **fields, "allow": rule.is_allowed}
+            return [{"act": "call", **fields, "allow": rule.is_allowed}]
         case SiteScope(site):
-            return {"act": "fetch", "site": site, "allow": rule.is_allowed}
+            return [{"act": "fetch", "site": site, "allow": rule.is_allowed}]
+
+
+def _pattern_as_json(pattern: CommandPattern, *, is_allowed: bool) -> Json:
+    return {
+        "act": "run",
+        "prefix": list(pattern.words),
+        "directory": str(pattern.directory),
+        **({"exact": True} if pattern.is_exact else {}),
+        "allow": is_allowed,
+    }

@@ -5,14 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acp_server.permissions.scopes import (
+    CommandPattern,
     CommandScope,
     DirectoryScope,
     FileAccess,
     McpToolScope,
+    ProjectChecksScope,
     Scope,
     SiteScope,
 )
-from acp_server.permissions.shell.assessment import matches_prefix
+from acp_server.permissions.shell.findings import AskedCommand
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
@@ -22,6 +24,29 @@ class PermissionRule:
 
     scope: Scope
     is_allowed: bool
+
+
+@frozen_dataclass
+class CommandPart:
+    """A simple command of a line that asks, as rules see it."""
+
+    command: AskedCommand
+    directories: tuple[Path, ...]
+    """The directories that it may run in, symlinks resolved."""
+    is_check: bool = False
+    """Whether it is one of the workspace's project checks, and the sandbox confines it."""
+
+    def patterns(self, *, is_exact: bool) -> tuple[CommandPattern, ...]:
+        """Return what an "always" for it covers; empty if it may not be covered in this way."""
+        if is_exact:
+            words = (self.command.words,) if self.command.is_exact else ()
+        else:
+            words = self.command.prefixes
+        return tuple(
+            CommandPattern(each, directory, is_exact=is_exact)
+            for directory in self.directories
+            for each in words
+        )
 
 
 @dataclass(slots=True)
@@ -42,16 +67,37 @@ class RuleBook:
         # No files means no approval, so that an empty list is never allowed by a rule.
         return True if verdicts and None not in verdicts else None
 
-    def verdict_on_command(self, command: str) -> bool | None:
-        """Return whether the rules allow a command line; a rejection wins."""
-        verdicts = [
-            rule.is_allowed
-            for rule in self.rules
-            if isinstance(rule.scope, CommandScope) and matches_prefix(command, rule.scope.prefix)
-        ]
-        return all(verdicts) if verdicts else None
+    def verdict_on_command(self, parts: Sequence[CommandPart]) -> bool | None:
+        """Return whether the rules allow the parts of a command line that ask.
 
-    def verdict_on(self, scope: McpToolScope | SiteScope) -> bool | None:
+        One rejected part rejects the line; to be allowed, every part must be covered.
+        """
+        rejected = [
+            pattern
+            for rule in self.rules
+            if isinstance(rule.scope, CommandScope) and not rule.is_allowed
+            for pattern in rule.scope.patterns
+        ]
+        if any(_is_rejected(part, pattern) for part in parts for pattern in rejected):
+            return False
+        allowed = [
+            pattern
+            for rule in self.rules
+            if isinstance(rule.scope, CommandScope) and rule.is_allowed
+            for pattern in rule.scope.patterns
+        ]
+        # No part means no approval, so that an unparsed line is never allowed by a rule.
+        return True if parts and all(self._is_covered(part, allowed) for part in parts) else None
+
+    def _is_covered(self, part: CommandPart, patterns: Sequence[CommandPattern]) -> bool:
+        if part.is_check and self.verdict_on(ProjectChecksScope()):
+            return True
+        return all(
+            _covers_in(part, [each for each in patterns if each.directory == directory])
+            for directory in part.directories
+        )
+
+    def verdict_on(self, scope: McpToolScope | SiteScope | ProjectChecksScope) -> bool | None:
         """Return whether the rules allow a server's tool or a site; a rejection wins."""
         verdicts = [rule.is_allowed for rule in self.rules if rule.scope == scope]
         return all(verdicts) if verdicts else None
@@ -59,6 +105,34 @@ class RuleBook:
     def _verdict_on_file(self, access: FileAccess, file: Path) -> bool | None:
         verdicts = [rule.is_allowed for rule in self.rules if _covers(rule.scope, access, file)]
         return all(verdicts) if verdicts else None
+
+
+def _is_rejected(part: CommandPart, pattern: CommandPattern) -> bool:
+    words = part.command.words
+    return words == pattern.words if pattern.is_exact else _begins_with(words, pattern.words)
+
+
+def _covers_in(part: CommandPart, patterns: Sequence[CommandPattern]) -> bool:
+    """Return whether the patterns of one directory cover a part."""
+    command = part.command
+    if command.is_exact and any(
+        pattern.is_exact and pattern.words == command.words for pattern in patterns
+    ):
+        return True
+    # An older rule may have more words than are needed.
+    return bool(command.prefixes) and all(
+        any(
+            not pattern.is_exact
+            and _begins_with(pattern.words, prefix)
+            and (pattern.words == prefix or _begins_with(command.words, pattern.words))
+            for pattern in patterns
+        )
+        for prefix in command.prefixes
+    )
+
+
+def _begins_with(words: tuple[str, ...], prefix: tuple[str, ...]) -> bool:
+    return words[: len(prefix)] == prefix
 
 
 def _covers(scope: Scope, access: FileAccess, file: Path) -> bool:

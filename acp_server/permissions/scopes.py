@@ -1,6 +1,7 @@
-"""Scopes of "always" answers: a directory, a command prefix, a server's tool or a site."""
+"""Scopes of "always" answers: a directory, commands, project checks, a server's tool, a site."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -18,10 +19,28 @@ class DirectoryScope:
 
 
 @frozen_dataclass
-class CommandScope:
-    """Commands that begin with these words; `shell.prefixes` says which prefixes can be covered."""
+class CommandPattern:
+    """Simple commands in one directory that begin with these words, or are exactly these words.
 
-    prefix: tuple[str, ...]
+    `shell.covered_programs` says which commands can be covered.
+    """
+
+    words: tuple[str, ...]
+    directory: Path
+    """Symlinks resolved. A rejection holds in all directories."""
+    is_exact: bool = False
+
+
+@frozen_dataclass
+class CommandScope:
+    """Command lines of which each part either only reads or is covered by one of the patterns."""
+
+    patterns: tuple[CommandPattern, ...]
+
+
+@frozen_dataclass
+class ProjectChecksScope:
+    """Tests, linters and builds that the workspace declares, confined by the sandbox."""
 
 
 @frozen_dataclass
@@ -40,14 +59,16 @@ class SiteScope:
     site: str
 
 
-Scope = DirectoryScope | CommandScope | McpToolScope | SiteScope
+Scope = DirectoryScope | CommandScope | ProjectChecksScope | McpToolScope | SiteScope
 
 
 def describe_scope(scope: Scope, root: Path) -> str:
     """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:
         case CommandScope():
-            return f"commands that begin with `{_replace_unprintable(shlex.join(scope.prefix))}`"
+            return _describe_patterns(scope.patterns, root)
+        case ProjectChecksScope():
+            return "this project's tests, linters and builds in the sandbox"
         case McpToolScope():
             tool, server = _replace_unprintable(scope.tool), _replace_unprintable(scope.server)
             return f"`{tool}` of the server `{server}`"
@@ -62,6 +83,26 @@ def describe_scope(scope: Scope, root: Path) -> str:
                 scope.directory.relative_to(root).as_posix() if is_below else str(scope.directory)
             )
             return f"{activity} in {_replace_unprintable(name)}/"
+
+
+def _describe_patterns(patterns: Sequence[CommandPattern], root: Path) -> str:
+    """Return the commands, grouped by directory: "`git add …` and `npm test …` in web/"."""
+    directories = dict.fromkeys(pattern.directory for pattern in patterns)
+    groups: list[str] = []
+    for directory in directories:
+        commands = dict.fromkeys(
+            f"`{_replace_unprintable(shlex.join(each.words))}{'' if each.is_exact else ' …'}`"
+            for each in patterns
+            if each.directory == directory
+        )
+        place = ""
+        if directory != root:
+            is_below = directory.is_relative_to(root)
+            name = directory.relative_to(root).as_posix() if is_below else str(directory)
+            place = f" in {_replace_unprintable(name)}/"
+        groups.append(" and ".join(commands) + place)
+    is_exact = all(pattern.is_exact for pattern in patterns)
+    return f"{'exactly ' if is_exact else ''}{', '.join(groups)}"
 
 
 def _replace_unprintable(text: str) -> str:

@@ -23,7 +23,7 @@ from acp_server.models.access import ListedModel
 from acp_server.models.model_list_cache import load_model_list, save_model_list
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import PermissionRule
-from acp_server.permissions.scopes import CommandScope, SiteScope
+from acp_server.permissions.scopes import CommandPattern, CommandScope, SiteScope
 from acp_server.permissions.trust import ContentTrust, TrustStore
 from acp_server.turn.conversation import ToolCall
 from skills_store.curation.report import CurationReport, write_report
@@ -71,7 +71,7 @@ def read_document(folder: Path) -> object:
 
 
 RULES = (
-    PermissionRule(CommandScope(("git", "push")), is_allowed=True),
+    PermissionRule(CommandScope((CommandPattern(("git", "push"), Path("/w")),)), is_allowed=True),
     PermissionRule(SiteScope("a.org"), is_allowed=False),
 )
 

@@ -111,7 +111,7 @@ class GateSetup:
     def edit(self, call_id: str, name: str = "src/a.py") -> PermissionQuestion:
         return PermissionQuestion(call_id, WriteFiles((self.target(name),)), f"Edit {name}", "edit")
 
-    def command(self, call_id: str, command: str) -> PermissionQuestion:
+    def command(self, call_id: str, command: str, directory: str = ".") -> PermissionQuestion:
         return PermissionQuestion(
-            call_id, RunCommandEffect(command, self.target(".")), command, "execute"
+            call_id, RunCommandEffect(command, self.target(directory)), command, "execute"
         )

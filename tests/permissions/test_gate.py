@@ -23,7 +23,7 @@ from acp_server.permissions.questions import (
     PermissionQuestion,
 )
 from acp_server.permissions.rules import PermissionRule
-from acp_server.permissions.scopes import CommandScope, DirectoryScope
+from acp_server.permissions.scopes import CommandPattern, CommandScope, DirectoryScope
 from tests.permissions.gates import GateSetup, wait_until
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -106,7 +106,9 @@ async def test_an_always_rule_is_stored_with_its_scope(setting: GateSetup) -> No
     await answered(setting, setting.command("b", "pytest tests -q"), "reject_workspace")
     assert setting.store.load(setting.root) == (
         PermissionRule(DirectoryScope("write", setting.root / "src"), is_allowed=True),
-        PermissionRule(CommandScope(("pytest", "tests")), is_allowed=False),
+        PermissionRule(
+            CommandScope((CommandPattern(("pytest",), setting.root),)), is_allowed=False
+        ),
     )
     assert [path.name for path in setting.root.iterdir()] == ["src"]
 
@@ -120,8 +122,8 @@ async def test_a_rule_that_cannot_be_saved_applies_to_the_session(setting: GateS
 
 @pytest.mark.parametrize(
     "command",
-    ["pytest | tee x", "pytest > x", "pytest $(ls)", "sh -c pytest", "env pytest", "make",
-     "pytest; ls", "x=1 pytest", "pytest .env"],
+    ["pytest | tee x", "pytest > x", "pytest $(ls)", "sh -c pytest", "env pytest", "make A=b",
+     "pytest; rm a", "PATH=. pytest", "pytest .env", "/opt/check.sh", "cd / && pytest"],
 )  # fmt: skip
 async def test_no_always_rule_is_offered_for_an_unbounded_command(
     setting: GateSetup, command: str
@@ -129,6 +131,37 @@ async def test_no_always_rule_is_offered_for_an_unbounded_command(
     await answered(setting, setting.command("a", command), "reject_once")
     ids = [choice.id for choice in setting.user.asked[0].choices]
     assert ids == ["allow_once", "reject_once"]
+
+
+async def test_an_always_holds_in_the_directory_it_was_given_in(setting: GateSetup) -> None:
+    gate = setting.gate()
+    (setting.root / "evil").mkdir()
+    (setting.root / "link").symlink_to(setting.root / "evil")
+    assert (
+        await answered(setting, setting.command("a", "npm test"), "allow_workspace", gate) is None
+    )
+    for again in ("npm test", "npm test -- --watch", "ls && npm test 2>&1 | tail -3"):
+        assert await gate.authorize(setting.command("b", again)) is None
+    elsewhere = [
+        setting.command("c", "npm test", "evil"),
+        setting.command("d", "cd evil && npm test"),
+        setting.command("e", "cd link && npm test"),
+        setting.command("f", "cd evil; npm test"),
+    ]
+    for count, question in enumerate(elsewhere, start=1):
+        refusal = await answered(setting, question, "reject_once", gate)
+        assert (refusal, len(setting.user.asked)) == (Refusal(REJECTED), 1 + count)
+
+
+async def test_the_width_of_an_always_is_the_one_that_was_chosen(setting: GateSetup) -> None:
+    gate = setting.gate()
+    exactly = setting.command("a", "git add a b")
+    assert await answered(setting, exactly, "allow_exactly", gate) is None
+    assert await gate.authorize(setting.command("b", "git add a b")) is None
+    other = setting.command("c", "git add c")
+    assert await answered(setting, other, "allow_workspace", gate) is None
+    assert await gate.authorize(setting.command("d", "git add d e")) is None
+    assert len(setting.user.asked) == 2
 
 
 async def test_permission_requests_are_made_one_at_a_time_in_call_order(setting: GateSetup) -> None:
@@ -240,7 +273,7 @@ async def test_an_answer_that_was_not_offered_allows_nothing(
     setting: GateSetup, answer: str
 ) -> None:
     choice = cast("PermissionChoiceId", answer)
-    refusal = await answered(setting, setting.command("a", "make"), choice)
+    refusal = await answered(setting, setting.command("a", "rm a"), choice)
     reason = NOT_ASKED.format(reason="the answer was none of those offered")
     assert (refusal, setting.store.load(setting.root)) == (Refusal(reason), ())
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 import pytest
 
+from acp_server.permissions.effects import SandboxStatus
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import (
     ALWAYS_REFUSED,
@@ -30,9 +31,15 @@ from acp_server.permissions.policy import (
     SkillFacts,
     decide,
 )
-from acp_server.permissions.rules import PermissionRule, RuleBook
-from acp_server.permissions.scopes import CommandScope, DirectoryScope, McpToolScope, SiteScope
-from acp_server.permissions.shell.findings import Assessment
+from acp_server.permissions.rules import CommandPart, PermissionRule, RuleBook
+from acp_server.permissions.scopes import (
+    CommandPattern,
+    CommandScope,
+    DirectoryScope,
+    McpToolScope,
+    SiteScope,
+)
+from acp_server.permissions.shell.findings import AskedCommand, Assessment
 from tests.support.case_table import each_case
 
 Outcome = Literal["allow", "ask", "ask, always", "refuse"]
@@ -42,7 +49,16 @@ ROOT = Path("/code/space")
 FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
 SERVER = McpToolScope("github", "0123", "search")
 SITE = SiteScope("example.com")
-PYTEST = Assessment("asks", "it runs", prefix=("pytest",))
+PYTEST_ASKED = AskedCommand(("pytest", "-q"), (str(ROOT),), (("pytest",),), is_exact=True)
+PYTEST = Assessment("asks", "it runs", asked=(PYTEST_ASKED,), is_coverable=True)
+PYTEST_PARTS = (CommandPart(PYTEST_ASKED, (ROOT,)),)
+PYTEST_SCOPE = CommandScope((CommandPattern(("pytest",), ROOT),))
+PYTEST_EXACT = CommandScope((CommandPattern(("pytest", "-q"), ROOT, is_exact=True),))
+
+
+def _pytest(status: SandboxStatus) -> CommandFacts:
+    return CommandFacts("pytest -q", PYTEST, sandbox_status=status, parts=PYTEST_PARTS)
+
 
 FACTS: dict[str, Facts] = {
     "read": FileFacts("read", (FILE,), coverable_directory=FILE.parent),
@@ -57,14 +73,20 @@ FACTS: dict[str, Facts] = {
     "write outside": FileFacts("write", (FAR,), outside=(FAR,), coverable_directory=FAR.parent),
     "reading command": CommandFacts("ls", Assessment("reads")),
     "reading command in doubt": CommandFacts("cat /etc/x", Assessment("reads"), ("outside",)),
-    "command": CommandFacts("pytest", PYTEST),
+    "command": _pytest("free"),
     "command without a prefix": CommandFacts("make", Assessment("asks", "it runs")),
-    "command in doubt": CommandFacts("pytest .env", PYTEST, ("secret",)),
-    "confined command": CommandFacts("pytest", PYTEST, sandbox_status="confined"),
+    "command in doubt": CommandFacts("pytest .env", PYTEST, ("secret",), parts=PYTEST_PARTS),
+    "confined command": CommandFacts(
+        "pytest", PYTEST, parts=PYTEST_PARTS, sandbox_status="confined"
+    ),
     "confined reading": CommandFacts("ls", Assessment("reads"), sandbox_status="confined"),
-    "unconfined command": CommandFacts("pytest", PYTEST, sandbox_status="unconfined"),
+    "unconfined command": CommandFacts(
+        "pytest", PYTEST, parts=PYTEST_PARTS, sandbox_status="unconfined"
+    ),
     "unconfined reading": CommandFacts("ls", Assessment("reads"), sandbox_status="unconfined"),
-    "unprotected command": CommandFacts("pytest", PYTEST, sandbox_status="unprotected"),
+    "unprotected command": CommandFacts(
+        "pytest", PYTEST, parts=PYTEST_PARTS, sandbox_status="unprotected"
+    ),
     "unprotected reading": CommandFacts("ls", Assessment("reads"), sandbox_status="unprotected"),
     "disaster": CommandFacts("rm -rf /", Assessment("refused", "it deletes everything")),
     "skill": SkillFacts(FileFacts("write", (FILE,), coverable_directory=FILE.parent)),
@@ -171,7 +193,7 @@ def make_rules(rule: SavedRule) -> RuleBook:
         DirectoryScope("write", Path("/")),
         SERVER,
         SITE,
-        CommandScope(("pytest",)),
+        PYTEST_SCOPE,
     )
     return RuleBook(
         [] if rule == "nothing" else [PermissionRule(each, rule == "yes") for each in scopes]
@@ -218,13 +240,13 @@ def test_a_refusal_names_its_origin(name: str, mode: Mode, said: SavedRule, reas
             Ask(f"it is outside the workspace: {FAR}", DirectoryScope("read", FAR.parent)),
         ),
         ("read secret", "ask", Ask(".env may hold secrets or settings")),
-        ("command", "ask", Ask("it runs", CommandScope(("pytest",)))),
+        ("command", "ask", Ask("it runs", PYTEST_SCOPE, PYTEST_EXACT)),
         ("command in doubt", "ask", Ask("it runs")),
         ("reading command in doubt", "ask", Ask("outside")),
         ("unconfined reading", "ask", Ask(OUTSIDE_SANDBOX)),
         ("unconfined command", "ask", Ask(f"{OUTSIDE_SANDBOX}; it runs")),
         ("unprotected reading", "ask", Ask(NO_SANDBOX)),
-        ("unprotected command", "ask", Ask("it runs", CommandScope(("pytest",)))),
+        ("unprotected command", "ask", Ask("it runs", PYTEST_SCOPE, PYTEST_EXACT)),
         ("skill in doubt", "bypass", Ask("it downloads a program")),
         ("undo of later changes", "bypass", Ask(CHANGED_SINCE.format(names="a.py, b.py"))),
         ("memory, asked first", "ask", Ask(MEMORY_NEEDS_APPROVAL)),

@@ -13,14 +13,27 @@ from pydantic import JsonValue
 
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import PermissionRule
-from acp_server.permissions.scopes import CommandScope, DirectoryScope, McpToolScope, SiteScope
+from acp_server.permissions.scopes import (
+    CommandPattern,
+    CommandScope,
+    DirectoryScope,
+    McpToolScope,
+    ProjectChecksScope,
+    SiteScope,
+)
 from skills_store.locks import LockedError, locked
 
 ROOT = Path("/code/space")
 EDITS = PermissionRule(DirectoryScope("write", ROOT / "src"), is_allowed=True)
 SITE = PermissionRule(SiteScope("example.com:8080"), is_allowed=True)
 SEARCH = PermissionRule(McpToolScope("github", "0123", "search"), is_allowed=True)
-TESTS = PermissionRule(CommandScope(("npm", "run", "test")), is_allowed=False)
+TESTS = PermissionRule(
+    CommandScope((CommandPattern(("npm", "run", "test"), ROOT / "web"),)), is_allowed=False
+)
+EXACT = PermissionRule(
+    CommandScope((CommandPattern(("bd", "list", ""), ROOT, is_exact=True),)), is_allowed=True
+)
+CHECKS = PermissionRule(ProjectChecksScope(), is_allowed=True)
 
 WRITER = """
 import sys
@@ -41,9 +54,27 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_stored_rules_are_loaded_by_the_next_process(file: Path) -> None:
-    for rule in (EDITS, TESTS, EDITS, SEARCH, SITE):
+    for rule in (EDITS, TESTS, EDITS, SEARCH, SITE, EXACT, CHECKS):
         RuleStore(file).add(ROOT, rule)
-    assert RuleStore(file).load(ROOT) == (EDITS, TESTS, SEARCH, SITE)
+    assert RuleStore(file).load(ROOT) == (EDITS, TESTS, SEARCH, SITE, EXACT, CHECKS)
+
+
+def test_the_commands_of_one_answer_are_stored_one_by_one(file: Path) -> None:
+    patterns = tuple(CommandPattern(("go", each), ROOT) for each in ("build", "test"))
+    RuleStore(file).add(ROOT, PermissionRule(CommandScope(patterns), is_allowed=True))
+    assert RuleStore(file).load(ROOT) == tuple(
+        PermissionRule(CommandScope((each,)), is_allowed=True) for each in patterns
+    )
+
+
+def test_an_older_rule_on_commands_holds_in_the_directory_of_the_workspace(file: Path) -> None:
+    RuleStore(file).add(ROOT, EDITS)
+    older = {"act": "run", "prefix": ["go", "test", "./x"], "allow": True}
+    file.write_text(json.dumps({str(ROOT): [older]}))
+    pattern = CommandPattern(("go", "test", "./x"), ROOT)
+    assert RuleStore(file).load(ROOT) == (
+        PermissionRule(CommandScope((pattern,)), is_allowed=True),
+    )
 
 
 def test_a_rule_applies_only_in_its_workspace(file: Path) -> None:

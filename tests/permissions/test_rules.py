@@ -4,19 +4,30 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.permissions.policy import Ask
 from acp_server.permissions.questions import PermissionChoice, choices_for
 from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.scopes import (
+    CommandPattern,
     CommandScope,
     DirectoryScope,
     McpToolScope,
+    ProjectChecksScope,
     Scope,
     SiteScope,
     describe_scope,
 )
+from tests.permissions.shell.covering import parts_of
 from tests.support.case_table import each_case
 
 ROOT = Path("/code/space")
+
+
+def _commands(
+    *commands: tuple[str, ...], directory: Path = ROOT, is_exact: bool = False
+) -> CommandScope:
+    patterns = (CommandPattern(words, directory, is_exact=is_exact) for words in commands)
+    return CommandScope(tuple(patterns))
 
 
 def edits(folder: str, *, is_allowed: bool = True) -> PermissionRule:
@@ -52,7 +63,7 @@ def files(*names: str) -> tuple[Path, ...]:
             id="another act",
         ),
         pytest.param(
-            [PermissionRule(CommandScope(("pytest",)), is_allowed=True)],
+            [PermissionRule(_commands(("pytest",)), is_allowed=True)],
             ("a",),
             None,
             id="a command",
@@ -71,10 +82,12 @@ def test_rules_on_files(
         ("pytest", True),
         ("pytest -q tests", True),
         ("pytester", None),
-        ("pytest; ls", None),
-        ("pytest > x", None),
-        ("pytest $(ls)", None),
-        ("pytest | tee x", None),
+        ("pytest; ls", True),
+        ("pytest && npm run test", None),
+        ("ls", None),
+        ("pytest; npm run build", False),
+        ("cd web && npm run build", False),
+        ("npm run build --prefix x > log", False),
         ("PATH=. pytest", None),
         ("sh -c pytest", None),
         ("npm run build", False),
@@ -84,11 +97,11 @@ def test_rules_on_files(
 def test_rules_on_commands(command: str, *, verdict: bool | None) -> None:
     book = RuleBook(
         [
-            PermissionRule(CommandScope(("pytest",)), is_allowed=True),
-            PermissionRule(CommandScope(("npm", "run", "build")), is_allowed=False),
+            PermissionRule(_commands(("pytest",)), is_allowed=True),
+            PermissionRule(_commands(("npm", "run", "build")), is_allowed=False),
         ]
     )
-    assert book.verdict_on_command(command) is verdict
+    assert book.verdict_on_command(parts_of(command)) is verdict
 
 
 @pytest.mark.parametrize(
@@ -127,8 +140,13 @@ def test_a_rule_covers_one_site(site: str, *, verdict: bool | None) -> None:
         (DirectoryScope("write", ROOT / "src"), "edits in src/"),
         (DirectoryScope("read", Path("/elsewhere")), "reading in /elsewhere/"),
         (DirectoryScope("write", ROOT / "a\nb\u202ec"), "edits in a\ufffdb\ufffdc/"),
-        (CommandScope(("npm", "run", "test")), "commands that begin with `npm run test`"),
-        (CommandScope(("pytest", "a; b")), "commands that begin with `pytest 'a; b'`"),
+        (_commands(("npm", "run", "test")), "`npm run test …`"),
+        (_commands(("go", "build"), ("go", "test")), "`go build …` and `go test …`"),
+        (_commands(("pytest", "a; b"), is_exact=True), "exactly `pytest 'a; b'`"),
+        (_commands(("npm", "test"), directory=ROOT / "web"), "`npm test …` in web/"),
+        (_commands(("npm", "test"), directory=Path("/x")), "`npm test …` in /x/"),
+        (_commands(("a\nb\u202ec",), is_exact=True), "exactly `'a\ufffdb\ufffdc'`"),
+        (ProjectChecksScope(), "this project's tests, linters and builds in the sandbox"),
         (McpToolScope("a`\n", "0123", "b"), "`b` of the server `a`\ufffd`"),
         (SiteScope("example.com:8080"), "pages of `example.com:8080`"),
     ],
@@ -138,19 +156,43 @@ def test_a_scope_is_described_in_one_line(scope: Scope, text: str) -> None:
 
 
 def test_without_a_scope_only_one_time_answers_are_offered() -> None:
-    assert choices_for(None, ROOT) == (
+    assert choices_for(Ask(), ROOT) == (
         PermissionChoice("allow_once", "Allow once", "allow_once"),
         PermissionChoice("reject_once", "Reject", "reject_once"),
     )
 
 
 def test_with_a_scope_each_answer_says_what_it_covers() -> None:
-    assert choices_for(DirectoryScope("write", ROOT / "src"), ROOT) == (
+    edits = DirectoryScope("write", ROOT / "src")
+    assert choices_for(Ask("", edits), ROOT) == (
         PermissionChoice("allow_once", "Allow once", "allow_once"),
-        PermissionChoice("allow_session", "Allow edits in src/ for this session", "allow_always"),
-        PermissionChoice("allow_workspace", "Always allow edits in src/ (saved)", "allow_always"),
+        PermissionChoice(
+            "allow_session", "Allow edits in src/ for this session", "allow_always", edits
+        ),
+        PermissionChoice(
+            "allow_workspace", "Always allow edits in src/ (saved)", "allow_always", edits
+        ),
         PermissionChoice("reject_once", "Reject", "reject_once"),
         PermissionChoice(
-            "reject_workspace", "Always reject edits in src/ (saved)", "reject_always"
+            "reject_workspace", "Always reject edits in src/ (saved)", "reject_always", edits
         ),
     )
+
+
+def test_the_widths_of_an_always_are_offered_side_by_side() -> None:
+    wide, exact = _commands(("go", "test")), _commands(("go", "test", "./x"), is_exact=True)
+    checks = ProjectChecksScope()
+    found = choices_for(Ask("", wide, exact, checks), ROOT)
+    assert [(each.id, each.name, each.scope) for each in found] == [
+        ("allow_once", "Allow once", None),
+        ("allow_session", "Allow `go test …` for this session", wide),
+        ("allow_exactly", "Always allow exactly `go test ./x` (saved)", exact),
+        ("allow_workspace", "Always allow `go test …` (saved)", wide),
+        (
+            "allow_checks",
+            "Always allow this project's tests, linters and builds in the sandbox (saved)",
+            checks,
+        ),
+        ("reject_once", "Reject", None),
+        ("reject_workspace", "Always reject `go test …` (saved)", wide),
+    ]

@@ -14,11 +14,6 @@ from acp_server.permissions.shell.command_line import CommandSource, collect_wor
 from acp_server.permissions.shell.deny_scan import DenyListScan
 from acp_server.permissions.shell.findings import Assessment, UndecidableCommand
 from acp_server.permissions.shell.grammar import is_wide_gap, iter_commands, parse
-from acp_server.permissions.shell.prefixes import (
-    derive_prefix,
-    has_only_covered_flags,
-    is_allowed_prefix,
-)
 from acp_server.permissions.shell.scope import ShellScope, normalize_path
 from acp_server.permissions.shell.walker import CommandWalker
 
@@ -53,18 +48,9 @@ def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
         tuple(findings.trees),
         tuple(findings.writes),
         tuple(findings.git_uses),
-        derive_prefix(split_plain_command(command) or ()) if reason else None,
+        tuple(findings.asked),
+        is_coverable=bool(reason) and not findings.has_other_reasons,
     )
-
-
-def matches_prefix(command: str, prefix: tuple[str, ...]) -> bool:
-    """Return whether a saved "always" covers a command: one plain command with that prefix."""
-    words = split_plain_command(command)
-    if words is None or not is_allowed_prefix(prefix) or words[: len(prefix)] != prefix:
-        return False
-    # Security: the prefix ends at the first flag, so the flags of the new command must be checked,
-    # too.
-    return has_only_covered_flags(words)
 
 
 def split_plain_command(command: str) -> tuple[str, ...] | None:

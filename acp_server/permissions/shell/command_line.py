@@ -61,9 +61,10 @@ class CommandSource:
         """
         if node.type in NOT_WORDS or not self.is_whole_word(node):
             raise UndecidableCommand("it cannot be read unambiguously")
-        return expand_word(node_text(node), scope, self._substitutions_in(node))
+        return expand_word(node_text(node), scope, self.judged_substitutions_in(node))
 
-    def _substitutions_in(self, node: "Node") -> Mapping[int, int]:
+    def judged_substitutions_in(self, node: "Node") -> Mapping[int, int]:
+        """Return where each `$(` whose commands were judged begins and ends in a word."""
         text = node.text or b""
         # Node offsets count bytes, the scanner counts characters: they agree in ASCII only.
         if b"$(" not in text or not text.isascii():
@@ -77,7 +78,12 @@ class CommandSource:
 
 def iter_substitutions(node: "Node") -> Iterator["Node"]:
     """Yield the outermost `$(...)` within a word, not backquotes."""
-    for found in iter_descendants(node, "command_substitution"):
+    found_nodes = (
+        iter([node])
+        if node.type == "command_substitution"
+        else iter_descendants(node, "command_substitution")
+    )
+    for found in found_nodes:
         # In backquotes bash removes backslashes before it parses; the tree inside may be wrong.
         if node_text(found).startswith("$("):
             yield found

@@ -57,6 +57,28 @@ class GitUse:
 
 
 @frozen_dataclass
+class AskedCommand:
+    """One simple command that asks, with what an "always" may cover of it."""
+
+    words: tuple[str, ...]
+    """Its words, without quotes, up to the first that is only known at run time; assignments that
+    it depends on come first."""
+    directories: tuple[str, ...]
+    """The directories that it may run in."""
+    prefixes: tuple[tuple[str, ...], ...] = ()
+    """The beginnings of its words that an "always" may cover; each of them must be covered. Empty:
+    only its exact words may be covered, if `is_exact`."""
+    is_exact: bool = False
+    """Whether an "always" may cover exactly its words."""
+    program: str = ""
+    """The name or path of the program; empty if it is only known at run time."""
+    paths: tuple[str, ...] = ()
+    """Its words that may be paths, or flags with a path."""
+    check: str = ""
+    """Family of project checks that it may belong to; empty if to none."""
+
+
+@frozen_dataclass
 class Assessment:
     """Effects of a command. `reads` is valid only if the gate allows each path in it."""
 
@@ -73,8 +95,11 @@ class Assessment:
     """Paths written, as far as known: for the question, not for a decision."""
     git_uses: tuple[GitUse, ...] = ()
     """All uses of git that are known; if it asks, there may be others."""
-    prefix: tuple[str, ...] | None = None
-    """The scope of an "always": the words up to the first flag. None: do not offer one."""
+    asked: tuple[AskedCommand, ...] = ()
+    """The simple commands that ask, in text order."""
+    is_coverable: bool = False
+    """Whether these commands are the only reasons to ask, so that an "always" for each of them
+    covers the line."""
 
     @property
     def has_globs(self) -> bool:
@@ -92,7 +117,16 @@ class CommandFindings:
     writes: dict[str, None] = field(default_factory=dict[str, None])
     git_uses: dict[GitUse, None] = field(default_factory=dict[GitUse, None])
     reasons: list[str] = field(default_factory=list[str])
+    asked: dict[AskedCommand, None] = field(default_factory=dict[AskedCommand, None])
+    has_other_reasons: bool = False
+    """Whether there are reasons besides those of the asked commands."""
 
     def add_reason(self, reason: str) -> None:
-        """Add a reason to ask."""
+        """Add a reason to ask that no "always" covers."""
         self.reasons.append(reason)
+        self.has_other_reasons = True
+
+    def add_asked(self, command: AskedCommand, reason: str) -> None:
+        """Add a simple command that asks, with the reason."""
+        self.reasons.append(reason)
+        self.asked[command] = None

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tree_sitter import Language, Node, Parser
 
@@ -85,9 +85,13 @@ def is_fully_parsed(node: Node, source: bytes) -> bool:
 
     Security: the grammar differs from bash in details; text without a node is where it would show.
     """
+    return are_fully_parsed(node.children, source)
+
+
+def are_fully_parsed(nodes: Sequence[Node], source: bytes) -> bool:
+    """Return the same for consecutive nodes."""
     return all(
-        is_wide_gap(source[left.end_byte : right.start_byte])
-        for left, right in pairwise(node.children)
+        is_wide_gap(source[left.end_byte : right.start_byte]) for left, right in pairwise(nodes)
     )
 
 

@@ -35,6 +35,8 @@ class ShellScope:
     directories: tuple[str, ...]
     home: str | None
     values: Mapping[str, VariableValue] = field(default_factory=dict[str, VariableValue])
+    has_input: bool = False
+    """Whether standard input is text of the command line: a pipe, a file or a here-document."""
 
     def with_directories(self, folders: tuple[str, ...]) -> "ShellScope":
         """Return the same scope in other directories.
@@ -49,6 +51,10 @@ class ShellScope:
     def with_value(self, name: str, value: VariableValue) -> "ShellScope":
         """Return the same scope with a variable."""
         return replace(self, values={**self.values, name: value})
+
+    def with_input(self) -> "ShellScope":
+        """Return the same scope with an input."""
+        return replace(self, has_input=True)
 
     def resolve_paths(self, text: str) -> tuple[str, ...]:
         """Return the absolute paths that a word may name, each once."""

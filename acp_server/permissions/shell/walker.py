@@ -5,10 +5,11 @@ the first reason to ask, so that the user sees all reads and writes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.assignments import Assignment, read_assignment
 from acp_server.permissions.shell.command_judges import command_name, judge_command
 from acp_server.permissions.shell.command_line import (
     CommandSource,
@@ -16,9 +17,15 @@ from acp_server.permissions.shell.command_line import (
     iter_substitutions,
 )
 from acp_server.permissions.shell.conditions import judge_test, split_test
-from acp_server.permissions.shell.findings import CommandFindings, UndecidableCommand
+from acp_server.permissions.shell.covered_programs import Coverage, find_coverage
+from acp_server.permissions.shell.findings import (
+    AskedCommand,
+    CommandFindings,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.git_commands import record_unknown_git_use
 from acp_server.permissions.shell.grammar import (
+    are_fully_parsed,
     is_comment,
     is_fully_parsed,
     iter_nodes,
@@ -177,8 +184,8 @@ class CommandWalker:
 
     def _pipeline(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         # Each part runs in a subshell: a `cd` in it has no effect afterwards.
-        for part in self._child_statements(node, frozenset({"|", "|&"})):
-            self._statement(part, scope)
+        for index, part in enumerate(self._child_statements(node, frozenset({"|", "|&"}))):
+            self._statement(part, scope.with_input() if index else scope)
         return _unchanged(scope)
 
     def _subshell(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
@@ -234,9 +241,13 @@ class CommandWalker:
         """Walk a redirected statement, then its redirects in every possible directory."""
         bodies = node.children_by_field_name("body")
         redirects = [child for child in node.children if child not in bodies]
-        if len(bodies) != 1 or not is_fully_parsed(node, self._source.text):
+        if len(bodies) != 1:
             raise UndecidableCommand("it redirects without running anything")
+        if any(map(_is_input, redirects)):
+            scope = scope.with_input()
         outcome = self._statement(bodies[0], scope)
+        if not is_fully_parsed(node, self._source.text):
+            self._judge_lost_dash(node, bodies[0], redirects[0], scope)
         redirect_scope = scope.with_directories(
             merge_directories(scope.directories, outcome.either)
         )
@@ -250,6 +261,29 @@ class CommandWalker:
             self._command_with_trailing_words(bodies[0], trailing_nodes, redirect_scope)
         return outcome
 
+    def _judge_lost_dash(
+        self, node: "Node", body: "Node", redirect: "Node", scope: ShellScope
+    ) -> None:
+        """Judge a command whose last word is a `-` before a here-document.
+
+        The grammar has no node for that word, as in `git commit -F - <<EOF`.
+        """
+        gap = self._source.text[body.end_byte : redirect.start_byte]
+        rest = [child for child in node.children if child.start_byte >= redirect.start_byte]
+        command = body
+        while command.type in {"list", "pipeline"} and command.children:
+            command = command.children[-1]
+        if (
+            redirect.type != "heredoc_redirect"
+            or gap.strip(b" \t") != b"-"
+            or gap[:1] not in {b" ", b"\t"}
+            or command.type != "command"
+            or not are_fully_parsed(rest, self._source.text)
+        ):
+            raise UndecidableCommand("it cannot be read unambiguously")
+        assignments, words = self._read_command(command, scope)
+        self._simple_command((*words, Word("-")), scope, assignments)
+
     def _command_with_trailing_words(
         self, body: "Node", trailing_nodes: Sequence["Node"], scope: ShellScope
     ) -> None:
@@ -259,12 +293,12 @@ class CommandWalker:
         # The walk over the body has not seen these words.
         for node in trailing_nodes:
             self._judge_substitutions(node, scope)
-        nodes = (*collect_words(body, self._source), *trailing_nodes)
-        words = tuple(self._source.expand_word(node, scope) for node in nodes)
+        assignments, first_words = self._read_command(body, scope)
         # The outcome was computed without these words, and would be another directory with them.
-        if words[0].text == "cd":
+        if first_words[0].text == "cd":
             raise UndecidableCommand("it changes to a folder that is only known when it runs")
-        self._simple_command(words, scope)
+        trailing = (self._source.expand_word(node, scope) for node in trailing_nodes)
+        self._simple_command((*first_words, *trailing), scope, assignments)
 
     def _test(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         words = split_test(node, scope)
@@ -273,14 +307,31 @@ class CommandWalker:
 
     def _command(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         self._judge_substitutions(node, scope)
-        # The grammar puts a here-string among the words of its command.
         herestrings = [child for child in node.children if child.type == "herestring_redirect"]
         for redirect in herestrings:
             judge_redirect(redirect, AccessRecorder(self.findings, scope), self._source)
-        nodes = collect_words(node, self._source, excluded=herestrings)
-        return self._simple_command(
-            tuple(self._source.expand_word(each, scope) for each in nodes), scope
+        if herestrings:
+            scope = scope.with_input()
+        assignments, words = self._read_command(node, scope)
+        return self._simple_command(words, scope, assignments)
+
+    def _read_command(
+        self, node: "Node", scope: ShellScope
+    ) -> tuple[tuple[Assignment, ...], tuple[Word, ...]]:
+        """Return the assignments before a simple command, and its words."""
+        # The grammar puts a here-string among the words of its command.
+        others = [
+            child
+            for child in node.children
+            if child.type in {"herestring_redirect", "variable_assignment"}
+        ]
+        words = collect_words(node, self._source, excluded=others)
+        assignments = tuple(
+            read_assignment(child, self._source, scope)
+            for child in others
+            if child.type == "variable_assignment"
         )
+        return assignments, tuple(self._source.expand_word(each, scope) for each in words)
 
     def _judge_substitutions(self, node: "Node", scope: ShellScope) -> None:
         """Judge the commands of each `$(...)`; in the word around it, its output is unknown."""
@@ -288,23 +339,75 @@ class CommandWalker:
             self._subshell(inner, scope)
             self._source.judged_substitutions.add(inner.start_byte)
 
-    def _simple_command(self, words: tuple[Word, ...], scope: ShellScope) -> DirectoryOutcome:
+    def _simple_command(
+        self,
+        words: tuple[Word, ...],
+        scope: ShellScope,
+        assignments: Sequence[Assignment] = (),
+    ) -> DirectoryOutcome:
         access = AccessRecorder(self.findings, scope)
         # Order: record the writes before the command raises, so that the question can show them.
         record_changes(words, access)
+        setting = next((each for each in assignments if not each.is_harmless), None)
         # A program of that name, such as /usr/bin/cd of macOS, changes no folder of the shell.
-        if words[0].text == "cd":
+        if words[0].text == "cd" and not assignments:
             return _change_directory(words[1:], access)
         try:
             if command_name(words[0]) in {"test", "["}:
                 judge_test(words, access)
             else:
                 judge_command(words, access)
-        except UndecidableCommand:
+            if setting is not None:
+                raise UndecidableCommand(f"it sets {setting.name} for a command")
+        except UndecidableCommand as error:
             # A saved "always" may still allow it, but covers no program that git would run.
             record_unknown_git_use(words, access)
-            raise
+            self._add_asked(words, access, assignments, error.reason)
         return _unchanged(scope)
+
+    def _add_asked(
+        self,
+        words: tuple[Word, ...],
+        access: AccessRecorder,
+        assignments: Sequence[Assignment],
+        reason: str,
+    ) -> None:
+        """Record a simple command that asks, with what an "always" may cover of it."""
+        coverage = find_coverage(words, has_input=access.scope.has_input)
+        if any(each.is_refused for each in assignments):
+            coverage = Coverage()
+        try:
+            for word in coverage.operands:
+                if word.pattern is not None:
+                    access.record_read(word)
+        except UndecidableCommand:
+            coverage = Coverage()
+        # They are part of what is covered: another value is another command.
+        settings = tuple(
+            f"{each.name}={each.value.text}" for each in assignments if not each.is_harmless
+        )
+        literal_words = takewhile(lambda word: word.is_literal, words)
+        is_coverable = bool(coverage.prefixes) or coverage.is_exact
+        operands = coverage.operands if is_coverable else words[1:]
+        if "/" in words[0].text:
+            operands = (words[0], *operands)
+        command = AskedCommand(
+            (*settings, *(word.text for word in literal_words)),
+            access.scope.directories,
+            tuple((*settings, *prefix) for prefix in coverage.prefixes),
+            is_exact=coverage.is_exact,
+            program=words[0].text,
+            paths=tuple(word.text for word in operands if word.is_literal),
+            check="" if settings else coverage.check,
+        )
+        self.findings.add_asked(command, reason)
+        if not is_coverable:
+            self.findings.has_other_reasons = True
+
+
+def _is_input(redirect: "Node") -> bool:
+    kinds = {child.type for child in redirect.children}
+    return redirect.type in {"heredoc_redirect", "herestring_redirect"} or "<" in kinds
 
 
 def _change_directory(words: tuple[Word, ...], access: AccessRecorder) -> DirectoryOutcome:

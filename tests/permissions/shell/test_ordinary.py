@@ -1,5 +1,5 @@
 from acp_server.permissions.shell.assessment import assess
-from acp_server.permissions.shell.findings import Assessment, SearchedTree
+from acp_server.permissions.shell.findings import AskedCommand, Assessment, SearchedTree
 from tests.permissions.shell.ordinary import HARMLESS_COMMANDS, TREES
 from tests.support.case_table import each_case
 
@@ -37,6 +37,7 @@ def test_a_command_that_requires_permission_reports_its_reads_and_writes() -> No
         "cp is not known to only read",
         reads=("/code/space/a", "/code/space/src"),
         writes=("/code/space/b",),
+        asked=(AskedCommand(("cp", "a", "b"), (WORKSPACE,), program="cp", paths=("a", "b")),),
     )
 
 
