@@ -4,13 +4,16 @@ A table belongs to a family and holds patterns by id: for texts that reach a mod
 scope; for skills, with a severity and the description as id. In a pattern a space represents the
 gap between two words, and `{name}` an entry of the vocabulary.
 
+A text with a pattern of the scope `mark` is not blocked but shown with a warning: a harmless text
+may hold such a wording.
+
 Patterns for texts match folded text (`folding`): a gap is whitespace, line ends, Markdown and
 comment marks, and `~` an optional gap. Patterns for skills match the text in any case; their file
 says what a gap is, as a command ends with its line and a sentence does not.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -21,17 +24,38 @@ from prompt_engine.threats.engine import Re2Expression, compile_expression
 from prompt_engine.threats.folding import fold
 from prompt_engine.toml_tables import read_toml
 
-SCOPES: tuple[ScanScope, ...] = ("all", "context", "strict")
-"""Each scope includes the ones before it."""
+INCLUDED_SCOPES: Mapping[ScanScope, tuple[ScanScope, ...]] = {
+    "all": ("all",),
+    "context": ("all", "context"),
+    "strict": ("all", "context", "strict"),
+    "mark": ("all", "context", "mark"),
+}
+"""Scopes whose patterns a scan looks for."""
 
-TABLES = ("english", "errands", "languages", "scripts", "kept")
-"""Tables in reading order. `scripts` is for writing systems without ASCII letters."""
+TABLES = ("english", "errands", "languages", "scripts", "kept", "marked", "marked_scripts")
+"""Tables in reading order."""
+
+SCRIPT_TABLES = frozenset({"scripts", "marked_scripts"})
+"""Tables for writing systems without ASCII letters."""
+
+TABLES_OF_ONE_SCOPE: Mapping[str, ScanScope] = {
+    "kept": "strict",
+    "marked": "mark",
+    "marked_scripts": "mark",
+}
+"""Tables that are not even compiled for other scopes."""
 
 SKILL_TABLES = ("commands", "prose")
 """Tables for the files of a skill."""
 
-SHARING_FAMILIES = frozenset({"override-system-prompt", "no-restrictions", "prompt-leak"})
-"""Families with few patterns outside English; adjacent ones share a pass over the text."""
+SHARING_FAMILIES: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(
+        ("languages", "scripts"),
+        frozenset({"override-system-prompt", "no-restrictions", "prompt-leak"}),
+    ),
+    "marked": frozenset({"hide-from-user", "translate-and-execute", "exfiltration"}),
+}
+"""Families with few patterns, by table; adjacent ones share a pass over the text."""
 
 Signal = Literal["source", "sink", "drop-box", "decodes", "executes"]
 """Property of a file that a pattern implies, for combined findings (reads secrets and sends)."""
@@ -42,9 +66,9 @@ Exemption = Literal["known-hosts", "placeholders"]
 _LINKING_MARK = b"_"
 """A word character for the engine but Markdown emphasis for a reader: a word may start after it."""
 
-_MARKS = r",\"'`*_~>#|/\\()\[\]<-"
-_GAP = rf"(?:[{_MARKS}]*\s[\s{_MARKS}]*)"
-_MAYBE_GAP = rf"[\s{_MARKS}]*"
+# Ranges that adjoin: ten thousand gaps are compiled, and each range of a class costs time.
+_GAP = r"(?:[\x21-\x2d/<>\[-`|~]*[\t-\x20][\t-\x2d/<>\[-`|~]*)"
+_MAYBE_GAP = r"[\t-\x2d/<>\[-`|~]*"
 _ENTRY = re.compile(r"\{([a-z-]+)\}")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _DIGITS = {
@@ -95,6 +119,8 @@ class PatternGroup:
     patterns: tuple[ThreatPattern, ...]
     expression: Re2Expression
     is_word_bounded: bool
+    has_only_ascii: bool
+    """Whether no wording names a character beyond ASCII."""
 
     def matches(
         self, text: bytes, is_exempt: Callable[[ThreatPattern, int, int], bool], max_checks: int
@@ -117,8 +143,13 @@ class PatternGroup:
 @cache
 def pattern_groups(scope: ScanScope, *, with_scripts: bool) -> tuple[PatternGroup, ...]:
     """Return the pattern groups of a scope; set `with_scripts` if the text is not pure ASCII."""
-    included_scopes = SCOPES[: SCOPES.index(scope) + 1]
-    tables = [table for table in TABLES if with_scripts or table != "scripts"]
+    included_scopes = INCLUDED_SCOPES[scope]
+    tables = [
+        table
+        for table in TABLES
+        if (with_scripts or table not in SCRIPT_TABLES)
+        and TABLES_OF_ONE_SCOPE.get(table, scope) == scope
+    ]
     return tuple(
         group for table in tables for group in _groups(table) if group.scope in included_scopes
     )
@@ -140,7 +171,7 @@ def _groups(table: str) -> tuple[PatternGroup, ...]:
     is_for_skills = table in SKILL_TABLES
     is_word_bounded = _read_table(table).get("is_word_bounded", False)
     boundary = rf"(?:\b|{_LINKING_MARK.decode()})" if is_word_bounded else ""
-    shared = SHARING_FAMILIES if table in {"languages", "scripts"} else frozenset[str]()
+    shared = SHARING_FAMILIES.get(table, frozenset[str]())
 
     def group_key(pattern: ThreatPattern) -> tuple[str, ScanScope]:
         if is_for_skills:
@@ -152,7 +183,8 @@ def _groups(table: str) -> tuple[PatternGroup, ...]:
         chosen = tuple(found)
         alternatives = "|".join(f"(?:{pattern.expression})" for pattern in chosen)
         expression = compile_expression(f"{boundary}(?:{alternatives})", ignores_case=is_for_skills)
-        groups.append(PatternGroup(scope, chosen, expression, is_word_bounded))
+        has_only_ascii = alternatives.isascii()
+        groups.append(PatternGroup(scope, chosen, expression, is_word_bounded, has_only_ascii))
     return tuple(groups)
 
 

@@ -12,8 +12,13 @@ from html.entities import html5
 
 from prompt_engine.threats.engine import Re2Expression, compile_expression
 
-FILLER = "\N{SOFT HYPHEN}"
+FILLER = "\x7f"
+"""A character that folding drops; an ASCII one, as an ASCII text is folded ten times as fast."""
 
+DENSE_MARKS = 6
+"""Characters per emphasis mark; in a text with more marks, those between words are dropped too."""
+
+_WITHOUT_EMPHASIS = str.maketrans(dict.fromkeys("*`~", FILLER))
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});")
 _TAG = r"</?(?:b|i|u|s|em|strong|code|mark|small|sub|sup|span|wbr)\s{0,3}/?>"
 _TAGS = re.compile(rf"{_TAG}(?:{_TAG})*+", re.I)
@@ -61,7 +66,11 @@ def undo_disguises(text: str) -> str:
     for marks, emphasis in _EMPHASIS_AROUND.items():
         if marks in text:
             text = emphasis.sub(FILLER * len(marks), text)
-    text = _EMPHASIS_INSIDE.sub(FILLER, text)
+    marks = sum(map(text.count, "*`~"))
+    if marks > len(text) // DENSE_MARKS:
+        text = text.translate(_WITHOUT_EMPHASIS)
+    elif marks:
+        text = _EMPHASIS_INSIDE.sub(FILLER, text)
     if _spaced_letters_expression().search(text.encode(errors="replace")):
         text = _LETTERS_APART.sub(lambda found: _join_letters(found[0]), text)
     return text

@@ -11,9 +11,16 @@ from prompt_engine.threats.spans import TextSpan
 from prompt_engine.toml_tables import read_toml
 
 LINE_CHARACTERS = 500
-HOST_CHECKED_PATTERNS = {"secret-to-foreign-host", "secret-to-drop-box"}
+HOST_CHECKED_PATTERNS = {
+    "secret-to-foreign-host",
+    "secret-to-drop-box",
+    "secret-over-plain-http",
+}
 
-_OWN_MACHINE = r"localhost|127\.|0\.0\.0\.0|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|\[::1\]"
+_OWN_MACHINE = (
+    r"(?:[a-z0-9.-]+\.)?localhost|127\.|0\.0\.0\.0|10\.|192\.168\."
+    r"|172\.(?:1[6-9]|2\d|3[01])\.|\[::1\]"
+)
 _OWN_HOST = re.compile(_OWN_MACHINE)
 _OWN_OR_UNKNOWN_HOST = re.compile(rf"{_OWN_MACHINE}|host\.docker\.internal|\$|[{{<]")
 _VARIABLE = re.compile(r"\$[{(]?(?:env:)?([a-z]+)_")

@@ -19,13 +19,15 @@ BLOCK_CHARACTERS = 256
 """Block size for folding: finding an origin only measures one block."""
 
 MAX_PARTS = 3
-"""Maximum characters kept of a decomposition. Some characters expand to whole phrases; a text of
-them would take many times as long to match.
+"""Maximum characters kept of a decomposition; one fewer if it is not ASCII. Some characters expand
+to whole phrases; a text of them would take many times as long to match.
 """
 
 _LETTER_NAME = re.compile(
     r"(?:LATIN|NEGATIVE|REGIONAL INDICATOR)\b.*\bLETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH .*)?"
 )
+_OTHER_CHARACTERS = re.compile(rb"[\x80-\xff]+")
+_MARK_OF_OTHERS = "\x80".encode()
 _MARKS = {
     "\N{LEFT SINGLE QUOTATION MARK}": "'",
     "\N{RIGHT SINGLE QUOTATION MARK}": "'",
@@ -39,15 +41,15 @@ _MARK_CATEGORIES = {"Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-", "Pi": '"', "Pf":
 _DROPPED = {"Mn", "Me", "Cf", "Cc", "Cs", "Cn", "Co"}
 
 
-class FoldingTable(dict[int, str]):
-    """Table for `str.translate` that is filled on demand."""
+class FoldingTable(dict[int, str | None]):
+    """Table for `str.translate` that is filled on demand. A dropped character is None."""
 
     def __init__(self) -> None:
         super().__init__((code, chr(code).lower()) for code in range(0x20, 0x7F))
-        self.update({0x09: " ", 0x0A: "\n", 0x0B: " ", 0x0C: " ", 0x0D: " ", 0x85: " ", 0x7F: ""})
+        self.update({0x09: " ", 0x0A: "\n", 0x0B: " ", 0x0C: " ", 0x0D: " ", 0x85: " ", 0x7F: None})
 
-    def __missing__(self, code: int) -> str:
-        folded = self[code] = _folded(chr(code))
+    def __missing__(self, code: int) -> str | None:
+        folded = self[code] = _folded(chr(code)) or None
         return folded
 
 
@@ -68,22 +70,52 @@ class FoldedText:
     def __init__(self, text: str) -> None:
         self._text = text
         starts = range(0, len(text), BLOCK_CHARACTERS)
-        blocks = [fold(text[start : start + BLOCK_CHARACTERS]).encode() for start in starts]
-        self._ends = list(accumulate(map(len, blocks)))
+        self.blocks = [fold(text[start : start + BLOCK_CHARACTERS]).encode() for start in starts]
+        self._ends = list(accumulate(map(len, self.blocks)))
         self._measured: dict[int, Sequence[int]] = {}
+        self.data = b"".join(self.blocks)
+
+    def origin(self, offset: int) -> int:
+        """Return the index of the character that the byte at `offset` comes from."""
+        block = bisect_right(self._ends, offset)
+        block_offset = offset - (self._ends[block - 1] if block else 0)
+        return self.origin_in_block(block, block_offset)
+
+    def origin_in_block(self, block: int, block_offset: int) -> int:
+        """Return the index of the character that a byte of a block comes from."""
+        ends = self._measured.get(block)
+        if ends is None:
+            characters = self._text[block * BLOCK_CHARACTERS : (block + 1) * BLOCK_CHARACTERS]
+            table = folding_table()
+            ends = list(accumulate(len((table[ord(each)] or "").encode()) for each in characters))
+            self._measured[block] = ends
+        return block * BLOCK_CHARACTERS + bisect_right(ends, block_offset)
+
+
+class AsciiView:
+    """Folded text whose other characters are one mark per run, for patterns in ASCII alone.
+
+    Most patterns are: on a text of another writing system they have a third of the bytes to read.
+    """
+
+    def __init__(self, folded: FoldedText) -> None:
+        self._folded = folded
+        blocks = [_OTHER_CHARACTERS.sub(_MARK_OF_OTHERS, block) for block in folded.blocks]
+        self._ends = list(accumulate(map(len, blocks)))
         self.data = b"".join(blocks)
 
     def origin(self, offset: int) -> int:
         """Return the index of the character that the byte at `offset` comes from."""
         block = bisect_right(self._ends, offset)
         block_offset = offset - (self._ends[block - 1] if block else 0)
-        ends = self._measured.get(block)
-        if ends is None:
-            characters = self._text[block * BLOCK_CHARACTERS : (block + 1) * BLOCK_CHARACTERS]
-            table = folding_table()
-            ends = list(accumulate(len(table[ord(each)].encode()) for each in characters))
-            self._measured[block] = ends
-        return block * BLOCK_CHARACTERS + bisect_right(ends, block_offset)
+        if block == len(self._ends):  # behind the last byte
+            return self._folded.origin(len(self._folded.data))
+        removed = 0
+        for run in _OTHER_CHARACTERS.finditer(self._folded.blocks[block]):
+            if run.start() - removed >= block_offset:
+                break
+            removed += run.end() - run.start() - len(_MARK_OF_OTHERS)
+        return self._folded.origin_in_block(block, block_offset + removed)
 
 
 def _folded(character: str) -> str:
@@ -97,7 +129,9 @@ def _folded(character: str) -> str:
     is_hangul = "\uac00" <= character <= "\ud7a3"
     if category == "Lo" and not unicodedata.decomposition(character) and not is_hangul:
         return _look_alikes().get(character, character)
-    return "".join(map(_folded_part, unicodedata.normalize("NFKD", character)[:MAX_PARTS]))
+    parts = unicodedata.normalize("NFKD", character)
+    has_spare_parts = not is_hangul and not parts.isascii()
+    return "".join(map(_folded_part, parts[: MAX_PARTS - has_spare_parts]))
 
 
 @lru_cache(maxsize=2048)

@@ -22,7 +22,8 @@ _NEGATION = re.compile(
 _CUE = re.compile(
     r"inject(?:ion|s\b)|jailbreak|attack|malicious|payload|adversar|untrusted|red.team|exploit"
     r"|hostile|pentest|write-up|\bctf\b|phish|malware|scanner\b|\bdetect|refuse|declines?\b"
-    r"|suspicious|poison|threat|\bas data\b|indicators|exfiltration such|is_malicious",
+    r"|suspicious|poison|threat|\bas data\b|indicators|exfiltration such|is_malicious"
+    r"|persuasion|unsafe action",
     re.I,
 )
 _REPORT = re.compile(

@@ -9,10 +9,10 @@ from itertools import islice
 
 from prompt_engine.findings import ScanScope, ThreatFinding
 from prompt_engine.threats import exemptions, invisible
-from prompt_engine.threats.catalogue import ThreatPattern, pattern_groups
+from prompt_engine.threats.catalogue import PatternGroup, ThreatPattern, pattern_groups
 from prompt_engine.threats.disguises import undo_disguises
 from prompt_engine.threats.encodings import decode_base64
-from prompt_engine.threats.folding import FoldedText
+from prompt_engine.threats.folding import AsciiView, FoldedText
 from prompt_engine.threats.mentions import is_mention
 from prompt_engine.threats.spans import TextSpan
 
@@ -52,23 +52,30 @@ def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
 
 def _find_locations(text: str, scope: ScanScope) -> Iterator[ThreatLocation]:
     folded = FoldedText(undo_disguises(text))
+    is_ascii = folded.data.isascii()
+    ascii_view = folded if is_ascii else AsciiView(folded)
+    for group in pattern_groups(scope, with_scripts=not is_ascii):
+        view = ascii_view if group.has_only_ascii else folded
+        yield from islice(_group_locations(text, scope, view, group), MAX_LOCATIONS)
 
+
+def _group_locations(
+    text: str, scope: ScanScope, view: FoldedText | AsciiView, group: PatternGroup
+) -> Iterator[ThreatLocation]:
     def first_word(start: int) -> int:
         """Return the offset of a match, without the punctuation by which it begins a sentence."""
-        offset = folded.origin(start)
+        offset = view.origin(start)
         leading = text[offset : offset + _LEADING_CHARACTERS]
         return offset + len(leading) - len(leading.lstrip(_LEADING))
 
     def is_exempt(pattern: ThreatPattern, start: int, end: int) -> bool:
         first = first_word(start)
-        span = TextSpan(text, first, max(first, folded.origin(end)))
+        span = TextSpan(text, first, max(first, view.origin(end)))
         is_checked = pattern.id in exemptions.HOST_CHECKED_PATTERNS
         if is_checked and exemptions.sends_only_to_key_owner(span):
             return True
         # Agent memory has no reason to quote attacks.
         return scope != "strict" and is_mention(span)
 
-    for group in pattern_groups(scope, with_scripts=not folded.data.isascii()):
-        matches = group.matches(folded.data, is_exempt, MAX_EXEMPTION_CHECKS)
-        for pattern, start, _ in islice(matches, MAX_LOCATIONS):
-            yield first_word(start), pattern.id, pattern.scope
+    for pattern, start, _ in group.matches(view.data, is_exempt, MAX_EXEMPTION_CHECKS):
+        yield first_word(start), pattern.id, pattern.scope

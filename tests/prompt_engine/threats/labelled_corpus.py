@@ -6,6 +6,8 @@ deliberately differs from them or (the harmless texts) comes close to them. The 
 the holdout come from an author without access to the patterns: 21 of their 60 attacks were found at
 that time, and the patterns were extended afterwards. `blind` was added after that, unlike all
 before, and changed no pattern: its detection rate is the one to expect for new wording.
+`public` has reduced forms of public collections, found and missed ones, and what was wrongly found
+in public repositories.
 """
 
 import tomllib
@@ -20,7 +22,7 @@ from prompt_engine.threats.catalogue import ThreatPattern, pattern_groups
 from prompt_engine.threats.invisible import PATTERN_ID
 
 CORPUS = Path(__file__).parent / "corpus"
-PARTS = ("tuning", "holdout", "later", "blind")
+PARTS = ("tuning", "holdout", "later", "blind", "public")
 
 
 @dataclass(frozen=True, slots=True)

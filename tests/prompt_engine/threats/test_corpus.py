@@ -6,7 +6,7 @@ import pytest
 
 from prompt_engine.findings import ScanScope
 from prompt_engine.threats import scan
-from prompt_engine.threats.catalogue import SCOPES
+from prompt_engine.threats.catalogue import INCLUDED_SCOPES
 from tests.prompt_engine.threats.labelled_corpus import (
     PARTS,
     LabelledAttack,
@@ -17,7 +17,7 @@ from tests.prompt_engine.threats.labelled_corpus import (
 )
 from tests.support.case_table import each_case
 
-LEAST_RECALL = {"blind": 0.1}
+LEAST_RECALL = {"blind": 0.1, "public": 0.85}
 """Patterns know wordings, not meanings; of those that they were not written for they find few."""
 USUAL_RECALL = 0.95
 LEAST_PRECISION = 0.98
@@ -32,7 +32,8 @@ class Figures:
 
 def figures(part: str) -> Figures:
     caught = sum(bool(scan(attack.text, attack.scope)) for attack in read_attacks(part))
-    wrong = sum(bool(scan(each.text, "context")) for each in read_harmless(part))
+    scope: ScanScope = "mark" if part == "public" else "context"
+    wrong = sum(bool(scan(each.text, scope)) for each in read_harmless(part))
     return Figures(caught / len(read_attacks(part)), caught / (caught + wrong))
 
 
@@ -56,9 +57,9 @@ def test_an_attack_is_found_under_its_family(attack: LabelledAttack) -> None:
     assert attack.family in found_families(attack.text, attack.scope)
 
 
-@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("scope", INCLUDED_SCOPES)
 def test_a_scope_reports_only_what_it_contains(scope: ScanScope) -> None:
-    expected = SCOPES[: SCOPES.index(scope) + 1]
+    expected = INCLUDED_SCOPES[scope]
     reported = {finding.scope for attack in ALL_ATTACKS for finding in scan(attack.text, scope)}
     assert reported == set(expected)
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from prompt_engine.findings import ScanScope
 from prompt_engine.threats import scan
-from prompt_engine.threats.catalogue import SCOPES, pattern_groups
+from prompt_engine.threats.catalogue import INCLUDED_SCOPES, pattern_groups
 from prompt_engine.threats.folding import MAX_PARTS, fold
 from tests.prompt_engine.threats.labelled_corpus import LabelledAttack, read_attacks, read_harmless
 from tests.support.case_table import each_case
 
 MEGABYTE = 1_000_000
-LENIENT_SECONDS = 2.5
+LENIENT_SECONDS = 1.5
 """Ten times the goal: busy machines run this too."""
 
 PROSE = (
@@ -55,6 +55,7 @@ PIECES = {
     "flags that never end": "\U0001f3f4\U000e0067",
     "sentences in one character": "\ufdfa",
     "squared words": "㌖",
+    "Korean and English": "이a전의 ignore 모든 ",
     "quotation marks": '"',
 }
 
@@ -83,10 +84,11 @@ SHAPES = {name: megabyte_of(piece) for name, piece in PIECES.items()} | {
 
 @each_case("text", SHAPES.values(), ids=SHAPES.keys())
 def test_a_hostile_megabyte_is_scanned_quickly(text: str) -> None:
-    scan("ü", "strict")  # loads the tables
-    start = process_time()
-    scan(text, "strict")
-    assert process_time() - start < LENIENT_SECONDS
+    for scope in ("strict", "mark"):
+        scan("ü", scope)  # loads the tables
+        start = process_time()
+        scan(text, scope)
+        assert process_time() - start < LENIENT_SECONDS
 
 
 def test_no_character_expands_to_a_long_text() -> None:
@@ -97,7 +99,7 @@ def test_no_character_expands_to_a_long_text() -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(text=st.text(st.characters(), max_size=300), scope=st.sampled_from(SCOPES))
+@given(text=st.text(st.characters(), max_size=300), scope=st.sampled_from(tuple(INCLUDED_SCOPES)))
 def test_no_text_makes_the_scan_raise(text: str, scope: ScanScope) -> None:
     lines = text.split("\n")
     for finding in scan(text, scope):
@@ -138,7 +140,8 @@ def passes() -> tuple[set[str], ...]:
     """The patterns that are looked for together: of those that overlap, the first is found."""
     return tuple(
         {pattern.id for pattern in group.patterns}
-        for group in pattern_groups("strict", with_scripts=True)
+        for scope in INCLUDED_SCOPES
+        for group in pattern_groups(scope, with_scripts=True)
     )
 
 
