@@ -1,3 +1,6 @@
+import sys
+from pathlib import Path
+
 import keyring
 import pytest
 from hypothesis import settings
@@ -9,6 +12,29 @@ settings.register_profile("seeking", deadline=None, print_blob=True)
 settings.load_profile("house")
 
 keyring.set_keyring(null.Keyring())  # no test may read the user's keyring
+# pytest keeps the rewritten tests in bytecode files; to rewrite them takes 10 s in each worker.
+sys.dont_write_bytecode = False
+
+TESTS = Path(__file__).parent
+SLOW_FILES = (
+    "editors/test_vscode.py",
+    "smoke/test_acpx.py",
+    "editors/test_browser.py",
+    "startup/test_hostile_workspace.py",
+    "headless/run/test_both_ways.py",
+    "smoke/test_typescript_work.py",
+    "journeys/test_morning.py",
+    "journeys/test_long_day.py",
+    "benchmarks/test_caching.py",
+    "cli/test_demo_on_a_terminal.py",
+)
+"""Files that take longest, which begin first: what begins last should be short."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the slowest files first; the others keep their order."""
+    ranks = {TESTS / name: rank for rank, name in enumerate(SLOW_FILES)}
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,5 +1,6 @@
 """A full context window ends no session: the next prompt and /compact always work."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,12 @@ from tests.journeys.shown_request import ApiForm, ShownRequest
 from tests.support.messages_api import call
 
 FORMS: tuple[ApiForm, ...] = ("messages", "chat", "responses")
+WINDOWS: Mapping[int, tuple[ApiForm, ...]] = {
+    8_000: ("messages", "responses"),
+    32_000: ("chat",),
+    200_000: ("messages",),
+}
+"""The window sizes in tokens, and the API forms that are played in each by default."""
 LINE = "value = compute(first, second, third)  # a line of code as long as lines are in real life, "
 LINES = 500
 
@@ -42,8 +49,15 @@ def greet(shown: ShownRequest) -> ModelProgram:
     return f"You said {shown.news[-1].text[-2:]!r}."
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("window", [8_000, 32_000, 200_000])
+@pytest.mark.parametrize(
+    ("window", "form"),
+    [
+        pytest.param(window, form, marks=() if is_short else pytest.mark.full)
+        for window, short_forms in WINDOWS.items()
+        for form in FORMS
+        for is_short in [form in short_forms]
+    ],
+)
 def test_after_more_reading_than_the_window_holds_the_session_goes_on(
     tmp_path: Path, workspace: Path, form: ApiForm, window: int
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from acp import schema as python_sdk
 from hypothesis import HealthCheck, assume, given, settings
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -15,18 +16,26 @@ from tests.support.published_schema import JsonObject, schema_errors
 UNKNOWN_TO_PYTHON_SDK = {"notice", "compaction_update", "compaction_summary_chunk"}
 """Updates that became stable after the newest release of the Python SDK."""
 
-thoroughly = settings(
-    max_examples=30,
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
-)
-
 
 @each_case("definition", COMPLETE)
 def test_valid_values_survive_a_round_trip(definition: str) -> None:
-    @thoroughly
+    check_round_trips(definition, 10)
+
+
+@pytest.mark.full
+@each_case("definition", COMPLETE)
+def test_many_valid_values_survive_a_round_trip(definition: str) -> None:
+    check_round_trips(definition, 200)
+
+
+def check_round_trips(definition: str, examples: int) -> None:
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+    )
     @given(instances(definition))
     def check(value: JsonValue) -> None:
         assume(not _has_empty_directory(value))

@@ -109,10 +109,12 @@ def check_state(skill_home: SkillHome, before: Files, after: Files) -> None:
     json.loads((skill_home.skills / ".usage.json").read_text())
 
 
-def crash_everywhere(folder: Path, work: Callable[[SkillHome], object]) -> list[SkillHome]:
-    """Return what is left of a house when the work dies at each of its steps."""
+def crash_everywhere(
+    folder: Path, work: Callable[[SkillHome], object], stride: int
+) -> list[SkillHome]:
+    """Return what is left of a house when the work dies at every so many of its steps."""
     crashed: list[SkillHome] = []
-    for number in range(1, MOST_STEPS):
+    for number in range(1, MOST_STEPS, stride):
         skill_home = furnish(folder / str(number))
         if not crashes_before_write(lambda house=skill_home: work(house), number):
             break
@@ -120,17 +122,21 @@ def crash_everywhere(folder: Path, work: Callable[[SkillHome], object]) -> list[
     return crashed
 
 
+strides = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.full)])
+
+
+@strides
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_crash_at_any_step_of_a_change_leaves_the_old_or_new_state(
-    tmp_path: Path, case: Case
+    tmp_path: Path, case: Case, stride: int
 ) -> None:
     uncrashed = furnish(tmp_path / "whole")
     before = with_archive(uncrashed)
     uncrashed.apply(case.call)
     after, after_visible = with_archive(uncrashed), visible_files(uncrashed.skills)
 
-    crashed = crash_everywhere(tmp_path, lambda house: house.apply(case.call))
-    assert case.least_steps <= len(crashed) < MOST_STEPS - 2
+    crashed = crash_everywhere(tmp_path, lambda house: house.apply(case.call), stride)
+    assert case.least_steps <= len(crashed) * stride < MOST_STEPS - 2
     for skill_home in crashed:
         check_state(skill_home, before, after)
         try:
@@ -147,7 +153,8 @@ def finish_deletion(skill_home: SkillHome, call: ManageCall) -> None:
     skill_home.apply(call)
 
 
-def test_a_crash_during_a_restore_loses_nothing(tmp_path: Path) -> None:
+@strides
+def test_a_crash_during_a_restore_loses_nothing(tmp_path: Path, stride: int) -> None:
     for name in ("brew", "kitchen"):
         call = ManageCall("delete", name)
         before = with_archive(furnish(tmp_path / name / "whole"))
@@ -156,11 +163,12 @@ def test_a_crash_during_a_restore_loses_nothing(tmp_path: Path) -> None:
             skill_home.apply(call)
             skill_home.editor.restore(call.name)
 
-        for skill_home in crash_everywhere(tmp_path / name, work):
+        for skill_home in crash_everywhere(tmp_path / name, work, stride):
             check_state(skill_home, before, before)
 
 
-def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path) -> None:
+@strides
+def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path, stride: int) -> None:
     ids = iter(range(10_000))
     calls = [case.call for case in CASES if case.call.origin == "turn"]
 
@@ -187,7 +195,7 @@ def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path) -> 
         furnished.editor.commit(change, "a-pass")
     assert visible_files(furnished.skills) != before
 
-    for number in range(1, MOST_STEPS):
+    for number in range(1, MOST_STEPS, stride):
         folder = tmp_path / f"copy{next(ids)}"
         shutil.copytree(furnished.folder, folder)
         skill_home = SkillHome(folder)

@@ -1,5 +1,7 @@
 """A command inside a word is judged wherever it may be written."""
 
+import pytest
+
 from acp_server.permissions.shell.assessment import assess
 from tests.permissions.shell.ordinary import HARMLESS_COMMANDS
 from tests.support.case_table import each_case
@@ -54,17 +56,30 @@ IN_WORDS = ("$(touch X)", "`touch X`", '"$(touch X)"', ' "$(touch X)" ', " $(tou
 AS_FILES = ("<(touch X)", " <(touch X) ", " >(touch X) ", " < <(touch X) ")
 
 
-@each_case("inserted", [*IN_WORDS, *AS_FILES])
-def test_a_command_inserted_anywhere_requires_permission(inserted: str) -> None:
-    passed = [
+INSERTED = [*IN_WORDS, *AS_FILES]
+
+
+@each_case(("first", "inserted"), enumerate(INSERTED))
+def test_a_command_inserted_anywhere_requires_permission(first: int, inserted: str) -> None:
+    # Each kind at every fourth place, beginning at another one; all places below.
+    assert passing_insertions(inserted, first % 4, 4) == []
+
+
+@pytest.mark.full
+@each_case("inserted", INSERTED)
+def test_a_command_inserted_at_each_place_requires_permission(inserted: str) -> None:
+    assert passing_insertions(inserted, 0, 1) == []
+
+
+def passing_insertions(inserted: str, first: int, step: int) -> list[str]:
+    return [
         changed
         for command in (EXPANDED if inserted in IN_WORDS[:2] else UNQUOTED)
-        for index in range(len(command) + 1)
+        for index in range(first, len(command) + 1, step)
         for changed in (command[:index] + inserted + command[index:],)
         # In `$$(`, bash takes `$$` for its process id.
         if "$$(" not in changed and assess(changed, WORKSPACE, HOME).verdict == "reads"
     ]
-    assert passed == []
 
 
 def test_a_harmless_command_after_a_redirect_is_judged_too() -> None:
