@@ -19,10 +19,14 @@ MAX_SHOWN_SPANS = 10
 
 @dataclass(frozen=True, slots=True)
 class NearestText:
-    """Part of a text most similar to the missing text. Lines count from 1."""
+    """Part of a text most similar to the missing text. Lines count from 1.
+
+    `difference` says in one sentence where the two first differ; empty if they do not.
+    """
 
     first_line: int
     lines: tuple[str, ...]
+    difference: str = ""
 
     @property
     def last_line(self) -> int:
@@ -56,12 +60,23 @@ class NothingToChangeError(PatchError):
 
 
 class NotFoundError(PatchError):
-    """The old text does not occur. `applied_line` is the line of the new text, if that occurs."""
+    """The old text does not occur. `applied_line` is the line of the new text, if that occurs.
+
+    `mistake` names a likely mistake in the old text. `is_unlike` says that the whole text was
+    searched and holds no line that is similar to one of the old text.
+    """
 
     def __init__(
-        self, nearest: NearestText | None, applied_line: int | None = None, hunk: int | None = None
+        self,
+        nearest: NearestText | None,
+        applied_line: int | None = None,
+        hunk: int | None = None,
+        *,
+        mistake: str = "",
+        is_unlike: bool = False,
     ) -> None:
-        super().__init__(_not_found_message(nearest, applied_line), hunk)
+        message = _not_found_message(nearest, applied_line, is_unlike=is_unlike)
+        super().__init__(f"{mistake} {message}".strip(), hunk)
         self.nearest = nearest
         self.applied_line = applied_line
 
@@ -126,18 +141,21 @@ class RepeatedPathError(MalformedPatchError):
         self.path = path
 
 
-def _not_found_message(nearest: NearestText | None, applied_line: int | None) -> str:
+def _not_found_message(
+    nearest: NearestText | None, applied_line: int | None, *, is_unlike: bool
+) -> str:
     if applied_line is not None:
         return (
             f"The old text is not there, and the new text already is, at line {applied_line}: "
             "the edit seems to be made. Read the file before trying again."
         )
     if nearest is None:
-        return "The old text is not there, nor anything like it. Read the file and try again."
+        unlike = ", nor anything like it" if is_unlike else ""
+        return f"The old text is not there{unlike}. Read the file and try again."
     shown = "\n".join(
         f"{number}|{line}" for number, line in enumerate(nearest.lines, nearest.first_line)
     )
     return (
         "The old text is not there. Copy it from the file exactly; "
         f"the nearest is at lines {nearest.first_line}-{nearest.last_line}:\n{shown}"
-    )
+    ) + (f"\n{nearest.difference}" if nearest.difference else "")

@@ -138,7 +138,9 @@ def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int | None, twins: 
     edit = _locate_by_changed_lines(text, hunk)
     if edit is not None:
         return edit
-    raise NotFoundError(find_nearest(text, request.old), find_applied(text, request.new), number)
+    search = find_nearest(text, request.old)
+    applied = find_applied(text, request)
+    raise NotFoundError(search.nearest, applied, number, is_unlike=search.is_unlike)
 
 
 def _locate_by_changed_lines(text: str, hunk: Hunk) -> HunkEdit | None:

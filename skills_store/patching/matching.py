@@ -7,6 +7,7 @@ every line must be present, in order.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from itertools import chain
 
 from skills_store.patching.anchors import find_anchored
@@ -21,9 +22,14 @@ from skills_store.patching.errors import (
 from skills_store.patching.folding import END_BLANKS, LONG_DASHES, LOOKALIKES, PLAIN, SPACING, Fold
 from skills_store.patching.nearest import find_applied, find_nearest
 from skills_store.patching.request_variants import (
+    describe_mistake,
+    split_at_ellipses,
     without_blank_edges,
+    without_diff_marks,
     without_edge_newlines,
+    without_entities,
     without_escapes,
+    without_fence,
     without_line_numbers,
 )
 from skills_store.patching.text_search import (
@@ -34,6 +40,9 @@ from skills_store.patching.text_search import (
     find_reindented,
     line_number,
 )
+
+BLANK_STRATEGIES = frozenset({"exact", "end blanks", "indentation", "spacing"})
+"""The strategies whose matches differ in blanks at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +80,82 @@ def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Repl
         raise NothingToFindError
     if old == new:
         raise NothingToChangeError
-    finding = find_match(text, EditRequest(old, new))
+    request = EditRequest(old, new)
+    finding = find_match(text, request)
     if finding is None:
-        raise NotFoundError(find_nearest(text, old), find_applied(text, new))
+        abbreviated = _replace_between_ellipses(text, request)
+        if abbreviated is not None:
+            return abbreviated
+        search = find_nearest(text, old)
+        raise NotFoundError(
+            search.nearest,
+            find_applied(text, request),
+            mistake=describe_mistake(old),
+            is_unlike=search.is_unlike,
+        )
+    if replace_all and finding.strategy in BLANK_STRATEGIES:
+        finding = _with_other_blanks(text, finding)
     spans = finding.spans
     # Anchored blocks may differ in the middle, too loose to replace several of them unseen.
     if len(spans) > 1 and not (replace_all and finding.strategy != "block anchor"):
         raise AmbiguousError(len(spans), first_line_numbers(text, spans))
     return apply_match(text, finding)
+
+
+def _with_other_blanks(text: str, finding: StrategyMatch) -> StrategyMatch:
+    """Return a match with all places that differ from it in blanks alone.
+
+    Whoever replaces all places means these too: a name that is left over in one of them breaks.
+    """
+    if not finding.request.old.strip():
+        return finding
+    source, request = SearchableText(text), without_blank_edges(finding.request)
+    spans: list[MatchedSpan] = []
+    widest = finding.strategy
+    for strategy, search, fold in (
+        ("exact", find_anywhere, PLAIN),
+        ("end blanks", find_anywhere, END_BLANKS),
+        ("indentation", find_reindented, END_BLANKS),
+        ("spacing", find_anywhere, SPACING),
+        ("spacing", find_reindented, SPACING),
+    ):
+        for span in search(source, request, fold):
+            if all(span.end <= known.start or span.start >= known.end for known in spans):
+                spans.append(span)
+                widest = strategy
+    if len(spans) <= len(finding.spans):
+        return finding
+    return StrategyMatch(widest, request, tuple(sorted(spans, key=lambda span: span.start)))
+
+
+def _replace_between_ellipses(text: str, request: EditRequest) -> Replacement | None:
+    """Apply an edit whose old and new text leave out the same lines (`...`); None if it is not.
+
+    What is left out stays. A part that changes must be at one place only.
+    """
+    pieces: list[str] = []
+    spans = list[tuple[int, int]]()
+    position = 0
+    for old, new in split_at_ellipses(request):
+        rest = text[position:]
+        part = EditRequest(
+            old, new, starts_line=True, ends_line=True, takes_newline_after=not new.strip()
+        )
+        finding = find_match(rest, part)
+        if finding is None:
+            return None
+        span, *others = finding.spans
+        if others and (old != new or not spans):
+            return None
+        start, end, changed = edit_at(rest, span, finding.request, plan_lines(finding.request))
+        pieces += (rest[:start], changed if old != new else rest[start:end])
+        spans.append((position + start, position + end))
+        position += end
+    result = "".join((*pieces, text[position:]))
+    if not spans or result == text:
+        return None
+    line = first_changed_line(text, result, spans[0][0])
+    return Replacement(result, 1, "parts", tuple(spans), line)
 
 
 def find_match(text: str, request: EditRequest) -> StrategyMatch | None:
@@ -95,14 +172,16 @@ def apply_match(text: str, finding: StrategyMatch) -> Replacement:
     Raises:
         NothingToChangeError: the text would not change.
     """
-    plan = plan_lines(finding.request)
+    requests = {False: finding.request, True: _with_last_newline(finding.request)}
+    plans = {keeps: plan_lines(request) for keeps, request in requests.items()}
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []
     position = 0
     for span in finding.spans:
         if spans and span.start < position:
             continue
-        start, end, new = edit_at(text, span, finding.request, plan)
+        keeps = _is_line_behind(text, span.end)
+        start, end, new = edit_at(text, span, requests[keeps], plans[keeps])
         start = max(start, position)
         pieces += (text[position:start], new)
         spans.append((start, end))
@@ -112,6 +191,24 @@ def apply_match(text: str, finding: StrategyMatch) -> Replacement:
         raise NothingToChangeError
     line = first_changed_line(text, result, spans[0][0])
     return Replacement(result, len(spans), finding.strategy, tuple(spans), line)
+
+
+def _with_last_newline(request: EditRequest) -> EditRequest:
+    """Return a request whose new text ends with a newline if the old one does.
+
+    Models forget it; the line behind would be joined to the new text. A new text that is empty, or
+    the old one without its newline, is meant as it is.
+    """
+    is_forgotten = request.old.endswith("\n") and not request.new.endswith("\n")
+    if not is_forgotten or not request.new or request.old == f"{request.new}\n":
+        return request
+    return replace_fields(request, new=f"{request.new}\n")
+
+
+def _is_line_behind(text: str, position: int) -> bool:
+    """Whether a line that is not blank begins at a position."""
+    end = text.find("\n", position)
+    return bool(text[position : None if end < 0 else end].strip())
 
 
 def edit_at(
@@ -191,6 +288,14 @@ def _find_reinterpreted(source: SearchableText, request: EditRequest) -> Iterato
         if "--" in variant.old or "--" in source.text:  # "--" may represent an em dash
             yield from _find_folded("look-alikes", source, variant, LONG_DASHES)
     yield from _find_without_line_numbers(source, request)
+    for strategy, plain in (
+        ("code fence", without_fence(request)),
+        ("diff marks", without_diff_marks(request)),
+        ("HTML entities", without_entities(request)),
+    ):
+        if plain is not None and plain.old.strip():
+            for finding in _find_as_written(source, plain):
+                yield StrategyMatch(strategy, finding.request, finding.spans)
     yield from _matches("block anchor", variant, find_anchored(source, variant))
 
 

@@ -1,8 +1,9 @@
-"""Alternative readings of an edit request: without escapes, line numbers or edge newlines.
+"""Alternative readings of an edit request: without escapes, line numbers, fences, marks and so on.
 
 Each is only a guess. Whether it is right shows when the old text is found.
 """
 
+import html
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,17 +15,24 @@ NUMBERED_EVERY = 5
 
 Numbers on all lines would cost a tenth of the text.
 """
-_ESCAPE = re.compile(r"""\\[ntr"'\\]""")
+_ESCAPE = re.compile(r"""\\[ntr"'`$\\]""")
 _ESCAPE_CHARACTERS = {
     "\\n": "\n",
     "\\t": "\t",
     "\\r": "\r",
     '\\"': '"',
     "\\'": "'",
+    "\\`": "`",
+    "\\$": "$",
     "\\\\": "\\",
 }
-_NUMBERED = re.compile(r"[ \t]*(\d+)([|\t:→])(.*)")
+_NUMBERED = re.compile(r"[ \t]*L?(\d+)([|\t:→])(.*)")
 _SPARSELY_NUMBERED = re.compile(r"(\d+)\|")
+_FENCE = re.compile(r"\s*```[\w+#.-]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#39|#x27|#34);")
+_PATCH_LINE = re.compile(r"\*\*\* (?:Begin Patch|Update File:)|@@ -\d|diff --git |<<<<<<< SEARCH")
+_ELLIPSES = frozenset({"...", "…"})
+_COMMENT_MARKS = "#/*-<!>;%{} \t"
 
 
 def without_edge_newlines(text: str, request: EditRequest) -> EditRequest | None:
@@ -85,6 +93,100 @@ def _unescape(text: str, kinds: set[str]) -> str:
         return _ESCAPE_CHARACTERS[escape.group()] if escape.group() in kinds else escape.group()
 
     return _ESCAPE.sub(replacement, text)
+
+
+def without_fence(request: EditRequest) -> EditRequest | None:
+    """Remove a code fence around the old text, and around the new one; None if there is none."""
+    old = _FENCE.fullmatch(request.old)
+    if old is None:
+        return None
+    new = _FENCE.fullmatch(request.new)
+    return replace(request, old=old[1], new=request.new if new is None else new[1])
+
+
+def without_diff_marks(request: EditRequest) -> EditRequest | None:
+    """Remove the marks of a diff: `-` in the old text and `+` in the new one; None without them."""
+    old, new = _without_marks(request.old, "-"), _without_marks(request.new, "+")
+    if old is None or (new is None and request.new):
+        return None
+    return replace(request, old=old, new=new or "", starts_line=True)
+
+
+def _without_marks(text: str, mark: str) -> str | None:
+    """Return the text without the first character of each line, if one of these is the mark."""
+    lines = text.removesuffix("\n").split("\n")
+    if not all(line.startswith((mark, " ")) or not line for line in lines):
+        return None
+    if not any(line.startswith(mark) for line in lines):
+        return None
+    return "\n".join(line[1:] for line in lines) + "\n" * text.endswith("\n")
+
+
+def without_entities(request: EditRequest) -> EditRequest | None:
+    """Replace HTML entities by their characters; None if not all of the request is escaped."""
+    if not _ENTITY.search(request.old) or _has_raw_markup(request.old + request.new):
+        return None
+    return replace(request, old=html.unescape(request.old), new=html.unescape(request.new))
+
+
+def _has_raw_markup(text: str) -> bool:
+    rest = _ENTITY.sub("", text)
+    return "<" in rest or ">" in rest or "&" in rest
+
+
+def split_at_ellipses(request: EditRequest) -> list[tuple[str, str]]:
+    """Return the parts of the old and the new text between lines that say only `...`, in pairs.
+
+    Empty unless both have equally many such lines, and the old one has text where the new one has.
+    """
+    old, new = _parts(request.old), _parts(request.new)
+    if len(old) == 1 or len(old) != len(new):
+        return []
+    pairs = list(zip(old, new, strict=True))
+    has_place = all(part.strip() or not other.strip() for part, other in pairs)
+    return [pair for pair in pairs if pair[0].strip()] if has_place else []
+
+
+def _parts(text: str) -> list[str]:
+    parts: list[list[str]] = [[]]
+    for line in text.strip("\n").split("\n"):
+        if is_ellipsis(line):
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    return ["\n".join(part) for part in parts]
+
+
+def is_ellipsis(line: str) -> bool:
+    """Whether a line stands for lines that are left out.
+
+    >>> is_ellipsis("    # ..."), is_ellipsis("// ... existing code ..."), is_ellipsis("...args")
+    (True, True, False)
+    """
+    bare = line.strip(_COMMENT_MARKS)
+    return bare in _ELLIPSES or bare.startswith(tuple(f"{each} " for each in _ELLIPSES))
+
+
+def describe_mistake(old: str) -> str:
+    """Return what is likely wrong with an old text that was not found; empty if nothing is seen."""
+    lines = old.strip("\n").split("\n")
+    ellipsis = next((line.strip() for line in lines if is_ellipsis(line)), "")
+    marked = [line for line in lines if line.startswith(("-", "+"))]
+    is_marked = bool(marked) and all(not line or line[0] in "-+ " for line in lines)
+    mistakes = {
+        "is a patch: give it as the argument patch, with mode patch": bool(_PATCH_LINE.search(old)),
+        f"is abbreviated ({ellipsis}): write all of its lines, or take a shorter part": ellipsis,
+        "has a code fence (```): leave it out, unless the file has it": (
+            any(line.lstrip().startswith("```") for line in lines)
+        ),
+        "has HTML entities (such as &lt;): write the characters": bool(_ENTITY.search(old)),
+        "has the marks of a diff (- and +): leave them out": is_marked,
+        "has line numbers that do not fit: leave them out": (
+            all(_NUMBERED.fullmatch(line) for line in lines)
+        ),
+    }
+    mistake = next((name for name, is_made in mistakes.items() if is_made), "")
+    return f"The old text {mistake}." if mistake else ""
 
 
 def without_line_numbers(request: EditRequest) -> tuple[EditRequest, int] | None:

@@ -132,25 +132,31 @@ def test_the_nearest_lines_are_shown_with_line_numbers() -> None:
     with pytest.raises(NotFoundError) as caught:
         replace(text, "line number 41\nline number 42\nline umber 43\n", "x")
     assert caught.value.nearest == NearestText(
-        41, ("line number 41", "line number 42", "line number 43")
+        41,
+        ("line number 41", "line number 42", "line number 43"),
+        'Line 43: the file has "number", the old text "umber".',
     )
     assert str(caught.value) == (
         "The old text is not there. Copy it from the file exactly; the nearest is at lines 41-43:\n"
-        "41|line number 41\n42|line number 42\n43|line number 43"
+        "41|line number 41\n42|line number 42\n43|line number 43\n"
+        'Line 43: the file has "number", the old text "umber".'
     )
 
 
 def test_a_similar_line_is_shown() -> None:
     with pytest.raises(NotFoundError) as caught:
         replace("import os\n\ndef read(path, mode):\n    pass\n", "def read(path, kind):", "x")
-    assert caught.value.nearest == NearestText(3, ("def read(path, mode):",))
+    assert caught.value.nearest == NearestText(
+        3, ("def read(path, mode):",), 'Line 3: the file has "mode", the old text "kind".'
+    )
 
 
 def test_for_a_long_text_eight_lines_around_the_difference_are_shown() -> None:
     lines = [f"line {number}" for number in range(1, 41)]
     with pytest.raises(NotFoundError) as caught:
         replace("\n".join(lines), "\n".join([*lines[:29], "other", *lines[30:]]), "x")
-    assert caught.value.nearest == NearestText(28, tuple(lines[27:35]))
+    difference = 'Line 30: the file has "line 30", the old text "other".'
+    assert caught.value.nearest == NearestText(28, tuple(lines[27:35]), difference)
 
 
 def test_nothing_is_shown_if_nothing_is_similar() -> None:
@@ -160,13 +166,72 @@ def test_nothing_is_shown_if_nothing_is_similar() -> None:
     assert "nor anything like it" in str(caught.value)
 
 
-def test_an_already_applied_edit_is_reported_as_such() -> None:
-    with pytest.raises(NotFoundError, match="at line 2: the edit seems to be made") as caught:
-        replace("a\nreturn two\n", "return one", "return two")
-    assert caught.value.applied_line == 2
+TEXT = """\
+import os
+
+def read(path, mode):
+    with open(path, mode) as file:
+        return 1
+say("a b")
+"""
 
 
-def test_a_new_text_inside_a_longer_word_does_not_count_as_applied() -> None:
+@pytest.mark.parametrize(
+    ("old", "difference"),
+    [
+        pytest.param(
+            "def read(path):", 'the file has "path, mode", the old text "path"', id="less"
+        ),
+        pytest.param(
+            "def read(path, mode, x):", 'the file has "mode", the old text "mode, x"', id="more"
+        ),
+        pytest.param('say("a\tb")', 'the file has " ", the old text "\\t"', id="a tab"),
+        pytest.param(
+            "def read(path, mode):\n        return 1",
+            "The old text leaves out line 4.",
+            id="left out",
+        ),
+        pytest.param(
+            "import os\nimport re\n\ndef read(path, mode):",
+            'The old text has "import re" before line 2; the file does not.',
+            id="made up",
+        ),
+        pytest.param(
+            "def read(file, mode):\n    with open(file, mode) as file:",
+            'Line 3: the file has "path", the old text "file". 2 lines differ in all.',
+            id="two lines",
+        ),
+        pytest.param("importing osx", 'the file has "import os"', id="similar, no word the same"),
+    ],
+)
+def test_the_first_difference_is_marked(old: str, difference: str) -> None:
     with pytest.raises(NotFoundError) as caught:
-        replace("recounted\n", "number", "count")
-    assert caught.value.applied_line is None
+        replace(TEXT, old, "x")
+    assert caught.value.nearest is not None
+    assert difference in caught.value.nearest.difference
+
+
+KEPT, LONG = "first line", "the_second_line_of_the_file()"
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "line"),
+    [
+        pytest.param(f"a\n{KEPT}\n{LONG}\n", f"{KEPT}\nold", f"{KEPT}\n{LONG}", 2, id="made"),
+        pytest.param(f"{LONG}\n{KEPT}\n", f"old\n{KEPT}\n", f"{LONG}\n{KEPT}\n", 1, id="above"),
+        pytest.param(f"{KEPT}\n{LONG}", f"{KEPT}\nold\n{LONG}", f"{KEPT}\n{LONG}", 1, id="deleted"),
+        pytest.param(f"{KEPT}\nshort()\n", f"{KEPT}\nold", f"{KEPT}\nshort()", None, id="short"),
+        pytest.param(f"a\n{LONG}\n", "old", LONG, None, id="nothing around it"),
+        pytest.param(f"b\n{LONG}\n", f"{KEPT}\nold", f"{KEPT}\n{LONG}", None, id="another place"),
+        pytest.param(
+            f"{KEPT}\n{LONG}x\n", f"{KEPT}\nold", f"{KEPT}\n{LONG}", None, id="half a line"
+        ),
+    ],
+)
+def test_an_edit_seems_made_if_whole_lines_and_those_around_them_are_there(
+    text: str, old: str, new: str, line: int | None
+) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        replace(text, old, new)
+    assert caught.value.applied_line == line
+    assert ("seems to be made" in str(caught.value)) == (line is not None)

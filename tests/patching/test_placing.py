@@ -205,12 +205,16 @@ def test_a_hunk_without_a_unique_position_is_refused(
 def test_the_nearest_text_to_a_missing_hunk_is_shown() -> None:
     with pytest.raises(NotFoundError, match=r"^Hunk 1: ") as caught:
         apply_hunks("one\ntwo lines\nthree\n", hunks(" one\n-two line\n+2\n three\n"))
-    assert caught.value.nearest == NearestText(1, ("one", "two lines", "three"))
+    assert caught.value.nearest == NearestText(
+        1,
+        ("one", "two lines", "three"),
+        'Line 2: the file has "lines", the old text "line".',
+    )
 
 
 def test_an_already_applied_hunk_is_reported_as_such() -> None:
     with pytest.raises(NotFoundError) as caught:
-        apply_hunks("one\ntwo\n", hunks(" one\n-2\n+two\n"))
+        apply_hunks("one\nthe second of two lines\n", hunks(" one\n-2\n+the second of two lines\n"))
     assert caught.value.applied_line == 1
 
 
