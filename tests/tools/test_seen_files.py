@@ -57,6 +57,28 @@ async def test_a_file_that_the_model_wrote_and_patched_is_replaced(tmp_path: Pat
         assert await write_over(session) == "edited a.py (1 line)"
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+async def test_writing_the_same_text_says_so_and_asks_nothing(tmp_path: Path, newline: str) -> None:
+    async with open_tool_editor(tmp_path, mode="ask") as session:
+        path = session.write_seen_file("a.py", NEW.replace("\n", newline))
+        before = path.stat()
+        updates = await session.run_one(call("write_file", path="a.py", content=NEW))
+        assert updates.status == "completed"
+        assert updates.text == "a.py already has exactly this text; nothing was written"
+        assert session.editor.requests == []
+        assert path.stat() == before
+
+
+async def test_the_same_text_is_saved_if_the_editor_has_not_saved_it(tmp_path: Path) -> None:
+    buffers = Buffers()
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=buffers.matches()) as session:
+        path = session.write_file("a.py", OLD)
+        buffers.unsaved[str(path)] = NEW
+        await session.run_one(call("read_file", path="a.py"))
+        assert (await write_over(session)).startswith("edited a.py")
+        assert path.read_text() == NEW
+
+
 async def test_an_empty_file_is_replaced_unread(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
         session.write_file("a.py", "")

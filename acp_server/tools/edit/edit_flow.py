@@ -62,6 +62,14 @@ class PlannedChange:
     written_lines: Collection[str] | None = None
     """The lines that the model wrote, if it did not write the whole file."""
 
+    @property
+    def is_needless(self) -> bool:
+        """Whether the file on disk has the new text already, line endings aside."""
+        base, text = self.base, self.text
+        if base is None or text is None or self.moved_to is not None or not base.is_saved:
+            return False
+        return convert_newlines(base.text, "\n") == convert_newlines(text, "\n")
+
     def diffs(self) -> tuple[FileDiff, ...]:
         """Return the exact diff; a move is a deletion and a creation."""
         old_text = None if self.base is None else self.base.text
@@ -279,6 +287,9 @@ class EditFlow:
         self, changes: Sequence[PlannedChange], *, can_retry: bool
     ) -> ToolOutcome | None:
         """Show, ask and apply; None if a file had changed and nothing was applied."""
+        if all(change.is_needless for change in changes):
+            names = ", ".join(self._services.display_path(each.target.path) for each in changes)
+            return ToolOutcome(f"{names} already has exactly this text; nothing was written")
         blocks = tuple(block for change in changes for block in change.diffs())
         question = self._build_write_question(changes, blocks)
         await self._reporter.describe(question.title, question.locations)
