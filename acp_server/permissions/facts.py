@@ -25,7 +25,11 @@ from acp_server.permissions.effects import (
     WriteFiles,
 )
 from acp_server.permissions.file_kinds import is_directory
-from acp_server.permissions.git_checks import find_git_doubt
+from acp_server.permissions.git_checks import (
+    HOOK_REASON,
+    find_git_doubt,
+    find_hook_directories,
+)
 from acp_server.permissions.glob_expansion import TooManyEntriesError, expand_glob
 from acp_server.permissions.ignore_files import IgnoreFiles, search_globs
 from acp_server.permissions.policy import (
@@ -150,11 +154,26 @@ class FactCollector:
             files=tuple(files),
             outside=tuple(path for path, is_inside in files.items() if not is_inside),
             protected=tuple(t.path for t in targets if _is_any_protected(t, workspace)),
-            executable_by_others=tuple(
-                t.path for t in targets if access == "write" and workspace.is_run_by_others(t.path)
-            ),
+            executable_by_others=self._run_by_others(targets, workspace)
+            if access == "write"
+            else (),
             coverable_directory=self._coverable_directory(tuple(files), workspace),
         )
+
+    def _run_by_others(
+        self, targets: Sequence[FileTarget], workspace: ResolvedWorkspace
+    ) -> tuple[tuple[Path, str], ...]:
+        """Return the files that other programs run or obey, each with the reason."""
+        hooks = find_hook_directories(workspace, self.variables)
+        found: list[tuple[Path, str]] = []
+        for target in targets:
+            is_hook = any(
+                path.is_relative_to(hook) for path in (target.path, target.real) for hook in hooks
+            )
+            reason = HOOK_REASON if is_hook else workspace.run_by_others_reason(target.path)
+            if reason:
+                found.append((target.path, reason))
+        return tuple(found)
 
     def _coverable_directory(
         self, files: Sequence[Path], workspace: ResolvedWorkspace

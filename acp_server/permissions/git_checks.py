@@ -34,6 +34,7 @@ _SECRET_FILES = ("credentials", ".git-credentials")
 _ADDRESS = re.compile(r"https?://[^/\s]*@|://[^/\s:@]*:[^/\s@]*@")
 _PROGRAMS = "the git configuration of this repository names programs that git would run"
 _OTHER_FILES = "the git configuration of this repository names other files as its own"
+HOOK_REASON = "git runs it as a hook"
 _UNREADABLE = "the git configuration of this repository cannot be checked"
 _UNBOUNDED = "what git may show of this repository cannot be checked"
 _UNKNOWN_OBJECT = "the file that a git object belongs to is not known"
@@ -63,6 +64,29 @@ def find_git_doubt(
             if doubt:
                 return doubt
     return ""
+
+
+def find_hook_directories(
+    workspace: ResolvedWorkspace, variables: Mapping[str, str]
+) -> tuple[Path, ...]:
+    """Return the directories that git takes the hooks of the workspace's repositories from.
+
+    `core.hooksPath` may name any directory, also a tracked one.
+    """
+    deadline = time.monotonic() + MAX_SECONDS
+    environment = {**variables, **git_hardening_variables(variables, only_reads=False)}
+    roots = [root.path for root in workspace.roots]
+    program = find_program("git", variables.get("PATH", os.defpath), outside=roots)
+    found: list[Path] = []
+    for work_tree in filter(None, map(_find_work_tree, roots)):
+        if program is None or _has_special_file(work_tree):
+            continue
+        try:
+            found.append(GitQueries(program, work_tree, environment, deadline).hook_directory())
+        # Git finds no repository, then, and runs no hooks.
+        except GitQueryError:
+            continue
+    return tuple(found)
 
 
 def _find_use_doubt(use: GitUse, git: GitQueries) -> str:
@@ -123,13 +147,7 @@ def _word_lists() -> Mapping[str, frozenset[str]]:
 def _find_settings_doubt(git: GitQueries) -> str:
     """Return the reason to ask because of the settings in one directory; empty if none."""
     work_tree = _find_work_tree(git.folder)
-    files = () if work_tree is None else _git_directories_of(work_tree)
-    # Git would wait for a pipe.
-    if any(
-        exists(file / name) and not is_regular_file(file / name)
-        for file in files
-        for name in ("config", "config.worktree", "index")
-    ):
+    if work_tree is not None and _has_special_file(work_tree):
         return _UNREADABLE
     settings = git.settings()
     if not all(map(_is_harmless, settings)):
@@ -141,6 +159,15 @@ def _find_settings_doubt(git: GitQueries) -> str:
     ):
         return _OTHER_FILES
     return ""
+
+
+def _has_special_file(work_tree: Path) -> bool:
+    """Return whether git would wait for a pipe in place of one of its files."""
+    return any(
+        exists(folder / name) and not is_regular_file(folder / name)
+        for folder in _git_directories_of(work_tree)
+        for name in ("config", "config.worktree", "index")
+    )
 
 
 def _is_harmless(setting: Setting) -> bool:

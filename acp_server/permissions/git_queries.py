@@ -101,6 +101,17 @@ class GitQueries:
             raise GitQueryError
         return Path(os.fsdecode(output.removesuffix(b"\n")))
 
+    def hook_directory(self) -> Path:
+        """Return the directory that git takes hooks from, symlinks resolved.
+
+        Raises:
+            GitQueryError: There is no repository.
+        """
+        output, code = self._run(("rev-parse", "--git-path", "hooks"))
+        if code != 0:
+            raise GitQueryError
+        return (self.folder / os.fsdecode(output.removesuffix(b"\n"))).resolve()
+
     def object_types(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """Return the id and type of each object by its name; both are empty if there is none.
 

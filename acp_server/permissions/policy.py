@@ -3,6 +3,7 @@
 Pure: facts about files and commands are collected beforehand (`FactCollector`).
 """
 
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import assert_never
@@ -31,8 +32,8 @@ class FileFacts:
     files: tuple[Path, ...]
     outside: tuple[Path, ...] = ()
     """Those files that are outside the session's directories."""
-    executable_by_others: tuple[Path, ...] = ()
-    """Those files to be written that other programs execute or read as configuration."""
+    executable_by_others: tuple[tuple[Path, str], ...] = ()
+    """Those files to be written that other programs run or obey, each with the reason."""
     protected: tuple[Path, ...] = ()
     """Those files that always require permission."""
     coverable_directory: Path | None = None
@@ -211,11 +212,13 @@ def _decide_on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
 def _protected_reason(facts: FileFacts) -> str:
     if facts.protected:
         return f"{_names(facts.protected)} may hold secrets or settings"
-    names = _names(facts.executable_by_others)
-    return f"{names} is executed or read as configuration by other programs"
+    paths_by_reason: dict[str, list[Path]] = {}
+    for path, reason in facts.executable_by_others:
+        paths_by_reason.setdefault(reason, []).append(path)
+    return "; ".join(f"{_names(paths)}: {reason}" for reason, paths in paths_by_reason.items())
 
 
-def _names(paths: tuple[Path, ...]) -> str:
+def _names(paths: Sequence[Path]) -> str:
     return ", ".join(path.name for path in paths)
 
 

@@ -32,42 +32,20 @@ def is_protected(path: Path) -> bool:
 
 def is_protected_directory(name: str) -> bool:
     """Return whether a directory of this name protects all its content; a file of it is, too."""
-    normalized = _normalize_name(name)
+    normalized = normalize_name(name)
     return bool(_FOLDER.match(normalized)) and not _HARMLESS.fullmatch(normalized)
 
 
 def is_protected_file(name: str) -> bool:
     """Return whether a file of this name is protected, wherever it is."""
-    normalized = _normalize_name(name)
+    normalized = normalize_name(name)
     return bool(_FILE.match(normalized)) and not _HARMLESS.fullmatch(normalized)
 
 
-def _normalize_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return the common form of all spellings that some system treats as the same name."""
     if not name.isascii():
         # Security: `.e\u200bnv` and full-width letters are the same file on some file systems.
         name = _INVISIBLE.sub("", unicodedata.normalize("NFKC", name))
     # Windows and macOS ignore case; Windows drops trailing dots and spaces.
     return name.casefold().rstrip(". ")
-
-
-_RUN_BY_OTHERS = re.compile(
-    "|".join(
-        translate(pattern)
-        for pattern in (
-            *_PATTERNS["run_by_others"],
-            *_PATTERNS["agent_files"],
-            *(f"*/{pattern}" for pattern in _PATTERNS["agent_files"]),
-        )
-    ),
-    re.IGNORECASE,
-)
-
-
-def is_run_by_others(path: Path) -> bool:
-    """Return whether other programs execute a file or read it as configuration.
-
-    `path` is relative to the workspace. Shells, editors, agents, hooks and CI jobs do so without
-    asking, or once the workspace is trusted.
-    """
-    return bool(_RUN_BY_OTHERS.fullmatch(path.as_posix()))

@@ -14,8 +14,8 @@ from acp_server.permissions.protected_names import (
     is_protected,
     is_protected_directory,
     is_protected_file,
-    is_run_by_others,
 )
+from acp_server.permissions.run_by_others import find_reason
 from acp_server.permissions.symlinks import resolve_links
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -62,14 +62,14 @@ class ResolvedWorkspace:
             return True
         return self._is_in_config_home(path) or self._is_ignored(path)
 
-    def is_run_by_others(self, path: Path) -> bool:
-        """Return whether other programs execute a file or read it as configuration.
+    def run_by_others_reason(self, path: Path) -> str:
+        """Return why other programs may run or obey a file; empty if they do not.
 
         Judges both its own name and its link target.
         """
         real = resolve_links(path)
         # Both names, as above: a harmless name may be a link to `.vscode/tasks.json`.
-        return any(is_run_by_others(self._below_root(each)) for each in {path, real})
+        return find_reason(self._below_root(path)) or find_reason(self._below_root(real))
 
     def is_protected_entry(self, entry: "os.DirEntry[str]") -> bool:
         """Return whether an entry of an unprotected directory is protected; fast."""

@@ -10,9 +10,10 @@ hook cannot be removed, so this is a separate process.
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import anyio
 from pydantic import JsonValue
@@ -49,6 +50,8 @@ EVENTS = {
     *("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.gethostbyname"),
     *("socket.sendto", "sqlite3.connect", "ctypes.dlopen", "webbrowser.open", "urllib.Request"),
 }
+HOOKS = ("rev-parse", "--git-path", "hooks")
+"""What the gate asks git before a write; git runs nothing for it."""
 SIGNALS = {"os.kill", "os.killpg"}
 WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 ATTEMPTS: dict[str, Attempt] = {
@@ -107,8 +110,10 @@ class AuditRecorder:
 
 def _is_effect(event: str, arguments: tuple[object, ...]) -> bool:
     if event == "open":
-        _, _, flags = arguments
-        return isinstance(flags, int) and bool(flags & WRITING_FLAGS)
+        path, _, flags = arguments
+        return path != os.devnull and isinstance(flags, int) and bool(flags & WRITING_FLAGS)
+    if event == "subprocess.Popen" and tuple(cast("Sequence[str]", arguments[1]))[-3:] == HOOKS:
+        return False
     if event in SIGNALS:  # signal 0 only checks that the process exists
         return arguments[1] != 0
     return event in EVENTS

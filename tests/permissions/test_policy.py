@@ -267,8 +267,8 @@ def test_a_permission_request_states_its_reason_and_the_scope_of_an_always_rule(
 @pytest.mark.parametrize(
     ("mode", "decision"),
     [
-        ("ask", Ask("tasks.json is executed or read as configuration by other programs")),
-        ("accept_edits", Ask("tasks.json is executed or read as configuration by other programs")),
+        ("ask", Ask("tasks.json: an editor runs it")),
+        ("accept_edits", Ask("tasks.json: an editor runs it")),
         ("plan", Refuse(PLANNING)),
         ("bypass", Allow()),
     ],
@@ -278,6 +278,9 @@ def test_writing_files_executed_by_other_programs_requires_permission(
 ) -> None:
     path = Path("/code/.vscode/tasks.json")
     facts = FileFacts(
-        "write", (path,), executable_by_others=(path,), coverable_directory=path.parent
+        "write",
+        (path,),
+        executable_by_others=((path, "an editor runs it"),),
+        coverable_directory=path.parent,
     )
     assert decide(facts, mode, RuleBook()) == decision

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from acp_server.permissions.protected_names import SEARCH_GLOBS, is_protected, is_run_by_others
+from acp_server.permissions.protected_names import SEARCH_GLOBS, is_protected
 from tests.support.case_table import each_case
 
 _PROTECTED = """
@@ -46,35 +46,3 @@ def test_a_path_that_only_resembles_a_secret_is_harmless(name: str) -> None:
 def test_a_search_excludes_protected_paths(name: str) -> None:
     spec = GitIgnoreSpec.from_lines(SEARCH_GLOBS)
     assert spec.match_file(name.casefold().rstrip("."))  # case is left to the search
-
-
-@each_case(
-    ("path", "is_run"),
-    [
-        (".bashrc", True),
-        (".husky/pre-commit", True),
-        ("web/.husky/pre-commit", True),
-        (".vscode/tasks.json", True),
-        (".github/workflows/ci.yml", True),
-        (".GitHub/Workflows/ci.yml", True),
-        (".venv/bin/python", True),
-        (".hermes.md", True),
-        ("HERMES.md", True),
-        ("web/.hermes.md", True),
-        (".agents/skills/deploy/SKILL.md", False),
-        (".claude/settings.json", True),
-        (".cursor/mcp.json", True),
-        (".mcp.json", True),
-        (".pre-commit-config.yaml", True),
-        (".nvim.lua", True),
-        (".cursor/rules/style.mdc", False),
-        ("AGENTS.md", False),
-        (".github/CODEOWNERS", False),
-        ("src/main.py", False),
-        ("Makefile", False),
-    ],
-)
-def test_files_executed_by_other_programs_are_recognized_by_their_path(
-    path: str, *, is_run: bool
-) -> None:
-    assert is_run_by_others(Path(path)) is is_run

@@ -1,0 +1,107 @@
+"""Table of the attempts with git, through the real process in every mode and with any sandbox.
+
+    python -m tests.permissions.attempt_table [FOLDER_OF_ANOTHER_CHECKOUT]
+
+Prints Markdown. The server of another checkout shows what the attempts did there.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from acp_server.permissions.modes import Mode
+from tests.permissions.hostile_repositories import (
+    PROGRAM_ATTEMPTS,
+    SECRET_ATTEMPTS,
+    HostileRepository,
+    create_hostile_repository,
+    resolve_command,
+)
+from tests.permissions.live_attempts import (
+    MODES,
+    LiveAttempt,
+    LiveAttempts,
+    SandboxMode,
+    start_attempts,
+)
+from tests.permissions.secret_workspace import MARKER
+
+GROUPS = {"runs a program": PROGRAM_ATTEMPTS, "shows a secret": SECRET_ATTEMPTS}
+SANDBOXES: tuple[SandboxMode, ...] = ("off", "workspace")
+
+
+@dataclass(frozen=True, slots=True)
+class GitAttempt:
+    """An attempt in a repository of its own."""
+
+    group: str
+    repository: HostileRepository
+    call: LiveAttempt
+
+
+def build_attempts(base: Path, step: int = 1) -> list[GitAttempt]:
+    """Build each repository, or every `step`-th, and return the attempts."""
+    found: list[GitAttempt] = []
+    for group, table in GROUPS.items():
+        for number, (name, (build, command)) in enumerate([*table.items()][::step]):
+            repository = create_hostile_repository(base / group.split(" ")[0] / str(number))
+            build(repository)
+            line = resolve_command(repository, command)
+            call = LiveAttempt(f"{group}: {name}", repository.root, "terminal", {"command": line})
+            found.append(GitAttempt(group, repository, call))
+    return found
+
+
+def is_held(live: LiveAttempts, attempt: GitAttempt, mode: Mode) -> bool:
+    """Make an attempt that the user rejects; return whether it had no effect."""
+    attempt.repository.trace.unlink(missing_ok=True)
+    result = live.run(attempt.call, mode)
+    # The user who is asked sees the command, and nothing has run yet.
+    is_shown = not result.is_asked and result.shows(MARKER)
+    return not is_shown and not attempt.repository.trace.exists()
+
+
+def rows(
+    attempts: list[GitAttempt], base: Path, variables: Mapping[str, str]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the rows: the attempt, and per sandbox and mode whether it was held."""
+    held: dict[str, list[str]] = {each.call.name: [] for each in attempts}
+    for sandbox in SANDBOXES:
+        calls = [each.call for each in attempts]
+        with start_attempts(base / f"home-{sandbox}", calls, sandbox, variables) as live:
+            for attempt in attempts:
+                for mode in MODES:
+                    answer = "held" if is_held(live, attempt, mode) else "**not held**"
+                    held[attempt.call.name].append(answer)
+    for attempt in attempts:
+        command = str(attempt.call.arguments["command"])
+        yield attempt.call.name, f"`{command}`", *held[attempt.call.name]
+
+
+def main(checkout: str = "") -> None:
+    """Print the table and its totals."""
+    base = Path(tempfile.mkdtemp(prefix="attempts-"))
+    variables = {"PYTHONPATH": checkout} if checkout else {}
+    try:
+        columns = [f"{mode}, sandbox {sandbox}" for sandbox in SANDBOXES for mode in MODES]
+        print("|", " | ".join(("attempt", "command", *columns)), "|")
+        print("|", " --- |" * (len(columns) + 2))
+        totals: Counter[str] = Counter()
+        for row in rows(build_attempts(base), base, variables):
+            print("|", " | ".join(row), "|")
+            group = row[0].partition(":")[0]
+            for column, answer in zip(columns, row[2:], strict=True):
+                totals[f"{group}, {column}: {answer}"] += 1
+        print()
+        for name, count in sorted(totals.items()):
+            print(f"{name}: {count}")
+    finally:
+        shutil.rmtree(base)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
