@@ -85,22 +85,22 @@ def rows(
 def main(checkout: str = "") -> None:
     """Print the table and its totals."""
     base = Path(tempfile.mkdtemp(prefix="attempts-"))
-    variables = {"PYTHONPATH": checkout} if checkout else {}
+    # Safe path: the directory that this runs in must not come first.
+    variables = {"PYTHONPATH": checkout, "PYTHONSAFEPATH": "1"} if checkout else {}
     try:
         columns = [f"{mode}, sandbox {sandbox}" for sandbox in SANDBOXES for mode in MODES]
-        print("|", " | ".join(("attempt", "command", *columns)), "|")
-        print("|", " --- |" * (len(columns) + 2))
-        totals: Counter[str] = Counter()
-        for row in rows(build_attempts(base), base, variables):
-            print("|", " | ".join(row), "|")
-            group = row[0].partition(":")[0]
-            for column, answer in zip(columns, row[2:], strict=True):
-                totals[f"{group}, {column}: {answer}"] += 1
-        print()
-        for name, count in sorted(totals.items()):
-            print(f"{name}: {count}")
+        lines = [("attempt", "command", *columns), ("---",) * (len(columns) + 2)]
+        lines += rows(build_attempts(base), base, variables)
     finally:
         shutil.rmtree(base)
+    totals: Counter[str] = Counter()
+    for row in lines[2:]:
+        group = row[0].partition(":")[0]
+        for column, answer in zip(columns, row[2:], strict=True):
+            totals[f"{group}, {column}: {answer}"] += 1
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    counts = "\n".join(f"{name}: {count}" for name, count in sorted(totals.items()))
+    sys.stdout.write(f"{table}\n\n{counts}\n")
 
 
 if __name__ == "__main__":

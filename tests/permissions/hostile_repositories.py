@@ -35,8 +35,8 @@ class HostileRepository:
 
     @property
     def trace(self) -> Path:
-        """A file that exists once the program ran."""
-        return self.space.base / "trace"
+        """A file that exists once the program ran; confined programs can write it, too."""
+        return self.root / ".git/trace"
 
     @property
     def program(self) -> Path:
@@ -306,6 +306,16 @@ def _in_a_submodule(repository: HostileRepository) -> None:
 
 BLOB = "<BLOB>"
 """Stands for the object of `.env`."""
+
+
+def resolve_command(repository: HostileRepository, command: str) -> str:
+    """Return a command with the id of the secret's object in place of `BLOB`."""
+    if BLOB[:-1] not in command:
+        return command
+    found = repository.git("rev-list", "--all", "--objects", "--", ".env").splitlines()
+    blob = next(line.split(" ")[0] for line in found if line.endswith(" .env"))
+    return command.replace(f"{BLOB[:-1]}:8>", blob[:8]).replace(BLOB, blob)
+
 
 SECRET_ATTEMPTS: dict[str, tuple[Build, str]] = {
     "an object": (_tracked, f"git cat-file -p {BLOB}"),

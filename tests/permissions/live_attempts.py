@@ -1,9 +1,9 @@
 """Attempts through the real process: a scripted model makes calls in every mode, a user says no.
 
-    with start_attempts(home, attempts, sandbox="off") as live:
-        for mode in MODES:
-            result = live.run(attempts[0], mode)
-            assert result.is_asked or result.has_failed
+with start_attempts(home, attempts, sandbox="off") as live:
+    for mode in MODES:
+        result = live.run(attempts[0], mode)
+        assert result.is_asked or result.has_failed
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
-from tests.support.editor import Object, json_at, prompt_params
+from tests.support.editor import Object, is_update, json_at, prompt_params
 from tests.support.server_process import ServerProcess, command_line, start_server
 
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan")
@@ -126,7 +126,7 @@ def _block(number: int, attempt: LiveAttempt) -> str:
 
 
 def _last_status(messages: Sequence[Object]) -> str:
-    updates = [json_at(each, "params", "update") for each in messages if "params" in each]
+    updates = [json_at(each, "params", "update") for each in messages if is_update(each)]
     statuses = [
         str(each["status"]) for each in updates if isinstance(each, dict) and each.get("status")
     ]
