@@ -58,6 +58,8 @@ class RunCommandEffect:
     sandbox_status: SandboxStatus = "free"
     workspace_programs: tuple[str, ...] = ()
     """Paths of its programs that PATH finds in the workspace; their names say nothing."""
+    exposure: str = ""
+    """Secrets of other processes that it could read outside the sandbox, as a phrase."""
 
 
 @frozen_dataclass

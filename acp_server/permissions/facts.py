@@ -219,6 +219,7 @@ class FactCollector:
             is_protected=is_protected,
             sandbox_status=effect.sandbox_status,
             parts=tuple(_command_part(each) for each in assessment.asked),
+            exposure=effect.exposure,
         )
 
     def _doubts(

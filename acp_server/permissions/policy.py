@@ -55,6 +55,8 @@ class CommandFacts:
     """How the command relates to the sandbox."""
     parts: tuple[CommandPart, ...] = ()
     """The simple commands that ask."""
+    exposure: str = ""
+    """Secrets that it could read outside the sandbox, as a phrase."""
 
 
 @frozen_dataclass
@@ -245,7 +247,7 @@ def _ask_about_command(facts: CommandFacts) -> Ask:
     assessment = facts.assessment
     reason = assessment.reason or "; ".join(facts.doubts)
     if facts.sandbox_status == "unconfined":
-        return Ask("; ".join(filter(None, (OUTSIDE_SANDBOX, reason))))
+        return Ask("; ".join(filter(None, (OUTSIDE_SANDBOX, facts.exposure, reason))))
     reason = reason or (NO_SANDBOX if facts.sandbox_status == "unprotected" else "")
     parts = facts.parts
     if facts.doubts or not assessment.is_coverable:

@@ -237,6 +237,7 @@ def _tool_config(
         if policy is not None and policy.is_ephemeral
         else current.checkpoints,
         sandbox=current.sandbox,
+        hides_process=True,
         delegation=_sub_agent_config(configuration),
     )
 

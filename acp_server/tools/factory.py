@@ -56,8 +56,10 @@ from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.confinement.limits import SandboxScope
 from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
+from acp_server.tools.shell.exposure import describe_exposure
 from acp_server.tools.shell.hook_process import HookProcessRunner
 from acp_server.tools.shell.process import process_tool, take_end_notices
+from acp_server.tools.shell.process_secrets import hide_process
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.terminal import ShellServices, terminal_tool
 from acp_server.tools.shell.watcher import ProcessWatcher
@@ -143,6 +145,8 @@ class ToolFactory:
 
     def __init__(self, config: ToolConfig) -> None:
         self._config = config
+        # Security: before the first command, which may run outside the sandbox.
+        self._has_private_memory = config.hides_process and hide_process(config.secret_names)
         self._watcher: ProcessWatcher | None = None
         self._sandbox = Sandbox(config.sandbox, config.environment)
         self._session_search = (
@@ -401,6 +405,12 @@ class ToolFactory:
             config.secret_names,
             outputs,
             sandbox,
+            partial(
+                describe_exposure,
+                config.environment,
+                config.secret_names,
+                has_private_memory=self._has_private_memory,
+            ),
         )
 
     def _sandbox_for(

@@ -59,3 +59,5 @@ class ToolConfig:
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     delegation: DelegationConfig = field(default_factory=DelegationConfig)
     sandbox: SandboxConfig = field(default_factory=lambda: SandboxConfig("off"))
+    hides_process: bool = False
+    """Whether this process hides its environment and memory from the commands."""

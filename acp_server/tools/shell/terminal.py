@@ -123,6 +123,8 @@ class ShellServices:
     outputs: SavedOutputs
     """Keeps outputs that are too long for the conversation."""
     sandbox: SessionSandbox | None = None
+    describe_exposure: Callable[[], str] = str
+    """Returns which secrets a command could read outside the sandbox. Blocks."""
     has_editor_failed: bool = False
     """Whether the editor's terminals have failed to run a command; they are not used again."""
 
@@ -173,12 +175,17 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             self._sandbox_status = await self._shell.sandbox.status(is_unconfined=is_unconfined)
         command = arguments.command
         programs = await self._shell.session.find_workspace_programs(command, resolved.real)
+        exposure = ""
+        if self._sandbox_status == "unconfined":
+            exposure = await to_thread.run_sync(
+                self._shell.describe_exposure, abandon_on_cancel=True
+            )
         # Security: without such programs the gate may let the command run without a question, and
         # a program that the project adds meanwhile must not be found.
         assessment = assess(command, str(resolved.real), str(self._services.home))
         self._only_reads = not programs and assessment.verdict == "reads"
         await self.require_permission(
-            self._services.gate, self._build_question(resolved, arguments, programs)
+            self._services.gate, self._build_question(resolved, arguments, programs, exposure)
         )
         # Security: runs in the resolved directory that was asked about. A link that is replaced
         # meanwhile cannot lead the command elsewhere.
@@ -242,7 +249,11 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         return SavedExcerpt(excerpt, self._spill.path())
 
     def _build_question(
-        self, resolved: ResolvedPath, arguments: TerminalArguments, programs: tuple[str, ...]
+        self,
+        resolved: ResolvedPath,
+        arguments: TerminalArguments,
+        programs: tuple[str, ...],
+        exposure: str,
     ) -> PermissionQuestion:
         command = arguments.command
         description = self.describe(PartialArguments({"command": command}, {}))
@@ -253,6 +264,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 target_for(resolved),
                 sandbox_status=self._sandbox_status,
                 workspace_programs=programs,
+                exposure=exposure,
             ),
             title=description.title if description else "Run a command",
             kind="execute",
