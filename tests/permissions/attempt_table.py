@@ -72,7 +72,9 @@ def rows(
     held: dict[str, list[str]] = {each.call.name: [] for each in attempts}
     for sandbox in SANDBOXES:
         calls = [each.call for each in attempts]
-        with start_attempts(base / f"home-{sandbox}", calls, sandbox, variables) as live:
+        with start_attempts(
+            base / f"home-{sandbox}", calls, sandbox, variables, new_interpreter=True
+        ) as live:
             for attempt in attempts:
                 for mode in MODES:
                     answer = "held" if is_held(live, attempt, mode) else "**not held**"

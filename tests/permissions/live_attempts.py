@@ -103,14 +103,21 @@ def start_attempts(
     attempts: Sequence[LiveAttempt],
     sandbox: SandboxMode,
     variables: Mapping[str, str] | None = None,
+    *,
+    new_interpreter: bool = False,
 ) -> Generator[LiveAttempts]:
-    """Start a server whose model makes each attempt at a prompt of its own."""
+    """Start a server whose model makes each attempt at a prompt of its own.
+
+    Tests of the process itself ask for a new interpreter.
+    """
     home.mkdir(parents=True, exist_ok=True)
     names = [attempt.name for attempt in attempts]
     assert len(set(names)) == len(names)
     script = "\n\n".join(_block(number, each) for number, each in enumerate(attempts))
     command = command_line(home, script, ("--sandbox", sandbox))
-    with start_server(home, command=command, variables=variables) as server:
+    with start_server(
+        home, command=command, variables=variables, new_interpreter=new_interpreter
+    ) as server:
         server.initialize()
         yield LiveAttempts(server, names)
 

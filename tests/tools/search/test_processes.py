@@ -88,7 +88,7 @@ def test_a_ripgrep_of_the_workspace_is_ignored(
     for folder in (workspace / "bin", system):
         (folder / "rg").write_text("#!/bin/sh\n")
         (folder / "rg").chmod(0o755)
-    monkeypatch.setattr("sysconfig.get_path", lambda _: str(own))
+    monkeypatch.setattr("sysconfig.get_path", {"scripts": str(own)}.get)
     monkeypatch.setattr("sys.executable", str(own / "python"))
     monkeypatch.setenv("PATH", f"{workspace}/bin:{system}")
     assert find_ripgrep((workspace,)) == system / "rg"

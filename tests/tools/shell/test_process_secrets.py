@@ -36,7 +36,9 @@ def test_a_command_outside_the_sandbox_finds_no_key_of_the_server(
     arguments = {"command": command} | ({"unconfined": True} if is_unconfined else {})
     attempt = LiveAttempt("environment", tmp_path, "terminal", arguments)
     sandbox = "workspace" if is_unconfined else "off"
-    with start_attempts(tmp_path / "home", [attempt], sandbox, VARIABLES) as live:
+    with start_attempts(
+        tmp_path / "home", [attempt], sandbox, VARIABLES, new_interpreter=True
+    ) as live:
         live.answer = "allow_once"
         result = live.run(attempt, "ask")
         assert result.is_asked
@@ -57,7 +59,9 @@ def test_a_question_names_the_processes_that_would_show_keys(tmp_path: Path) -> 
     attempt = LiveAttempt("it", tmp_path, "terminal", {"command": "id", "unconfined": True})
     with (
         subprocess.Popen(["sleep", "600"], env={"COPY": SECRET, "PATH": os.defpath}) as holder,
-        start_attempts(tmp_path / "home", [attempt], "workspace", VARIABLES) as live,
+        start_attempts(
+            tmp_path / "home", [attempt], "workspace", VARIABLES, new_interpreter=True
+        ) as live,
     ):
         try:
             question = str(live.run(attempt, "ask").questions[0])
