@@ -18,9 +18,12 @@ DOTTED_PATH = re.compile(r"`((?:acp_server|prompt_engine|skills_store|tests)(?:\
 CAMEL_CASE = re.compile(r"`((?:[A-Z][a-z0-9]+){2,})(?:\.(\w+))?(?:\(\))?`")
 FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|pl|sh|toml|mjs|tsx?))`")
 OTHER_FILES = frozenset(
-    ["pyproject.toml", "sitecustomize.py", "usercustomize.py", "anthropic.py", "json.py"]
+    [
+        *("pyproject.toml", "sitecustomize.py", "usercustomize.py", "anthropic.py", "json.py"),
+        "requirements.toml",
+    ]
 )
-"""Files of users, and modules that a workspace could hide."""
+"""Files of users and of other agents, and modules that a workspace could hide."""
 
 
 @cache
