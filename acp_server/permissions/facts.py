@@ -108,11 +108,14 @@ class FactCollector:
         for index, root in enumerate(workspace.roots):
             is_first = index == 0
             globs += search_globs(root.ignore_rules, is_first_root=is_first)
+            hidden = list(workspace.links.find_below(root.path))
             if workspace.config_home != root.path and workspace.config_home.is_relative_to(
                 root.path
             ):
-                relative_path = workspace.config_home.relative_to(root.path).as_posix()
-                anchor = "/" if is_first else "**/"
+                hidden.append(workspace.config_home)
+            anchor = "/" if is_first else "**/"
+            for path in hidden:
+                relative_path = path.relative_to(root.path).as_posix()
                 globs.append(anchor + _GLOB_CHARACTERS.sub(r"\\\g<0>", relative_path))
         return globs
 
@@ -129,7 +132,7 @@ class FactCollector:
         return resolve_links(path).is_relative_to(resolve_links(self.outputs))
 
     def _workspace(self) -> ResolvedWorkspace:
-        return resolve_workspace(self.roots, self.config_home, self._ignore_files)
+        return resolve_workspace(self.roots, self.config_home, self._ignore_files, self.home)
 
     def _file_facts(self, access: FileAccess, targets: Sequence[FileTarget]) -> FileFacts:
         workspace = self._workspace()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from acp_server.permissions.ignore_files import AgentIgnoreRules, IgnoreFiles
+from acp_server.permissions.linked_secrets import LinkedSecrets
 from acp_server.permissions.protected_names import (
     is_protected,
     is_protected_directory,
@@ -39,6 +40,8 @@ class ResolvedWorkspace:
     config_home: Path
     has_path_rules: bool
     """Whether the roots contain something that is protected for another reason than its name."""
+    links: LinkedSecrets
+    """Finds hard links of protected files."""
 
     def is_inside(self, path: Path) -> bool:
         """Return whether a path, symlinks resolved, is in a directory of the session."""
@@ -54,7 +57,7 @@ class ResolvedWorkspace:
         real = resolve_links(path)
         # Security: both names count, so neither a link to a secret nor a secret-named link gets
         # through.
-        return any(map(self.has_protected_name, {path, real}))
+        return any(map(self.has_protected_name, {path, real})) or self.links.contains(real)
 
     def has_protected_name(self, path: Path) -> bool:
         """Return whether a path is protected by its name, without resolving symlinks."""
@@ -78,7 +81,7 @@ class ResolvedWorkspace:
             return self.is_protected(Path(entry.path))
         is_folder = entry.is_dir(follow_symlinks=False)
         judge = is_protected_directory if is_folder else is_protected_file
-        if judge(entry.name):
+        if judge(entry.name) or (not is_folder and self.links.contains_entry(entry)):
             return True
         # Skips two path checks for each file of a large tree in the common case.
         if is_folder or not self.has_path_rules:
@@ -115,9 +118,15 @@ class ResolvedWorkspace:
 
 
 def resolve_workspace(
-    roots: Sequence[Path], config_home: Path, ignore_files: IgnoreFiles
+    roots: Sequence[Path],
+    config_home: Path,
+    ignore_files: IgnoreFiles,
+    home: Path | None = None,
 ) -> ResolvedWorkspace:
-    """Resolve the directories of a session now. Blocks."""
+    """Resolve the directories of a session now. Blocks.
+
+    Hard links to the protected files of `home` are protected, too.
+    """
     real = [resolve_links(root) for root in roots]
     resolved_roots = [ResolvedRoot(path, ignore_files.rules(path)) for path in real]
     real_config_home = resolve_links(config_home)
@@ -126,6 +135,7 @@ def resolve_workspace(
         resolved_roots,
         real_config_home,
         is_config_home_inside or any(root.ignore_rules.lines for root in resolved_roots),
+        LinkedSecrets([*real, *([home] if home else [])]),
     )
 
 
