@@ -247,6 +247,12 @@ class LineGenerator:
     def _redirected(self, depth: int) -> str:
         if self._chance.random() < 0.15:
             return self._pick(WORDS["redirects"]).lstrip() + " " + self._statement(depth)
+        if self._chance.random() < 0.3:
+            words = (self._reader() if self._is_quiet else self._effect()).split(" ")
+            words.insert(
+                self._chance.randint(1, len(words)), self._pick(WORDS["redirects"]).strip()
+            )
+            return " ".join(words)
         return self._statement(depth) + self._pick(WORDS["redirects"])
 
     def _setting(self, depth: int) -> str:
@@ -400,9 +406,10 @@ class LineGenerator:
         match chance.randrange(10):
             case 0:
                 return self._pick(WORDS["long_flags"])
-            case 1:
-                return "-" + self._pick(string.ascii_letters + string.digits) + quoted
-            case 2 | 3 | 4 if longs:
+            case 1 | 2:
+                gap = self._pick(("", " "))
+                return "-" + self._pick(string.ascii_letters + string.digits) + gap + quoted
+            case 3 | 4 if longs:
                 word = self._pick(longs)
                 flag = word if word.startswith(("-", "!", "(", ")", ",")) else "--" + word
                 flag = flag[: -chance.randint(1, 3)] if chance.random() < 0.1 else flag

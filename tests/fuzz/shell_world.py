@@ -34,6 +34,8 @@ RUNNER = Path(__file__).with_name("line_runner.py")
 _FILES = {
     "a": "x a\nb canary\n",
     "b": "x b\n",
+    "x": "x x\n",
+    "y": "x y\n",
     "a b": "x\n",
     "c.json": '{"x": 1}\n',
     "README.md": "x\n",
