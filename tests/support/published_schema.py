@@ -5,12 +5,11 @@ combinations of other definitions expanded.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from typing import Protocol
 
-from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from jsonschema_rs import Draft202012Validator
 from pydantic import JsonValue
 
 from tests.support.node_clients import node_clients
@@ -41,18 +40,13 @@ class ObjectShape:
         return ObjectShape({**self.properties, **other.properties}, self.required | other.required)
 
 
-class Validator(Protocol):
-    """Typed subset of a jsonschema validator."""
-
-    def iter_errors(self, instance: JsonValue) -> Iterable[ValidationError]: ...
-
-
 @cache
 def published_schema() -> JsonObject:
     """Return the whole schema."""
     return as_object(json.loads((node_clients() / SCHEMA).read_text(encoding="utf-8")))
 
 
+@cache
 def definitions() -> Mapping[str, JsonObject]:
     """Return all definitions by name."""
     return as_objects(published_schema()["$defs"])
@@ -117,17 +111,23 @@ def _validation_errors(schema: JsonObject, value: JsonValue) -> list[str]:
 
 
 @cache
-def _validator(text: str) -> Validator:
-    checker = FormatChecker(formats=())
-    for name, allowed in INTEGERS.items():
-        checker.checks(name)(_integer_check(allowed))
+def _validator(text: str) -> Draft202012Validator:
     schema = {**json.loads(text), "$defs": published_schema()["$defs"]}
-    return Draft202012Validator(schema, format_checker=checker)
+    return Draft202012Validator(as_object(_with_ranges(schema)))
+
+
+def _with_ranges(schema: JsonValue) -> JsonValue:
+    """Return a schema whose integer formats are bounds, which a validator checks."""
+    if isinstance(schema, list):
+        return [_with_ranges(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    allowed = INTEGERS.get(str(schema.get("format")))
+    bounds: JsonObject = {}
+    if allowed is not None and "properties" not in schema:
+        bounds = {"minimum": allowed.start, "maximum": allowed.stop - 1}
+    return {**bounds, **{key: _with_ranges(part) for key, part in schema.items()}}
 
 
 def _combine(left: list[ObjectShape], right: list[ObjectShape]) -> list[ObjectShape]:
     return [one & other for one in left for other in right]
-
-
-def _integer_check(allowed: range) -> Callable[[object], bool]:
-    return lambda value: not isinstance(value, int) or value in allowed
