@@ -49,4 +49,6 @@ class ContextFileNote:
     reason: str = ""
     """Reason or further detail, as a clause."""
     findings: tuple[ThreatFinding, ...] = ()
-    """Scan findings; in a loaded file, those the user accepted by trusting it."""
+    """Scan findings; in a loaded file, those it is marked for, or the user accepted by trust."""
+    is_marked: bool = False
+    """Whether the file is shown with a warning to the model."""

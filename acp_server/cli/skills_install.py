@@ -10,7 +10,7 @@ from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import CliSkills, complete_installed, open_skills, report_failure
 from acp_server.config import settings
-from acp_server.skills.screening import scan_strictly
+from acp_server.skills.screening import scan_published
 from acp_server.text.control_characters import escape_json
 from skills_store.calls import ManageCall
 from skills_store.errors import SkillError
@@ -144,4 +144,4 @@ def _installer(skills: CliSkills) -> Installer:
         return any(not each.root.plugin and is_same_name(each.name, name) for each in found)
 
     git = GitCloner(settings.child_environment(dict.fromkeys(settings.secret_variables())))
-    return Installer(skills.editor.home, git, is_taken, scan_strictly)
+    return Installer(skills.editor.home, git, is_taken, scan_published)

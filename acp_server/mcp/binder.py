@@ -53,4 +53,4 @@ class McpSessionBinder:
 
 def scan_for_injection(text: str) -> Sequence[str]:
     """Scan a text for prompt injection; return the kinds of suspicious patterns, each once."""
-    return tuple(dict.fromkeys(finding.pattern for finding in scan(text, "context")))
+    return tuple(dict.fromkeys(finding.pattern for finding in scan(text, "mark")))

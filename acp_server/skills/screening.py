@@ -22,8 +22,21 @@ from skills_store.guard.verdict import SkillFinding, build_verdict, decide
 _BULLET = "  - "
 
 
+def scan_published(text: str, *, is_program: bool) -> tuple[SkillThreat, ...]:
+    """Scan a text of a skill that is about to be installed.
+
+    What an agent must not write into its own memory is ordinary here: commands that send a key in a
+    header, files of agents that a skill sets up, and attacks that a skill about security quotes.
+    """
+    injections = (
+        SkillThreat("injection", "dangerous", found.pattern, found.line)
+        for found in scan(text, "context")
+    )
+    return (*scan_skill_text(text, is_program=is_program), *injections)
+
+
 def scan_strictly(text: str, *, is_program: bool) -> tuple[SkillThreat, ...]:
-    """Scan a text of a skill that an agent or a third party wrote."""
+    """Scan a text of a skill that an agent wrote."""
     injections = (
         SkillThreat("injection", "dangerous", found.pattern, found.line)
         for found in scan(text, "strict")

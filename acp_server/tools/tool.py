@@ -141,6 +141,8 @@ class Tool:
     title: str
     """Title of a call until its arguments are known."""
     create_use: Callable[[CallReporter], ToolUse]
+    returns_data: bool = False
+    """Whether its results hold text of others, which must not instruct the model."""
 
 
 def build_spec(

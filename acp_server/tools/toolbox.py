@@ -12,6 +12,7 @@ from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import ArgumentBuffer
 from acp_server.tools.call_reporter import CallReporter, truncate_raw
+from acp_server.tools.data_marks import mark_data
 from acp_server.tools.dialects.names import describe_unknown_tool
 from acp_server.tools.dialects.reading import ToolSchema
 from acp_server.tools.dialects.translation import rename_partial
@@ -128,6 +129,7 @@ class _LiveToolCall:
         self._schema = ToolSchema(tool.spec.name, tool.spec.schema)
         self._use = tool.create_use(reporter)
         self._gate = gate
+        self._returns_data = tool.returns_data
         self._arguments = ArgumentBuffer()
 
     async def write(self, fragment: str) -> None:
@@ -150,10 +152,11 @@ class _LiveToolCall:
         if self._gate is not None:
             self._gate.enter_queue(self._id, self._tool)
         try:
-            return _with_raw_output(await self._use.run_call(arguments))
+            outcome = await self._use.run_call(arguments)
         finally:
             if self._gate is not None:
                 self._gate.leave_queue(self._id)
+        return _with_raw_output(await mark_data(outcome) if self._returns_data else outcome)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of the cancelled call."""

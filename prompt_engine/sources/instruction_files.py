@@ -17,6 +17,7 @@ from prompt_engine.trust import (
     TrustCheck,
     blocked_line,
     describe_findings,
+    marked_line,
     scan_file_text,
     sha256_of,
 )
@@ -50,13 +51,20 @@ class InstructionSource:
         kept_characters: int,
         reason: str = "",
     ) -> ContextFileNote:
-        """Return a note on the file's outcome; for a trusted file it names the findings."""
-        despite = (
-            f"trusted despite {describe_findings(verdict.findings)}" if verdict.is_trusted else ""
-        )
+        """Return a note on the outcome; of a trusted or marked file it names the findings."""
+        despite = ""
+        if verdict.is_trusted or verdict.is_marked:
+            state = "trusted despite" if verdict.is_trusted else "marked for"
+            despite = f"{state} {describe_findings(verdict.findings)}"
         reasons = "; ".join(part for part in (reason, despite, self.problem) if part)
         return ContextFileNote(
-            self.label, outcome, len(self.body), kept_characters, reasons, verdict.findings
+            self.label,
+            outcome,
+            len(self.body),
+            kept_characters,
+            reasons,
+            verdict.findings,
+            is_marked=verdict.is_marked and outcome in ("loaded", "cut"),
         )
 
 
@@ -65,7 +73,7 @@ _TEXT_SUFFIXES = frozenset({".md", ".mdc", ".markdown", ".mdx", ".txt", ".rst"})
 
 @dataclass(frozen=True, slots=True)
 class RenderedInstructions:
-    """Instruction file as it may be shown: its text, or the line that replaces it."""
+    """Instruction file as it may be shown: its text, perhaps marked, or what replaces it."""
 
     source: InstructionSource
     verdict: ScanVerdict
@@ -110,9 +118,13 @@ def read_instruction_source(
 
 
 def render_instructions(source: InstructionSource, verdict: ScanVerdict) -> RenderedInstructions:
-    """Return a file's text or, if it is blocked, the line that replaces it."""
-    if not verdict.is_blocked:
+    """Return a file's text, with a warning if need be, or the line that replaces it."""
+    if verdict.is_blocked:
+        text = line = blocked_line(source.label, verdict.findings)
+    elif verdict.is_marked and source.body:
+        line = marked_line(verdict.findings)
+        text = f"{line}\n\n{source.body}"
+    else:
         return RenderedInstructions(source, verdict, source.body, short_digest(source.sha256))
-    line = blocked_line(source.label, verdict.findings)
     digest = sha256_of(f"{source.sha256} {line}".encode())
-    return RenderedInstructions(source, verdict, line, short_digest(digest))
+    return RenderedInstructions(source, verdict, text, short_digest(digest))

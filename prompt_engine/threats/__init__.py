@@ -46,7 +46,10 @@ def scan_skill_text(text: str, *, is_program: bool) -> tuple[SkillThreat, ...]:
 
 
 def prepare_scan() -> None:
-    """Load the engine and compile the patterns ahead of the first scan; takes about 0.1 s."""
+    """Load the engine and compile the patterns ahead of the first scan; takes about 0.1 s.
+
+    Those of other scopes than `mark` and `context` are compiled by their first scan.
+    """
     _scanner()
 
 
@@ -60,5 +63,5 @@ def _scanner() -> Callable[[str, ScanScope], tuple[ThreatFinding, ...]]:
     with _loading:  # otherwise a concurrent first scan in another thread compiles everything again
         from prompt_engine.threats import scanning
 
-        scanning.scan("", "context")
+        scanning.scan("", "mark")
     return scanning.scan

@@ -23,7 +23,22 @@ def prompt_notices(entries: Sequence[SectionReport], notes: Sequence[ContextFile
 
 def file_notices(notes: Sequence[ContextFileNote]) -> list[str]:
     """Return a sentence for each file that the model sees only in part or not at all."""
-    return [_file_notice(note) for note in notes if note.outcome in REPORTED_OUTCOMES]
+    return [
+        *(_file_notice(note) for note in notes if note.outcome in REPORTED_OUTCOMES),
+        *(_mark_notice(note) for note in notes if note.is_marked),
+    ]
+
+
+def _mark_notice(note: ContextFileNote) -> str:
+    return (
+        f"{note.path} reads like an attempt to change the agent's rules ({_matches(note)}). The "
+        f"model was told not to follow that part; to allow exactly this text, run "
+        f"`acp-server context trust {note.path}`"
+    )
+
+
+def _matches(note: ContextFileNote) -> str:
+    return ", ".join(f"{each.pattern} in line {each.line}" for each in note.findings[:3])
 
 
 def _file_notice(note: ContextFileNote) -> str:
@@ -32,7 +47,7 @@ def _file_notice(note: ContextFileNote) -> str:
             kept, total = note.kept_characters, note.total_characters
             return f"{note.path} is long: {kept:,} of its {total:,} characters are shown"
         case "blocked":
-            matches = ", ".join(f"{each.pattern} in line {each.line}" for each in note.findings[:3])
+            matches = _matches(note)
             remedy = f"to allow exactly this text, run `acp-server context trust {note.path}`"
             return f"{note.path} is hidden from the model: {matches}; {remedy}"
         case _:

@@ -252,4 +252,4 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
 def read_file_tool(services: EditServices) -> Tool:
     """Return the tool for a session."""
     spec = build_spec("read_file", DESCRIPTION, ReadFileArguments)
-    return Tool(spec, "read", "Read a file", partial(ReadFileUse, services))
+    return Tool(spec, "read", "Read a file", partial(ReadFileUse, services), returns_data=True)

@@ -124,4 +124,5 @@ def search_files_tool(
 ) -> Tool:
     """Return the tool for a session; `sandbox` confines searches to the permitted directory."""
     spec = build_spec("search_files", DESCRIPTION, SearchFilesArguments)
-    return Tool(spec, "search", "Search", partial(SearchFilesUse, services, sandbox, outputs))
+    create_use = partial(SearchFilesUse, services, sandbox, outputs)
+    return Tool(spec, "search", "Search", create_use, returns_data=True)

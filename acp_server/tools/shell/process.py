@@ -206,4 +206,5 @@ def take_end_notices(background: BackgroundCommands) -> Sequence[str]:
 def process_tool(services: EditServices, shell: ShellServices) -> Tool:
     """Return the tool for a session."""
     spec = build_spec("process", DESCRIPTION, ProcessArguments)
-    return Tool(spec, "execute", "Background commands", partial(ProcessUse, services, shell))
+    create_use = partial(ProcessUse, services, shell)
+    return Tool(spec, "execute", "Background commands", create_use, returns_data=True)

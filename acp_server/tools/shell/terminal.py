@@ -500,4 +500,5 @@ def terminal_tool(services: EditServices, shell: ShellServices) -> Tool:
         network = "" if shell.sandbox.scope.config.has_network else ", and have no network"
         description = CONFINED_DESCRIPTION.format(plain=DESCRIPTION, network=network)
         spec = build_spec("terminal", description, ConfinedArguments)
-    return Tool(spec, "execute", "Run a command", partial(TerminalUse, services, shell))
+    create_use = partial(TerminalUse, services, shell)
+    return Tool(spec, "execute", "Run a command", create_use, returns_data=True)

@@ -116,7 +116,7 @@ def render_page(
         lines.append(f"Characters {offset:,} to {end:,} of {len(page.text):,}{more}{whole}.")
     content = f"Title: {page.title}\n\n{part}" if page.title and not offset else part
     # The model may read the saved page without the marks, so its findings are named here.
-    findings = scan(page.text if source else content, "context")
+    findings = scan(page.text if source else content, "mark")
     lines += [INJECTION_NOTICE.format(reasons=_finding_names(findings))] if findings else []
     if content:
         lines += [DATA_NOTICE, f"<{boundary}>", content, f"</{boundary}>"]
