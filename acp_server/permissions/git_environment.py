@@ -7,6 +7,8 @@ _FOR_ALL_COMMANDS = (("safe.bareRepository", "explicit"), ("core.fsmonitor", "fa
 monitor is queried."""
 _FOR_READING = (
     ("core.hooksPath", "/dev/null"),
+    # `git diff` would write the index, whatever GIT_OPTIONAL_LOCKS says.
+    ("diff.autoRefreshIndex", "false"),
     # Signatures are checked for `log.showSignature` and for `%G?` in a format.
     ("log.showSignature", "false"),
     ("gpg.program", "false"),

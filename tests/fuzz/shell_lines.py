@@ -425,10 +425,8 @@ class LineGenerator:
         return f"find {roots} {self._several(WORDS['find_parts'], 4)}"
 
     def _xargs(self) -> str:
-        source = self._pick(
-            ("ls", "cat list", "echo a b", "find . -type f", "printf 'a\\0b'", "seq 2")
-        )
-        tail = self._pick(("", " < list", " <<< .env", " < a"))
+        tail = self._pick(("", "", " < list", " <<< .env", " < a"))
+        source = self._pick(WORDS["xargs_sources"])
         return f"{source} | xargs {self._several(WORDS['xargs_parts'], 3)}{tail}"
 
     def _awk(self) -> str:

@@ -25,6 +25,9 @@ DETECTED = {
     "a repository's program": "cd evil && git status",
 }
 
+FOUND = {"an index whose times are outdated": "git diff"}
+"""Lines that passed and had an effect, until the gate or their environment was mended."""
+
 
 def find_holes(seed: int, count: int, directory: Path) -> tuple[dict[str, list[str]], int]:
     """Return the effects of lines that pass, by the shortest line; and how many lines passed."""
@@ -57,6 +60,18 @@ def test_effects_are_noticed(tmp_path: Path) -> None:
         unnoticed = [name for name, line in DETECTED.items() if not world.run(line)]
         assert not unnoticed
         assert not [name for name, line in DETECTED.items() if world.passes(line)]
+
+
+@needs_sandbox
+@pytest.mark.parametrize("line", FOUND.values(), ids=FOUND.keys())
+def test_a_line_once_found_has_no_effect(line: str, tmp_path: Path) -> None:
+    found = launcher()
+    assert not isinstance(found, MissingLauncher)
+    with ShellWorld(tmp_path, found) as world:
+        # A restored file has the same content and another inode.
+        world.restore()
+        assert world.passes(line)
+        assert not world.run(line)
 
 
 @needs_sandbox

@@ -42,6 +42,7 @@ def test_git_runs_no_configured_program_for_a_command_that_only_reads() -> None:
         "safe.bareRepository": "explicit",
         "core.fsmonitor": "false",
         "core.hooksPath": "/dev/null",
+        "diff.autoRefreshIndex": "false",
         "log.showSignature": "false",
         "gpg.program": "false",
         "gpg.openpgp.program": "false",
