@@ -52,12 +52,12 @@ def list_of(folder: Path, count: int) -> Path:
     return file
 
 
-def kill(name: str) -> None:
-    """Kill the process that does a task."""
+def kill(driver: subprocess.Popen[bytes], name: str) -> None:
+    """Kill the process that does a task; other runs on this machine may have tasks of that name."""
     (process,) = (
         each
-        for each in psutil.process_iter(["cmdline"])
-        if any(word.endswith(f"/{name}.patch") for word in each.info["cmdline"] or ())
+        for each in psutil.Process(driver.pid).children()
+        if any(word.endswith(f"/{name}.patch") for word in each.cmdline())
     )
     process.kill()
 
@@ -92,7 +92,7 @@ def test_a_task_killed_midway_is_named_and_all_others_complete(
         options = ("--jobs", str(jobs), "--output", str(tmp_path / "output"))
         with start(step, list_of(tmp_path, count), *options) as process:
             assert models.is_at_work.wait(PATIENCE_SECONDS)
-            kill(VICTIM)
+            kill(process, VICTIM)
             *events, result = events_of(process)
     entries = {str(each["id"]): each for each in cast("list[Object]", result["tasks"])}
     outcomes = {name: entry["outcome"] for name, entry in entries.items()}
