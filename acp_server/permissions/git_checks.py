@@ -48,7 +48,8 @@ def find_git_doubt(
     `variables` is the environment of commands.
     """
     # For every command, not only git: the program may run git itself.
-    if _is_in_bare_repository(folder, workspace):
+    directories = {folder, *(Path(each) for use in assessment.git_uses for each in use.directories)}
+    if any(_is_in_bare_repository(each, workspace) for each in directories):
         return "git may treat the files of that directory as its own configuration"
     deadline = time.monotonic() + MAX_SECONDS
     for use in assessment.git_uses:

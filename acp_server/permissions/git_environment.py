@@ -20,6 +20,10 @@ _FOR_READING = (
     ("status.submoduleSummary", "false"),
 )
 _READING_VARIABLES = {
+    # `go list` and `go doc` download nothing, not even the version of go that `go.mod` names.
+    "GOPROXY": "off",
+    "GOTOOLCHAIN": "local",
+    "GOVCS": "*:off",
     # A partial clone fetches missing objects with the program that its remote names. Versions of
     # git that do not know the first variable find no protocol that they may use.
     "GIT_NO_LAZY_FETCH": "1",

@@ -4,6 +4,7 @@ Too many files to check count as a reason.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from errno import ENAMETOOLONG
 from fnmatch import fnmatch
@@ -17,6 +18,7 @@ from acp_server.permissions.shell.findings import SearchedTree
 MAX_ENTRIES = 40_000
 
 Entry = os.DirEntry[str]
+_SPLIT_NAME = re.compile(r"^-|[\s'\"\\]")
 
 
 def find_tree_doubt(tree: SearchedTree, workspace: ResolvedWorkspace) -> str:
@@ -29,18 +31,15 @@ def find_tree_doubt(tree: SearchedTree, workspace: ResolvedWorkspace) -> str:
 
 def _doubts(tree: SearchedTree, workspace: ResolvedWorkspace) -> Iterator[str]:
     for entry in _walk(tree):
+        is_named = _is_folder(entry, tree) or _is_wanted(entry.name, tree)
+        if tree.splits_names and is_named and _SPLIT_NAME.search(entry.name) is not None:
+            yield f"{entry.path} would count as several words"
         if entry.name == ".git" and not entry.is_symlink():
             if _is_wanted("config", tree) and has_git_secrets(Path(entry.path)):
                 yield f"{entry.path} contains credentials"
-        elif (
-            _is_folder(entry, tree) or _is_wanted(entry.name, tree)
-        ) and workspace.is_protected_entry(entry):
+        elif is_named and workspace.is_protected_entry(entry):
             yield f"{entry.path} may hold secrets or settings"
-        elif (
-            tree.follows_symlinks
-            and entry.is_symlink()
-            and not workspace.is_inside(Path(entry.path))
-        ):
+        elif _opens_link(entry, tree) and not workspace.is_inside(Path(entry.path)):
             yield f"{entry.path} is a link that points outside the workspace"
 
 
@@ -77,6 +76,11 @@ def _is_folder(entry: Entry, tree: SearchedTree) -> bool:
         return entry.is_dir(follow_symlinks=tree.follows_symlinks)
     except OSError:  # a symlink loop
         return False
+
+
+def _opens_link(entry: Entry, tree: SearchedTree) -> bool:
+    is_opened = tree.follows_symlinks or (tree.opens_links and _is_wanted(entry.name, tree))
+    return is_opened and entry.is_symlink()
 
 
 def _is_wanted(name: str, tree: SearchedTree) -> bool:

@@ -1,6 +1,7 @@
 """Record the file accesses of one command: reads, searches and writes."""
 
 import re
+from dataclasses import replace
 
 from acp_server.permissions.shell.findings import CommandFindings, SearchedTree, UndecidableCommand
 from acp_server.permissions.shell.patterns import could_match_name, pattern_root
@@ -41,6 +42,8 @@ class AccessRecorder:
         """
         if not word.is_known:
             raise UndecidableCommand("a path in it is only known when it runs")
+        if word.is_pipe:
+            return
         for path in self.scope.resolve_paths(word.text):
             if _KERNEL_FILE.match(path) and path not in _HARMLESS_KERNEL_FILES:
                 raise UndecidableCommand(f"it reads {path}, which is no ordinary file")
@@ -70,6 +73,8 @@ class AccessRecorder:
             UndecidableCommand: The word is only known at run time.
         """
         self.record_read(word)
+        if word.is_pipe:
+            return
         kernel_paths = [
             path for path in self.scope.resolve_paths(word.text) if _KERNEL_FILE.match(path + "/")
         ]
@@ -83,13 +88,7 @@ class AccessRecorder:
             else tuple(map(pattern_root, self.scope.resolve_paths(word.pattern)))
         )
         for root in roots:
-            tree = SearchedTree(
-                root,
-                includes_hidden=options.includes_hidden,
-                follows_symlinks=options.follows_symlinks,
-                name_patterns=options.name_patterns,
-            )
-            self.findings.trees[tree] = None
+            self.findings.trees[replace(options, root=root)] = None
 
     def record_write(self, word: Word) -> None:
         """Record that a file is written, if its path is known."""

@@ -5,11 +5,14 @@ general ones of `options.py`; those here know the arguments of a single command.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.awk_programs import judge_awk
 from acp_server.permissions.shell.findings import SearchedTree, UndecidableCommand
 from acp_server.permissions.shell.git_commands import judge_git
+from acp_server.permissions.shell.name_sources import FileNames, find_names, is_conjunction
 from acp_server.permissions.shell.options import (
     AllowedOptions,
     ParsedArguments,
@@ -211,7 +214,9 @@ def _judge_find(options: AllowedOptions, words: Sequence[Word], access: AccessRe
     """Judge find: its directories are read; only tests and printing actions pass."""
     rest = list(reversed(words))
     while rest and rest[-1].is_literal and rest[-1].text in {"-L", "-H", "-P"}:
-        rest.pop()
+        follows = rest.pop().text != "-P"
+        if follows and Word("-exec") in rest:
+            raise UndecidableCommand("which files find hands over is not known")
     roots: list[Word] = []
     while rest and not rest[-1].text.startswith("-") and rest[-1].text not in {"!", "(", ")", ","}:
         roots.append(rest.pop())
@@ -220,11 +225,14 @@ def _judge_find(options: AllowedOptions, words: Sequence[Word], access: AccessRe
         if root.could_be_flag:
             raise UndecidableCommand("a pattern in it may pick a file whose name is an action")
         access.record_read(root)
-    _judge_expression(options, rest, access)
+    _judge_expression(options, roots or [Word(".")], rest, access)
 
 
-def _judge_expression(options: AllowedOptions, rest: list[Word], access: AccessRecorder) -> None:
+def _judge_expression(
+    options: AllowedOptions, roots: Sequence[Word], rest: list[Word], access: AccessRecorder
+) -> None:
     """Judge the tests and actions of find, which are given in reverse order."""
+    tests = list(reversed(rest))
     file_tests = options.long_file_flags.split()
     valued_tests = options.long_value_flags.split()
     while rest:
@@ -233,6 +241,9 @@ def _judge_expression(options: AllowedOptions, rest: list[Word], access: AccessR
             raise UndecidableCommand("a part of it is only known when it runs")
         if word.text in options.long_flags.split():
             continue
+        if word.text == "-exec":
+            _judge_executed(_take_executed(rest), roots, tests, access)
+            continue
         if word.text not in file_tests + valued_tests or not rest:
             raise UndecidableCommand(f"find {word.text} is not known to only read")
         value = rest.pop()
@@ -240,6 +251,98 @@ def _judge_expression(options: AllowedOptions, rest: list[Word], access: AccessR
             raise UndecidableCommand("a part of it is only known when it runs")
         if word.text in file_tests:
             access.record_read(value)
+
+
+def _take_executed(rest: list[Word]) -> list[Word]:
+    """Take the words of `-exec` up to `;` or `+`, which are given in reverse order."""
+    words: list[Word] = []
+    while rest:
+        word = rest.pop()
+        if word.is_literal and (
+            word.text == ";" or (word.text == "+" and words[-1:] == [Word("{}")])
+        ):
+            return words
+        words.append(word)
+    raise UndecidableCommand("find -exec is not closed")
+
+
+def _judge_executed(
+    words: Sequence[Word], roots: Sequence[Word], tests: Sequence[Word], access: AccessRecorder
+) -> None:
+    """Judge the command that find runs for the files it finds."""
+    names = find_names(roots, tests[: tests.index(Word("-exec"))])
+    if names is None or Word("-follow") in tests:
+        raise UndecidableCommand("which files find hands over is not known")
+    # With `-o`, even behind it, the tests before it may not hold.
+    if not is_conjunction(tests):
+        names = FileNames(names.roots, replace(names.tree, name_patterns=()))
+    judge_on_names(words, names.separated(), access)
+
+
+def judge_on_names(words: Sequence[Word], names: FileNames, access: AccessRecorder) -> None:
+    """Judge a command with `{}` for each of these files.
+
+    Raises:
+        UndecidableCommand: It is not known to only read, or a name would be a part of a word.
+    """
+    if not words or words[0] == Word("{}") or command_name(words[0]) in _RUNNERS:
+        raise UndecidableCommand("it runs another command for each file")
+    if any("{}" in word.text and word != Word("{}") for word in words):
+        raise UndecidableCommand("it makes other words of the names of files")
+    for root in names.roots:
+        if not root.is_literal or root.text.startswith("-"):
+            raise UndecidableCommand("which files it works on is only known when it runs")
+        judge_command([root if word == Word("{}") else word for word in words], access)
+        # Whatever is done with them, the files count as read.
+        access.record_search(root, names.tree)
+
+
+_XARGS_ALONE = frozenset({"-0", "-r", "-t", "--null", "--no-run-if-empty"})
+_XARGS_NUMBERED = re.compile(r"-[nPL]\d*")
+
+
+def judge_xargs(words: Sequence[Word], names: FileNames | None, access: AccessRecorder) -> None:
+    """Judge xargs, name first; `names` are those on its input, if they are known.
+
+    Raises:
+        UndecidableCommand: It runs what is not known to only read, or on unknown names.
+    """
+    if names is None:
+        raise UndecidableCommand("the names that xargs works on are only known when it runs")
+    if not all(word.is_literal for word in words):
+        raise UndecidableCommand("a word in it is only known when it runs")
+    rest = [word.text for word in words[1:]]
+    flags = dict(_take_xargs_flags(rest))
+    placeholder = flags.get("-I", "")
+    if "-0" in flags:
+        names = names.separated()
+    # xargs replaces the text anywhere in a word, so it must be one that stands alone.
+    if placeholder and any(placeholder in word and placeholder != word for word in rest):
+        raise UndecidableCommand("it makes other words of the names of files")
+    inner = [Word("{}") if placeholder and word == placeholder else Word(word) for word in rest]
+    judge_on_names(inner if placeholder else [*inner, Word("{}")], names, access)
+
+
+def _take_xargs_flags(rest: list[str]) -> Iterator[tuple[str, str]]:
+    """Take the flags of xargs before its command; yield each with its value."""
+    while rest and rest[0].startswith("-"):
+        flag = rest.pop(0)
+        if flag in _XARGS_ALONE:
+            yield ("-0" if flag == "--null" else flag), ""
+        elif flag.startswith("-I") and (len(flag) > len("-I") or rest):
+            yield "-I", flag[2:] or rest.pop(0)
+        elif _XARGS_NUMBERED.fullmatch(flag) and (
+            len(flag) > len("-n") or (rest and rest.pop(0).isdecimal())
+        ):
+            yield flag[:2], ""
+        else:
+            raise UndecidableCommand(f"the flag {flag} is not known to only read")
+
+
+# They run other commands, or have rules of their own for the names of files.
+_RUNNERS = frozenset(
+    {"find", "xargs", "git", "command", "echo", "printf", "test", "[", "go", "awk"}
+)
 
 
 def _judge_fd(parsed: ParsedArguments, access: AccessRecorder) -> None:
@@ -294,6 +397,51 @@ def _judge_command(parsed: ParsedArguments, access: AccessRecorder) -> None:
     read_none(parsed, access)
 
 
+_SAFE_GO_SETTINGS = re.compile(
+    r"GO(?:ROOT|PATH|MODCACHE|CACHE|OS|ARCH|VERSION|MOD|WORK|BIN|EXE|TOOLCHAIN|TOOLDIR|HOSTOS|HOSTARCH"
+    r"|FLAGS|EXPERIMENT|111MODULE)|CGO_ENABLED|CC|CXX"
+)
+_GO_FLAGS: dict[str, str] = {
+    "version": "-m -v",
+    "env": "-json",
+    "doc": "-all -c -cmd -short -src -u",
+    "list": "-m -json -f -deps -e -find -test -versions -retracted",
+}
+
+
+def _judge_go(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
+    """Judge go's queries; others build, run, download or change settings.
+
+    What passes runs without the network and with the installed version of go only.
+    """
+    del options
+    name, *rest = words or [Word("")]
+    flags = _GO_FLAGS.get(name.text, "").split()
+    if not flags or not all(word.is_literal for word in words):
+        raise UndecidableCommand("this go command is not known to only read")
+    operands = [word for word in rest if not word.text.startswith("-")]
+    for word in rest:
+        flag = word.text.partition("=")[0]
+        # `go list -u` and `go doc -http` go online.
+        if word.text.startswith("-") and (
+            flag not in flags or (flag == "-u" and name.text != "doc")
+        ):
+            raise UndecidableCommand(f"the flag {word.text} is not known to only read")
+    if name.text == "env" and (
+        not operands or not all(_SAFE_GO_SETTINGS.fullmatch(word.text) for word in operands)
+    ):
+        raise UndecidableCommand("it shows settings that may be secret")
+    if name.text != "env":
+        for word in operands:
+            access.record_read(Word(word.text.removesuffix("/...")))
+
+
+def _judge_gofmt(parsed: ParsedArguments, access: AccessRecorder) -> None:
+    """Judge gofmt; it reads the Go files below its operands."""
+    for word in parsed.operands:
+        access.record_search(word, SearchedTree("", name_patterns=("*.go",)))
+
+
 def _judge_pip(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge pip's local queries; those that contact a package index are not included."""
     name, *rest = words or [Word("")]
@@ -312,6 +460,7 @@ ARGUMENTS_JUDGES: dict[str, Callable[[ParsedArguments, AccessRecorder], None]] =
     "date": _judge_date,
     "diff": _judge_diff,
     "fd": _judge_fd,
+    "gofmt": _judge_gofmt,
     "grep": _judge_grep,
     "jq": _judge_jq,
     "numbers": _judge_numbers,
@@ -320,9 +469,11 @@ ARGUMENTS_JUDGES: dict[str, Callable[[ParsedArguments, AccessRecorder], None]] =
     "sed": judge_sed,
 }
 WORDS_JUDGES: dict[str, Callable[[AllowedOptions, Sequence[Word], AccessRecorder], None]] = {
+    "awk": judge_awk,
     "echo": _judge_echo,
     "find": _judge_find,
     "git": judge_git,
+    "go": _judge_go,
     "pip": _judge_pip,
     "printf": _judge_printf,
     "strings": _judge_strings,

@@ -90,9 +90,14 @@ def iter_substitutions(node: "Node") -> Iterator["Node"]:
 
 
 def collect_words(
-    command: "Node", source: CommandSource, excluded: Sequence["Node"] = ()
+    command: "Node",
+    source: CommandSource,
+    excluded: Sequence["Node"] = (),
+    allowed: Sequence["Node"] = (),
 ) -> tuple["Node", ...]:
     """Return the nodes of a command's words, name first, without the `excluded` nodes.
+
+    The `allowed` nodes are words that the caller judges.
 
     Raises:
         UndecidableCommand: There is something else than blanks between or among them.
@@ -105,6 +110,6 @@ def collect_words(
             raise UndecidableCommand("it cannot be read unambiguously")
     nodes = tuple(child for child in command.children if child not in excluded)
     for node in nodes:
-        if node.type in NOT_WORDS:
+        if node.type in NOT_WORDS and node not in allowed:
             raise UndecidableCommand(_REASONS.get(node.type, "it cannot be read unambiguously"))
     return nodes

@@ -63,7 +63,7 @@ def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
         raise UndecidableCommand("its test is not closed")
     # Security: files named `-v` and `a[$(command)]` that a glob matches would be the operator and
     # its operand. Only `[[` does not expand globs.
-    if name != "[[" and any(word.pattern is not None for word in expression):
+    if name != "[[" and any(word.pattern is not None or word.is_split for word in expression):
         raise UndecidableCommand("a pattern in its test may pick a file whose name is an operator")
     while expression[:1] == [Word("!")]:
         del expression[0]

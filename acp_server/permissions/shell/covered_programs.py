@@ -233,7 +233,12 @@ class _Arguments:
 
     def _take_operand(self, word: Word, *, is_passed: bool) -> bool:
         # `@file` stands for more words, flags among them; `:::` begins another task of mise.
-        if not word.is_known or word.could_be_flag or word.text.startswith(("@", ":::")):
+        if (
+            not word.is_known
+            or word.is_pipe
+            or word.could_be_flag
+            or word.text.startswith(("@", ":::"))
+        ):
             return False
         takes_all = self._rule.targets == "all"
         if not is_passed and (takes_all or (self._rule.targets and not self._targets)):
@@ -279,11 +284,14 @@ class _Arguments:
 
 def _pop_text(rest: list[Word]) -> bool:
     """Take the value of a flag that has a text, known or not; return whether it is one word."""
-    return not rest or rest.pop().pattern is None
+    if not rest:
+        return True
+    word = rest.pop()
+    return word.pattern is None and not word.is_split
 
 
 def _is_whole(words: Sequence[Word]) -> bool:
-    return all(word.is_literal for word in words)
+    return all(word.is_literal and not word.is_pipe for word in words)
 
 
 def _flags_of(words: Sequence[Word]) -> set[str]:

@@ -35,6 +35,10 @@ class SearchedTree:
     """Whether symlinks below it are followed, also those that leave it."""
     name_patterns: tuple[str, ...] = ()
     """If not empty, only files whose names match one of these patterns are read."""
+    opens_links: bool = False
+    """Whether symlinks to files are read, as by a program that is given the names one by one."""
+    splits_names: bool = False
+    """Whether a name with white space, a quote or a leading dash would count as other words."""
 
 
 @frozen_dataclass

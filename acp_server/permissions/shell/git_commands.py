@@ -2,9 +2,8 @@
 
 Security: git runs programs that a repository's own configuration names: diff drivers, text
 converters, filters. So each use of git is recorded, and callers must check the settings of the
-repositories that it reaches. Writes into a `.git` directory must always ask. Git counts as
-read-only only in the directory where the command line begins: elsewhere a bare repository may be
-waiting that was written file by file.
+repositories that it reaches, in each directory that it may run in. Writes into a `.git` directory
+must always ask.
 """
 
 import re
@@ -28,7 +27,6 @@ from acp_server.permissions.shell.read_only_commands import (
     ReadOnlyCommand,
     load_read_only_commands,
 )
-from acp_server.permissions.shell.scope import normalize_path
 from acp_server.permissions.shell.words import Word
 from acp_server.permissions.word_lists import read_word_lists
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -109,9 +107,13 @@ def _judge_config(command: ReadOnlyCommand, words: Sequence[Word], access: Acces
     """Judge a query for one setting; others may hold a password or token."""
     del command, access
     texts = [word.text for word in words if word.is_literal]
-    if len(texts) != len(words) or texts[:1] != ["--get"] or len(texts[1:]) != 1:
+    queries = {"--get", "--get-all", "get", "--local", "--global", "--system"}
+    names = [text for text in texts if text not in queries]
+    # With a second operand it would set the first.
+    is_query = len(texts) == len(words) and len(names) == 1 and names == texts[-1:]
+    if not is_query or names[0].startswith("-"):
         raise UndecidableCommand("it may show or change any setting of git")
-    if _HARMLESS_CONFIG_KEYS.fullmatch(texts[1]) is None:
+    if _HARMLESS_CONFIG_KEYS.fullmatch(names[0]) is None:
         raise UndecidableCommand("it shows a setting that may be secret")
 
 
@@ -144,12 +146,6 @@ def judge_git(options: AllowedOptions, words: Sequence[Word], access: AccessReco
         access.record_read(folder)
         scope = access.scope.with_directories(access.scope.resolve_paths(folder.text))
         access = AccessRecorder(access.findings, scope)
-    # Security: the configuration in another directory may make git run programs, see above.
-    if any(
-        folder != normalize_path(access.scope.start_directory)
-        for folder in access.scope.directories
-    ):
-        raise UndecidableCommand("git may be set up in that folder to run something")
     subcommands = load_read_only_commands().git
     names = [word.text if word.is_literal else "" for word in rest[:2]]
     # A quoted blank makes one word of two, which is no entry of the table.

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.assignments import Assignment, read_assignment
-from acp_server.permissions.shell.command_judges import command_name, judge_command
+from acp_server.permissions.shell.command_judges import command_name, judge_command, judge_xargs
 from acp_server.permissions.shell.command_line import (
+    NOT_WORDS,
     CommandSource,
     collect_words,
     iter_substitutions,
@@ -32,9 +33,15 @@ from acp_server.permissions.shell.grammar import (
     node_text,
 )
 from acp_server.permissions.shell.loops import read_loop_values, read_loop_variable
+from acp_server.permissions.shell.name_sources import (
+    FileNames,
+    is_name_filter,
+    read_printed_names,
+)
 from acp_server.permissions.shell.redirects import judge_redirect
 from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name, merge_directories
 from acp_server.permissions.shell.words import Word
+from acp_server.permissions.shell.wrappers import unwrap_command
 from acp_server.permissions.shell.write_targets import record_changes
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
 
 MAX_STATEMENTS = 2000
 MAX_DEPTH = 40
+MAX_PARTS_BEFORE_XARGS = 8
 
 Directories = tuple[str, ...]
 _SEPARATORS = frozenset({";", "\n"})
@@ -77,6 +85,7 @@ class CommandWalker:
     def __init__(self, source: CommandSource) -> None:
         self.findings = CommandFindings()
         self._source = source
+        self._input_names: FileNames | None = None
         self._statements = 0
         self._depth = 0
         self._handlers: dict[str, Callable[[Node, ShellScope], DirectoryOutcome]] = {
@@ -184,14 +193,44 @@ class CommandWalker:
 
     def _pipeline(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         # Each part runs in a subshell: a `cd` in it has no effect afterwards.
-        for index, part in enumerate(self._child_statements(node, frozenset({"|", "|&"}))):
+        parts = list(self._child_statements(node, frozenset({"|", "|&"})))
+        joins_errors = any(child.type == "|&" for child in node.children)
+        for index, part in enumerate(parts):
+            # Bounded: the parts before it are read once more.
+            if _is_xargs(part) and not joins_errors and index <= MAX_PARTS_BEFORE_XARGS:
+                self._input_names = self._find_input_names(parts[:index], scope)
             self._statement(part, scope.with_input() if index else scope)
+            self._input_names = None
         return _unchanged(scope)
+
+    def _find_input_names(self, parts: Sequence["Node"], scope: ShellScope) -> FileNames | None:
+        """Return the names of files that the parts of a pipeline print; None if not known."""
+        try:
+            commands = [self._words_without_errors(part, scope) for part in parts]
+        except UndecidableCommand:
+            return None
+        if not commands or not all(commands) or not all(map(is_name_filter, commands[1:])):
+            return None
+        return read_printed_names(commands[0])
+
+    def _words_without_errors(self, part: "Node", scope: ShellScope) -> tuple[Word, ...]:
+        """Return the words of a plain command, whose errors may go to /dev/null; else none."""
+        if part.type == "redirected_statement":
+            body, *redirects = part.children
+            texts = {node_text(each) for each in redirects}
+            if not texts <= {"2>/dev/null", "2> /dev/null"} or not is_fully_parsed(
+                part, self._source.text
+            ):
+                return ()
+            part = body
+        if part.type != "command" or any(child.type in NOT_WORDS for child in part.children):
+            return ()
+        return self._read_command(part, scope)[1]
 
     def _subshell(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         self._check_separators(node)
         outcome = _unchanged(scope)
-        for part in self._child_statements(node, _SEPARATORS | {"(", ")", "$("}):
+        for part in self._child_statements(node, _SEPARATORS | {"(", ")", "$(", "<("}):
             outcome = self._statement(part, scope.with_directories(outcome.either))
         # A subshell keeps its `cd` to itself.
         return _unchanged(scope)
@@ -325,13 +364,28 @@ class CommandWalker:
             for child in node.children
             if child.type in {"herestring_redirect", "variable_assignment"}
         ]
-        words = collect_words(node, self._source, excluded=others)
+        pipes = [child for child in node.children if child.type == "process_substitution"]
+        words = collect_words(node, self._source, excluded=others, allowed=pipes)
         assignments = tuple(
             read_assignment(child, self._source, scope)
             for child in others
             if child.type == "variable_assignment"
         )
-        return assignments, tuple(self._source.expand_word(each, scope) for each in words)
+        return assignments, tuple(
+            self._judge_pipe(each, scope)
+            if each in pipes
+            else self._source.expand_word(each, scope)
+            for each in words
+        )
+
+    def _judge_pipe(self, node: "Node", scope: ShellScope) -> Word:
+        """Judge the commands of `<(...)`; a program reads their output like a file."""
+        if node.children[0].type != "<(" or not self._source.is_whole_word(node):
+            raise UndecidableCommand("it hands a command to another one as a file")
+        if node.start_byte not in self._source.judged_substitutions:
+            self._source.judged_substitutions.add(node.start_byte)
+            self._subshell(node, scope)
+        return Word("/dev/null", is_pipe=True)
 
     def _judge_substitutions(self, node: "Node", scope: ShellScope) -> None:
         """Judge the commands of each `$(...)`; in the word around it, its output is unknown."""
@@ -346,6 +400,7 @@ class CommandWalker:
         assignments: Sequence[Assignment] = (),
     ) -> DirectoryOutcome:
         access = AccessRecorder(self.findings, scope)
+        words = self._unwrap(words)
         # Order: record the writes before the command raises, so that the question can show them.
         record_changes(words, access)
         setting = next((each for each in assignments if not each.is_harmless), None)
@@ -353,8 +408,11 @@ class CommandWalker:
         if words[0].text == "cd" and not assignments:
             return _change_directory(words[1:], access)
         try:
-            if command_name(words[0]) in {"test", "["}:
+            name = command_name(words[0])
+            if name in {"test", "["}:
                 judge_test(words, access)
+            elif name == "xargs":
+                judge_xargs(words, self._input_names, access)
             else:
                 judge_command(words, access)
             if setting is not None:
@@ -364,6 +422,13 @@ class CommandWalker:
             record_unknown_git_use(words, access)
             self._add_asked(words, access, assignments, error.reason)
         return _unchanged(scope)
+
+    def _unwrap(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
+        """Return the command that a wrapper runs, such as `timeout 60`; else the same words."""
+        inner = unwrap_command(words)
+        if inner is not words and inner[0].text == "cd":
+            raise UndecidableCommand("it changes to a folder that is only known when it runs")
+        return inner
 
     def _add_asked(
         self,
@@ -403,6 +468,11 @@ class CommandWalker:
         self.findings.add_asked(command, reason)
         if not is_coverable:
             self.findings.has_other_reasons = True
+
+
+def _is_xargs(node: "Node") -> bool:
+    name = node.child_by_field_name("name") if node.type == "command" else None
+    return name is not None and name.text == b"xargs"
 
 
 def _is_input(redirect: "Node") -> bool:

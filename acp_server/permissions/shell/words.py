@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*
 # bash keeps a `$` before these (`"` closes the quotes around it); `$(`, `$[` and `$'` expand.
 _LITERAL_DOLLAR = re.compile(r"\$(?=[ )|/.,:;\"]|$)")
 # Digits only: unquoted, they neither split into several words nor become a flag.
-_NUMERIC_VARIABLES = frozenset({"$?", "$$"})
+_NUMERIC_VARIABLE = re.compile(r"\$[?$]|\$\{PIPESTATUS\[\d\]\}")
 _TILDE_INSIDE_WORD = re.compile(r"[=:]~")
 _SPLITTING_CHARACTERS = re.compile(r"[\s*?\[\\]")
 
@@ -34,6 +34,10 @@ class Word:
     """If the word has unquoted wildcards: the word with quoted wildcards escaped."""
     is_known: bool = True
     """False if a part of it is only known at run time."""
+    is_split: bool = False
+    """Whether it may become several words, or none, at run time."""
+    is_pipe: bool = False
+    """Whether it is a file that stands for the output of a command, as of `<(ls)`."""
 
     @property
     def is_literal(self) -> bool:
@@ -64,7 +68,7 @@ def expand_word(text: str, scope: ShellScope, substitutions: Mapping[int, int]) 
     if _TILDE_INSIDE_WORD.search(unquoted):
         raise UndecidableCommand("it uses `~` inside a word")
     pattern = "".join(scanner.pattern) if scanner.has_pattern else None
-    return Word("".join(scanner.text), pattern, scanner.is_known)
+    return Word("".join(scanner.text), pattern, scanner.is_known, is_split=scanner.is_split)
 
 
 def _is_brace_expansion(unquoted: str) -> bool:
@@ -90,6 +94,7 @@ class _Scanner:
     """The unquoted text; each quoted part is replaced by NUL."""
     has_pattern: bool = False
     is_known: bool = True
+    is_split: bool = False
 
     def run(self) -> None:
         # bash would take it for a comment.
@@ -165,11 +170,11 @@ class _Scanner:
         if variable is not None:
             self._add_variable(variable.group(1) or variable.group(2), quoted=quoted)
             self.position = variable.end()
-        # Only quoted: an unquoted `$(...)` may become several words.
-        elif self.position in self.substitutions and quoted:
+        elif self.position in self.substitutions:
+            self.is_split = self.is_split or not quoted
             self._skip_unknown(self.substitutions[self.position])
-        elif self.source[self.position : self.position + 2] in _NUMERIC_VARIABLES:
-            self._skip_unknown(self.position + 2)
+        elif number := _NUMERIC_VARIABLE.match(self.source, self.position):
+            self._skip_unknown(number.end())
         elif _LITERAL_DOLLAR.match(self.source, self.position) and (
             quoted or self.position == len(self.source) - 1
         ):

@@ -77,7 +77,7 @@ NEVER_OFFERED = [
     *("python -i x.py", "cat x | python y.py", "python y.py < x", "python - <<'E'\n1\nE"),
     *("node -e 1", "node --require x y.js", "perl -e 1", "ruby -e 1", "deno eval 1"),
     *("env npm test", "xargs npm", "sudo npm test", "nohup npm test", "time", "command npm"),
-    "find . -exec ls {} +",
+    "find . -exec touch {} +",
     *("uv run", "uv run python x.py", "uv run --with x pytest", "uv pip install x", "uv run make"),
     *("poetry run sh", "bundle exec sh", "bundle exec rake"),
     *("git", "git -c a=b commit", "git rebase main", "git push", "git push origin main"),

@@ -138,7 +138,7 @@ LOOK_ALIKES = {
     "find . -name reboot": "reads",
     "command -v shutdown": "reads",
     "sudo grep reboot x": "asks",
-    "time grep halt x": "asks",
+    "time grep halt x": "reads",
 }
 
 

@@ -1,0 +1,50 @@
+"""Commands that only limit or measure another one: `timeout 60 go test`, `time make`."""
+
+import re
+from collections.abc import Sequence
+
+from acp_server.permissions.shell.words import Word
+
+_DURATION = re.compile(r"[0-9.]+[smhd]?")
+_FLAGS = {
+    "timeout": re.compile(
+        r"--foreground|--preserve-status|-v|--verbose|-[ks].+|--(?:kill-after|signal)=.+"
+    ),
+    "time": re.compile(r"-p"),
+    "nice": re.compile(r"-n?-?\d+|--adjustment=-?\d+"),
+    "stdbuf": re.compile(r"-[ioe][0L]"),
+}
+_VALUE_FLAGS = {"timeout": {"-k", "-s"}, "nice": {"-n"}}
+
+
+def unwrap_command(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Return the command that wrappers run; the same words if there is no wrapper or it is unclear.
+
+    A wrapper with unknown flags is judged like any other command.
+    """
+    inner = words
+    while inner and inner[0].is_literal and inner[0].text in _FLAGS:
+        rest = _skip_flags(inner)
+        if not rest:
+            return words
+        inner = rest
+    return inner
+
+
+def _skip_flags(words: Sequence[Word]) -> tuple[Word, ...]:
+    """Return the words behind a wrapper and its own words; none if they are of another form."""
+    name, rest = words[0].text, list(words[1:])
+    while rest and rest[0].text.startswith("-"):
+        flag = rest.pop(0)
+        if not flag.is_literal:
+            return ()
+        if flag.text in _VALUE_FLAGS.get(name, set()):
+            if not rest or not rest[0].is_literal or rest.pop(0).text.startswith("--"):
+                return ()
+        elif _FLAGS[name].fullmatch(flag.text) is None:
+            return ()
+    if name == "timeout" and (
+        not rest or not rest[0].is_literal or _DURATION.fullmatch(rest.pop(0).text) is None
+    ):
+        return ()
+    return tuple(rest)
