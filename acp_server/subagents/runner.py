@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from acp_server.permissions.gate import Gate
 from acp_server.session.context import SessionContext
-from acp_server.session.ports.toolset import NoticeSource
+from acp_server.session.ports.toolset import CarryOver, NoticeSource
 from acp_server.session.prompting.compaction import Compactor
 from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
 from acp_server.session.prompting.provider import PromptProvider, SystemPromptRequest
@@ -34,10 +34,11 @@ from acp_server.turn.ports import Toolbox, TurnSink
 
 @frozen_dataclass
 class TaskTools:
-    """Tools of one task, and the source of their pending notices."""
+    """Tools of one task, the source of their pending notices, and what survives a summary."""
 
     toolbox: Toolbox
     notices: NoticeSource
+    carry_over: CarryOver
 
 
 MakeTools = Callable[[Gate, frozenset[str], SeenFiles], TaskTools]
@@ -103,7 +104,9 @@ class SubAgentRunner:
         toolbox = TaskToolbox(tools.toolbox, calls, prefix)
         try:
             turn_context = replace(
-                await self._turn_context(progress, toolbox), take_notices=tools.notices
+                await self._turn_context(progress, toolbox),
+                take_notices=tools.notices,
+                carry_over=tools.carry_over,
             )
             subagent = SubAgent(
                 progress, Conversation((), seen_files), turn_context, TaskEventSink(calls, prefix)

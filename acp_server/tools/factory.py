@@ -298,7 +298,8 @@ class ToolFactory:
             toolbox = SessionToolbox(chosen, task_gate, close=shell.background.close)
             hooked_toolbox = _with_hooks(toolbox, shared.hooks, closes_hooks=False)
             task_toolbox = _with_other_names(edit_services, hooked_toolbox)
-            return TaskTools(task_toolbox, partial(take_end_notices, shell.background))
+            notices = partial(take_end_notices, shell.background)
+            return TaskTools(task_toolbox, notices, restate_todos)
 
         session, delegation = delegation_context.session, self._config.delegation
 
