@@ -519,7 +519,9 @@ class Turn:
             RepeatedCallError: the user cannot be asked.
         """
         repeated = [
-            call for call in calls if counts[call.id] >= NOTED_COUNT and not batch.is_polling(call)
+            call
+            for call in calls
+            if counts[call.id] >= NOTED_COUNT and not await batch.is_polling(call)
         ]
         for call in repeated:
             batch.add_note(call.id, REPEATED.format(count=counts[call.id]))

@@ -222,7 +222,10 @@ class LiveCall(Protocol):
         ...
 
     def access(self, call: ToolCall) -> CallAccess:
-        """Return what the call may do; it decides which calls of a reply run together."""
+        """Return what the call may do; it decides which calls of a reply run together.
+
+        Called in a thread: it may look up files.
+        """
         ...
 
     async def run(self, call: ToolCall) -> ToolOutcome:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never, cast
 
 import anyio
-from anyio import lowlevel
+from anyio import lowlevel, to_thread
 from pydantic import JsonValue
 
 from acp_server.text.surrogates import repair_surrogates
@@ -331,9 +331,7 @@ class ToolBatch:
         """
         calls = [call for call in calls if call.id not in self._results]
         # A single call needs no order, and its tool need not look at its arguments twice.
-        accesses = (
-            [self._access(call) for call in calls] if len(calls) > 1 else [READS] * len(calls)
-        )
+        accesses = await self._accesses(calls) if len(calls) > 1 else [READS] * len(calls)
         for group in group_calls(accesses):
             # A task starts running before it notices that its scope is cancelled. Without this
             # checkpoint a cancel that came just before would still let every call begin.
@@ -341,6 +339,12 @@ class ToolBatch:
             async with anyio.create_task_group() as tasks:
                 for index in group:
                     tasks.start_soon(self._run, calls[index])
+
+    async def _accesses(self, calls: Sequence[ToolCall]) -> list[CallAccess]:
+        # In a thread: tools look up files, which a slow disk or network share can make long.
+        return await to_thread.run_sync(
+            lambda: [self._access(call) for call in calls], abandon_on_cancel=True
+        )
 
     def _access(self, call: ToolCall) -> CallAccess:
         try:
@@ -362,9 +366,10 @@ class ToolBatch:
         """Return the calls with their results; all must have ended."""
         return [(call, self._results[call.id]) for call in calls]
 
-    def is_polling(self, call: ToolCall) -> bool:
-        """Whether repeating a call makes sense, because it waits or asks for news."""
-        return self._access(call).is_polling
+    async def is_polling(self, call: ToolCall) -> bool:
+        """Return whether repeating a call makes sense, because it waits or asks for news."""
+        (access,) = await self._accesses([call])
+        return access.is_polling
 
     def add_note(self, call_id: str, text: str) -> None:
         """Append a note to a result, for the model and for the user."""

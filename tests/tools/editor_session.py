@@ -211,7 +211,7 @@ class ToolEditorSession:
 
 
 @asynccontextmanager
-async def open_tool_editor(
+async def open_tool_editor(  # noqa: PLR0913  what a test may set; all but the first by name
     folder: Path,
     *,
     mode: Mode = "bypass",
@@ -219,6 +219,7 @@ async def open_tool_editor(
     answers: Mapping[str, Answer] | None = None,
     checks: CheckConfig | None = None,
     client: str = "an editor",
+    search_path: str = "/usr/bin:/bin",
 ) -> AsyncGenerator[ToolEditorSession]:
     """Open a session over its own directories; see the module docstring."""
     root, outside, own_home = (folder / name for name in ("workspace", "outside", "own"))
@@ -228,7 +229,7 @@ async def open_tool_editor(
     server_end, editor_end = create_memory_pair()
     editor = AnsweringEditor(editor_end, server_end, answers or {})
     tool_config = ToolConfig(
-        folder, own_home, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckConfig()
+        folder, own_home, {"PATH": search_path}, (), checks=checks or CheckConfig()
     )
     link = ClientConnection.from_transport(server_end)
     toolsets = ToolsetBuilder(link, tool_config, McpConfig(tool_config.environment, ()))

@@ -206,6 +206,40 @@ async def test_memory_writes_of_one_reply_run_in_order(tmp_path: Path) -> None:
         assert [each.status for each in results] == ["completed", "completed"]
 
 
+async def test_edits_of_one_file_by_its_other_names_wait_for_each_other(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        target = session.write_file("a.txt", "one\n")
+        (session.root / "link.txt").symlink_to("a.txt")
+        (session.root / "hard.txt").hardlink_to(target)
+        (session.root / "folder").symlink_to(".")
+        (session.root / "dangling.txt").symlink_to("new.txt")
+        toolbox = await session.toolbox()
+        live = await toolbox.open("c1", "write_file", MemorySink())
+
+        def paths_of(name: str) -> frozenset[str]:
+            arguments = json.dumps({"path": name, "content": ""})
+            return live.access(ToolCall("c1", "write_file", arguments)).paths
+
+        for name in ("a.txt", "link.txt", "hard.txt", "folder/a.txt", "./folder/link.txt"):
+            assert not paths_of(name).isdisjoint(paths_of("a.txt")), name
+        assert not paths_of("dangling.txt").isdisjoint(paths_of("new.txt"))
+        assert paths_of("b.txt").isdisjoint(paths_of("a.txt"))
+
+
+async def test_a_command_that_finds_a_program_of_the_workspace_may_change_anything(
+    tmp_path: Path,
+) -> None:
+    search_path = f"{tmp_path}/workspace/bin:/usr/bin:/bin"
+    async with open_tool_editor(tmp_path, search_path=search_path) as session:
+        toolbox = await session.toolbox()
+        live = await toolbox.open("c1", "terminal", MemorySink())
+        look = ToolCall("c1", "terminal", json.dumps({"command": "cat a.txt"}))
+        assert live.access(look).kind == "reads"
+        program = session.write_file("bin/cat", "#!/bin/sh\nrm -rf .\n")
+        program.chmod(0o755)
+        assert live.access(look).kind == "changes"
+
+
 ACCESSES: dict[str, list[tuple[dict[str, JsonValue], str]]] = {
     "read_file": [({"path": "a"}, "reads")],
     "search_files": [({"pattern": "a"}, "reads")],

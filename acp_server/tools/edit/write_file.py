@@ -13,6 +13,7 @@ from acp_server.tools.edit.placeholders import check_placeholders
 from acp_server.tools.errors import ToolError
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileError
+from acp_server.tools.files.paths import names_of_file
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.ports import ToolOutcome
@@ -52,10 +53,14 @@ class EditUse(TypedToolUse[ArgumentsT]):
         self.growing_diff = GrowingDiff(reporter)
 
     def access_to(self, raw_paths: Iterable[str]) -> CallAccess:
-        """Return the access of an edit of these files."""
+        """Return the access of an edit of these files. Blocks."""
         try:
-            paths = frozenset(str(self.services.lexical_path(each)) for each in raw_paths)
-        except FileError:
+            paths = frozenset(
+                name
+                for each in raw_paths
+                for name in names_of_file(self.services.lexical_path(each))
+            )
+        except (FileError, OSError):
             return CHANGES
         return CallAccess("edits", paths) if paths else CHANGES
 

@@ -44,6 +44,23 @@ class ResolvedPath:
         return self.link_path or self.real
 
 
+def names_of_file(path: Path) -> tuple[str, ...]:
+    """Return names of which two paths to the same file have one in common. Blocks.
+
+    They are the absolute path, the path with links followed and, of a file that exists, its
+    identity: hard links and, on some file systems, other spellings lead to the same file.
+
+    Raises:
+        OSError: the path keeps changing between a link and something else.
+    """
+    real = resolve_links(path)
+    try:
+        status = real.stat()
+    except OSError:
+        return (str(path), str(real))
+    return (str(path), str(real), f"{status.st_dev}:{status.st_ino}")
+
+
 def lexical_path(raw_path: str, workspace: SessionWorkspace, home: Path) -> Path:
     """Return the absolute path that a name means, without accessing the file system.
 

@@ -68,13 +68,12 @@ class ShellSession:
     async def find_workspace_programs(self, command: str, cwd: Path) -> tuple[str, ...]:
         """Return the paths of programs that PATH finds in the workspace for a command."""
         return await to_thread.run_sync(
-            find_workspace_programs,
-            command,
-            cwd,
-            self._search_path,
-            self._roots,
-            abandon_on_cancel=True,
+            self.find_workspace_programs_now, command, cwd, abandon_on_cancel=True
         )
+
+    def find_workspace_programs_now(self, command: str, cwd: Path) -> tuple[str, ...]:
+        """Return the paths of programs that PATH finds in the workspace for a command. Blocks."""
+        return find_workspace_programs(command, cwd, self._search_path, self._roots)
 
     async def safe_search_path(self) -> str | None:
         """Return PATH without the entries that lead into the workspace; None if it has none."""

@@ -19,6 +19,7 @@ from acp_server.permissions.shell.assessment import (
     list_command_words,
     list_printed_files,
 )
+from acp_server.permissions.symlinks import resolve_links
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import (
     EditorError,
@@ -61,7 +62,7 @@ from acp_server.tools.shell.session import CommandResult, ShellSession
 from acp_server.tools.shell.spill import SpillFile
 from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
-from acp_server.turn.call_access import CallAccess
+from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallChanged, CallContent, Location, TerminalView
 from acp_server.turn.ports import ToolOutcome
@@ -158,9 +159,16 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         return CallDescription(title, self._services.locations_of(workdir))
 
     def access(self, arguments: TerminalArguments) -> CallAccess:
-        """Return whether the command only reads, as the gate judges it by its words."""
-        command, cwd = arguments.command, self._services.workspace.cwd
+        """Return whether the command only reads, as the gate judges it. Blocks."""
+        command = arguments.command
+        try:
+            cwd = resolve_links(self._services.lexical_path(arguments.workdir or "."))
+        except (FileError, OSError):
+            return CHANGES
         is_reading = assess(command, str(cwd), str(self._services.home)).verdict == "reads"
+        # A program of the workspace may do anything, whatever its name.
+        if is_reading and self._shell.session.find_workspace_programs_now(command, cwd):
+            is_reading = False
         words = list_command_words(command) or ()
         is_polling = any(each[:1] in WAITING_COMMANDS for each in words)
         return CallAccess("reads" if is_reading else "changes", is_polling=is_polling)
