@@ -1,5 +1,6 @@
 """One client's connection: the method table, and the peer that serves it."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -52,6 +53,8 @@ from acp_server.protocol.sessions import (
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.startup.handshake import initialize_result
+
+logger = logging.getLogger(__name__)
 
 CLOSE_TIMEOUT_SECONDS = 0.5
 """Time for processes left by tools to end; those still running are then killed."""
@@ -127,7 +130,11 @@ class AgentConnection:
             session.context.notices.add(problem)
         await self._idle_detector.wait()
         await build_models()
-        await self._sessions.warm_up(session, self._idle_detector.wait)
+        try:
+            await self._sessions.warm_up(session, self._idle_detector.wait)
+        except Exception:
+            # Boundary: only time is lost. A prompt repeats what failed here, and reports it.
+            logger.exception("a session could not be prepared for its first prompt")
         # From now on everything is imported: further sessions need not wait to get ready.
         self._idle_detector.disable()
 

@@ -48,6 +48,10 @@ ANTHROPIC_HOST = "api.anthropic.com"
 """Placeholder id of the default model until the endpoint's list is known."""
 MIN_WINDOW_TOKENS = 1_000
 """No agent can work in less; a smaller number in an error is something else."""
+CLIENT_UNUSABLE = (
+    "a package that this model needs cannot be imported ({error}); install acp-server again, or "
+    "choose a model of another provider"
+)
 NO_LIST_FAILURE_KINDS = ("request", "unknown", "other")
 """Failure kinds of an endpoint that only lacks a model list.
 
@@ -162,7 +166,7 @@ class EndpointCatalog:
         Raises:
             TurnError: The list could not be fetched.
         """
-        access, entry_point = await self._sign_in(), await self._client.get()
+        access, entry_point = await self._sign_in(), await self._load_client()
         models = await entry_point.list_models(access)
         self._has_list = True
         if models != self._models:
@@ -179,10 +183,11 @@ class EndpointCatalog:
 
         Raises:
             CredentialsMissingError: There are no credentials.
-            ModelUnavailableError: No model is chosen and the endpoint lists no known one.
+            ModelUnavailableError: No model is chosen and the endpoint lists no known one, or the
+                API client cannot be imported.
             ModelFailedError: No model is chosen and fetching the endpoint's list failed.
         """
-        access, entry_point = await self._sign_in(), await self._client.get()
+        access, entry_point = await self._sign_in(), await self._load_client()
         if model_id == UNDECIDED_MODEL_ID:
             await self.resolve_default()
             model_id = self.default_id
@@ -219,6 +224,18 @@ class EndpointCatalog:
 
     def _listed_model(self, model_id: str) -> ListedModel | None:
         return next((model for model in self._models if model.id == model_id), None)
+
+    async def _load_client(self) -> ProviderEntryPoint:
+        try:
+            return await self._client.get()
+        except Exception as error:
+            # Boundary: an import runs the code of installed packages, which may raise anything.
+            # The next prompt tries again, so a repaired installation needs no restart.
+            logger.exception("the API client could not be imported")
+            reason = (str(error).splitlines() or [""])[0]
+            raise ModelUnavailableError(
+                CLIENT_UNUSABLE.format(error=f"{type(error).__name__}: {reason}")
+            ) from error
 
     async def _sign_in(self) -> EndpointAccess:
         credential = await self._credentials()

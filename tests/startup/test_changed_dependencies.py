@@ -1,6 +1,7 @@
 """A dependency that changed makes the server slower, never broken; one warning tells of it."""
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,7 +70,9 @@ def check_session(
             # the copies share the bytecode of the installed packages
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        with start_server(home, command=(*command, "serve"), variables=variables) as server:
+        with start_server(
+            home, command=(*command, "serve"), variables=variables, new_interpreter=True
+        ) as server:
             server.initialize()
             session = server.new_session(str(project))
             answer = server.prompt(session)
@@ -120,3 +123,31 @@ def test_a_prompt_is_answered_without_an_optimisation(
 ) -> None:
     program = WITHOUT.format(titles=removed)
     assert check_session(tmp_path, command=(sys.executable, "-c", program)) == []
+
+
+def test_an_sdk_that_cannot_be_imported_fails_each_prompt_until_it_is_mended(
+    tmp_path: Path,
+) -> None:
+    home, copies = tmp_path / "home", tmp_path / "copies"
+    broken = copies / "anthropic" / "__init__.py"
+    for folder in (home, broken.parent):
+        folder.mkdir(parents=True)
+    broken.write_text("raise RuntimeError('half installed')")
+    with messages_api_in_thread(["Here I am."]) as api:
+        variables = {
+            "ANTHROPIC_BASE_URL": api.url,
+            "ANTHROPIC_API_KEY": KEY,
+            "PYTHONPATH": os.pathsep.join((str(copies), str(Path.cwd()))),
+        }
+        command = (*FROM_THE_START, "serve")
+        with start_server(
+            home, command=command, variables=variables, new_interpreter=True
+        ) as server:
+            server.initialize()
+            session = server.new_session(str(tmp_path))
+            for _ in range(2):
+                error = server.prompt(session)["error"]
+                assert "RuntimeError: half installed" in str(json_at(error, "data", "message"))
+            shutil.rmtree(broken.parent)
+            assert json_at(server.prompt(session), "result", "stopReason") == "end_turn"
+            assert server.agent_text().endswith("Here I am.")
