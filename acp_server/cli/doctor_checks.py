@@ -281,7 +281,7 @@ def check_editors(found: Sequence[FoundEditor]) -> CheckResult:
 
 async def check_git() -> CheckResult:
     """Check that git is installed and runs."""
-    environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
+    environment = settings.child_environment(dict.fromkeys(settings.load({}).secret_variables))
     # Never run a `git` from the current directory: it may be an untrusted workspace.
     found = find_program("git", environment.get("PATH"), outside=[Path()])
     advice = "install git: the demo and the workspace context use it"

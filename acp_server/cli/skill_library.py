@@ -38,7 +38,7 @@ class CliSkills:
 def open_skills(cwd: Path | None = None) -> CliSkills:
     """Return the skills of a session in a directory; without `cwd`, only the user's own skills."""
     configuration = settings.load({})
-    environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
+    environment = settings.child_environment(dict.fromkeys(configuration.secret_variables))
     skill_service = SkillService(
         configuration.home, Path.home(), configuration.settings.skills, environment=environment
     )

@@ -143,5 +143,5 @@ def _installer(skills: CliSkills) -> Installer:
         found = skills.editor.catalog.list_skills()
         return any(not each.root.plugin and is_same_name(each.name, name) for each in found)
 
-    git = GitCloner(settings.child_environment(dict.fromkeys(settings.secret_variables())))
+    git = GitCloner(settings.child_environment(dict.fromkeys(settings.load({}).secret_variables)))
     return Installer(skills.editor.home, git, is_taken, scan_published)

@@ -16,10 +16,12 @@ An invalid value is reported and ignored: the next lower source is used instead.
 import os
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
+
+from pydantic import SecretStr
 
 from acp_server.config.fitting import validate_setting
 from acp_server.config.setting import NameKind
@@ -31,7 +33,7 @@ from acp_server.config.table import (
     setting_sources,
     value_at,
 )
-from acp_server.config.values import expand_user
+from acp_server.config.values import FallbackEndpoint, expand_user
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.pydantic_plugins import replaced_variables
 
@@ -69,6 +71,14 @@ class Configuration:
     invalid_settings: frozenset[str] = field(default=frozenset(), compare=False)
     """Names of settings for which some source had an invalid value."""
 
+    @property
+    def secret_variables(self) -> frozenset[str]:
+        """The environment variables with secrets, which no child process may inherit."""
+        current = self.settings
+        fallbacks = (*current.fallbacks, *current.fallback_providers)
+        named = {each.key_env for each in fallbacks if isinstance(each, FallbackEndpoint)}
+        return secret_variables() | (named - {""})
+
 
 def hermes_home(environment: Mapping[str, str]) -> Path:
     """Return the Hermes home directory: HERMES_HOME, else `~/.hermes`."""
@@ -87,14 +97,35 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
     environment = os.environ if environment is None else environment
     home = hermes_home(environment)
     problems: list[str] = []
-    layers = [
+    files = [
         _file_layer(home / "config.yaml", problems),
         _file_layer(home / "acp" / "config.yaml", problems),
-        _variables_layer(str(home / ".env"), _read_dotenv(home / ".env", problems)),
+    ]
+    dotenv = _read_dotenv(home / ".env", problems)
+    layers = [
+        *files,
+        _variables_layer(str(home / ".env"), dotenv),
         _variables_layer("environment", environment),
         _make_layer("option", "option", options.get),
     ]
-    return _resolve(layers, home, problems)
+    found = _resolve(layers, home, problems)
+    return replace(found, settings=_with_named_keys(found.settings, {**dotenv, **environment}))
+
+
+def _with_named_keys(current: Settings, variables: Mapping[str, str]) -> Settings:
+    """Return the settings with the keys of fallback models that name an environment variable."""
+
+    def with_key(fallback: str | FallbackEndpoint) -> str | FallbackEndpoint:
+        if isinstance(fallback, str) or fallback.api_key is not None:
+            return fallback
+        key = variables.get(fallback.key_env, "").strip()
+        return fallback.model_copy(update={"api_key": SecretStr(key)}) if key else fallback
+
+    return replace(
+        current,
+        fallbacks=tuple(map(with_key, current.fallbacks)),
+        fallback_providers=tuple(map(with_key, current.fallback_providers)),
+    )
 
 
 def _resolve(layers: list[SettingsLayer], home: Path, problems: list[str]) -> Configuration:

@@ -25,9 +25,9 @@ from acp_server.config.setting import SOURCE, NameKind, SettingSource, setting
 from acp_server.config.values import (
     ApiMode,
     DefaultMode,
+    Fallbacks,
     LogLevel,
     McpServerSetting,
-    ModelIds,
     Names,
     UserPath,
     WebSearch,
@@ -68,13 +68,13 @@ class Settings:
         "model.additional_providers",
         old_keys=("model.others",),
     )
-    fallbacks: ModelIds = setting(
+    fallbacks: Fallbacks = setting(
         (),
         "Models to use for the rest of a turn when the chosen one is out of service: "
-        "`MODEL` or `PROVIDER:MODEL`",
+        "`MODEL`, `PROVIDER:MODEL`, or a mapping of provider, model, base_url and key_env",
         "model.fallbacks",
     )
-    fallback_providers: ModelIds = setting(
+    fallback_providers: Fallbacks = setting(
         (), "The same as Hermes writes it; used if `model.fallbacks` is empty", "fallback_providers"
     )
     openai_api_key: OptionalSecret = setting(None, "The OpenAI API key", variable="OPENAI_API_KEY")

@@ -19,6 +19,7 @@ from pydantic import (
     Discriminator,
     Field,
     PositiveFloat,
+    PositiveInt,
     SecretStr,
     Tag,
 )
@@ -26,6 +27,8 @@ from pydantic import (
 from acp_server.text.validation_errors import WEB_URL_PATTERN
 
 MAX_HOOK_SECONDS = 600.0
+_OWN_ENDPOINT_KEYS = ("base_url", "key_env", "api_key_env", "api_key", "api_mode", "context_length")
+"""Keys of a fallback that cannot be written as `PROVIDER:MODEL`."""
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
 ApiMode = Literal["", "chat_completions", "codex_responses", "responses", "anthropic_messages"]
@@ -67,21 +70,24 @@ def _number_as_text(value: object) -> object:
     return str(value) if type(value) in (int, float) else value
 
 
-def _as_model_ids(value: object) -> object:
-    """Return models as `PROVIDER:MODEL`; Hermes writes them as `{provider, model}`.
+def _as_fallbacks(value: object) -> object:
+    """Return models as a list; one that is only named, as `{provider, model}`, as text.
 
-    Hermes ignores an entry without both; one with an address of its own cannot be reached here.
+    An entry without both is ignored, as Hermes ignores it.
     """
-    entries = cast("list[object]", value) if isinstance(value, list) else [value]
-    ids: list[object] = []
+    entries = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
+    fallbacks: list[object] = []
     for entry in entries:
         if not isinstance(entry, Mapping):
-            ids.append(entry)
+            fallbacks.append(entry)
             continue
         found = cast("Mapping[str, object]", entry)
-        if found.get("provider") and found.get("model") and not found.get("base_url"):
-            ids.append(f"{found['provider']}:{found['model']}")
-    return ids
+        given = {key for key, each in found.items() if each}
+        if not {"provider", "model"} <= given:
+            continue
+        is_plain = given.isdisjoint(_OWN_ENDPOINT_KEYS)
+        fallbacks.append(f"{found['provider']}:{found['model']}" if is_plain else found)
+    return fallbacks
 
 
 UserPath: TypeAlias = Annotated[Path, AfterValidator(expand_user)]
@@ -89,14 +95,6 @@ Names: TypeAlias = Annotated[
     tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...])
 ]
 """A list of names, or a single name."""
-ModelIds: TypeAlias = Annotated[
-    tuple[str, ...],
-    BeforeValidator(
-        _as_model_ids,
-        json_schema_input_type=str | dict[str, str] | tuple[str | dict[str, str], ...],
-    ),
-]
-"""A list of models, each `MODEL`, `PROVIDER:MODEL` or `{provider, model}`, or a single one."""
 Paths: TypeAlias = Annotated[
     tuple[UserPath, ...],
     BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...]),
@@ -123,6 +121,39 @@ SandboxMode: TypeAlias = Annotated[
     Literal["off", "workspace", "strict"], BeforeValidator(_normalize_off)
 ]
 CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_normalize_off)]
+
+
+class FallbackEndpoint(BaseModel):
+    """A fallback model with settings of its own, as Hermes writes it. Unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    provider: Annotated[str, Field(min_length=1, description="A provider, or `custom`")]
+    model: Annotated[str, Field(min_length=1)]
+    base_url: Annotated[
+        str | None, Field(pattern=WEB_URL_PATTERN, description="Its address, if not the provider's")
+    ] = None
+    key_env: Annotated[
+        str,
+        Field(
+            validation_alias=AliasChoices("key_env", "api_key_env"),
+            description="The environment variable with its API key",
+        ),
+    ] = ""
+    api_key: SecretText | None = None
+    api_mode: ApiMode = ""
+    context_length: PositiveInt | None = None
+
+
+Fallbacks: TypeAlias = Annotated[
+    tuple[str | FallbackEndpoint, ...],
+    BeforeValidator(
+        _as_fallbacks,
+        json_schema_input_type=str | FallbackEndpoint | tuple[str | FallbackEndpoint, ...],
+    ),
+]
+"""A list of models, or a single one: each `MODEL`, `PROVIDER:MODEL`, or a mapping with the
+provider, the model and perhaps an endpoint of its own."""
 
 
 class PlatformHint(BaseModel):

@@ -152,7 +152,9 @@ def build_server(
         catalog = policy.wrap_catalog(catalog)
     link = ClientConnection.from_transport(transport)
     watch = _make_file_watch(link)
-    tools = ToolsetBuilder(link, _tool_config(configuration, watch, policy), mcp_config(current))
+    tools = ToolsetBuilder(
+        link, _tool_config(configuration, watch, policy), mcp_config(configuration)
+    )
     sessions: dict[str, Session] = {}
     archive = _make_archive(configuration, policy)
     memory = open_external_memory(
@@ -186,7 +188,7 @@ def build_server(
         mode=current.mode,
         busy_mode=current.busy_input_mode,
         max_turn_requests=current.max_turn_requests,
-        fallback_models=models.fallback_ids,
+        fallback_models=models.fallbacks,
         max_cost_usd=current.max_cost_usd,
     )
     auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint)
@@ -223,7 +225,7 @@ def _tool_config(
         user_home=Path.home(),
         config_home=configuration.home,
         environment=settings.child_environment({}),
-        secret_names=settings.secret_variables(),
+        secret_names=configuration.secret_variables,
         memory=current.memory,
         open_session_search=partial(open_session_search, configuration.home),
         skills=current.skills,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from acp_server.config import settings
 from acp_server.config.credentials import Credential
-from acp_server.config.settings import Configuration, Settings
+from acp_server.config.settings import Configuration
 from acp_server.mcp.config import McpConfig
 from acp_server.memory.config import MemoryConfig
 from acp_server.permissions.trust import ContentTrust
@@ -16,9 +16,10 @@ SUB_AGENT_PLATFORM = "task"
 """The surface of a sub-agent: its output is read by the agent that delegated the task."""
 
 
-def mcp_config(current: Settings) -> McpConfig:
+def mcp_config(configuration: Configuration) -> McpConfig:
     """Return the MCP config: servers, child environment, secret variable names."""
-    variables, secrets = settings.child_environment({}), settings.secret_variables()
+    current, secrets = configuration.settings, configuration.secret_variables
+    variables = settings.child_environment({})
     return McpConfig(variables, secrets, current.mcp_servers, current.mcp_startup_wait_seconds)
 
 
@@ -35,7 +36,7 @@ def configured_credential(configuration: Configuration) -> Credential | None:
 def prompt_config(configuration: Configuration) -> PromptConfig:
     """Return the config of the system prompt, with secrets removed from its environment."""
     current, home = configuration.settings, configuration.home
-    hidden: Mapping[str, str | None] = dict.fromkeys(settings.secret_variables())
+    hidden: Mapping[str, str | None] = dict.fromkeys(configuration.secret_variables)
     return PromptConfig(
         home=home,
         variables=settings.child_environment(hidden),

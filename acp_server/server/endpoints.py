@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from acp_server.config.credentials import Credential, CredentialProvider, KeyStore, account_name
 from acp_server.config.settings import Configuration
 from acp_server.config.table import Settings, setting_sources
+from acp_server.config.values import FallbackEndpoint
 from acp_server.models.access import EndpointAccess
 from acp_server.models.aggregate_catalog import AggregateCatalog
 from acp_server.models.endpoint_catalog import EndpointCatalog, EndpointConfig
@@ -37,7 +38,7 @@ from acp_server.models.provider_profiles import (
 )
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.server.config_mapping import configured_credential
-from acp_server.session.ports.model_catalog import ModelCatalog
+from acp_server.session.ports.model_catalog import FallbackChoice, ModelCatalog
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from prompt_engine.cache_control import add_cache_breakpoints
@@ -60,6 +61,10 @@ class ConfiguredProvider:
     needs_key: bool
     is_main: bool
     """Whether this is the main provider, to which the `model.*` settings apply."""
+    model_id: str | None = None
+    """The configured model, if it is the only one with settings."""
+    window_tokens: int | None = None
+    """The configured context window of that model, or of all models if none is configured."""
 
     @property
     def address(self) -> str:
@@ -79,8 +84,8 @@ class ModelService:
     """How to get a key; None for the default hint (Anthropic)."""
     needs_key: bool = True
     endpoints: Sequence[tuple[ConfiguredProvider, EndpointCatalog]] = ()
-    fallback_ids: tuple[str, ...] = ()
-    """Models, by their ids in the catalog, for when the chosen one is out of service."""
+    fallbacks: tuple[FallbackChoice, ...] = ()
+    """Models for when the chosen one is out of service."""
 
     async def sign_in(self) -> bool:
         """Undo a logout; return whether the main provider can be used."""
@@ -113,23 +118,30 @@ def open_models(configuration: Configuration) -> ModelService:
     opened = [_open_provider(provider, configuration) for provider in providers]
     (first, catalog, _, _), *others = opened
     by_name = {provider.profile.name: each for provider, each, _, _ in others}
+    endpoints = [(provider, each) for provider, each, _, _ in opened]
+    fallbacks: list[FallbackChoice] = []
+    for each in _fallbacks(current):
+        if isinstance(each, str):
+            # In the catalog the main provider's models have no prefix.
+            fallbacks.append(FallbackChoice(each.removeprefix(f"{first.profile.name}:")))
+        elif (provider := _configure_fallback(each, configuration)) is not None:
+            opened.append(_open_provider(provider, configuration))
+            address = _url_host(provider.base_url)
+            fallbacks.append(FallbackChoice(each.model, opened[-1][1], address))
     return ModelService(
         catalog=AggregateCatalog(catalog, by_name) if by_name else catalog,
         credentials=[credentials for _, _, credentials, _ in opened],
         clients=[client for _, _, _, client in opened],
         sign_in_hint=None
         if first.profile is ANTHROPIC
-        else provider_adapter(first, current).sign_in_message,
+        else provider_adapter(first).sign_in_message,
         needs_key=first.needs_key,
-        endpoints=[(provider, each) for provider, each, _, _ in opened],
-        # In the catalog the main provider's models have no prefix.
-        fallback_ids=tuple(
-            each.removeprefix(f"{first.profile.name}:") for each in _fallbacks(current)
-        ),
+        endpoints=endpoints,
+        fallbacks=tuple(fallbacks),
     )
 
 
-def _fallbacks(current: Settings) -> tuple[str, ...]:
+def _fallbacks(current: Settings) -> tuple[str | FallbackEndpoint, ...]:
     return current.fallbacks or current.fallback_providers
 
 
@@ -186,7 +198,7 @@ def _additional_profiles(
     """Yield the additional providers: in `model.additional_providers`, or with a key."""
     current = configuration.settings
     names = [*current.additional_providers]
-    names += [each.partition(":")[0] for each in _fallbacks(current)]
+    names += [each.partition(":")[0] for each in _fallbacks(current) if isinstance(each, str)]
     listed_names = {found.name for name in names if (found := find_profile(name))}
     for profile in PROFILES:
         has_key = _key_setting_name(profile, current) is not None
@@ -232,6 +244,52 @@ def _configure_provider(
         KeyStore(configuration.home, account=account),
         needs_key=profile.api_format == "messages" or (profile.needs_key and not is_custom_host),
         is_main=is_main,
+        model_id=current.model if is_main else None,
+        window_tokens=current.context_length if is_main else None,
+    )
+
+
+def _configure_fallback(
+    fallback: FallbackEndpoint, configuration: Configuration
+) -> ConfiguredProvider | None:
+    """Return the provider of a fallback model with settings of its own; None without an address."""
+    profile = find_profile(fallback.provider) or CUSTOM
+    api_format = API_MODES.get(fallback.api_mode, profile.api_format)
+    profile = replace(
+        profile,
+        api_format=api_format,
+        endpoint_profile=replace(
+            profile.endpoint_profile,
+            api_format="responses" if api_format == "responses" else "chat",
+        ),
+    )
+    plain = _configure_provider(profile, configuration)
+    base_url = plain.base_url
+    if fallback.base_url:
+        base_url = normalize_base_url(fallback.base_url, api_format)
+    if base_url is None and profile.name != ANTHROPIC.name:
+        return None
+    is_own_host = _url_host(base_url) != _url_host(plain.base_url)
+    # Security: the provider's usual key goes to its usual host only.
+    credential, store = plain.credential, plain.store
+    if is_own_host:
+        account = account_name(profile.name, _url_host(base_url))
+        credential, store = None, KeyStore(configuration.home, account=account)
+    if fallback.api_key is not None:
+        source = fallback.key_env or "the fallback's settings"
+        credential = Credential(source, api_key=fallback.api_key.get_secret_value())
+    elif fallback.key_env:
+        credential = None
+    variables = (fallback.key_env,) if fallback.key_env else profile.key_variables
+    return replace(
+        plain,
+        profile=replace(profile, key_variables=variables),
+        base_url=base_url,
+        credential=credential,
+        store=store,
+        needs_key=plain.needs_key and not (is_own_host and api_format != "messages"),
+        model_id=fallback.model,
+        window_tokens=fallback.context_length,
     )
 
 
@@ -301,24 +359,23 @@ def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -
             read_timeout_seconds=current.read_timeout_seconds,
             connect_timeout_seconds=current.connect_timeout_seconds,
         ),
-        model_id=current.model if provider.is_main else None,
+        model_id=provider.model_id,
         retry=RetryPolicy(max_retries=current.max_retries),
         list_file=configuration.home / "acp" / "models.json",
         searches_web=provider.profile.name == ANTHROPIC.name and current.web_search == "auto",
     )
     credentials = CredentialProvider(provider.credential, provider.store)
     client = _lazy_client(provider, current)
-    api = provider_adapter(provider, current)
+    api = provider_adapter(provider)
     return provider, EndpointCatalog(config, api, credentials.current, client), credentials, client
 
 
-def provider_adapter(provider: ConfiguredProvider, current: Settings) -> ProviderAdapter:
+def provider_adapter(provider: ConfiguredProvider) -> ProviderAdapter:
     """Return the provider adapter that a catalog needs."""
-    is_main = provider.is_main
     facts = ModelFacts(
         lookup_window=_known_window,
-        configured_model=current.model if is_main else None,
-        configured_window_tokens=current.context_length if is_main else None,
+        configured_model=provider.model_id,
+        configured_window_tokens=provider.window_tokens,
     )
     return ProviderAdapter(provider.profile, facts, provider.needs_key)
 

@@ -11,7 +11,7 @@ from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_session_id
 from acp_server.session.ports.archive import Journal, SeenFile, SessionArchive, SessionFacts
 from acp_server.session.ports.external_memory import ExternalMemoryPort
-from acp_server.session.ports.model_catalog import ModelCatalog
+from acp_server.session.ports.model_catalog import FallbackChoice, ModelCatalog
 from acp_server.session.ports.null_archive import NullArchive
 from acp_server.session.ports.observer import ShowNotice
 from acp_server.session.ports.reviews import BuildTurnContext, NoReviews, Reviews
@@ -46,7 +46,7 @@ class SessionServices:
     """Closes the shared services after all sessions have closed."""
     mode: Mode = "ask"
     max_turn_requests: int = 100
-    fallback_models: tuple[str, ...] = ()
+    fallback_models: tuple[FallbackChoice, ...] = ()
     """Ids of models that take over for the rest of a turn when the chosen one is out of service."""
     max_cost_usd: float | None = None
     """The cost at which a session asks the user whether to continue."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from acp_server.session.empty_toolbox import EmptyToolbox
 from acp_server.session.ids import new_id
+from acp_server.session.ports.model_catalog import FallbackChoice, ModelCatalog
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.recorder import SessionRecorder
 from acp_server.session.side_requests import NullSink, ask_model
@@ -17,25 +18,28 @@ class SessionModels:
     """The adapters of the models that a session has used, one per model."""
 
     def __init__(
-        self, options: SelectedOptions, recorder: SessionRecorder, fallback_ids: Sequence[str]
+        self,
+        options: SelectedOptions,
+        recorder: SessionRecorder,
+        fallbacks: Sequence[FallbackChoice],
     ) -> None:
-        """Prepare; `fallback_ids` are models to use when another one is out of service."""
+        """Prepare; `fallbacks` are models to use when another one is out of service."""
         self._options = options
         self._recorder = recorder
-        self._fallback_ids = fallback_ids
-        self._models: dict[str, Model] = {}
+        self._fallbacks = fallbacks
+        self._models: dict[tuple[ModelCatalog, str], Model] = {}
         self._scales: dict[int, float] = {}
 
     def context_for(self, model_id: str, toolbox: Toolbox, system: str) -> TurnContext:
         """Return a turn context for a model, for the conversation or for a side request."""
         catalog = self._options.catalog
         fallbacks = (
-            FallbackModel(each, self._model(each), catalog.meter(each))
-            for each in self._fallback_ids
-            if each != model_id
+            self._fallback(each)
+            for each in self._fallbacks
+            if each.catalog is not None or each.model_id != model_id
         )
         return TurnContext(
-            model=self._model(model_id),
+            model=self._model(catalog, model_id),
             meter=catalog.meter(model_id),
             fallbacks=tuple(fallbacks),
             toolbox=toolbox,
@@ -50,10 +54,16 @@ class SessionModels:
         """Return a counter for a conversation; all counters of the session learn together."""
         return ContextCounter(self._scales)
 
-    def _model(self, model_id: str) -> Model:
-        if model_id not in self._models:
-            self._models[model_id] = self._options.catalog.model(model_id)
-        return self._models[model_id]
+    def _fallback(self, choice: FallbackChoice) -> FallbackModel:
+        catalog = choice.catalog or self._options.catalog
+        model = self._model(catalog, choice.model_id)
+        return FallbackModel(choice.name, model, catalog.meter(choice.model_id))
+
+    def _model(self, catalog: ModelCatalog, model_id: str) -> Model:
+        key = (catalog, model_id)
+        if key not in self._models:
+            self._models[key] = catalog.model(model_id)
+        return self._models[key]
 
     async def ask(self, instructions: str, text: str) -> str:
         """Return the selected model's answer to a text, outside the conversation.

@@ -26,6 +26,7 @@ from tests.support.messages_api import (
     think,
     unauthorized,
 )
+from tests.support.openai_api import OpenAiServerConfig, openai_api_in_thread
 from tests.support.server_process import ServerProcess, start_server
 
 HOME = """\
@@ -177,6 +178,50 @@ def test_a_model_of_another_provider_takes_over(tmp_path: Path, form: str, writt
         assert [each.verdict for each in claude.model_requests] == ["answered"]
         assert api.model_requests[-1].verdict == "answered"
         assert server.agent_text().endswith("First.From Claude.Mine again.")
+
+
+OWN_ENDPOINT = """\
+{key}:
+- provider: custom
+  model: gpt-4.1
+  base_url: {url}
+  key_env: SPARE_KEY
+  context_length: 32000
+  api_mode: {mode}
+"""
+SPARE_KEY = "spare-key-0123456789"
+
+
+@pytest.mark.parametrize("key", ["fallback_providers", "model.fallbacks"])
+@pytest.mark.parametrize("form", ["chat", "responses"])
+def test_a_model_at_an_endpoint_of_its_own_takes_over_with_its_own_key(
+    tmp_path: Path, form: str, key: str
+) -> None:
+    look = call("terminal", command="echo key: $SPARE_KEY")
+    config = OpenAiServerConfig(
+        form="chat" if form == "chat" else "responses", keys=frozenset({SPARE_KEY})
+    )
+    spare_script = [reply(look), "From the other endpoint."]
+    with (
+        endpoint_of("messages", [overloaded(), "Mine again."]) as api,
+        openai_api_in_thread(spare_script, config) as spare,
+    ):
+        written = OWN_ENDPOINT.format(key=key, url=spare.url, mode=FORMS[form][0])
+        if key == "model.fallbacks":
+            written = "  " + written.replace("model.", "").replace("\n", "\n  ")
+        with serve(tmp_path, api, "messages", written, SPARE_KEY=SPARE_KEY) as (server, session):
+            mode: JsonValue = {"sessionId": session, "modeId": "bypass"}
+            assert "result" in server.call("session/set_mode", mode)
+            assert stop_reason(server.prompt(session)) == "end_turn"
+            (notice,) = [each for each in notices(server) if "Using" in each]
+            host = spare.url.split("/")[2]
+            assert notice.startswith(f"Using gpt-4.1 at {host} for the rest of this turn: ")
+            assert stop_reason(server.prompt(session)) == "end_turn"
+            assert server.agent_text().endswith("From the other endpoint.Mine again.")
+        assert models(api) == ["claude-opus-4-6", "claude-opus-4-6"]
+        assert [each.verdict for each in spare.model_requests] == ["answered", "answered"]
+        # No command sees the key, and the other endpoint is not sent the main one's.
+        assert SPARE_KEY not in str([each.body for each in spare.model_requests])
 
 
 FAILING: dict[str, Sequence[ScriptedTurn]] = {

@@ -75,7 +75,7 @@ class WorktreeFactory:
 
 
 def _run_git(folder: Path, arguments: tuple[str, ...]) -> str:
-    environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
+    environment = settings.child_environment(dict.fromkeys(settings.load({}).secret_variables))
     git = find_program("git", environment.get("PATH"), outside=[folder])
     if git is None:
         raise WorktreeError("git was not found; install it and try again")

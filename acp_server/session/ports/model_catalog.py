@@ -63,3 +63,20 @@ class ModelCatalog(Protocol):
     def on_change(self, listener: Callable[[], None]) -> None:
         """Register a function to call whenever the choices change."""
         ...
+
+
+@frozen_dataclass
+class FallbackChoice:
+    """A model for when the chosen one is out of service."""
+
+    model_id: str
+    """Its id in its catalog."""
+    catalog: ModelCatalog | None = None
+    """The catalog of an endpoint of its own; None for the session's."""
+    address: str = ""
+    """The host of that endpoint, for display."""
+
+    @property
+    def name(self) -> str:
+        """The name for the user."""
+        return f"{self.model_id} at {self.address}" if self.address else self.model_id
