@@ -53,6 +53,11 @@ class HookRunner:
     _scopes: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope], init=False)
     _is_closed: bool = field(default=False, init=False)
 
+    def has_hooks(self, tool: str) -> bool:
+        """Return whether any hook runs before or after calls of a tool."""
+        rules = (*self.rules.before_tool, *self.rules.after_tool)
+        return bool(matching_hooks(rules, tool))
+
     async def run_before(self, call: ToolCall) -> ToolOutcome | None:
         """Run the hooks before a call in order; return the outcome of the first refusal."""
         reason = await self._refusal_reason(call)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from acp_server.hooks.hook_runner import HookRunner
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.call_wrappers import WrappedCall, WrappedToolbox
 from acp_server.turn.conversation import Text, ToolCall
 from acp_server.turn.ports import LiveCall, ToolOutcome, TurnSink
@@ -37,6 +38,14 @@ class _HookedCall(WrappedCall):
     """A call with its hooks."""
 
     hooks: HookRunner
+
+    def access(self, call: ToolCall) -> CallAccess:
+        """Return what the call may do together with its hooks."""
+        access = self.inner.access(call)
+        # A hook that formats or commits after each edit may touch what another edit touches.
+        if access.kind == "edits" and self.hooks.has_hooks(call.name):
+            return CHANGES
+        return access
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call unless a hook refuses; append the output of the hooks after it."""

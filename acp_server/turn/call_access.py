@@ -6,6 +6,7 @@ tasks of sub-agents. Any other call that may change something has a group to its
 not start before the files are staged, and a file is read after the edit that precedes the read.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Literal
 
@@ -53,4 +54,11 @@ def group_calls(accesses: Sequence[CallAccess]) -> list[range]:
 
 def _can_join(access: CallAccess, paths: set[str]) -> bool:
     """Whether a call can run together with calls of its kind that change the files `paths`."""
-    return access.kind != "changes" and access.paths.isdisjoint(paths)
+    if access.kind == "changes":
+        return False
+    return not any(_is_related(one, other) for one in access.paths for other in paths)
+
+
+def _is_related(one: str, other: str) -> bool:
+    """Whether two paths are the same, or one is a directory that the other is in."""
+    return one == other or one.startswith(f"{other}{os.sep}") or other.startswith(f"{one}{os.sep}")

@@ -27,6 +27,7 @@ from tests.tools.shell.command_session import (
     running_commands,
     wait_until,
 )
+from tests.turn.fake_sinks import MemorySink
 
 WRITE: tuple[str, dict[str, JsonValue]] = ("write_file", {"path": "new.txt", "content": "hello\n"})
 FOREVER = "sleep 600"
@@ -234,3 +235,19 @@ async def test_a_post_turn_hook_receives_the_stop_reason_and_is_not_awaited(tmp_
     caller.session.tools.current.on_turn_end(
         "end_turn"
     )  # the session is over: nothing runs any more
+
+
+@pytest.mark.parametrize(
+    ("hooks", "kind"),
+    [
+        (after("true"), "changes"),
+        (before("true", match="write_*"), "changes"),
+        (before("true", match="terminal"), "edits"),
+    ],
+)
+async def test_an_edit_with_a_hook_runs_alone(tmp_path: Path, hooks: HookRules, kind: str) -> None:
+    workspace = create_secret_workspace(tmp_path)
+    async with open_tool_caller(workspace, "bypass", hooks=hooks) as caller:
+        name, arguments = WRITE
+        live = await caller.toolbox.open("c1", name, MemorySink())
+        assert live.access(ToolCall("c1", name, json.dumps(arguments))).kind == kind

@@ -37,6 +37,7 @@ def edit(*names: str) -> CallAccess:
         ([edit("a"), edit("b"), edit("a"), edit("b")], [2, 2]),
         ([edit("a", "b"), edit("c", "b"), edit("a")], [1, 2]),
         ([edit("a"), READS, edit("a")], [1, 1, 1]),
+        ([edit("/a/b"), edit("/a/bc"), edit("/a/b/c"), edit("/a")], [2, 1, 1]),
         ([TASK, TASK, READS, TASK], [2, 1, 1]),
         ([CallAccess("reads", is_polling=True), READS], [2]),
     ],
