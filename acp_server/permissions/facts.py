@@ -43,6 +43,7 @@ from acp_server.permissions.policy import (
     RestoreFacts,
     SkillFacts,
 )
+from acp_server.permissions.project_checks import is_project_check
 from acp_server.permissions.protected_names import SEARCH_GLOBS
 from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
 from acp_server.permissions.rules import CommandPart
@@ -221,7 +222,7 @@ class FactCollector:
             shown_doubts,
             is_protected=is_protected,
             sandbox_status=effect.sandbox_status,
-            parts=tuple(_command_part(each) for each in assessment.asked),
+            parts=tuple(self._command_part(each, effect) for each in assessment.asked),
             exposure=effect.exposure,
         )
 
@@ -264,6 +265,16 @@ class FactCollector:
             paths += self._paths_in_words(assessment)
         return paths
 
+    def _command_part(self, command: AskedCommand, effect: RunCommandEffect) -> CommandPart:
+        directories = tuple(
+            dict.fromkeys(resolve_links(Path(each)) for each in command.directories)
+        )
+        # Security: what a project's own files run is only as harmless as the sandbox makes it.
+        is_check = effect.sandbox_status == "confined" and is_project_check(
+            command, directories, self._workspace()
+        )
+        return CommandPart(command, directories, is_check=is_check)
+
     def _paths_in_words(self, assessment: Assessment) -> Iterator[Path]:
         """Yield every path that a word of a command may name.
 
@@ -283,11 +294,6 @@ class FactCollector:
                     elif text and "\0" not in text:
                         for directory in command.directories:
                             yield Path(os.path.normpath(Path(directory) / text))
-
-
-def _command_part(command: AskedCommand) -> CommandPart:
-    directories = tuple(dict.fromkeys(resolve_links(Path(each)) for each in command.directories))
-    return CommandPart(command, directories)
 
 
 def _facts_without_disk(effect: ChangeMemory | CallMcpTool | LeavePlanMode | FetchUrl) -> Facts:
