@@ -5,9 +5,10 @@ calls.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.dialects.names import find_tool
 from acp_server.turn.call_wrappers import RefusedCall, WrappedCall
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.events import CallAppeared
@@ -34,13 +35,15 @@ class ReviewToolbox:
     async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Open a call; an unavailable tool or a call above the limit is refused."""
         names = [spec.name for spec in self.working.specs]
-        if name not in names:
+        meant = find_tool(name, names).name
+        if meant not in names:
             reason = TOOL_UNAVAILABLE.format(names=", ".join(names))
         elif self._opened_count >= self.max_calls:
             reason = TOO_MANY_CALLS.format(most=self.max_calls)
         else:
             self._opened_count += 1
-            return _ObservedCall(await self.working.open(call_id, name, sink), self.on_outcome)
+            live = await self.working.open(call_id, name, sink)
+            return _ObservedCall(live, meant, self.on_outcome)
         await sink.emit(CallAppeared(call_id, name))
         return RefusedCall(reason)
 
@@ -58,10 +61,12 @@ class ReviewToolbox:
 class _ObservedCall(WrappedCall):
     """A call that reports its outcome."""
 
+    name: str
+    """Our name of the tool."""
     on_outcome: OutcomeCallback
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call and report its outcome."""
         outcome = await self.inner.run(call)
-        await self.on_outcome(call, outcome)
+        await self.on_outcome(replace(call, name=self.name), outcome)
         return outcome

@@ -13,7 +13,10 @@ from acp_server.learning.background_skills import BackgroundSkills
 from acp_server.memory.config import MemoryConfig
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.gate import Gate
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.skills.service import SkillService
+from acp_server.tools.dialects.paths import PathCorrector
+from acp_server.tools.dialects.toolbox import DialectToolbox
 from acp_server.tools.memory.memory import memory_tool
 from acp_server.tools.skills.skill_manage import skill_manage_tool
 from acp_server.tools.skills.skill_view import skill_view_tool
@@ -21,7 +24,7 @@ from acp_server.tools.skills.skills_list import skills_list_tool
 from acp_server.tools.tool import Tool
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import ToolCall
-from acp_server.turn.ports import ToolOutcome
+from acp_server.turn.ports import Toolbox, ToolOutcome
 from prompt_engine.threats import scan
 from skills_store.background_editor import BackgroundSkillEditor
 from skills_store.changes import ManageAction, SkillChange
@@ -43,7 +46,7 @@ ACTION_VERBS: dict[ManageAction, str] = {
 class ReviewTools:
     """The tools of one review, and a record of the changes made with them."""
 
-    toolbox: SessionToolbox
+    toolbox: Toolbox
     skill_editor: BackgroundSkillEditor
     memory_changes: int = 0
 
@@ -86,15 +89,22 @@ def build_review_tools(
     if memory.limits:
         store = MemoryStores(skill_service.home, memory.limits, scan)
         tools.append(memory_tool(store, gate, needs_permission=memory.needs_permission))
-    return ReviewTools(SessionToolbox(tools, gate), editor)
+    return ReviewTools(_accepting_other_names(tools, gate, workspace), editor)
 
 
 def build_curator_toolbox(
     skill_service: SkillService, editor: CuratorSkillEditor, gate: Gate
-) -> SessionToolbox:
+) -> Toolbox:
     """Return the tools of a curator run."""
     skills = build_background_skills(skill_service, editor, None)
-    return SessionToolbox(_build_skill_tools(skills, gate), gate)
+    return _accepting_other_names(_build_skill_tools(skills, gate), gate, skill_service.home)
+
+
+def _accepting_other_names(tools: Sequence[Tool], gate: Gate, workspace: Path) -> Toolbox:
+    """Return a toolbox whose tools may also be called as those of other agents."""
+    names = frozenset(tool.spec.name for tool in tools)
+    paths = PathCorrector(SessionWorkspace(workspace), workspace)
+    return DialectToolbox(SessionToolbox(tools, gate), names, gate, paths)
 
 
 def build_background_skills(

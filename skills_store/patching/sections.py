@@ -5,6 +5,7 @@ Invalid lines are recorded as problems, so that a patch that is still being writ
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -245,6 +246,20 @@ class PatchReader:
 
     def _add_problem(self, reason: str) -> None:
         self.problems.append(PatchProblem(self._number, reason))
+
+
+def rename_paths(patch: str, new_path: Callable[[SectionKind, str], str]) -> str:
+    """Return a V4A patch with other paths; those of a diff stay as they are."""
+    reader, lines = PatchReader(), patch.split("\n")
+    for line in lines:
+        reader.read(line.removesuffix("\r"))
+    for section in reader.sections:
+        path = new_path(section.kind, section.path)
+        if path != section.path and not section.is_diff:
+            index = section.line - 1
+            head, found, tail = lines[index].rpartition(section.path)
+            lines[index] = f"{head}{path}{tail}" if found else lines[index]
+    return "\n".join(lines)
 
 
 def _diff_path(name: str) -> str:

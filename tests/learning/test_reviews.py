@@ -37,6 +37,12 @@ REMEMBER = """call: memory
 step:
 say: Saved.
 """
+REMEMBER_AS_ANOTHER_AGENT = """call: SaveMemory
+  store: user
+  fact: Wants tags signed.
+step:
+say: Saved.
+"""
 DANGEROUS = """call: skill_manage
   action: patch
   name: release
@@ -124,8 +130,9 @@ async def test_a_change_doubted_by_the_guard_is_left_to_the_user(tmp_path: Path)
     assert (home / "skills" / "release" / "SKILL.md").read_text() == RELEASE
 
 
-async def test_a_review_may_change_the_memory_too(tmp_path: Path) -> None:
-    home, title = await review_of(tmp_path, REMEMBER)
+@pytest.mark.parametrize("steps", [REMEMBER, REMEMBER_AS_ANOTHER_AGENT], ids=["ours", "another"])
+async def test_a_review_may_change_the_memory_too(tmp_path: Path, steps: str) -> None:
+    home, title = await review_of(tmp_path, steps)
     assert "Wants tags signed." in (home / "memories" / "USER.md").read_text()
     assert title == (
         "Reviewed the conversation: changed the memory (1); to undo: `acp-server memory undo`."

@@ -197,21 +197,8 @@ def _convert_write_file(reading: CallReading) -> None:
 def _convert_patch(reading: CallReading) -> None:
     values = reading.values
     if reading.alias in {"deletefile", "removefile"}:
-        path = as_text(values.pop("path", ""))
-        if not path:
-            problem = "name the file to delete: `path`"
-            raise UnreadableCallError(problem)
-        lines = ("*** Begin Patch", f"*** Delete File: {path}", "*** End Patch")
-        values |= {"mode": "patch", "patch": "\n".join(lines)}
-    patch = values.get("patch")
-    blocks = _SEARCH_REPLACE.findall(patch) if isinstance(patch, str) else []
-    if blocks:
-        if _SEARCH_REPLACE.sub("", as_text(patch)).strip():
-            problem = f"`{reading.given['patch']}` has text outside its SEARCH/REPLACE blocks"
-            raise UnreadableCallError(problem)
-        del values["patch"]
-        values["edits"] = [{"old_string": old, "new_string": new} for old, new in blocks]
-        values.pop("mode", None)
+        _convert_deletion(values)
+    _convert_search_replace(reading)
     edits = values.get("edits")
     if isinstance(edits, str):
         edits = json_value(edits)
@@ -224,8 +211,35 @@ def _convert_patch(reading: CallReading) -> None:
         if isinstance(value, list) and is_text_list(value):
             values[name] = "\n".join(texts(value))
             reading.note(name, "lines")
+    cell = values.get("cell")
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        values["cell"] = str(cell)
     if values.get("mode") == "replace" and values.get("patch") and not values.get("old_string"):
         del values["mode"]
+
+
+def _convert_deletion(values: dict[str, JsonValue]) -> None:
+    path = as_text(values.pop("path", ""))
+    if not path:
+        problem = "name the file to delete: `path`"
+        raise UnreadableCallError(problem)
+    lines = ("*** Begin Patch", f"*** Delete File: {path}", "*** End Patch")
+    values |= {"mode": "patch", "patch": "\n".join(lines)}
+
+
+def _convert_search_replace(reading: CallReading) -> None:
+    """Turn SEARCH/REPLACE blocks in place of a patch into edits."""
+    values = reading.values
+    patch = values.get("patch")
+    blocks = _SEARCH_REPLACE.findall(patch) if isinstance(patch, str) else []
+    if not blocks:
+        return
+    if _SEARCH_REPLACE.sub("", as_text(patch)).strip():
+        problem = f"`{reading.given['patch']}` has text outside its SEARCH/REPLACE blocks"
+        raise UnreadableCallError(problem)
+    del values["patch"]
+    values["edits"] = [{"old_string": old, "new_string": new} for old, new in blocks]
+    values.pop("mode", None)
 
 
 def _take_common_path(reading: CallReading) -> None:

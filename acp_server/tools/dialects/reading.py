@@ -15,7 +15,9 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.json_values import as_list, as_object, as_text
 from acp_server.tools.dialects.table import alias_table, squash
 
-UNLISTED: Mapping[str, tuple[str, ...]] = {"patch": ("edits", "expected_replacements")}
+UNLISTED: Mapping[str, tuple[str, ...]] = {
+    "patch": ("edits", "expected_replacements", "cell", "cell_type", "edit_mode")
+}
 """Arguments that a tool takes although its schema does not name them."""
 WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input", "kwargs", "toolinput"})
 CHANGING = frozenset({

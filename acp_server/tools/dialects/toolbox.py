@@ -27,6 +27,7 @@ from acp_server.turn.call_access import CHANGES, READS, CallAccess
 from acp_server.turn.conversation import Link, PromptPart, ToolCall, parse_arguments
 from acp_server.turn.events import CallAppeared, CallChanged, Event
 from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
+from skills_store.patching.sections import SectionKind, rename_paths
 
 NO_COMMAND = "the argument `command` must be one of {commands}; or use read_file, write_file, patch"
 
@@ -111,6 +112,9 @@ class _TranslatedCall:
         path = values.get(name)
         if isinstance(path, str):
             values[name] = bare_path(path)
+        patch = values.get("patch")
+        if isinstance(patch, str):
+            values["patch"] = rename_paths(patch, lambda _, path: bare_path(path))
         return replace(call, name=self.meant.name, arguments=json.dumps(values))
 
     async def run(self, call: ToolCall) -> ToolOutcome:
@@ -147,7 +151,9 @@ class _TranslatedCall:
         self, values: Mapping[str, JsonValue], remarks: list[str]
     ) -> Mapping[str, JsonValue]:
         name = PATH_ARGUMENTS.get(self.meant.name, "")
-        path = values.get(name)
+        path, patch = values.get(name), values.get("patch")
+        if self.meant.name == "patch" and isinstance(patch, str):
+            return {**values, "patch": await self._correct_patch(patch, remarks)}
         if not isinstance(path, str):
             return values
 
@@ -167,6 +173,19 @@ class _TranslatedCall:
 
         async with self.toolbox.path_lock:
             return await to_thread.run_sync(correct, abandon_on_cancel=True)
+
+    async def _correct_patch(self, patch: str, remarks: list[str]) -> str:
+        """Correct the paths within a V4A patch."""
+
+        def correct(kind: SectionKind, path: str) -> str:
+            found = self.toolbox.paths.correct(path, must_exist=kind != "add")
+            if found is None:
+                return path
+            remarks.append(f"`{path}` as `{found.path}`")
+            return found.path
+
+        async with self.toolbox.path_lock:
+            return await to_thread.run_sync(rename_paths, patch, correct, abandon_on_cancel=True)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome so far."""

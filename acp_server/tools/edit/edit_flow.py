@@ -29,6 +29,7 @@ from acp_server.tools.edit.touched_files import file_to_remove, removed_file, wr
 from acp_server.tools.files.encoding import convert_newlines
 from acp_server.tools.files.errors import FileChangedError, FileError, InvalidPathError
 from acp_server.tools.files.file_service import FileService
+from acp_server.tools.files.notebooks import visible_text
 from acp_server.tools.files.paths import ResolvedPath, lexical_path
 from acp_server.tools.files.seen_file_guard import SeenFileGuard
 from acp_server.tools.files.snapshot import FileSnapshot
@@ -401,7 +402,9 @@ class EditFlow:
         # and the file counts as changed.
         if convert_newlines(written.text, "\n") == convert_newlines(text, "\n"):
             text = written.text
+        text = visible_text(change.target.real, text)
         if base is None or change.written_lines is None:
             seen.note_written(path, text)
         else:
-            seen.note_patched(path, base.text, text, change.written_lines)
+            before = visible_text(change.source.real, base.text)
+            seen.note_patched(path, before, text, change.written_lines)

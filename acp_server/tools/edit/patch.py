@@ -1,15 +1,16 @@
 """The tool `patch`: replaces text in a file, or applies a patch (V4A or diff) of several files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace as replace_fields
 from functools import partial
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import Literal, Protocol, TypeVar, assert_never
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import ChangePlanner, EditServices, PlannedChange
@@ -19,6 +20,12 @@ from acp_server.tools.edit.write_file import EditUse, load_preview
 from acp_server.tools.errors import ToolError
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileAlreadyExistsError, FileError, NoSuchFileError
+from acp_server.tools.files.notebooks import (
+    CellEdit,
+    edit_cell,
+    notebook_with_cells,
+    visible_text,
+)
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.tool import CallDescription, Tool, build_spec
@@ -29,10 +36,11 @@ from skills_store.patching.changes import (
     AddFile,
     DeleteFile,
     FileChange,
+    Hunk,
     ReplaceFile,
     UpdateFile,
 )
-from skills_store.patching.errors import NothingToChangeError, PatchError
+from skills_store.patching.errors import NotFoundError, NothingToChangeError, PatchError
 from skills_store.patching.hunk_application import HunksApplied, apply_hunks
 from skills_store.patching.matching import replace
 from skills_store.patching.partial_patch import PatchRegion, partial_patch_regions
@@ -62,6 +70,12 @@ EDITS_AND_STRINGS = (
 )
 
 
+NO_NOTEBOOK_CELL = (
+    "to change a cell of a notebook, give path, cell (its number) and new_string, the new source. "
+    "Nothing was changed."
+)
+
+
 class PatchArguments(Arguments):
     """Either a replacement in one file, or a patch of any number of files."""
 
@@ -71,9 +85,12 @@ class PatchArguments(Arguments):
     replace_all: bool = False
     mode: Literal["replace", "patch"] = "replace"
     patch: str | None = Field(default=None, description="for mode patch")
-    # Models that know them from other agents use these two; the schema does not offer them.
+    # Models that know them from other agents use these; the schema does not offer them.
     edits: SkipJsonSchema[tuple[Edit, ...]] = Field(default=())
     expected_replacements: SkipJsonSchema[int | None] = Field(default=None)
+    cell: SkipJsonSchema[str | None] = Field(default=None)
+    cell_type: SkipJsonSchema[Literal["code", "markdown", "raw"] | None] = Field(default=None)
+    edit_mode: SkipJsonSchema[Literal["replace", "insert", "delete"] | None] = Field(default=None)
 
     def to_edits(self) -> tuple[Edit, ...]:
         """Return the replacements of mode replace.
@@ -97,6 +114,16 @@ class PatchArguments(Arguments):
             f"patch needs {missing}: mode replace takes path, old_string and new_string, mode "
             "patch takes patch. Nothing was changed."
         )
+
+    def to_cell_edit(self) -> CellEdit | None:
+        """Return the change of one cell of a notebook; None if the call is of another form."""
+        names_cell = self.cell is not None or self.edit_mode is not None
+        if not names_cell or self.old_string is not None:
+            return None
+        if not self.path or (self.new_string is None and self.edit_mode != "delete"):
+            raise ToolError(NO_NOTEBOOK_CELL)
+        mode = self.edit_mode or "replace"
+        return CellEdit(self.cell, self.new_string or "", self.cell_type or "", mode)
 
     @property
     def is_patch(self) -> bool:
@@ -161,6 +188,9 @@ class PatchUse(EditUse[PatchArguments]):
             raw_paths = _list_paths(file_changes)
         elif arguments.mode == "patch":
             raise ToolError("mode patch needs the argument patch")
+        elif (cell_edit := arguments.to_cell_edit()) is not None:
+            raw_paths = [arguments.path or ""]
+            plan = partial(self._plan_cell_edit, raw_paths[0], cell_edit)
         else:
             edits, raw_paths = arguments.to_edits(), [arguments.path or ""]
             expected = arguments.expected_replacements
@@ -213,41 +243,31 @@ class PatchUse(EditUse[PatchArguments]):
         self, raw_path: str, edits: Sequence[Edit], expected_count: int | None
     ) -> tuple[PlannedChange, ...]:
         resolved = await self.services.resolve(raw_path)
+        if not edits[0].old_string:
+            # So other agents' tools make a file.
+            base = await self.services.files.read_if_exists(resolved)
+            if len(edits) == 1 and not (base and base.text):
+                return (PlannedChange(resolved, base, edits[0].new_string),)
         base = await self.services.files.read(resolved)
-        text, line, notes, count = base.text, 1, list[str](), 0
-        for number, edit in enumerate(edits, 1):
-            try:
-                replaced = replace(
-                    text, edit.old_string, edit.new_string, replace_all=edit.replace_all
-                )
-            except PatchError as error:
-                if len(edits) == 1:
-                    raise
-                problem = f"edit {number} of {len(edits)}: {error} (no edit was made)"
-                raise PatchError(problem) from error
-            line = replaced.line if number == 1 else line
-            note = f" at line {replaced.line}"
-            if replaced.count > 1:
-                note = f" ({replaced.count} places)"
-            if replaced.strategy != "exact":
-                note += f"; old_string matched by {replaced.strategy}"
-            notes.append(note)
-            text, count = replaced.text, count + replaced.count
-        if expected_count is not None and count != expected_count:
-            problem = (
-                f"old_string is there {count} times, but expected_replacements is "
-                f"{expected_count}. Nothing was changed."
-            )
-            raise PatchError(problem)
-        check_placeholders(base.text, text)
-        note = ",".join(notes) + self.services.guard.note_change(resolved, base)
+        made, text = _edit_text(
+            resolved.path, base.text, lambda text: _make_edits(text, edits, expected_count)
+        )
+        note = made.note + self.services.guard.note_change(resolved, base)
         written_lines = frozenset[str]().union(
             *(_whole_lines(split_lines(edit.new_string)) for edit in edits)
         )
         change = PlannedChange(
-            resolved, base, text, line=line, note=note, written_lines=written_lines
+            resolved, base, text, line=made.line, note=note, written_lines=written_lines
         )
         return (change,)
+
+    async def _plan_cell_edit(self, raw_path: str, edit: CellEdit) -> tuple[PlannedChange, ...]:
+        resolved = await self.services.resolve(raw_path)
+        base = await self.services.files.read(resolved)
+        text, line = edit_cell(base.text, edit)
+        note = f" at line {line}" + self.services.guard.note_change(resolved, base)
+        lines = _whole_lines(split_lines(edit.source))
+        return (PlannedChange(resolved, base, text, line=line, note=note, written_lines=lines),)
 
     async def _plan_patch(self, file_changes: Sequence[FileChange]) -> tuple[PlannedChange, ...]:
         planned: list[PlannedChange] = []
@@ -298,12 +318,13 @@ class PatchUse(EditUse[PatchArguments]):
             if await self.services.files.read_if_exists(moved_to) is not None:
                 raise FileAlreadyExistsError(self.services.display_path(moved_to.path))
         try:
-            applied = apply_hunks(base.text, file_change.hunks)
+            applied, text = _edit_text(
+                resolved.path, base.text, lambda text: _apply_hunks(text, file_change.hunks)
+            )
         except NothingToChangeError:
             if moved_to is None:
                 raise
-            applied = HunksApplied(base.text, ())  # it is moved as it is
-        check_placeholders(base.text, applied.text)
+            applied, text = HunksApplied(base.text, ()), base.text  # it is moved as it is
         places = ", ".join(str(line) for line in applied.lines[:10])
         note = f" at line {places}" if places else ""
         if applied.skipped:
@@ -312,13 +333,96 @@ class PatchUse(EditUse[PatchArguments]):
         note += self.services.guard.note_change(resolved, base)
         line = applied.lines[0] if applied.lines else 1
         lines = _whole_lines(each for hunk in file_change.hunks for each in hunk.new_lines)
-        return PlannedChange(resolved, base, applied.text, moved_to, line, note, lines)
+        return PlannedChange(resolved, base, text, moved_to, line, note, lines)
 
     def _displayable_path(self, raw_path: str) -> Path:
         try:
             return self.services.lexical_path(raw_path)
         except FileError:
             return Path(raw_path)
+
+
+@frozen_dataclass
+class _EditsMade:
+    """The text after the replacements of one call, and what the result says of them."""
+
+    text: str
+    line: int
+    note: str
+
+
+class _Edited(Protocol):
+    """The result of an edit of a text."""
+
+    @property
+    def text(self) -> str:
+        """The text after it."""
+        ...
+
+
+_EditedT = TypeVar("_EditedT", bound=_Edited)
+
+
+def _edit_text(path: Path, text: str, edit: Callable[[str], _EditedT]) -> tuple[_EditedT, str]:
+    """Edit a file's text as the model reads it; return the result and the file's new text.
+
+    The JSON of a notebook is edited if the model means that and not the cells that it was shown.
+
+    Raises:
+        PatchError: The edit does not fit.
+        FileError: The result is no notebook.
+    """
+    visible = visible_text(path, text)
+    try:
+        edited = edit(visible)
+    except NotFoundError:
+        if visible == text:
+            raise
+        with suppress(PatchError):
+            edited = edit(text)
+            return edited, edited.text
+        raise
+    return edited, edited.text if visible == text else notebook_with_cells(text, edited.text)
+
+
+def _apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
+    applied = apply_hunks(text, hunks)
+    check_placeholders(text, applied.text)
+    return applied
+
+
+def _make_edits(original: str, edits: Sequence[Edit], expected_count: int | None) -> _EditsMade:
+    """Make the replacements one after the other.
+
+    Raises:
+        PatchError: One of them does not fit, or there are not as many places as expected.
+        PlaceholderError: The new text has a placeholder in place of code.
+    """
+    text, line, notes, count = original, 1, list[str](), 0
+    for number, edit in enumerate(edits, 1):
+        try:
+            replaced = replace(text, edit.old_string, edit.new_string, replace_all=edit.replace_all)
+        except PatchError as error:
+            if len(edits) == 1:
+                raise
+            problem = f"edit {number} of {len(edits)}: {error} (no edit was made)"
+            raise PatchError(problem) from error
+        line = replaced.line if number == 1 else line
+        note = f" at line {replaced.line}"
+        if replaced.count > 1:
+            note = f" ({replaced.count} places)"
+        if replaced.strategy != "exact":
+            note += f"; old_string matched by {replaced.strategy}"
+        notes.append(note)
+        text, count = replaced.text, count + replaced.count
+    if expected_count is not None and count != expected_count:
+        problem = (
+            f"old_string is there {count} times, but expected_replacements is "
+            f"{expected_count}. Nothing was changed."
+        )
+        raise PatchError(problem)
+    check_placeholders(original, text)
+    return _EditsMade(text, line, ",".join(notes))
 
 
 def _whole_lines(lines: Iterable[str]) -> frozenset[str]:

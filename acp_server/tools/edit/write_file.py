@@ -13,6 +13,12 @@ from acp_server.tools.edit.placeholders import check_placeholders
 from acp_server.tools.errors import ToolError
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileError
+from acp_server.tools.files.notebooks import (
+    CELL_MARK,
+    NEW_NOTEBOOK,
+    is_notebook,
+    notebook_with_cells,
+)
 from acp_server.tools.files.paths import names_of_file
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import CHANGES, CallAccess
@@ -102,7 +108,10 @@ class WriteFileUse(EditUse[WriteFileArguments]):
                 check_placeholders(base.text, arguments.content)
             lines = len(split_lines(arguments.content))
             note = f" ({lines:,} line{'' if lines == 1 else 's'})"
-            return (PlannedChange(resolved, base, arguments.content, note=note),)
+            content = arguments.content
+            if is_notebook(resolved.path) and content.startswith(CELL_MARK):
+                content = notebook_with_cells(NEW_NOTEBOOK if base is None else base.text, content)
+            return (PlannedChange(resolved, base, content, note=note),)
 
         return await self.edit.run((path,), plan)
 

@@ -19,6 +19,7 @@ from acp_server.tools.display_paths import display_path
 from acp_server.tools.files.encoding import convert_newlines
 from acp_server.tools.files.errors import FileError, UnseenTextError
 from acp_server.tools.files.file_service import FileService
+from acp_server.tools.files.notebooks import is_notebook, visible_text
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.turn.conversation import Attachment, UserPart
@@ -70,7 +71,7 @@ class SeenFileGuard:
         Raises:
             UnseenTextError: It has not, or the file has changed since.
         """
-        path, text = str(resolved.real), base.text
+        path, text = str(resolved.real), visible_text(resolved.real, base.text)
         unseen, change = self.seen.unseen_lines(path, text), self.seen.describe_change(path, text)
         if not text or not (unseen or change):
             return
@@ -84,7 +85,8 @@ class SeenFileGuard:
 
     def note_change(self, resolved: ResolvedPath, base: FileSnapshot) -> str:
         """Return a note for an edit of a file that changed since the model saw it, else nothing."""
-        change = self.seen.describe_change(str(resolved.real), base.text)
+        text = visible_text(resolved.real, base.text)
+        change = self.seen.describe_change(str(resolved.real), text)
         return f"; the file had changed since you read it: {change}" if change else ""
 
     async def note_attachments(self, parts: Sequence[UserPart]) -> None:
@@ -101,6 +103,8 @@ class SeenFileGuard:
             return
         # An attachment may also be a part of the file, or what the editor had a moment ago.
         text = convert_newlines(attachment.text, "\n")
+        if is_notebook(resolved.real):
+            return  # it is attached as JSON, and read as cells
         if snapshot is not None and text == convert_newlines(snapshot.text, "\n"):
             path, uri = str(resolved.real), attachment.uri
             self.seen.note_attachment(path, snapshot.text, uri, attachment.text)
@@ -138,7 +142,8 @@ class SeenFileGuard:
     ) -> None:
         try:
             snapshot = await self.files.read_if_exists(await self.files.resolve(path))
-            change = self.seen.take_change(path, None if snapshot is None else snapshot.text)
+            text = None if snapshot is None else visible_text(Path(path), snapshot.text)
+            change = self.seen.take_change(path, text)
         except FileError:
             change = self.seen.take_change(path, None) and "no longer readable as text"
         if change:

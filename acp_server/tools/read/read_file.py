@@ -19,6 +19,7 @@ from acp_server.tools.files.errors import (
     HugeFileError,
     PathIsDirectoryError,
 )
+from acp_server.tools.files.notebooks import CELL_MARK, is_notebook, visible_text
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.read.machine_text import kind_of_machine_text
 from acp_server.tools.read.media import MediaError, read_media
@@ -42,6 +43,7 @@ MAX_MACHINE_CHARACTERS = 2_000
 MIN_REFERRED_CHARACTERS = 200
 """A shorter text is repeated rather than referred to."""
 EMPTY = "(the file is empty)"
+NOTEBOOK_ADVICE = "a notebook: change these cells with patch; `%% cell new code` begins a new one"
 
 
 class ReadFileArguments(Arguments):
@@ -202,7 +204,7 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
         # Some PDFs are plain ASCII and decode as text.
         if snapshot.is_saved and snapshot.text.startswith(PDF_START):
             return await self._read_media(resolved, BinaryFileError(resolved.raw_path, "a PDF"))
-        return self._show(resolved, snapshot.text, arguments)
+        return self._show(resolved, visible_text(resolved.real, snapshot.text), arguments)
 
     def _show(self, resolved: ResolvedPath, text: str, arguments: ReadFileArguments) -> ToolOutcome:
         """Return the requested lines of a text, or that the conversation shows them already."""
@@ -217,6 +219,12 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
         page = _fill_page(
             lines[start : start + arguments.limit], arguments.offset, max_characters, advice
         )
+        if (
+            text.startswith(CELL_MARK)
+            and is_notebook(resolved.real)
+            and page.last_line == len(lines)
+        ):
+            page = replace(page, advice=NOTEBOOK_ADVICE)
         if self._is_still_shown(resolved, text, page):
             return page.unchanged_outcome(len(lines))
         self._note_seen(resolved, text, page)

@@ -36,6 +36,7 @@ from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.files.errors import FileError
+from acp_server.tools.files.notebooks import visible_text
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.shell.background import BackgroundCommands
@@ -226,9 +227,9 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if "".join(each.text for each in found).rstrip("\n") != output:
             return
         for each in found:
-            path, lines = str(each.resolved.real), (1, len(each.text))
-            seen = self._services.guard.seen
-            seen.note_read(path, each.text, lines, self.reporter.call_id, output)
+            path, text = each.resolved.real, visible_text(each.resolved.real, each.text)
+            seen, lines = self._services.guard.seen, (1, len(each.text))
+            seen.note_read(str(path), text, lines, self.reporter.call_id, output)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the output so far. Does not await: a cancelled turn cannot wait for the end."""

@@ -78,6 +78,8 @@ def raw(tool: str, arguments: str, says: str = "", *, is_refused: bool = False) 
 OLD, NEW = "line 3", "LINE 3"
 OLDS: dict[str, JsonValue] = {"old_string": OLD + "\n", "new_string": NEW + "\n"}
 BLOCK = "<<<<<<< SEARCH\nline 3\n=======\nLINE 3\n>>>>>>> REPLACE"
+DIFF = " line 2\n-line 3\n+LINE 3\n"
+HEAD = "index 12..34 100644\n--- a/a.py\n+++ b/a.py\n@@ -2,2 +2,2 @@\n"
 V4A = "*** Begin Patch\n*** Update File: a.py\n@@\n line 2\n-line 3\n+LINE 3\n*** End Patch"
 
 READS = [
@@ -359,7 +361,24 @@ EDITS = [
     wrote("delete_file", {"a.py": None}, target_file="a.py"),
     no("delete_file", "name the file"),
     edited("patch", path="a.py", old_string=["line 3"], new_string=["LINE 3"]),
-    no("notebook_edit", "change it with patch", path="a.ipynb"),
+    no("notebook_edit", "does not exist", notebook_path="a.ipynb", cell_id="1", new_source="x"),
+    no("notebook_edit", "give path, cell", notebook_path="a.ipynb", cell_id="1"),
+    *[
+        edited("apply_patch", input=V4A.replace("a.py", path))
+        for path in ("`a.py`", "A.py", "@a.py", "/a.py", "./a.py", "a.py:3", '"a.py"')
+    ],
+    wrote("apply_patch", {"n.txt": "hi\n"}, input="*** Begin Patch\n*** Add File: `n.txt`\n+hi\n"),
+    edited("apply_patch", input=f"--- a/a.py\n+++ b/a.py\n@@ -2,2 +2,2 @@\n{DIFF}"),
+    edited("apply_diff", path="a.py", diff=f"@@ -2,2 +2,2 @@\n{DIFF}"),
+    edited("applyDiff", input=f"diff --git a/a.py b/a.py\n{HEAD}{DIFF}"),
+    wrote("Edit", {"n.txt": "hi\n"}, file_path="n.txt", old_string="", new_string="hi\n"),
+    no("Edit", "is empty", file_path="a.py", old_string="", new_string="hi\n"),
+    wrote(
+        "MultiEdit",
+        {"n.txt": "hi"},
+        file_path="n.txt",
+        edits=[{"old_string": "", "new_string": "hi"}],
+    ),
     no("insert_edit_into_file", "use patch", path="a.py"),
 ]
 
