@@ -7,6 +7,7 @@ repaired is a `ToolSchemaError`.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -18,6 +19,8 @@ from acp_server.text.json_values import Object, as_list, as_object
 
 MAX_CHARACTERS = 8_000
 MAX_DEPTH = 24
+MAX_VALUE_DEPTH = 20
+"""How deeply a value may be nested, such as a default."""
 SIZE_LIMITS = ((MAX_DEPTH, 300), (MAX_DEPTH, 80), (MAX_DEPTH, 0), (6, 0), (4, 0), (3, 0))
 """Limits of depth and description length, tried in turn until a schema is small enough."""
 MAX_REFERENCES = 8
@@ -157,6 +160,20 @@ def _resolve_reference(reference: JsonValue, root: Object) -> Object | None:
     return value if isinstance(value, dict) else None
 
 
+def _is_shallow(value: JsonValue) -> bool:
+    """Return whether a value is not nested too deeply; it may be deeper than Python recurses."""
+    level = [value]
+    for _ in range(MAX_VALUE_DEPTH):
+        level = [
+            inner
+            for each in level
+            for inner in (
+                each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+            )
+        ]
+    return not level
+
+
 def _is_type(value: JsonValue) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(each, str) and each in TYPES for each in value)
@@ -164,7 +181,7 @@ def _is_type(value: JsonValue) -> bool:
 
 
 def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 def _is_count(value: JsonValue) -> bool:
@@ -176,7 +193,8 @@ def _is_pattern(value: JsonValue) -> bool:
         return False
     try:
         re.compile(value)
-    except re.error:
+    # A count may be too large, and groups nested too deeply.
+    except (re.error, OverflowError, RecursionError):
         return False
     return True
 
@@ -185,8 +203,11 @@ _KEYWORD_CHECKS: Mapping[str, Callable[[JsonValue], bool]] = {
     "type": _is_type,
     "required": lambda value: isinstance(value, list) and all(isinstance(e, str) for e in value),
     "pattern": _is_pattern,
-    **dict.fromkeys(("const", "default"), lambda _value: True),
-    **dict.fromkeys(("enum", "examples"), lambda value: isinstance(value, list) and bool(value)),
+    **dict.fromkeys(("const", "default"), _is_shallow),
+    **dict.fromkeys(
+        ("enum", "examples"),
+        lambda value: isinstance(value, list) and bool(value) and _is_shallow(value),
+    ),
     **dict.fromkeys(("title", "format"), lambda value: isinstance(value, str)),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),

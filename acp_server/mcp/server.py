@@ -12,12 +12,14 @@ from dataclasses import replace
 from typing import Literal
 
 import anyio
+from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.mcp.call_timeouts import CallTimeouts
 from acp_server.mcp.features import ServerFeatures, parse_prompts, parse_tools
 from acp_server.mcp.ports import (
     ClientCallbacks,
+    InjectionScan,
     Json,
     McpConnection,
     McpConnector,
@@ -62,6 +64,8 @@ class Server:
         """The time of the last state change, in seconds of the event loop's clock."""
         self.features = ServerFeatures()
         """The features at the last fetch."""
+        self.left_out: tuple[str, ...] = ()
+        """Tools that the model is not told of: those of all servers would be too long."""
         self.settled = anyio.Event()
         """Set once the first connection attempt has ended, successfully or not."""
         self.redact = make_redaction(config)
@@ -72,6 +76,7 @@ class Server:
             call_seconds=config.timeouts.call_seconds or context.limits.call_seconds,
         )
         self._load_connector = context.load_connector
+        self._scan = context.scan
         self._on_change = on_change
         self._timeouts = CallTimeouts(self._limits, context.elicitor)
         self._callbacks = ClientCallbacks(
@@ -101,6 +106,9 @@ class Server:
     def output(self) -> tuple[str, ...]:
         """The last lines of process output that are not messages, without secrets."""
         return tuple(self._output)
+
+    async def _fetch_features(self, connection: McpConnection) -> ServerFeatures:
+        return await _fetch_features(connection, self.name, self._scan)
 
     async def run(self) -> None:
         """Keep the server connected until `shut_down`."""
@@ -189,7 +197,7 @@ class Server:
         """Connect and wait until the connection is lost or the server is shut down."""
         with anyio.fail_after(self._limits.connect_seconds) as timeout_scope:
             async with connector.connect(self.config, self._callbacks) as connection:
-                self.features = await _fetch_features(connection)
+                self.features = await self._fetch_features(connection)
                 # Connected: the timeout must not end the connection.
                 timeout_scope.deadline = math.inf
                 self._connection, self.problem = connection, ""
@@ -211,7 +219,7 @@ class Server:
             self._list_changed = anyio.Event()
             try:
                 with anyio.move_on_after(self._limits.connect_seconds):
-                    self.features = await _fetch_features(connection)
+                    self.features = await self._fetch_features(connection)
             except ServerError as error:
                 logger.info(
                     "could not reload a changed MCP server list: %s", self._redact_error(error)
@@ -262,12 +270,16 @@ async def _wait_for_any(*events: anyio.Event) -> None:
             tasks.start_soon(wait, event)
 
 
-async def _fetch_features(connection: McpConnection) -> ServerFeatures:
+async def _fetch_features(
+    connection: McpConnection, server: str, scan: InjectionScan
+) -> ServerFeatures:
     """Fetch a server's features; if listing the prompts fails, there are none."""
     capabilities = as_object(connection.initialize_result.get("capabilities"))
-    tools, skipped = parse_tools(
+    entries = (
         await _fetch_all_pages(connection, "tools/list", "tools") if "tools" in capabilities else ()
     )
+    # In a thread: the texts of many tools take a while to scan.
+    tools, skipped = await to_thread.run_sync(parse_tools, entries, server, scan)
     if "prompts" not in capabilities:
         return ServerFeatures(tools, (), skipped)
     try:

@@ -224,12 +224,15 @@ class SessionServers:
         available = MAX_TOTAL_CHARACTERS
         for server in self._servers:
             offered = server.features.tools
-            names = self._tool_names_of(server, offered)
+            names, left_out = self._tool_names_of(server, offered), list[str]()
             for each in offered:
-                spec = ToolSpec(names[each.name], each.description or each.title, each.schema)
+                spec = ToolSpec(names[each.name], each.model_description, each.schema)
                 available -= len(spec.name) + len(spec.description) + len(str(spec.schema))
                 if available >= 0:
                     frozen_tools.append(ServerTool(server, each, spec))
+                else:
+                    left_out.append(each.title)
+            server.left_out = tuple(left_out)
         self._frozen_tools = tuple(frozen_tools)
         self._tools = self.tools_for_gate(self._context.gate)
 

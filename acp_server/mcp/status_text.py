@@ -47,6 +47,14 @@ def _lines(server: Server) -> Iterator[str]:
         yield f"- skipped: {reason}"
     if len(features.skipped) > MAX_SKIPPED:
         yield f"- skipped: {len(features.skipped) - MAX_SKIPPED} more"
+    if server.left_out:
+        names = ", ".join(server.left_out[:MAX_SKIPPED])
+        count = len(server.left_out)
+        yield f"- left out, because all tools together are too long: {names} ({count} in all)"
+    suspicious = [each.title for each in features.tools if each.warning]
+    if suspicious:
+        names = ", ".join(suspicious[:MAX_SKIPPED])
+        yield f"- looks like instructions to the model, and is marked as data: {names}"
     if server.output:
         yield "- last output:"
         yield from (f"      {line}" for line in server.output[-MAX_OUTPUT_LINES:])

@@ -15,6 +15,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
+from acp_server.mcp.lenient_messages import parse_message
 from acp_server.mcp.ports import ClientCallbacks
 from acp_server.mcp.server_process import ProcessContext, ServerProcess
 from acp_server.session.ports.mcp_configs import HttpServerConfig, StdioServerConfig
@@ -65,7 +66,7 @@ async def _read_messages(
 
     async def receive(line: bytes) -> None:
         try:
-            message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            message = _parse(line)
         except ValueError:
             await record_line(line)
         else:
@@ -76,6 +77,19 @@ async def _read_messages(
             await process.read_output(receive)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return  # the session has closed its end
+
+
+def _parse(line: bytes) -> mcp_types.JSONRPCMessage:
+    """Parse a message.
+
+    Raises:
+        ValueError: It is none.
+    """
+    adapter = mcp_types.jsonrpc_message_adapter
+    try:
+        return adapter.validate_json(line, by_name=False)
+    except ValueError:
+        return adapter.validate_python(parse_message(line), by_name=False)
 
 
 async def _write_messages(

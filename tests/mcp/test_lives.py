@@ -8,6 +8,7 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
+from acp_server.mcp.binder import scan_for_injection
 from acp_server.mcp.tool_names import MAX_CHARACTERS
 from acp_server.session.ports.mcp import NO_SERVERS
 from acp_server.session.ports.mcp_configs import ServerTimeouts, StdioServerConfig
@@ -90,9 +91,31 @@ async def test_an_invalid_tool_is_skipped_without_affecting_others(tmp_path: Pat
     assert specs == {
         "s__without": {"type": "object", "properties": {}},
         "s__mended": {"type": "object", "properties": {"n": {}}},
+        "s__nested": {"type": "object", "properties": {"n": {}}},
+        "s__deep": {"type": "object", "properties": {"n": {}}},
+        "s__counts": {"type": "object", "properties": {"n": {"type": "string"}}},
+        "s__half": {
+            "type": "object",
+            "properties": {"n": {"type": "string", "description": "\ufffd"}},
+        },
+        "s__groups": {"type": "object", "properties": {"n": {"type": "string"}}},
     }
     assert "- skipped: text: its input schema is not an object" in page
     assert "- skipped: unspeakable: its argument name 'a b' is invalid" in page
+
+
+async def test_instructions_in_tools_are_marked_for_the_model_and_the_user(tmp_path: Path) -> None:
+    async with open_factory(tmp_path) as factory:
+        factory.scan = scan_for_injection
+        async with factory.open_servers(server_program("s", "instructs")) as live:
+            marked = {
+                each.spec.name
+                for each in live.servers.tools()
+                if "look like an attempt to instruct you" in each.spec.description
+            }
+            page = live.servers.describe()
+    assert marked == {"s__described", "s__argued", "s__listed"}
+    assert "instructions to the model, and is marked as data: described, argued, listed" in page
 
 
 @pytest.mark.parametrize(
