@@ -249,7 +249,10 @@ class FactCollector:
         folder = effect.cwd.real
         yield from filter(None, (find_git_doubt(assessment, folder, workspace, self.variables),))
         if assessment.verdict == "reads" or assessment.is_coverable:
-            yield from filter(None, (find_tree_doubt(tree, workspace) for tree in assessment.trees))
+            trees = assessment.trees
+            yield from filter(
+                None, (find_tree_doubt(tree, workspace, self.variables) for tree in trees)
+            )
 
     def _read_paths(self, assessment: Assessment) -> list[Path]:
         """Return the paths that a command may read.

@@ -4,11 +4,11 @@ All calls block.
 """
 
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from acp_server.permissions.file_kinds import exists, is_directory, is_link, is_regular_file
 from acp_server.permissions.git_environment import git_hardening_variables
@@ -28,10 +28,10 @@ from skills_store.reading import read_regular
 
 MAX_SETTINGS_BYTES = 100_000
 MAX_SUBMODULES = 100
-_SECRETS = ("extraheader", "password", "token", "helper = store")
+MAX_SETTINGS_FILES = 200
+_SECRET_NAMES = ("extraheader", "password", "token")
 _SETTINGS_FILES = ("config", "config.worktree", "modules/*/config", "worktrees/*/config.worktree")
 _SECRET_FILES = ("credentials", ".git-credentials")
-_ADDRESS = re.compile(r"https?://[^/\s]*@|://[^/\s:@]*:[^/\s@]*@")
 _PROGRAMS = "the git configuration of this repository names programs that git would run"
 _OTHER_FILES = "the git configuration of this repository names other files as its own"
 HOOK_REASON = "git runs it as a hook"
@@ -61,7 +61,9 @@ def find_git_doubt(
             if program is None or not is_directory(directory):
                 return _UNREADABLE
             environment = {**variables, **git_hardening_variables(variables, only_reads=True)}
-            doubt = _find_use_doubt(use, GitQueries(program, directory, environment, deadline))
+            git = GitQueries(program, directory, environment, deadline)
+            doubt = _find_shown_credentials(use, directory, workspace, variables)
+            doubt = doubt or _find_use_doubt(use, git)
             if doubt:
                 return doubt
     return ""
@@ -90,18 +92,26 @@ def find_hook_directories(
     return tuple(found)
 
 
+def _find_shown_credentials(
+    use: GitUse, folder: Path, workspace: ResolvedWorkspace, variables: Mapping[str, str]
+) -> str:
+    """Return the reason to ask because git would print settings with credentials; empty if none."""
+    if use.subcommand.split(" ")[0] not in {"remote", "config"}:
+        return ""
+    work_tree = _find_work_tree(folder)
+    directories = () if work_tree is None else _git_directories_of(work_tree)
+    has_secrets = any(
+        has_git_secrets(each, workspace, variables, shows_text=False) for each in directories
+    )
+    return "the git configuration contains credentials" if has_secrets else ""
+
+
 def _find_use_doubt(use: GitUse, git: GitQueries) -> str:
     """Return the reason to ask before this use of git; empty if there is none.
 
     Some settings are overridden when a command runs. The remaining risk is programs that git runs
     to show or compare files, also those of submodules, and secrets among the files.
     """
-    # The work tree is asked about first: outside of one, no settings are found.
-    work_tree = _find_work_tree(git.folder)
-    directories = () if work_tree is None else _git_directories_of(work_tree)
-    shows_settings = use.subcommand.split(" ")[0] in {"remote", "config"}
-    if shows_settings and any(map(has_git_secrets, directories)):
-        return "the git configuration contains credentials"
     try:
         index = git.index() if not (doubt := _find_settings_doubt(git)) else []
         doubt = doubt or _find_submodule_doubt(git, index)
@@ -191,11 +201,28 @@ def _find_content_doubt(use: GitUse, git: GitQueries, index: Sequence[IndexEntry
     """
     if not use.output:
         return ""
-    if use.output in {"changes", "files", "any"}:
-        doubt = _find_secret(entry.name for entry in index)
-        if doubt:
-            return doubt
+    is_any_file_shown = use.output in {"files", "any"}
+    doubt = _find_secret(entry.name for entry in index) if is_any_file_shown else ""
     types = git.object_types(use.revisions) if use.revisions else []
+    doubt = doubt or _find_revision_doubt(use, types, git, index)
+    if doubt or use.output not in {"commits", "changes"}:
+        return doubt
+    if use.subcommand == "status":
+        staged, unstaged = (git.changed_names("diff", each) for each in (("--cached",), ()))
+        return _find_secret([*staged, *unstaged])
+    return _find_secret(git.changed_names(use.subcommand, _listing_arguments(use, types)))
+
+
+def _find_revision_doubt(
+    use: GitUse,
+    types: Sequence[tuple[str, str]],
+    git: GitQueries,
+    index: Sequence[IndexEntry],
+) -> str:
+    """Return the reason to ask because of an object that the command names; empty if none.
+
+    `types` has the id and type of each revision.
+    """
     for name, (object_id, kind) in zip(use.revisions, types, strict=True):
         # A path in a revision was judged by its name.
         if kind in {"blob", "tag"} and ":" not in name:
@@ -206,8 +233,6 @@ def _find_content_doubt(use: GitUse, git: GitQueries, index: Sequence[IndexEntry
             doubt = _find_secret(git.tree_names(object_id))
             if doubt:
                 return doubt
-    if use.output == "commits" or (use.output == "changes" and use.revisions):
-        return _find_secret(git.changed_names(use.subcommand, _listing_arguments(use, types)))
     return ""
 
 
@@ -283,20 +308,59 @@ def _git_directories_of(work_tree: Path) -> tuple[Path, ...]:
     return (own, own / common) if common else (own,)
 
 
-def has_git_secrets(folder: Path) -> bool:
-    """Return whether git's configuration contains a password or token."""
+def has_git_secrets(
+    folder: Path, workspace: ResolvedWorkspace, variables: Mapping[str, str], *, shows_text: bool
+) -> bool:
+    """Return whether a git directory contains a password or token in its settings.
+
+    With `shows_text`, comments may be shown, too, which git does not tell; they count as secrets.
+    """
     if any(exists(folder / name) for name in _SECRET_FILES):
         return True
-    return any(_has_secret(file) for name in _SETTINGS_FILES for file in folder.glob(name))
+    files = [file for name in _SETTINGS_FILES for file in folder.glob(name)]
+    roots = [root.path for root in workspace.roots]
+    program = find_program("git", variables.get("PATH", os.defpath), outside=roots)
+    # Fail closed, here and below: what cannot be read may contain a secret.
+    if files and (program is None or len(files) > MAX_SETTINGS_FILES):
+        return True
+    environment = {**variables, **git_hardening_variables(variables, only_reads=True)}
+    git = GitQueries(program or "", folder, environment, time.monotonic() + MAX_SECONDS)
+    try:
+        return any(
+            not is_regular_file(file)
+            or any(map(_is_secret, git.settings_of_file(file)))
+            or (shows_text and _has_comments(file))
+            for file in files
+        )
+    except GitQueryError:
+        return True
 
 
-def _has_secret(file: Path) -> bool:
+def _is_secret(setting: Setting) -> bool:
+    """Return whether a setting is a credential, or an address that contains one."""
+    section, _, rest = setting.key.partition(".")
+    subsection, _, name = rest.rpartition(".")
+    if any(word in name for word in _SECRET_NAMES):
+        return True
+    # That file is elsewhere, but its name tells where.
+    if section == "credential" and name == "helper" and setting.value.startswith("store"):
+        return True
+    return any(map(_has_credentials, (subsection, *setting.value.split())))
+
+
+def _has_credentials(address: str) -> bool:
+    """Return whether a text is a URL with a password, or with a token in place of a user name."""
+    try:
+        url = urlsplit(address)
+        return bool(url.password or (url.username and url.scheme in {"http", "https"}))
+    except ValueError:
+        return "@" in address
+
+
+def _has_comments(file: Path) -> bool:
     text = _text(file)
-    # Fail closed: a file too large to be read completely may contain a secret.
-    return len(text) > MAX_SETTINGS_BYTES or any(
-        _ADDRESS.search(line) or any(word in line for word in _SECRETS)
-        for line in text.casefold().splitlines()
-    )
+    lines = (line.lstrip() for line in text.splitlines())
+    return len(text) > MAX_SETTINGS_BYTES or any(line.startswith(("#", ";")) for line in lines)
 
 
 def _text(file: Path) -> str:

@@ -76,6 +76,18 @@ class GitQueries:
         )
         return [Setting(key, value) for key, _, value in found]
 
+    def settings_of_file(self, file: Path) -> list[Setting]:
+        """Return the settings in one file, without those of files that it includes.
+
+        Raises:
+            GitQueryError: They cannot be read.
+        """
+        output, code = self._run(("config", "-z", "--list", "--no-includes", "--file", str(file)))
+        if code != 0:
+            raise GitQueryError
+        found = (entry.partition("\n") for entry in _split(output))
+        return [Setting(key, value) for key, _, value in found]
+
     def index(self) -> list[IndexEntry]:
         """Return the tracked files of the work tree; empty if there is none.
 

@@ -5,7 +5,7 @@ Too many files to check count as a reason.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from errno import ENAMETOOLONG
 from fnmatch import fnmatch
 from pathlib import Path
@@ -21,21 +21,30 @@ Entry = os.DirEntry[str]
 _SPLIT_NAME = re.compile(r"^-|[\s'\"\\]")
 
 
-def find_tree_doubt(tree: SearchedTree, workspace: ResolvedWorkspace) -> str:
-    """Return the reason to ask before a tree is read; empty if there is none. Blocks."""
+def find_tree_doubt(
+    tree: SearchedTree, workspace: ResolvedWorkspace, variables: Mapping[str, str]
+) -> str:
+    """Return the reason to ask before a tree is read; empty if there is none. Blocks.
+
+    `variables` is the environment of commands, which git is found by.
+    """
     try:
-        return next(_doubts(tree, workspace), "")
+        return next(_doubts(tree, workspace, variables), "")
     except TooManyEntriesError:
         return f"{tree.root} contains too many files to check for secrets"
 
 
-def _doubts(tree: SearchedTree, workspace: ResolvedWorkspace) -> Iterator[str]:
+def _doubts(
+    tree: SearchedTree, workspace: ResolvedWorkspace, variables: Mapping[str, str]
+) -> Iterator[str]:
     for entry in _walk(tree):
         is_named = _is_folder(entry, tree) or _is_wanted(entry.name, tree)
         if tree.splits_names and is_named and _SPLIT_NAME.search(entry.name) is not None:
             yield f"{entry.path} would count as several words"
         if entry.name == ".git" and not entry.is_symlink():
-            if _is_wanted("config", tree) and has_git_secrets(Path(entry.path)):
+            if _is_wanted("config", tree) and has_git_secrets(
+                Path(entry.path), workspace, variables, shows_text=True
+            ):
                 yield f"{entry.path} contains credentials"
         elif is_named and workspace.is_protected_entry(entry):
             yield f"{entry.path} may hold secrets or settings"

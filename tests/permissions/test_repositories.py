@@ -138,11 +138,13 @@ def test_a_git_file_pointing_into_the_workspace_is_followed(root: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "doubt"),
     [
-        ("git diff", TRACKED_FILE_DOUBT),
+        ("git diff", ""),
+        ("git diff --cached", ""),
+        ("git diff HEAD~1", TRACKED_FILE_DOUBT),
         ("git show", TRACKED_FILE_DOUBT),
         ("git log -p", TRACKED_FILE_DOUBT),
         ("git log -SKEY --all", TRACKED_FILE_DOUBT),
-        ("git status -v -v", TRACKED_FILE_DOUBT),
+        ("git status -v -v", ""),
         ("git log", ""),
         ("git status", ""),
         ("git branch", ""),
@@ -151,16 +153,47 @@ def test_a_git_file_pointing_into_the_workspace_is_followed(root: Path) -> None:
 def test_commands_that_show_changes_may_reveal_a_tracked_secret(
     root: Path, command: str, doubt: str
 ) -> None:
+    git(root, *IDENTITY, "commit", "-q", "-m", "without it")
     (root / ".env").write_text("KEY=1\n")
     git(root, "add", "-f", ".env")
     git(root, *IDENTITY, "commit", "-q", "-m", "all")
     assert doubt_on(command, root) == doubt
 
 
+@pytest.mark.parametrize(
+    ("command", "is_asked"),
+    [
+        ("git diff", (False, True)),
+        ("git diff --cached", (True, False)),
+        ("git diff HEAD", (True, True)),
+        ("git diff a.txt", (False, False)),
+        ("git diff -- a.txt", (False, False)),
+        ("git diff -- .env", (False, True)),
+        ("git diff --stat", (False, False)),
+        ("git status -v", (True, True)),
+        ("git status", (False, False)),
+    ],
+)
+def test_a_difference_is_judged_by_the_files_that_it_shows(
+    root: Path, command: str, is_asked: tuple[bool, bool]
+) -> None:
+    (root / ".env").write_text("KEY=1\n")
+    git(root, "add", "-f", ".env")
+    git(root, *IDENTITY, "commit", "-q", "-m", "all")
+    (root / "a.txt").write_text("changed\n")
+    assert doubt_on(command, root) == ""
+    (root / ".env").write_text("KEY=2\n")
+    is_asked_unstaged = doubt_on(command, root) == TRACKED_FILE_DOUBT
+    git(root, "add", "-f", ".env")
+    is_asked_staged = doubt_on(command, root) == TRACKED_FILE_DOUBT
+    assert (is_asked_staged, is_asked_unstaged) == is_asked
+
+
 def test_compressed_names_in_the_index_are_read(root: Path) -> None:
     (root / ".env").write_text("KEY=1\n")
     git(root, "add", "-f", ".env")
     git(root, "update-index", "--index-version", "4")
+    (root / ".env").write_text("KEY=2\n")
     assert doubt_on("git diff", root) == TRACKED_FILE_DOUBT
 
 

@@ -12,6 +12,7 @@ from acp_server.permissions.resolved_workspace import resolve_workspace
 from acp_server.permissions.shell.findings import SearchedTree
 from acp_server.permissions.tree_checks import find_tree_doubt
 
+VARIABLES = {"PATH": os.defpath}
 FILES = ("README.md", "src/app.py", "src/deep/util.py", "docs/a.md")
 
 
@@ -32,7 +33,7 @@ def write_file(root: Path, name: str, text: str = "x\n") -> Path:
 
 def doubt_on(root: Path, tree: SearchedTree | None = None) -> str:
     workspace = resolve_workspace((root,), root.parent / "own", IgnoreFiles())
-    return find_tree_doubt(tree or SearchedTree(str(root)), workspace)
+    return find_tree_doubt(tree or SearchedTree(str(root)), workspace, VARIABLES)
 
 
 def test_an_ordinary_tree_raises_no_doubt(root: Path) -> None:
@@ -130,6 +131,12 @@ def test_an_unreadable_directory_is_skipped(root: Path) -> None:
         ("modules/sub/config", '[remote "o"]\n\turl = https://t@example.org/x\n', True),
         ("credentials", "https://me:word@example.org\n", True),
         ("config", "#" * 200_000, True),
+        ("config", "[core]\n\t# the password was x\n", True),
+        ("config", '[http "https://t@example.org/"]\n\tproxy = x\n', True),
+        ("config", '[remote "o"]\n\turl = ssh://git@example.org/x\n', False),
+        ("config", '[remote "o"]\n\turl = "https://me:wo\\\nrd@example.org/x"\n', True),
+        ("config", "[alias]\n\tx = !curl https://me:word@example.org\n", True),
+        ("config", "no settings\n", True),
     ],
 )
 def test_credentials_in_git_settings_are_reported(
@@ -144,8 +151,8 @@ def test_credentials_in_git_settings_are_reported(
 def test_agent_settings_in_a_tree_are_reported(root: Path) -> None:
     write_file(root, "own/notes.txt")
     workspace = resolve_workspace((root,), root / "own", IgnoreFiles())
-    assert find_tree_doubt(SearchedTree(str(root)), workspace)
-    assert not find_tree_doubt(SearchedTree(str(root / "src")), workspace)
+    assert find_tree_doubt(SearchedTree(str(root)), workspace, VARIABLES)
+    assert not find_tree_doubt(SearchedTree(str(root / "src")), workspace, VARIABLES)
 
 
 def test_an_ignored_file_in_a_tree_is_reported(root: Path) -> None:
