@@ -196,8 +196,10 @@ class CommandWalker:
         parts = list(self._child_statements(node, frozenset({"|", "|&"})))
         joins_errors = any(child.type == "|&" for child in node.children)
         for index, part in enumerate(parts):
-            # Bounded: the parts before it are read once more.
-            if _is_xargs(part) and not joins_errors and index <= MAX_PARTS_BEFORE_XARGS:
+            # Bounded: the parts before it are read once more. An input redirect would replace their
+            # names; the parser puts `< list` around the whole pipeline.
+            is_short = index <= MAX_PARTS_BEFORE_XARGS
+            if _is_plain_xargs(part) and is_short and not (joins_errors or scope.has_input):
                 self._input_names = self._find_input_names(parts[:index], scope)
             self._statement(part, scope.with_input() if index else scope)
             self._input_names = None
@@ -470,8 +472,11 @@ class CommandWalker:
             self.findings.has_other_reasons = True
 
 
-def _is_xargs(node: "Node") -> bool:
-    name = node.child_by_field_name("name") if node.type == "command" else None
+def _is_plain_xargs(node: "Node") -> bool:
+    """Whether a node is a command `xargs` without a redirect."""
+    if node.type != "command" or any(child.type in NOT_WORDS for child in node.children):
+        return False
+    name = node.child_by_field_name("name")
     return name is not None and name.text == b"xargs"
 
 
