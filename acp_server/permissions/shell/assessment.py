@@ -39,7 +39,7 @@ def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
     walker = CommandWalker(source)
     walker.run(root, ShellScope(folder, (folder,), home))
     findings = walker.findings
-    reason = findings.reasons[0] if findings.reasons else ""
+    reason = findings.worst_reason
     return Assessment(
         "asks" if reason else "reads",
         reason,

@@ -120,17 +120,23 @@ class CommandFindings:
     trees: dict[SearchedTree, None] = field(default_factory=dict[SearchedTree, None])
     writes: dict[str, None] = field(default_factory=dict[str, None])
     git_uses: dict[GitUse, None] = field(default_factory=dict[GitUse, None])
-    reasons: list[str] = field(default_factory=list[str])
+    reasons: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """Reasons to ask, each with its rank: how dangerous it is."""
     asked: dict[AskedCommand, None] = field(default_factory=dict[AskedCommand, None])
     has_other_reasons: bool = False
     """Whether there are reasons besides those of the asked commands."""
 
     def add_reason(self, reason: str) -> None:
         """Add a reason to ask that no "always" covers."""
-        self.reasons.append(reason)
+        self.reasons.append((0, reason))
         self.has_other_reasons = True
 
-    def add_asked(self, command: AskedCommand, reason: str) -> None:
-        """Add a simple command that asks, with the reason."""
-        self.reasons.append(reason)
+    def add_asked(self, command: AskedCommand, reason: str, rank: int) -> None:
+        """Add a simple command that asks, with the reason and its rank."""
+        self.reasons.append((rank, reason))
         self.asked[command] = None
+
+    @property
+    def worst_reason(self) -> str:
+        """The most dangerous reason, the first of them; empty if there is none."""
+        return max(self.reasons, key=lambda each: each[0], default=(0, ""))[1]

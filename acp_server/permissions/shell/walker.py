@@ -19,6 +19,7 @@ from acp_server.permissions.shell.command_line import (
 )
 from acp_server.permissions.shell.conditions import judge_test, split_test
 from acp_server.permissions.shell.covered_programs import Coverage, find_coverage
+from acp_server.permissions.shell.dangers import describe_input, find_rank
 from acp_server.permissions.shell.findings import (
     AskedCommand,
     CommandFindings,
@@ -353,6 +354,7 @@ class CommandWalker:
             judge_redirect(redirect, AccessRecorder(self.findings, scope), self._source)
         if herestrings:
             scope = scope.with_input()
+            self._input_names = None
         assignments, words = self._read_command(node, scope)
         return self._simple_command(words, scope, assignments)
 
@@ -467,7 +469,8 @@ class CommandWalker:
             paths=tuple(word.text for word in operands if word.is_literal),
             check="" if settings else coverage.check,
         )
-        self.findings.add_asked(command, reason)
+        runs_input = describe_input(words, has_input=access.scope.has_input)
+        self.findings.add_asked(command, runs_input or reason, find_rank(words))
         if not is_coverable:
             self.findings.has_other_reasons = True
 
