@@ -147,9 +147,15 @@ def build_server(
     """
     current = configuration.settings
     models = open_models(configuration)
-    catalog = models.catalog
+    catalog, fallbacks = models.catalog, models.fallbacks
     if policy is not None:
         catalog = policy.wrap_catalog(catalog)
+        fallbacks = tuple(
+            each
+            if each.catalog is None
+            else replace(each, catalog=policy.wrap_catalog(each.catalog))
+            for each in fallbacks
+        )
     link = ClientConnection.from_transport(transport)
     watch = _make_file_watch(link)
     tools = ToolsetBuilder(
@@ -188,7 +194,7 @@ def build_server(
         mode=current.mode,
         busy_mode=current.busy_input_mode,
         max_turn_requests=current.max_turn_requests,
-        fallback_models=models.fallbacks,
+        fallback_models=fallbacks,
         max_cost_usd=current.max_cost_usd,
     )
     auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint)

@@ -27,7 +27,9 @@ class SessionModels:
         self._options = options
         self._recorder = recorder
         self._fallbacks = fallbacks
-        self._models: dict[tuple[ModelCatalog, str], Model] = {}
+        self._models: dict[tuple[int, str], Model] = {}
+        """By the identity of the catalog, which lives as long as the session, and the model's id.
+        """
         self._scales: dict[int, float] = {}
 
     def context_for(self, model_id: str, toolbox: Toolbox, system: str) -> TurnContext:
@@ -60,7 +62,7 @@ class SessionModels:
         return FallbackModel(choice.name, model, catalog.meter(choice.model_id))
 
     def _model(self, catalog: ModelCatalog, model_id: str) -> Model:
-        key = (catalog, model_id)
+        key = (id(catalog), model_id)
         if key not in self._models:
             self._models[key] = catalog.model(model_id)
         return self._models[key]
