@@ -5,11 +5,12 @@ from typing import Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
-SandboxStatus = Literal["free", "confined", "unconfined", "unprotected"]
+SandboxStatus = Literal["free", "confined", "networked", "unconfined", "unprotected"]
 """Relation of a command to the sandbox.
 
-free: no sandbox is configured. confined: it runs inside. unconfined: it asks to run outside.
-unprotected: it should run inside, but this machine has no sandbox."""
+free: no sandbox is configured. confined: it runs inside. networked: it runs inside, but asks for
+the whole network. unconfined: it asks to run outside. unprotected: it should run inside, but this
+machine has no sandbox."""
 
 
 @frozen_dataclass
@@ -95,6 +96,23 @@ class FetchUrl:
 
 
 @frozen_dataclass
+class ConnectHost:
+    """Let a running command of the sandbox connect to a host."""
+
+    site: str
+    """The host, with the port if it is not the default one."""
+    address: str = ""
+    """The host's address if it is not on the public internet."""
+
+
+@frozen_dataclass
+class ExposePort:
+    """Make a port of the sandbox reachable from this machine, by all of its programs."""
+
+    port: int
+
+
+@frozen_dataclass
 class ChangeSkill:
     """Change a skill, which affects later sessions, too."""
 
@@ -119,4 +137,6 @@ Effect = (
     | ChangeMemory
     | CallMcpTool
     | FetchUrl
+    | ConnectHost
+    | ExposePort
 )

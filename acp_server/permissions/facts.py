@@ -15,7 +15,9 @@ from acp_server.permissions.effects import (
     CallMcpTool,
     ChangeMemory,
     ChangeSkill,
+    ConnectHost,
     Effect,
+    ExposePort,
     FetchUrl,
     FileTarget,
     LeavePlanMode,
@@ -34,6 +36,8 @@ from acp_server.permissions.glob_expansion import TooManyEntriesError, expand_gl
 from acp_server.permissions.ignore_files import IgnoreFiles, search_globs
 from acp_server.permissions.policy import (
     CommandFacts,
+    ConnectFacts,
+    ExposeFacts,
     Facts,
     FetchFacts,
     FileFacts,
@@ -47,7 +51,7 @@ from acp_server.permissions.project_checks import is_project_check
 from acp_server.permissions.protected_names import SEARCH_GLOBS
 from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
 from acp_server.permissions.rules import CommandPart
-from acp_server.permissions.scopes import FileAccess, McpToolScope, SiteScope
+from acp_server.permissions.scopes import FileAccess, HostScope, McpToolScope, SiteScope
 from acp_server.permissions.shell.assessment import assess
 from acp_server.permissions.shell.findings import AskedCommand, Assessment
 from acp_server.permissions.symlinks import resolve_links
@@ -88,7 +92,14 @@ class FactCollector:
             case RestoreFiles():
                 files = self._file_facts("write", effect.targets)
                 return RestoreFacts(files, effect.changed_since)
-            case ChangeMemory() | CallMcpTool() | LeavePlanMode() | FetchUrl():
+            case (
+                ChangeMemory()
+                | CallMcpTool()
+                | LeavePlanMode()
+                | FetchUrl()
+                | ConnectHost()
+                | ExposePort()
+            ):
                 return _facts_without_disk(effect)
 
     def has_moved(self, effect: Effect) -> bool:
@@ -98,7 +109,7 @@ class FactCollector:
                 targets = effect.targets
             case RunCommandEffect():
                 targets = (effect.cwd,)
-            case ChangeMemory() | CallMcpTool() | LeavePlanMode() | FetchUrl():
+            case _:
                 targets = ()
         return any(_has_moved(target) for target in targets)
 
@@ -299,7 +310,9 @@ class FactCollector:
                             yield Path(os.path.normpath(Path(directory) / text))
 
 
-def _facts_without_disk(effect: ChangeMemory | CallMcpTool | LeavePlanMode | FetchUrl) -> Facts:
+def _facts_without_disk(
+    effect: ChangeMemory | CallMcpTool | LeavePlanMode | FetchUrl | ConnectHost | ExposePort,
+) -> Facts:
     match effect:
         case ChangeMemory():
             return MemoryFacts(effect.asks_first)
@@ -307,6 +320,10 @@ def _facts_without_disk(effect: ChangeMemory | CallMcpTool | LeavePlanMode | Fet
             return PlanFacts()
         case FetchUrl():
             return FetchFacts(SiteScope(effect.site))
+        case ConnectHost(site, address):
+            return ConnectFacts(HostScope(site, address))
+        case ExposePort():
+            return ExposeFacts()
         case CallMcpTool(server, identity, tool):
             scope = McpToolScope(server, identity, tool)
             return McpToolFacts(scope, effect.read_only_hint, effect.destructive_hint)

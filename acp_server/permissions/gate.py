@@ -100,6 +100,10 @@ def _keep_mode(mode: Mode) -> None:
     del mode
 
 
+def _ignore_choice() -> None:
+    pass
+
+
 @frozen_dataclass
 class AuditRecord:
     """Audit record of one decided effect."""
@@ -134,6 +138,8 @@ class PermissionGate:
     """Called with a call's id and the user's answer, before the answer takes effect."""
     switch_mode: Callable[[Mode], None] = _keep_mode
     """Called with the mode that the user chose when accepting a plan, and only then."""
+    ask_per_host: Callable[[], None] = _ignore_choice
+    """Called if the user chose to be asked for each host that commands connect to."""
     run_rules: RunRules | None = None
     """Allow and deny rules of a headless run; None in an interactive session."""
     audit: AuditCallback = no_audit
@@ -225,30 +231,35 @@ class PermissionGate:
         except AskingError as error:
             return Refusal(NOT_ASKED.format(reason=error))
         if answer is None:
-            return await self._cancel_turn()
+            return await self._cancel_turn(question)
         await self.note_answer(question.call_id, answer)
         # Security: a client can send any id, such as "allow_workspace" where no rule was offered.
         choice = next((each for each in choices if each.id == answer), None)
         if choice is None:
             return Refusal(NOT_ASKED.format(reason="the answer was none of those offered"))
-        # Before the check for a yes, so that an "always reject" is stored, too.
-        if choice.scope is not None:
-            await self._save_rule(answer, choice.scope)
         if answer not in _YES:
+            if choice.scope is not None:
+                await self._save_rule(answer, choice.scope)
             if self.run_rules is not None:
                 return Refusal(UNATTENDED, decision.is_allowable)
             return Refusal(PLAN_REJECTED if is_plan else REJECTED)
-        # The mode is switched only after this check: out of plan mode it refuses to accept a plan.
+        # Before the answer changes anything: the mode, because out of plan mode no plan can be
+        # accepted, and the rules, because with them another question could be the next.
         refusal = await self._recheck(question, decision)
+        if choice.scope is not None:
+            await self._save_rule(answer, choice.scope)
         if refusal is None and answer in _MODES:
             self.switch_mode(_MODES[answer])
+        if refusal is None and answer == "ask_per_host":
+            self.ask_per_host()
         return refusal
 
-    async def _cancel_turn(self) -> Refusal:
+    async def _cancel_turn(self, question: PermissionQuestion) -> Refusal:
         """End the turn: the user dismissed the question."""
-        # The cancellation arrives later; returning now would give the model a result to act on.
         self.cancel_turn()
-        await anyio.sleep_forever()  # until the cancellation arrives
+        if question.is_awaited:
+            # The cancellation arrives later; returning now would give the model a result to act on.
+            await anyio.sleep_forever()
         return Refusal(REJECTED)
 
     async def _recheck(
@@ -278,7 +289,10 @@ _MODES: Mapping[PermissionChoiceId, Mode] = {
     "accept_edits": "accept_edits",
 }
 _YES: frozenset[PermissionChoiceId] = frozenset(
-    {"allow_once", "allow_session", "allow_workspace", "allow_exactly", "allow_checks", *_MODES}
+    {
+        *("allow_once", "allow_session", "allow_workspace", "allow_exactly", "allow_checks"),
+        *("ask_per_host", *_MODES),
+    }
 )
 _SAVED: frozenset[PermissionChoiceId] = frozenset(
     {"allow_workspace", "allow_exactly", "allow_checks", "reject_workspace"}

@@ -15,7 +15,10 @@ from acp_server.permissions.scopes import (
     CommandScope,
     DirectoryScope,
     FileAccess,
+    HostScope,
     McpToolScope,
+    NetworkScope,
+    PortsScope,
     ProjectChecksScope,
     Scope,
     SiteScope,
@@ -108,6 +111,20 @@ class FetchFacts:
 
 
 @frozen_dataclass
+class ConnectFacts:
+    """A connection of a sandboxed command to a host."""
+
+    scope: HostScope
+
+
+@frozen_dataclass
+class ExposeFacts:
+    """A port of the sandbox to be made reachable from this machine."""
+
+    scope: PortsScope = PortsScope()
+
+
+@frozen_dataclass
 class PlanFacts:
     """A plan to be accepted, which ends plan mode."""
 
@@ -120,6 +137,8 @@ Facts = (
     | RestoreFacts
     | McpToolFacts
     | FetchFacts
+    | ConnectFacts
+    | ExposeFacts
     | PlanFacts
 )
 
@@ -162,6 +181,9 @@ CHANGED_SINCE = "files changed after the turn, and these changes would be lost: 
 OUTSIDE_SANDBOX = (
     "it would run outside the sandbox, where it can write anywhere and use the network"
 )
+WITH_NETWORK = "it would use the network without limits; it still writes in the workspace only"
+NOT_PUBLIC = "{site} leads to {address}, which is on this machine or in a private network"
+PORT_EXPOSED = "every program and browser of this machine could connect to what listens there"
 NO_SANDBOX = "commands cannot be sandboxed on this machine"
 REJECTED_BY_RULE = "the user has said once for all that this is not to be done"
 
@@ -177,7 +199,7 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
             return _decide_on_memory(facts, mode)
         case SkillFacts() | RestoreFacts():
             return _decide_on_doubtful(facts, mode, rules)
-        case McpToolFacts() | FetchFacts():
+        case McpToolFacts() | FetchFacts() | ConnectFacts() | ExposeFacts():
             return _decide_on_remote(facts, mode, rules)
         case PlanFacts():
             return Ask() if mode == "plan" else Refuse(NOT_PLANNING)
@@ -236,11 +258,21 @@ def _decide_on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Deci
     verdict = rules.verdict_on_command(facts.parts)
     if verdict is False:
         return Refuse(REJECTED_BY_RULE)
+    network_verdict = facts.sandbox_status != "networked" or rules.verdict_on(NetworkScope())
+    if not network_verdict:
+        return _decide_on_network(facts, network_verdict)
     only_reads = assessment.verdict == "reads" and facts.sandbox_status != "unprotected"
     # A saved "always" never covers running outside the sandbox.
     may_run = not facts.doubts and facts.sandbox_status != "unconfined"
     is_covered = verdict and assessment.is_coverable
     return Allow() if may_run and (is_covered or only_reads) else _ask_about_command(facts)
+
+
+def _decide_on_network(facts: CommandFacts, verdict: bool | None) -> Decision:  # noqa: FBT001
+    """Decide on a command that asks for the network, by what the rules say about that."""
+    if verdict is False:
+        return Refuse(REJECTED_BY_RULE)
+    return Ask("; ".join((WITH_NETWORK, *facts.doubts)), NetworkScope())
 
 
 def _ask_about_command(facts: CommandFacts) -> Ask:
@@ -286,7 +318,9 @@ def _decide_on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: Rul
     return decision
 
 
-def _decide_on_remote(facts: McpToolFacts | FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _decide_on_remote(
+    facts: McpToolFacts | FetchFacts | ConnectFacts | ExposeFacts, mode: Mode, rules: RuleBook
+) -> Decision:
     """Decide on an effect that is executed by another program or host.
 
     The read-only hint of a server's tool is unverified, so the hint alone never allows a call.
@@ -302,6 +336,10 @@ def _decide_on_remote(facts: McpToolFacts | FetchFacts, mode: Mode, rules: RuleB
             reason = DESTRUCTIVE_HINT
         elif mode == "plan":
             reason = READ_ONLY_HINT
+    elif isinstance(facts, ConnectFacts) and facts.scope.address:
+        reason = NOT_PUBLIC.format(site=facts.scope.site, address=facts.scope.address)
+    elif isinstance(facts, ExposeFacts):
+        reason = PORT_EXPOSED
     verdict = rules.verdict_on(facts.scope)
     if verdict is None:
         return Ask(reason, facts.scope)

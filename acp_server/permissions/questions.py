@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
-from acp_server.permissions.scopes import Scope, describe_scope
+from acp_server.permissions.scopes import NetworkScope, Scope, describe_scope
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.events import CallContent, CallKind, Location
 
@@ -24,6 +24,7 @@ PermissionChoiceId = Literal[
     "allow_checks",
     "reject_once",
     "reject_workspace",
+    "ask_per_host",
     "accept_and_ask",
     "accept_edits",
     "keep_planning",
@@ -44,6 +45,8 @@ class PermissionQuestion:
     """Why the user is asked, as a phrase; empty if it is obvious."""
     parent_id: str = ""
     """The delegating call, if a sub-agent asks."""
+    is_awaited: bool = True
+    """Whether the call waits for the answer, so that a dismissal ends it with its turn."""
 
 
 @frozen_dataclass
@@ -90,6 +93,8 @@ def choices_for(decision: "Ask", root: Path) -> tuple[PermissionChoice, ...]:
         once,
         PermissionChoice("allow_session", f"Allow {text} for this session", "allow_always", scope),
     ]
+    if isinstance(scope, NetworkScope):
+        choices.insert(1, ASK_PER_HOST)
     if exact is not None:
         name = f"Always allow {describe_scope(exact, root)} (saved)"
         choices.append(PermissionChoice("allow_exactly", name, "allow_always", exact))
@@ -106,6 +111,9 @@ def choices_for(decision: "Ask", root: Path) -> tuple[PermissionChoice, ...]:
     )
 
 
+ASK_PER_HOST = PermissionChoice(
+    "ask_per_host", "Ask for each host instead, in this session", "allow_always"
+)
 PLAN_CHOICES = (
     PermissionChoice("accept_and_ask", "Accept and ask before edits", "allow_once"),
     PermissionChoice("accept_edits", "Accept and edit without asking", "allow_always"),

@@ -16,7 +16,10 @@ from acp_server.permissions.scopes import (
     CommandPattern,
     CommandScope,
     DirectoryScope,
+    HostScope,
     McpToolScope,
+    NetworkScope,
+    PortsScope,
     ProjectChecksScope,
     SiteScope,
 )
@@ -90,7 +93,32 @@ class _SiteRule(BaseModel):
         return PermissionRule(SiteScope(self.site), self.allow)
 
 
-_AnyRule: TypeAlias = _FolderRule | _CommandRule | _ChecksRule | _ServerRule | _SiteRule
+class _HostRule(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    act: Literal["connect"]
+    site: str
+    address: str = ""
+    allow: bool
+
+    def rule(self) -> PermissionRule:
+        return PermissionRule(HostScope(self.site, self.address), self.allow)
+
+
+class _NetworkRule(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    act: Literal["network", "expose"]
+    allow: bool
+
+    def rule(self) -> PermissionRule:
+        scope = NetworkScope() if self.act == "network" else PortsScope()
+        return PermissionRule(scope, self.allow)
+
+
+_AnyRule: TypeAlias = (
+    _FolderRule | _CommandRule | _ChecksRule | _ServerRule | _SiteRule | _HostRule | _NetworkRule
+)
 # The "act" field selects the model, so one kind of rule is never read as another.
 _RULE_ADAPTER: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
 
@@ -144,7 +172,7 @@ def _parse_rules(rules: Json, root: Path) -> Sequence[PermissionRule]:
     return found
 
 
-def _rules_as_json(rule: PermissionRule) -> list[Json]:
+def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: PLR0911  one per kind
     match rule.scope:
         case DirectoryScope(act, folder):
             return [{"act": act, "folder": str(folder), "allow": rule.is_allowed}]
@@ -158,6 +186,13 @@ def _rules_as_json(rule: PermissionRule) -> list[Json]:
             return [{"act": "call", **fields, "allow": rule.is_allowed}]
         case SiteScope(site):
             return [{"act": "fetch", "site": site, "allow": rule.is_allowed}]
+        case HostScope(site, address):
+            host = {"act": "connect", "site": site, "address": address, "allow": rule.is_allowed}
+            return [host]
+        case NetworkScope():
+            return [{"act": "network", "allow": rule.is_allowed}]
+        case PortsScope():
+            return [{"act": "expose", "allow": rule.is_allowed}]
 
 
 def _pattern_as_json(pattern: CommandPattern, *, is_allowed: bool) -> Json:

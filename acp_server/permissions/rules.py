@@ -9,10 +9,9 @@ from acp_server.permissions.scopes import (
     CommandScope,
     DirectoryScope,
     FileAccess,
-    McpToolScope,
     ProjectChecksScope,
+    RemoteScope,
     Scope,
-    SiteScope,
 )
 from acp_server.permissions.shell.findings import AskedCommand
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -97,8 +96,8 @@ class RuleBook:
             for directory in part.directories
         )
 
-    def verdict_on(self, scope: McpToolScope | SiteScope | ProjectChecksScope) -> bool | None:
-        """Return whether the rules allow a server's tool or a site; a rejection wins."""
+    def verdict_on(self, scope: RemoteScope) -> bool | None:
+        """Return whether the rules allow what is not a file or a command; a rejection wins."""
         verdicts = [rule.is_allowed for rule in self.rules if rule.scope == scope]
         return all(verdicts) if verdicts else None
 

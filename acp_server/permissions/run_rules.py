@@ -17,7 +17,9 @@ from acp_server.permissions.policy import (
     Allow,
     Ask,
     CommandFacts,
+    ConnectFacts,
     Decision,
+    ExposeFacts,
     Facts,
     FetchFacts,
     FileFacts,
@@ -70,7 +72,7 @@ class EffectSummary:
     host: str | None = None
     is_protected: bool = False
     is_unconfined: bool = False
-    """Whether it runs outside the sandbox, which allowing the command does not cover."""
+    """Whether it asks for more than the sandbox gives; allowing the command does not cover that."""
 
 
 @frozen_dataclass
@@ -98,9 +100,11 @@ class RunRules:
             return decision if isinstance(decision, Ask) else Ask(PROTECTED_FROM_RULES)
         if matching_rule is None and isinstance(decision, Ask):
             return replace(decision, is_allowable=not effect_summary.is_unconfined)
-        # Allowing a command is not allowing it to leave the sandbox.
+        # Allowing a command is not allowing it to leave the sandbox; a named host is allowed.
         if matching_rule is None or (
-            matching_rule.action == "allow" and effect_summary.is_unconfined
+            matching_rule.action == "allow"
+            and effect_summary.is_unconfined
+            and not matching_rule.hosts
         ):
             return decision
         return (
@@ -110,7 +114,7 @@ class RunRules:
         )
 
 
-def summarize_effect(tool: str, facts: Facts) -> EffectSummary:
+def summarize_effect(tool: str, facts: Facts) -> EffectSummary:  # noqa: PLR0911  one per kind
     """Return the properties of an effect that run rules match against."""
     match facts:
         case FileFacts():
@@ -122,19 +126,26 @@ def summarize_effect(tool: str, facts: Facts) -> EffectSummary:
                 tool,
                 command=facts.command,
                 is_protected=facts.is_protected,
-                is_unconfined=facts.sandbox_status == "unconfined",
+                is_unconfined=facts.sandbox_status in {"unconfined", "networked"},
             )
         case RestoreFacts():
             return EffectSummary(tool, facts.files.files, is_protected=bool(facts.files.protected))
         case FetchFacts(scope):
-            # Without its port; an IPv6 address is in brackets.
-            is_bracketed = scope.site.startswith("[")
-            end = "]" if is_bracketed else ":"
-            return EffectSummary(tool, host=scope.site.removeprefix("[").partition(end)[0])
+            return EffectSummary(tool, host=_host_of(scope.site))
+        case ConnectFacts(scope):
+            return EffectSummary(tool, host=_host_of(scope.site), is_unconfined=True)
+        case ExposeFacts():
+            return EffectSummary(tool, is_unconfined=True)
         case MemoryFacts() | McpToolFacts() | PlanFacts():
             return EffectSummary(tool)
         case _:
             assert_never(facts)
+
+
+def _host_of(site: str) -> str:
+    """Return the host of a site: without its port and, of an IPv6 address, the brackets."""
+    end = "]" if site.startswith("[") else ":"
+    return site.removeprefix("[").partition(end)[0]
 
 
 def _fits(rule: RunRule, effect_summary: EffectSummary, root: Path) -> bool:

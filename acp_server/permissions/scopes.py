@@ -1,4 +1,4 @@
-"""Scopes of "always" answers: a directory, commands, project checks, a server's tool, a site."""
+"""Scopes of "always" answers: a directory, commands, project checks, a tool, a site and more."""
 
 import shlex
 from collections.abc import Sequence
@@ -59,10 +59,29 @@ class SiteScope:
     site: str
 
 
-Scope = DirectoryScope | CommandScope | ProjectChecksScope | McpToolScope | SiteScope
+@frozen_dataclass
+class HostScope:
+    """Connections of sandboxed commands to one host; `address` if it is not a public one."""
+
+    site: str
+    address: str = ""
 
 
-def describe_scope(scope: Scope, root: Path) -> str:
+@frozen_dataclass
+class NetworkScope:
+    """The whole network, for sandboxed commands that ask for it."""
+
+
+@frozen_dataclass
+class PortsScope:
+    """Ports of the sandbox made reachable from this machine."""
+
+
+RemoteScope = ProjectChecksScope | McpToolScope | SiteScope | HostScope | NetworkScope | PortsScope
+Scope = DirectoryScope | CommandScope | RemoteScope
+
+
+def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per kind
     """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:
         case CommandScope():
@@ -74,6 +93,13 @@ def describe_scope(scope: Scope, root: Path) -> str:
             return f"`{tool}` of the server `{server}`"
         case SiteScope():
             return f"pages of `{_replace_unprintable(scope.site)}`"
+        case HostScope():
+            address = f" at {scope.address}" if scope.address else ""
+            return f"connections of commands to `{_replace_unprintable(scope.site)}`{address}"
+        case NetworkScope():
+            return "the network for commands that ask for it"
+        case PortsScope():
+            return "ports of commands on this machine"
         case DirectoryScope():
             activity = "edits" if scope.access == "write" else "reading"
             if scope.directory == root:

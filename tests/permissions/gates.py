@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 from anyio import lowlevel
 
-from acp_server.permissions.effects import FileTarget, RunCommandEffect, WriteFiles
+from acp_server.permissions.effects import FileTarget, RunCommandEffect, SandboxStatus, WriteFiles
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.modes import Mode
@@ -111,7 +111,13 @@ class GateSetup:
     def edit(self, call_id: str, name: str = "src/a.py") -> PermissionQuestion:
         return PermissionQuestion(call_id, WriteFiles((self.target(name),)), f"Edit {name}", "edit")
 
-    def command(self, call_id: str, command: str, directory: str = ".") -> PermissionQuestion:
-        return PermissionQuestion(
-            call_id, RunCommandEffect(command, self.target(directory)), command, "execute"
-        )
+    def command(
+        self,
+        call_id: str,
+        command: str,
+        directory: str = ".",
+        sandbox_status: SandboxStatus = "free",
+    ) -> PermissionQuestion:
+        target = self.target(directory)
+        effect = RunCommandEffect(command, target, sandbox_status=sandbox_status)
+        return PermissionQuestion(call_id, effect, command, "execute")

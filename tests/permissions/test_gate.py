@@ -7,6 +7,7 @@ from typing import cast
 import anyio
 import pytest
 
+from acp_server.permissions.effects import ConnectHost
 from acp_server.permissions.gate import (
     CHANGED,
     MOVED,
@@ -266,6 +267,34 @@ async def test_a_cancelled_answer_ends_the_turn_and_allows_nothing(setting: Gate
         await wait_until(lambda: setting.cancelled_at == ["turn"])
         tasks.cancel_scope.cancel()
     assert results == {}
+
+
+async def test_a_dismissed_question_that_no_call_waits_for_is_a_refusal(
+    setting: GateSetup,
+) -> None:
+    question = PermissionQuestion("a", ConnectHost("example.com"), "", "fetch", is_awaited=False)
+    assert await answered(setting, question, None) == Refusal(REJECTED)
+    assert setting.cancelled_at == ["turn"]
+
+
+async def test_allowing_the_network_covers_the_command_that_asked_but_no_other(
+    setting: GateSetup,
+) -> None:
+    gate = setting.gate()
+    first = setting.command("a", "make install", sandbox_status="networked")
+    assert await answered(setting, first, "allow_session", gate) is None
+    second = setting.command("b", "make upload", sandbox_status="networked")
+    assert await answered(setting, second, "allow_once", gate) is None
+    asked = [{choice.id for choice in each.choices} for each in setting.user.asked]
+    assert ["ask_per_host" in each for each in asked] == [True, False]
+
+
+async def test_hosts_are_asked_about_instead_if_the_user_chooses_so(setting: GateSetup) -> None:
+    gate = setting.gate()
+    gate.ask_per_host = lambda: setting.cancelled_at.append("asks per host")
+    command = setting.command("a", "make install", sandbox_status="networked")
+    assert await answered(setting, command, "ask_per_host", gate) is None
+    assert setting.cancelled_at == ["asks per host"]
 
 
 @pytest.mark.parametrize("answer", ["allow_workspace", "allow_session", "yes", ""])

@@ -20,7 +20,9 @@ from acp_server.permissions.policy import (
     Allow,
     Ask,
     CommandFacts,
+    ConnectFacts,
     Decision,
+    ExposeFacts,
     Facts,
     FetchFacts,
     FileFacts,
@@ -36,7 +38,10 @@ from acp_server.permissions.scopes import (
     CommandPattern,
     CommandScope,
     DirectoryScope,
+    HostScope,
     McpToolScope,
+    NetworkScope,
+    PortsScope,
     SiteScope,
 )
 from acp_server.permissions.shell.findings import AskedCommand, Assessment
@@ -49,6 +54,7 @@ ROOT = Path("/code/space")
 FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
 SERVER = McpToolScope("github", "0123", "search")
 SITE = SiteScope("example.com")
+HOST = HostScope("example.com")
 PYTEST_ASKED = AskedCommand(("pytest", "-q"), (str(ROOT),), (("pytest",),), is_exact=True)
 PYTEST = Assessment("asks", "it runs", asked=(PYTEST_ASKED,), is_coverable=True)
 PYTEST_PARTS = (CommandPart(PYTEST_ASKED, (ROOT,)),)
@@ -84,6 +90,8 @@ FACTS: dict[str, Facts] = {
         "pytest", PYTEST, parts=PYTEST_PARTS, sandbox_status="unconfined"
     ),
     "unconfined reading": CommandFacts("ls", Assessment("reads"), sandbox_status="unconfined"),
+    "command with network": _pytest("networked"),
+    "reading with network": CommandFacts("ls", Assessment("reads"), sandbox_status="networked"),
     "unprotected command": CommandFacts(
         "pytest", PYTEST, parts=PYTEST_PARTS, sandbox_status="unprotected"
     ),
@@ -96,6 +104,9 @@ FACTS: dict[str, Facts] = {
     "memory": MemoryFacts(asks_first=False),
     "memory, asked first": MemoryFacts(asks_first=True),
     "page": FetchFacts(SITE),
+    "host": ConnectFacts(HOST),
+    "private host": ConnectFacts(HostScope("example.com", "10.0.0.1")),
+    "port": ExposeFacts(),
     "server": McpToolFacts(SERVER, read_only_hint=False, destructive_hint=False),
     "server that claims to read": McpToolFacts(SERVER, read_only_hint=True, destructive_hint=False),
     "server that destroys": McpToolFacts(SERVER, read_only_hint=False, destructive_hint=True),
@@ -141,6 +152,12 @@ TABLE: dict[tuple[str, SavedRule], tuple[Outcome, Outcome, Outcome, Outcome]] = 
     ("unconfined command", "yes"): ("ask", "ask", "refuse", "allow"),
     ("unconfined command", "no"): ("refuse", "refuse", "refuse", "allow"),
     ("unconfined reading", "nothing"): ("ask", "ask", "refuse", "allow"),
+    ("command with network", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
+    ("command with network", "yes"): ("allow", "allow", "refuse", "allow"),
+    ("command with network", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("reading with network", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
+    ("reading with network", "yes"): ("allow", "allow", "refuse", "allow"),
+    ("reading with network", "no"): ("refuse", "refuse", "refuse", "allow"),
     ("unprotected command", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
     ("unprotected command", "yes"): ("allow", "allow", "refuse", "allow"),
     ("unprotected reading", "nothing"): ("ask", "ask", "refuse", "allow"),
@@ -164,6 +181,13 @@ TABLE: dict[tuple[str, SavedRule], tuple[Outcome, Outcome, Outcome, Outcome]] = 
     ("page", "nothing"): ("ask, always", "ask, always", "ask, always", "allow"),
     ("page", "yes"): ("allow", "allow", "allow", "allow"),
     ("page", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("host", "nothing"): ("ask, always", "ask, always", "ask, always", "allow"),
+    ("host", "yes"): ("allow", "allow", "allow", "allow"),
+    ("host", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("private host", "yes"): ("ask, always", "ask, always", "ask, always", "allow"),
+    ("port", "nothing"): ("ask, always", "ask, always", "ask, always", "allow"),
+    ("port", "yes"): ("allow", "allow", "allow", "allow"),
+    ("port", "no"): ("refuse", "refuse", "refuse", "allow"),
     ("server", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
     ("server", "yes"): ("allow", "allow", "refuse", "allow"),
     ("server", "no"): ("refuse", "refuse", "refuse", "allow"),
@@ -194,6 +218,9 @@ def make_rules(rule: SavedRule) -> RuleBook:
         SERVER,
         SITE,
         PYTEST_SCOPE,
+        HOST,
+        NetworkScope(),
+        PortsScope(),
     )
     return RuleBook(
         [] if rule == "nothing" else [PermissionRule(each, rule == "yes") for each in scopes]

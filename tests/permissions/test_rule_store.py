@@ -17,7 +17,10 @@ from acp_server.permissions.scopes import (
     CommandPattern,
     CommandScope,
     DirectoryScope,
+    HostScope,
     McpToolScope,
+    NetworkScope,
+    PortsScope,
     ProjectChecksScope,
     SiteScope,
 )
@@ -34,6 +37,12 @@ EXACT = PermissionRule(
     CommandScope((CommandPattern(("bd", "list", ""), ROOT, is_exact=True),)), is_allowed=True
 )
 CHECKS = PermissionRule(ProjectChecksScope(), is_allowed=True)
+NETWORK = (
+    PermissionRule(HostScope("example.com"), is_allowed=True),
+    PermissionRule(HostScope("example.com", "10.0.0.1"), is_allowed=False),
+    PermissionRule(NetworkScope(), is_allowed=False),
+    PermissionRule(PortsScope(), is_allowed=True),
+)
 
 WRITER = """
 import sys
@@ -54,9 +63,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_stored_rules_are_loaded_by_the_next_process(file: Path) -> None:
-    for rule in (EDITS, TESTS, EDITS, SEARCH, SITE, EXACT, CHECKS):
+    for rule in (EDITS, TESTS, EDITS, SEARCH, SITE, EXACT, CHECKS, *NETWORK):
         RuleStore(file).add(ROOT, rule)
-    assert RuleStore(file).load(ROOT) == (EDITS, TESTS, SEARCH, SITE, EXACT, CHECKS)
+    assert RuleStore(file).load(ROOT) == (EDITS, TESTS, SEARCH, SITE, EXACT, CHECKS, *NETWORK)
 
 
 def test_the_commands_of_one_answer_are_stored_one_by_one(file: Path) -> None:

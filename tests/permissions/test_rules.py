@@ -11,6 +11,7 @@ from acp_server.permissions.scopes import (
     CommandPattern,
     CommandScope,
     DirectoryScope,
+    HostScope,
     McpToolScope,
     ProjectChecksScope,
     Scope,
@@ -149,6 +150,8 @@ def test_a_rule_covers_one_site(site: str, *, verdict: bool | None) -> None:
         (ProjectChecksScope(), "this project's tests, linters and builds in the sandbox"),
         (McpToolScope("a`\n", "0123", "b"), "`b` of the server `a`\ufffd`"),
         (SiteScope("example.com:8080"), "pages of `example.com:8080`"),
+        (HostScope("example.com"), "connections of commands to `example.com`"),
+        (HostScope("a.b", "10.0.0.1"), "connections of commands to `a.b` at 10.0.0.1"),
     ],
 )
 def test_a_scope_is_described_in_one_line(scope: Scope, text: str) -> None:

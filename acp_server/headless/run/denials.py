@@ -15,7 +15,9 @@ from acp_server.permissions.effects import (
     CallMcpTool,
     ChangeMemory,
     ChangeSkill,
+    ConnectHost,
     Effect,
+    ExposePort,
     FetchUrl,
     LeavePlanMode,
     ReadFiles,
@@ -141,6 +143,10 @@ def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:
             yield EffectTarget("call", f"{server}: {tool}")
         case FetchUrl(_, url):
             yield EffectTarget("fetch", url)
+        case ConnectHost(site):
+            yield EffectTarget("connect", site)
+        case ExposePort(port):
+            yield EffectTarget("expose", str(port))
         case ChangeMemory():
             yield EffectTarget("remember", "memory")
         case LeavePlanMode():
