@@ -56,6 +56,11 @@ def _normalize_off(value: object) -> object:
     return "off" if value is False else value
 
 
+def _normalize_network(value: object) -> object:
+    """Return "off" and "on" for booleans: YAML parses bare words so, and the setting was one."""
+    return {"false": "off", "true": "on"}.get(str(value).lower(), value)
+
+
 def _validate_private_host(host: str) -> str:
     """Validate a host, an address or, if it has a slash, a network; return it unchanged."""
     if "/" in host:
@@ -119,6 +124,12 @@ ReviewWrites: TypeAlias = Annotated[
 WebSearch: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_normalize_off)]
 SandboxMode: TypeAlias = Annotated[
     Literal["off", "workspace", "strict"], BeforeValidator(_normalize_off)
+]
+NetworkSetting: TypeAlias = Annotated[
+    Literal["off", "hosts", "on"],
+    BeforeValidator(
+        _normalize_network, json_schema_input_type=Literal["off", "hosts", "on"] | bool
+    ),
 ]
 CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_normalize_off)]
 

@@ -192,6 +192,7 @@ def build_server(
         ).reviews,
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
+        network=None if current.sandbox.mode == "off" else current.sandbox.network,
         busy_mode=current.busy_input_mode,
         max_turn_requests=current.max_turn_requests,
         fallback_models=fallbacks,

@@ -122,6 +122,7 @@ def _build_context(
         recorder.save_options,
         notices.add_model_switch,
         observer,
+        network=services.network,
     )
     return SessionContext(
         id=facts.id,

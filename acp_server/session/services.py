@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from acp_server.memory.pages import ReadMemory, no_memory_pages
 from acp_server.permissions.modes import Mode
+from acp_server.permissions.network_access import NetworkAccess
 from acp_server.permissions.trust import WorkspaceTrust
 from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_session_id
@@ -45,6 +46,8 @@ class SessionServices:
     close: Callable[[], Awaitable[None]] | None = None
     """Closes the shared services after all sessions have closed."""
     mode: Mode = "ask"
+    network: NetworkAccess | None = None
+    """The network of sandboxed commands; None if commands are not sandboxed."""
     max_turn_requests: int = 100
     fallback_models: tuple[FallbackChoice, ...] = ()
     """Ids of models that take over for the rest of a turn when the chosen one is out of service."""

@@ -22,6 +22,7 @@ from acp_server.session.ports.editor import EditorPort
 from acp_server.session.ports.toolset import SessionToolset, ignore_turn_end
 from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
 from acp_server.session.project.headless_policy import ignore_refusal
+from acp_server.session.project.options import NETWORK_OPTION
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.session.seen_files import SeenFiles
@@ -53,8 +54,10 @@ from acp_server.tools.read.attachments import AttachmentReader
 from acp_server.tools.read.read_file import read_file_tool
 from acp_server.tools.search.search_files import search_files_tool
 from acp_server.tools.shell.background import BackgroundCommands
+from acp_server.tools.shell.confinement.host_questions import HostQuestions
 from acp_server.tools.shell.confinement.limits import SandboxScope
 from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
+from acp_server.tools.shell.confinement.network import SessionNetwork
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
 from acp_server.tools.shell.exposure import describe_exposure
 from acp_server.tools.shell.hook_process import HookProcessRunner
@@ -346,6 +349,7 @@ class ToolFactory:
             root=session.workspace.cwd.resolve(),
             note_answer=session.recorder.record_permission,
             switch_mode=partial(_switch_mode, session),
+            ask_per_host=partial(_ask_per_host, session),
             run_rules=None if headless_policy is None else headless_policy.rules,
             audit=no_audit if headless_policy is None else headless_policy.audit,
         )
@@ -427,8 +431,13 @@ class ToolFactory:
         scope_inputs = config.user_home, config.config_home, config.environment
         sandbox_scope = SandboxScope(roots, config.sandbox, *scope_inputs)
         tasks.start_soon(self._sandbox.announce, session.notices.add)
-        namespaces = SessionNamespaces(config.environment)
-        return SessionSandbox(self._sandbox, sandbox_scope, namespaces)
+        network = SessionNetwork(
+            SessionNamespaces(config.environment),
+            HostQuestions(config.sandbox.allowed_hosts),
+            lambda: session.options.network or config.sandbox.network,
+            partial(_spawn, tasks),
+        )
+        return SessionSandbox(self._sandbox, sandbox_scope, network)
 
 
 async def _close_shell(shell: ShellServices) -> None:
@@ -471,6 +480,12 @@ def _hook_facts(session: SessionContext) -> Mapping[str, JsonValue]:
 def _switch_mode(session: SessionContext, mode: Mode) -> None:
     """Switch a session's mode to the one the user chose, and report the change to the client."""
     session.options.set_mode(mode)
+    session.options.announce()
+
+
+def _ask_per_host(session: SessionContext) -> None:
+    """Let a session's commands reach the hosts that the user allows, as the user chose."""
+    session.options.set_option(NETWORK_OPTION, "hosts")
     session.options.announce()
 
 

@@ -7,12 +7,14 @@ from typing import cast
 import anyio
 
 from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
+from acp_server.permissions.network_access import NetworkAccess
 from acp_server.session.errors import UnknownModeError
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.observer import NullObserver, SessionObserver
 from acp_server.session.project.options import (
     MODE_OPTION,
     MODEL_OPTION,
+    NETWORK_OPTION,
     Option,
     OptionSelection,
     build_options,
@@ -46,6 +48,8 @@ class SelectedOptions:
     """Called with the new model's id when it replaces another."""
     observer: SessionObserver = field(default_factory=NullObserver)
     list_seconds: float = MODEL_LIST_SECONDS
+    network: NetworkAccess | None = None
+    """The network of sandboxed commands; None if they are not sandboxed."""
     _awaited_model: str | None = field(default=None, init=False)
     """The latest model selection that still waits for its endpoint's list."""
 
@@ -70,7 +74,8 @@ class SelectedOptions:
     def options(self) -> tuple[Option, ...]:
         """The options with their current values."""
         return build_options(
-            OptionSelection(self.mode, self.model_id, self.thought_level), self.catalog
+            OptionSelection(self.mode, self.model_id, self.thought_level, self.network),
+            self.catalog,
         )
 
     def announce(self) -> None:
@@ -100,6 +105,8 @@ class SelectedOptions:
             self.mode = cast("Mode", selected)
         elif option_id == MODEL_OPTION:
             self._select_model(selected)
+        elif option_id == NETWORK_OPTION:
+            self.network = cast("NetworkAccess", selected)
         else:
             self.chosen_level = selected
         self.on_change(self)

@@ -1,6 +1,7 @@
 """The options of a session that a user can select from pickers, most important first."""
 
 from acp_server.permissions.modes import MODES, Mode
+from acp_server.permissions.network_access import NETWORK_LEVELS, NetworkAccess
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -8,6 +9,7 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 MODE_OPTION = "mode"
 MODEL_OPTION = "model"
 THOUGHT_OPTION = "thought_level"
+NETWORK_OPTION = "network"
 
 
 @frozen_dataclass
@@ -17,6 +19,8 @@ class OptionSelection:
     mode: Mode
     model_id: str
     thought_level: str | None
+    network: NetworkAccess | None = None
+    """None if commands are not sandboxed."""
 
 
 @frozen_dataclass
@@ -46,6 +50,7 @@ def build_options(chosen: OptionSelection, catalog: ModelCatalog) -> tuple[Optio
         _mode_option(chosen.mode),
         _model_option(chosen.model_id, catalog),
         _thought_option(chosen, catalog),
+        _network_option(chosen.network),
     )
     return tuple(option for option in options if option is not None)
 
@@ -90,3 +95,11 @@ def _thought_option(chosen: OptionSelection, catalog: ModelCatalog) -> Option | 
     return Option(
         THOUGHT_OPTION, "Thinking", description, "thought_level", chosen.thought_level, choices
     )
+
+
+def _network_option(current: NetworkAccess | None) -> Option | None:
+    if current is None:
+        return None
+    choices = tuple(OptionValue(each.id, each.name, each.description) for each in NETWORK_LEVELS)
+    description = "What commands in the sandbox can connect to"
+    return Option(NETWORK_OPTION, "Network for commands", description, "_network", current, choices)

@@ -13,6 +13,7 @@ from acp_server.session.ports.editor import TerminalExit
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child
+from acp_server.tools.shell.command_access import CONFINED, CommandAccess
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.recent_output import NewOutput, OutputExcerpt, RecentOutput
 from acp_server.tools.shell.session import ShellSession
@@ -38,8 +39,7 @@ class BackgroundCommand:
     running_seconds: float
     total_lines: int
     exit: TerminalExit | None
-    is_unconfined: bool = False
-    """Whether it runs outside the sandbox."""
+    access: CommandAccess = CONFINED
 
 
 class BackgroundCommands:
@@ -56,7 +56,7 @@ class BackgroundCommands:
         self._is_closed = False
 
     async def start(
-        self, command: str, cwd: Path, *, is_unconfined: bool = False, only_reads: bool = False
+        self, command: str, cwd: Path, access: CommandAccess = CONFINED
     ) -> BackgroundCommand:
         """Start a command whose stdin is a pipe that `write` feeds.
 
@@ -67,14 +67,12 @@ class BackgroundCommands:
         while (command_id := f"proc_{secrets.token_hex(3)}") in self._processes:
             pass
         spill = SpillFile(self._outputs, command_id)
-        process = _BackgroundProcess(command_id, command, cwd, spill, is_unconfined=is_unconfined)
+        process = _BackgroundProcess(command_id, command, cwd, spill, access)
         # Race: occupy the slot before the first await. Otherwise concurrent starts could together
         # exceed MAX_RUNNING, and `close` would not see this command.
         self._processes[process.id] = process
         try:
-            child = process.child = await self._session.start(
-                command, cwd, "pipe", is_unconfined=is_unconfined, only_reads=only_reads
-            )
+            child = process.child = await self._session.start(command, cwd, "pipe", access)
         finally:
             if process.child is None:
                 # Failed or cancelled before a child existed. `close` may already be waiting for
@@ -227,12 +225,12 @@ class _BackgroundProcess:
     """One background command with its output and its end."""
 
     def __init__(
-        self, command_id: str, command: str, cwd: Path, spill: SpillFile, *, is_unconfined: bool
+        self, command_id: str, command: str, cwd: Path, spill: SpillFile, access: CommandAccess
     ) -> None:
         self.id = command_id
         self.command = command
         self.cwd = cwd
-        self.is_unconfined = is_unconfined
+        self.access = access
         self.is_end_reported = False
         self.child: Child | None = None
         self.scope = anyio.CancelScope()
@@ -272,7 +270,7 @@ class _BackgroundProcess:
             running_seconds=end - self._started_at,
             total_lines=self.backlog.total_lines,
             exit=self._exit,
-            is_unconfined=self.is_unconfined,
+            access=self.access,
         )
 
     def report(self) -> BackgroundCommand:

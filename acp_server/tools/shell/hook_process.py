@@ -15,6 +15,7 @@ from acp_server.config.values import TurnHook
 from acp_server.hooks.hook_protocol import HookResult
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child
+from acp_server.tools.shell.command_access import UNCONFINED
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import OutputLog
 from acp_server.tools.shell.session import ShellSession
@@ -33,7 +34,7 @@ class HookProcessRunner:
         """Run a hook until it exits or its timeout expires. A failure is returned, not raised."""
         log = OutputLog(MAX_OUTPUT_BYTES, 0)
         try:
-            child = await self.shell.start(hook.command, self.cwd, "pipe", is_unconfined=True)
+            child = await self.shell.start(hook.command, self.cwd, "pipe", UNCONFINED)
         except ShellError as error:
             return HookResult(None, "", failure=str(error))
         try:

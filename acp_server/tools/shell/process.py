@@ -122,9 +122,9 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         output = await self._bound(command_id, new.text)
         new_text = output.text.rstrip("\n")
         text = f"{_status_line(state)}\n{lost_note}{new_text or '(nothing new)'}"
-        if self._sandbox is not None and not state.is_unconfined:
+        if self._sandbox is not None and not state.access.is_unconfined:
             has_failed = state.exit not in (None, TerminalExit(code=0))
-            denial = self._sandbox.describe_denial(new.text, has_failed=has_failed)
+            denial = self._sandbox.describe_denial(new.text, state.access, has_failed=has_failed)
             text = f"{text}\n{denial}" if denial else text
         return text, output.saved_to
 
@@ -165,7 +165,7 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         # Input runs in the command's own sandbox.
         sandbox_status: SandboxStatus = "free"
         if self._sandbox is not None:
-            sandbox_status = await self._sandbox.status(is_unconfined=state.is_unconfined)
+            sandbox_status = await self._sandbox.status(is_unconfined=state.access.is_unconfined)
         question = PermissionQuestion(
             call_id=self.reporter.call_id,
             effect=RunCommandEffect(

@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 from acp_server.session.ports.editor import TerminalExit
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child, OutputCallback, ShellLaunch, Stdin
+from acp_server.tools.shell.command_access import CONFINED, CommandAccess
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shell.environment import build_command_environment
 from acp_server.tools.shell.errors import ShellError
@@ -87,14 +88,9 @@ class ShellSession:
         command: str,
         cwd: Path,
         stdin: Stdin,
-        *,
-        is_unconfined: bool = False,
-        only_reads: bool = False,
+        access: CommandAccess = CONFINED,
     ) -> Child:
         """Start a command in its own shell, confined if there is a sandbox.
-
-        With `only_reads`, it may run without a question: it finds no programs of the workspace, and
-        git runs none that a repository names.
 
         Raises:
             ShellError: The command cannot be started.
@@ -102,13 +98,15 @@ class ShellSession:
         self._command_count += 1
         mark = f"{self._mark}{self._command_count}."
         environment = build_command_environment(
-            self._environment, self._secret_names, mark, only_reads=only_reads
+            self._environment, self._secret_names, mark, only_reads=access.only_reads
         )
-        if only_reads and (search_path := await self.safe_search_path()):
+        if access.only_reads and (search_path := await self.safe_search_path()):
             environment["PATH"] = search_path
         launcher: tuple[str, ...] = ()
-        if self._sandbox is not None and not is_unconfined:
-            launcher, environment = await self._sandbox.wrap_command(environment)
+        if self._sandbox is not None and not access.is_unconfined:
+            launcher, environment = await self._sandbox.wrap_command(
+                environment, access.origin, has_network=access.has_network
+            )
         child = await Child.start(
             ShellLaunch(command, cwd, environment, stdin, launcher, tuple(self._roots))
         )
@@ -130,9 +128,7 @@ class ShellSession:
         cwd: Path,
         receive: OutputCallback,
         timeout_seconds: float | None,
-        *,
-        is_unconfined: bool = False,
-        only_reads: bool = False,
+        access: CommandAccess = CONFINED,
     ) -> CommandResult:
         """Run a command with empty stdin until its shell ends; pass its output on in order.
 
@@ -142,11 +138,11 @@ class ShellSession:
         Raises:
             ShellError: The command cannot be started.
         """
-        child = await self.start(
-            command, cwd, "empty", is_unconfined=is_unconfined, only_reads=only_reads
-        )
+        child = await self.start(command, cwd, "empty", access)
         try:
             with anyio.move_on_after(timeout_seconds) as timeout_scope:
+                if access.origin is not None:
+                    access.origin.limit_time(timeout_scope)
                 await self.follow(child, receive)
             # After a timeout `follow` was cut short: deliver the output that is still in the pipe.
             if timeout_scope.cancelled_caught and (remainder := child.read_available()):

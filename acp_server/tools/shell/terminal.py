@@ -13,6 +13,7 @@ from anyio import to_thread
 from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
+from acp_server.permissions.network_access import NetworkAccess
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.permissions.shell.assessment import (
     assess,
@@ -40,6 +41,8 @@ from acp_server.tools.files.notebooks import visible_text
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.shell.background import BackgroundCommands
+from acp_server.tools.shell.command_access import CONFINED, CommandAccess
+from acp_server.tools.shell.confinement.command_origin import CommandOrigin
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox, TerminalConfinement
 from acp_server.tools.shell.editor_terminal import (
     build_terminal_argv,
@@ -74,8 +77,9 @@ DESCRIPTION = (
     "Do not use it to read, search or edit files."
 )
 CONFINED_DESCRIPTION = (
-    "{plain} Commands run in a sandbox: they write in the workspace and temporary folders only"
-    "{network}. Only if one fails for that, run it again with unconfined=true: the user is asked."
+    "{plain} Commands run in a sandbox: they write in the workspace and temporary folders only and "
+    "share a localhost. Only if one fails for that, run it again with network or unconfined: the "
+    "user is asked."
 )
 DEFAULT_TIMEOUT_SECONDS = 180
 MAX_TIMEOUT_SECONDS = 3_600
@@ -111,6 +115,7 @@ class TerminalArguments(Arguments):
 class ConfinedArguments(TerminalArguments):
     """Arguments if there is a sandbox, outside which the model may ask to run a command."""
 
+    network: bool = False
     unconfined: bool = False
 
 
@@ -144,7 +149,9 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         self._view: TerminalView | None = None
         self._output_view: TerminalOutputView | None = None
         self._sandbox_status: SandboxStatus = "free"
-        self._only_reads = False
+        self._origin = CommandOrigin(reporter.call_id, "", services.gate)
+        self._access = CONFINED
+        self._network_before: NetworkAccess = "off"
 
     def _new_log(self) -> tuple[SpillFile, OutputLog]:
         spill = SpillFile(self._shell.outputs, self.reporter.call_id)
@@ -179,10 +186,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if "\0" in arguments.command:
             raise ShellError(NUL_IN_COMMAND)
         resolved = await self._services.resolve(arguments.workdir or ".")
-        if self._shell.sandbox is not None:
-            is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
-            self._sandbox_status = await self._shell.sandbox.status(is_unconfined=is_unconfined)
-        command = arguments.command
+        if self._shell.sandbox is not None and isinstance(arguments, ConfinedArguments):
+            self._sandbox_status = await self._shell.sandbox.status(
+                is_unconfined=arguments.unconfined, needs_network=arguments.network
+            )
+            self._network_before = self._shell.sandbox.network.choice()
+        command = self._origin.command = arguments.command
         programs = await self._shell.session.find_workspace_programs(command, resolved.real)
         exposure = ""
         if self._sandbox_status == "unconfined":
@@ -192,9 +201,15 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         # Security: without such programs the gate may let the command run without a question, and
         # a program that the project adds meanwhile must not be found.
         assessment = assess(command, str(resolved.real), str(self._services.home))
-        self._only_reads = not programs and assessment.verdict == "reads"
+        only_reads = not programs and assessment.verdict == "reads"
         await self.require_permission(
             self._services.gate, self._build_question(resolved, arguments, programs, exposure)
+        )
+        self._access = CommandAccess(
+            self._origin,
+            is_unconfined=self._sandbox_status == "unconfined",
+            has_network=self._has_network(),
+            only_reads=only_reads,
         )
         # Security: runs in the resolved directory that was asked about. A link that is replaced
         # meanwhile cannot lead the command elsewhere.
@@ -204,13 +219,25 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 outcome = await run(arguments, resolved.real)
             except EditorError as error:
                 raise ShellError(f"the editor did not run it: {error.reason}") from error
-        if not outcome.is_error and self._only_reads:
+        if not outcome.is_error and only_reads:
             await self._note_printed_files(arguments.command, resolved.real, outcome.text)
         place = resolved.real, self._services.home
         touched_paths = await to_thread.run_sync(
             find_named_paths, arguments.command, *place, abandon_on_cancel=True
         )
         return replace(outcome, touched_paths=touched_paths)
+
+    @property
+    def _is_confined(self) -> bool:
+        return self._sandbox_status in {"confined", "networked"}
+
+    def _has_network(self) -> bool:
+        """Return whether the user has just allowed the network for this command."""
+        sandbox = self._shell.sandbox
+        if sandbox is None or self._sandbox_status != "networked":
+            return False
+        # The user may have chosen to be asked for each host instead.
+        return self._network_before != "off" or sandbox.network.choice() != "hosts"
 
     async def _note_printed_files(self, command: str, cwd: Path, output: str) -> None:
         """Count files that the command printed whole as read, if the output is their text."""
@@ -282,12 +309,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         )
 
     async def _start_in_background(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
-        started = await self._shell.background.start(
-            arguments.command,
-            cwd,
-            is_unconfined=self._sandbox_status == "unconfined",
-            only_reads=self._only_reads,
-        )
+        started = await self._shell.background.start(arguments.command, cwd, self._access)
         return ToolOutcome(
             f"started in the background; session_id {started.id} (see the process tool)",
             raw_output={"session_id": started.id},
@@ -326,7 +348,6 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
     async def _run_locally(
         self, arguments: TerminalArguments, cwd: Path, view: OutputView, interval_seconds: float
     ) -> CommandResult:
-        is_unconfined = self._sandbox_status == "unconfined"
         result = CommandResult(TerminalExit(), timed_out=False)
 
         def receive(chunk: bytes) -> None:
@@ -336,12 +357,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         async def work() -> None:
             nonlocal result
             result = await self._shell.session.run(
-                arguments.command,
-                cwd,
-                receive,
-                arguments.timeout,
-                is_unconfined=is_unconfined,
-                only_reads=self._only_reads,
+                arguments.command, cwd, receive, arguments.timeout, self._access
             )
 
         await run_with_view(view, interval_seconds, work)
@@ -358,13 +374,13 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 be run in another way. Or it did not answer and may have started the command, which
                 must not be started twice.
         """
-        confinement = TerminalConfinement()
-        if self._shell.sandbox is not None and self._sandbox_status == "confined":
-            confinement = await self._shell.sandbox.wrap_terminal_command()
+        confinement = await self._confine_in_editor()
         argv = build_terminal_argv(arguments.command, self._shell.secret_names, confinement)
-        variables = build_terminal_environment(only_reads=self._only_reads)
-        if self._only_reads and (search_path := await self._shell.session.safe_search_path()):
-            variables = {**variables, "PATH": search_path}
+        variables = build_terminal_environment(only_reads=self._access.only_reads)
+        variables |= confinement.variables
+        if self._access.only_reads:
+            search_path = await self._shell.session.safe_search_path()
+            variables |= {"PATH": search_path} if search_path else {}
         try:
             terminal = await self._shell.editor.open_terminal(
                 TerminalCommand(argv, cwd, variables, 2 * LOG_HALF_BYTES)
@@ -385,14 +401,20 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             raise
         finally:
             await terminal.release()
-        if self._sandbox_status == "confined" and has_sandbox_failed(
-            result.exit.code, self._log.text()
-        ):
+        if self._is_confined and has_sandbox_failed(result.exit.code, self._log.text()):
             self._shell.has_editor_failed = True
             self._view = None
             self._spill, self._log = self._new_log()
             return None
         return await self._outcome(result, arguments)
+
+    async def _confine_in_editor(self) -> TerminalConfinement:
+        if self._shell.sandbox is None or not self._is_confined:
+            return TerminalConfinement()
+        has_network = self._access.has_network
+        return await self._shell.sandbox.wrap_terminal_command(
+            self._origin, has_network=has_network
+        )
 
     async def _follow(self, terminal: EditorTerminal, timeout_seconds: float) -> CommandResult:
         exit_status = TerminalExit()
@@ -425,9 +447,9 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
     async def _outcome(self, result: CommandResult, arguments: TerminalArguments) -> ToolOutcome:
         output = await to_thread.run_sync(self._excerpt)
         status, denial, sandbox = _status(result, arguments), "", self._shell.sandbox
-        if sandbox is not None and self._sandbox_status == "confined":
+        if sandbox is not None and self._is_confined:
             has_failed = result.timed_out or result.exit != TerminalExit(code=0)
-            denial = sandbox.describe_denial(self._log.text(), has_failed=has_failed)
+            denial = sandbox.describe_denial(self._log.text(), self._access, has_failed=has_failed)
         raw: dict[str, JsonValue] = {
             "exit_code": result.exit.code,
             "signal": result.exit.signal,
@@ -506,8 +528,7 @@ def terminal_tool(services: EditServices, shell: ShellServices) -> Tool:
     if shell.sandbox is None:
         spec = build_spec("terminal", DESCRIPTION, TerminalArguments)
     else:
-        network = "" if shell.sandbox.scope.config.has_network else ", and have no network"
-        description = CONFINED_DESCRIPTION.format(plain=DESCRIPTION, network=network)
+        description = CONFINED_DESCRIPTION.format(plain=DESCRIPTION)
         spec = build_spec("terminal", description, ConfinedArguments)
     create_use = partial(TerminalUse, services, shell)
     return Tool(spec, "execute", "Run a command", create_use, returns_data=True)

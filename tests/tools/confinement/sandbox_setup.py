@@ -15,9 +15,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from anyio.abc import TaskGroup
 
 from acp_server.config import settings
+from acp_server.permissions.network_access import NetworkAccess
+from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.confinement.host_questions import HostQuestions
 from acp_server.tools.shell.confinement.launchers import (
     MissingLauncher,
     SandboxLauncher,
@@ -25,6 +29,7 @@ from acp_server.tools.shell.confinement.launchers import (
 )
 from acp_server.tools.shell.confinement.limits import SandboxScope
 from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
+from acp_server.tools.shell.confinement.network import SessionNetwork
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
 from tests.tools.shell.command_session import CommandSession, open_command_session
 
@@ -60,7 +65,9 @@ class SandboxDirectories:
 
     @property
     def config(self) -> SandboxConfig:
-        return SandboxConfig("workspace", temporary_directories=(self.temporary_directories,))
+        return SandboxConfig(
+            "workspace", "off", temporary_directories=(self.temporary_directories,)
+        )
 
     def make_scope(self, config: SandboxConfig | None = None) -> SandboxScope:
         variables = settings.child_environment({"TMPDIR": None})
@@ -106,10 +113,31 @@ needs_landlock = pytest.mark.skipif(
 )
 
 
-def make_sandbox(dirs: SandboxDirectories, config: SandboxConfig | None = None) -> SessionSandbox:
+def make_sandbox(
+    dirs: SandboxDirectories,
+    config: SandboxConfig | None = None,
+    questions: HostQuestions | None = None,
+    tasks: TaskGroup | None = None,
+) -> SessionSandbox:
+    """Return the sandbox of a session; if its network is that of asked hosts, with `tasks`."""
     config = config or dirs.config
+    network = make_network(config.network, questions, tasks)
+    return SessionSandbox(Sandbox(config, {}, launcher), dirs.make_scope(config), network)
+
+
+def make_network(
+    choice: NetworkAccess = "off",
+    questions: HostQuestions | None = None,
+    tasks: TaskGroup | None = None,
+) -> SessionNetwork:
+    """Return the network of a session."""
+
+    def spawn(task: TaskFunction) -> None:
+        assert tasks is not None
+        tasks.start_soon(task)
+
     namespaces = SessionNamespaces(settings.child_environment({}))
-    return SessionSandbox(Sandbox(config, {}, launcher), dirs.make_scope(config), namespaces)
+    return SessionNetwork(namespaces, questions or HostQuestions(()), lambda: choice, spawn)
 
 
 @asynccontextmanager
@@ -130,4 +158,4 @@ async def open_confined(
 
 
 def with_network(directories: SandboxDirectories) -> SandboxConfig:
-    return replace(directories.config, has_network=True)
+    return replace(directories.config, network="on")

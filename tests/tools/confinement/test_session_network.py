@@ -49,7 +49,7 @@ anyio.run(main)
 @pytest.fixture
 async def directories(tmp_path: Path) -> SandboxDirectories:
     sandbox = make_sandbox(found := create_directories(tmp_path))
-    namespaces = await sandbox.namespaces.files(working_launcher())
+    namespaces = await sandbox.network.namespaces.files(working_launcher())
     await sandbox.close()
     if not namespaces:
         pytest.skip("there are no namespaces to be had on this machine")
@@ -109,7 +109,7 @@ async def test_the_network_outlives_its_holder(directories: SandboxDirectories) 
         holder.kill()
         await wait_until(lambda: not holders(os.getpid()))
         assert await connect(session, port) == "b'hello'\n"
-        with await sandbox.namespaces.open_socket(working_launcher()) as inside:
+        with await sandbox.network.namespaces.open_socket(working_launcher()) as inside:
             inside.settimeout(HANG_TIMEOUT_SECONDS)
             await to_thread.run_sync(inside.connect, ("127.0.0.1", port))
             assert inside.recv(9) == b"hello"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from acp_server.config.setting import setting
-from acp_server.config.values import Paths, SandboxMode
+from acp_server.config.values import Names, NetworkSetting, Paths, SandboxMode
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
@@ -18,11 +18,16 @@ class SandboxConfig:
         "ACP_SERVER_SANDBOX",
         "--sandbox",
     )
-    has_network: bool = setting(
-        False,
-        "Whether sandboxed commands may use the network",
+    network: NetworkSetting = setting(
+        "hosts",
+        "Network of sandboxed commands: none, hosts that you allow when asked, or all",
         "sandbox.network",
         "ACP_SERVER_SANDBOX_NETWORK",
+    )
+    allowed_hosts: Names = setting(
+        (),
+        "Hosts that sandboxed commands may connect to without a question, such as *.example.org",
+        "sandbox.allowed_hosts",
     )
     writable_directories: Paths = setting(
         (), "More directories that sandboxed commands may write", "sandbox.writable"

@@ -1,47 +1,133 @@
 """Detect in a command's output that the sandbox has probably refused something.
 
-The kernel reports a refusal to the command only, so this is a heuristic over its output.
+The kernel reports a refusal to the command only, so this is a heuristic over its output. Pipes hide
+exit codes (`npm install 2>&1 | tail`), so the output of a command that succeeded is searched, too.
 """
 
 import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 MAX_QUOTED_LINES = 3
 MAX_QUOTED_CHARACTERS = 200
 SCANNED_CHARACTERS = 20_000
 """Counted from the end, because errors come last."""
 
-_ANY_REFUSAL = re.compile(
-    r"permission denied|operation not permitted|read-only file system|network is unreachable"
-    r"|name resolution|could ?n.t resolve|could not resolve|name or service not known"
-    r"|nodename nor servname|failed to (?:connect|lookup|resolve)|\b(?:EACCES|EPERM|EROFS)\b"
-    r"|\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b|acp-server: this cannot be confined",
+DenialKind = Literal["files", "network", "localhost", "sockets"]
+_SOCKET_SIGNS = r"address family not supported|EAFNOSUPPORT|listen EPERM"
+_NETWORK_SIGNS = (
+    r"network is unreachable|name resolution|could ?n.t resolve|could not resolve"
+    r"|name or service not known|nodename nor servname|failed to (?:lookup|resolve)|getaddrinfo"
+    r"|no matching distribution found|unknownhostexception|no such host"
+    r"|tunnel connection failed|connect tunnel failed|\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b"
+)
+_HERE = r"\b(?:localhost|127\.0\.0\.1|::1)\b"
+_NOT_CONNECTED = r"(?:failed to connect|connection refused|ECONNREFUSED)"
+_LOCALHOST_SIGNS = rf"{_NOT_CONNECTED}.*{_HERE}|{_HERE}.*{_NOT_CONNECTED}"
+_FILE_SIGNS = (
+    r"permission denied|operation not permitted|read-only file system"
+    r"|\b(?:EACCES|EPERM|EROFS)\b|acp-server: this cannot be confined"
+)
+_SIGNS: Sequence[tuple[DenialKind, re.Pattern[str]]] = (
+    ("sockets", re.compile(_SOCKET_SIGNS, re.IGNORECASE)),
+    ("network", re.compile(_NETWORK_SIGNS, re.IGNORECASE)),
+    ("localhost", re.compile(_LOCALHOST_SIGNS, re.IGNORECASE)),
+    ("files", re.compile(_FILE_SIGNS, re.IGNORECASE)),
+)
+"""The first that a line shows counts."""
+_SYSTEM_MESSAGE = re.compile(
+    r"(?:[:\]] |^)(?:Permission denied|Operation not permitted)(?:[.']?$| \(os error|: ['\"/])"
+    r"|read-only file system",
     re.IGNORECASE,
 )
-_SYSTEM_REFUSAL = re.compile(
-    r": (?:Permission denied|Operation not permitted|Read-only file system"
-    r"|Network is unreachable)[.']?$"
+"""The C library's wording; of refused files, the only sign that counts if the command succeeded."""
+
+REMARK = "[The sandbox may have refused this: {lines}. {advice}]"
+REFUSED_SITES = "[The sandbox refused connections to {sites}. {advice}]"
+_FILES = (
+    "Confined commands write in the workspace and the temporary folders only, and read no keys. If "
+    "it is needed, run it again with unconfined=true: the user is asked."
 )
-"""The C library's wording; the only sign that counts if the command succeeded."""
-
-REMARK = (
-    "[The sandbox may have refused this: {lines}. Confined commands write in the workspace and "
-    "the temporary folders only{network}, and read no keys. If it is needed, run it again with "
-    "unconfined=true: the user is asked.]"
+_SOCKETS = (
+    "Confined commands have no Unix sockets, such as those of Docker, agents for keys, or desktop "
+    "services. If they are needed, run it again with unconfined=true: the user is asked."
 )
-NO_NETWORK = ", have no network but their own localhost"
+_NO_NETWORK = (
+    "Confined commands have no network but a localhost of their own, which all of this session "
+    "share. If it is needed, run it again with network=true: the user is asked."
+)
+_HOSTS = (
+    "Confined commands reach other hosts only by the proxy in HTTP_PROXY and HTTPS_PROXY, which "
+    "asks the user for each. If that cannot be, run it again with network=true: the user is asked."
+)
+_NO_LOCALHOST = (
+    "On this machine confined commands have no network at all, not even localhost: run server and "
+    "client with network=true: the user is asked."
+)
+_LOCALHOST = (
+    "The localhost of confined commands is their own: a server must run confined, too, and still "
+    "run."
+)
+_ALLOW_HOST = "Go on without it, or ask the user what to do."
 
 
-def describe_denial(output: str, *, has_failed: bool, has_network: bool) -> str:
+@frozen_dataclass
+class DenialContext:
+    """What is known of a command besides its output."""
+
+    has_failed: bool
+    only_reads: bool = False
+    """Whether it only prints what it reads: then words in its output are no errors."""
+    has_network: bool = False
+    has_hosts: bool = False
+    """Whether it reaches other hosts by the proxy."""
+    has_localhost: bool = True
+    refused_sites: Sequence[str] = ()
+
+
+def describe_denial(output: str, context: DenialContext) -> str:
     """Return a remark about refused operations, as far as the output shows them.
 
-    >>> describe_denial("fine", has_failed=True, has_network=False)
+    >>> describe_denial("fine", DenialContext(has_failed=True))
     ''
     """
-    pattern = _ANY_REFUSAL if has_failed else _SYSTEM_REFUSAL
+    if context.refused_sites:
+        return REFUSED_SITES.format(sites=", ".join(context.refused_sites), advice=_ALLOW_HOST)
     distinct_lines = dict.fromkeys(output[-SCANNED_CHARACTERS:].splitlines())
     cleaned_lines = (line.strip().replace("`", "'") for line in distinct_lines)
-    lines = [line for line in cleaned_lines if pattern.search(line)]
-    if not lines:
+    found: list[tuple[DenialKind, str]] = [
+        (kind, line) for line in cleaned_lines for kind in _kinds_of(line, context)
+    ]
+    if not found:
         return ""
-    quoted = "; ".join(f"`{line[:MAX_QUOTED_CHARACTERS]}`" for line in lines[-MAX_QUOTED_LINES:])
-    return REMARK.format(lines=quoted, network="" if has_network else NO_NETWORK)
+    quoted = "; ".join(f"`{line[:MAX_QUOTED_CHARACTERS]}`" for _, line in found[-MAX_QUOTED_LINES:])
+    advice = " ".join(dict.fromkeys(_advice(kind, context) for kind, _ in found))
+    return REMARK.format(lines=quoted, advice=advice)
+
+
+def _kinds_of(line: str, context: DenialContext) -> Iterator[DenialKind]:
+    """Yield the kind of refusal that a line shows, if any."""
+    kind: DenialKind | None = next((each for each, sign in _SIGNS if sign.search(line)), None)
+    if kind is None or (context.only_reads and not context.has_failed):
+        return
+    if kind in {"network", "localhost"} and context.has_network:
+        return
+    if kind == "files" and not context.has_failed and not _SYSTEM_MESSAGE.search(line):
+        return
+    yield kind
+
+
+def _advice(kind: DenialKind, context: DenialContext) -> str:
+    match kind:
+        case "files":
+            return _FILES
+        case "sockets":
+            return _SOCKETS
+        case "localhost" if context.has_localhost:
+            return _LOCALHOST
+        case _ if not context.has_localhost:
+            return _NO_LOCALHOST
+        case _:
+            return _HOSTS if context.has_hosts else _NO_NETWORK

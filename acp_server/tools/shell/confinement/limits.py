@@ -80,7 +80,6 @@ class SandboxScope:
             readable=_resolve_existing((*SYSTEM_DIRECTORIES, *program_directories))
             if is_strict
             else None,
-            has_network=self.config.has_network,
         )
 
     def hidden_paths(self) -> tuple[Path, ...]:

@@ -39,6 +39,11 @@ class SessionNamespaces:
         self._is_tried = False
         self._is_closed = False
 
+    @property
+    def is_unavailable(self) -> bool:
+        """Whether the system has refused a namespace."""
+        return self._is_tried and not self._descriptors
+
     async def files(self, launcher: SandboxLauncher) -> tuple[str, ...]:
         """Return the files by which a command joins; none if the system has no namespaces."""
         # Single-flight: concurrent first commands must join the same namespace.

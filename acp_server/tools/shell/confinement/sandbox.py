@@ -5,7 +5,7 @@ may do in it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +14,10 @@ from anyio import to_thread
 
 from acp_server.permissions.effects import SandboxStatus
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.shell.command_access import CommandAccess
+from acp_server.tools.shell.confinement.command_origin import CommandOrigin
 from acp_server.tools.shell.confinement.config import SandboxConfig
-from acp_server.tools.shell.confinement.denials import describe_denial
+from acp_server.tools.shell.confinement.denials import DenialContext, describe_denial
 from acp_server.tools.shell.confinement.launchers import (
     PERL_VARIABLES,
     MissingLauncher,
@@ -23,7 +25,7 @@ from acp_server.tools.shell.confinement.launchers import (
     find_launcher,
 )
 from acp_server.tools.shell.confinement.limits import SandboxLimits, SandboxScope
-from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
+from acp_server.tools.shell.confinement.network import SessionNetwork
 from acp_server.tools.shell.confinement.search_limits import build_search_limits
 
 UNAVAILABLE = (
@@ -40,6 +42,8 @@ class TerminalConfinement:
 
     launcher: Sequence[str] = ()
     files: Sequence[str] = ()
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    """Variables that the command needs in the sandbox."""
 
 
 class Sandbox:
@@ -83,9 +87,11 @@ class SessionSandbox:
 
     sandbox: Sandbox
     scope: SandboxScope
-    namespaces: SessionNamespaces
+    network: SessionNetwork
 
-    async def status(self, *, is_unconfined: bool = False) -> SandboxStatus:
+    async def status(
+        self, *, is_unconfined: bool = False, needs_network: bool = False
+    ) -> SandboxStatus:
         """Return the sandbox status of a command for the permission gate."""
         match await self.sandbox.launcher():
             case None:
@@ -93,12 +99,21 @@ class SessionSandbox:
             case MissingLauncher():
                 return "unprotected"
             case _:
-                return "unconfined" if is_unconfined else "confined"
+                if is_unconfined:
+                    return "unconfined"
+                is_more = needs_network and self.network.choice() != "on"
+                return "networked" if is_more else "confined"
 
     async def wrap_command(
-        self, variables: Mapping[str, str]
+        self,
+        variables: Mapping[str, str],
+        origin: CommandOrigin | None = None,
+        *,
+        has_network: bool = False,
     ) -> tuple[tuple[str, ...], dict[str, str]]:
         """Return the launcher arguments of a command, and its environment.
+
+        With `has_network`, it has the network although the user has not chosen that for all.
 
         Without a launcher, there are no arguments and the environment is unchanged. Variables that
         the launcher itself must not obey reach the command through the arguments.
@@ -106,20 +121,24 @@ class SessionSandbox:
         launcher = await self._available_launcher()
         if launcher is None:
             return (), dict(variables)
-        limits = await self._resolve_limits(launcher)
+        limits, added = await self._resolve_limits(launcher, origin, has_network=has_network)
+        variables = {**variables, **added}
         command_variables = {name: variables[name] for name in PERL_VARIABLES if name in variables}
         launcher_environment = {
             name: value for name, value in variables.items() if name not in command_variables
         }
         return launcher.build_arguments(limits, command_variables), launcher_environment
 
-    async def wrap_terminal_command(self) -> TerminalConfinement:
+    async def wrap_terminal_command(
+        self, origin: CommandOrigin | None = None, *, has_network: bool = False
+    ) -> TerminalConfinement:
         """Return how a command is confined in the editor's terminal."""
         launcher = await self._available_launcher()
         if launcher is None:
             return TerminalConfinement()
-        limits = await self._resolve_limits(launcher)
-        return TerminalConfinement(launcher.build_arguments(limits, {}), launcher.files)
+        limits, added = await self._resolve_limits(launcher, origin, has_network=has_network)
+        arguments = launcher.build_arguments(limits, {})
+        return TerminalConfinement(arguments, launcher.files, dict(added))
 
     async def wrap_search(
         self, root: Path, program: Path, *, hides_private_paths: bool
@@ -136,20 +155,31 @@ class SessionSandbox:
         limits = await to_thread.run_sync(build_search_limits, root, program, hidden)
         return launcher.build_arguments(limits, {})
 
-    def describe_denial(self, output: str, *, has_failed: bool) -> str:
+    def describe_denial(self, output: str, access: CommandAccess, *, has_failed: bool) -> str:
         """Return a remark about operations that the sandbox has refused; empty if none."""
-        has_network = self.scope.config.has_network
-        return describe_denial(output, has_failed=has_failed, has_network=has_network)
+        context = DenialContext(
+            has_failed,
+            access.only_reads,
+            access.has_network or self.network.choice() == "on",
+            has_hosts=self.network.has_hosts,
+            has_localhost=self.network.has_localhost,
+            refused_sites=() if access.origin is None else access.origin.refused_sites,
+        )
+        return describe_denial(output, context)
 
     async def close(self) -> None:
-        """Release the session's namespaces, once no command of the session runs."""
-        await self.namespaces.close()
+        """Release the session's network, once no command of the session runs."""
+        await self.network.close()
 
-    async def _resolve_limits(self, launcher: SandboxLauncher) -> SandboxLimits:
+    async def _resolve_limits(
+        self, launcher: SandboxLauncher, origin: CommandOrigin | None, *, has_network: bool
+    ) -> tuple[SandboxLimits, Mapping[str, str]]:
+        """Return the limits of a command, and the variables that it needs under them."""
         limits = await to_thread.run_sync(self.scope.resolve_limits)
-        if limits.has_network:
-            return limits
-        return replace(limits, namespaces=await self.namespaces.files(launcher))
+        if has_network or self.network.choice() == "on":
+            return replace(limits, has_network=True), {}
+        network = await self.network.join(launcher, origin)
+        return replace(limits, namespaces=network.namespaces), network.variables
 
     async def _available_launcher(self) -> SandboxLauncher | None:
         found = await self.sandbox.launcher()
