@@ -101,7 +101,8 @@ class _HostRule(BaseModel):
     address: str = ""
     allow: bool
 
-    def rule(self) -> PermissionRule:
+    def rule(self, root: Path) -> PermissionRule:
+        del root
         return PermissionRule(HostScope(self.site, self.address), self.allow)
 
 
@@ -111,7 +112,8 @@ class _NetworkRule(BaseModel):
     act: Literal["network", "expose"]
     allow: bool
 
-    def rule(self) -> PermissionRule:
+    def rule(self, root: Path) -> PermissionRule:
+        del root
         scope = NetworkScope() if self.act == "network" else PortsScope()
         return PermissionRule(scope, self.allow)
 
@@ -187,8 +189,8 @@ def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: PLR0911  one pe
         case SiteScope(site):
             return [{"act": "fetch", "site": site, "allow": rule.is_allowed}]
         case HostScope(site, address):
-            host = {"act": "connect", "site": site, "address": address, "allow": rule.is_allowed}
-            return [host]
+            host: dict[str, Json] = {"site": site, "address": address}
+            return [{"act": "connect", **host, "allow": rule.is_allowed}]
         case NetworkScope():
             return [{"act": "network", "allow": rule.is_allowed}]
         case PortsScope():

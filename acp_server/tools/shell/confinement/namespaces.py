@@ -1,9 +1,10 @@
 """The network namespace that all confined commands of one session share.
 
 A server that one command starts is reachable by the next, and by nothing outside. A holder process
-(`launcher.pl`) creates the namespace at the session's first confined command. This process keeps
-the namespace by file descriptors, by which commands join it. The holder only hands out sockets of
-it, and ends when its pipe closes, so also when this process is killed.
+(`launcher.pl`) creates the namespace at the session's first confined command. Commands join it by
+the holder's files in /proc (this process's own cannot be opened by others), and the holder hands
+out sockets of it. It ends when its pipe closes, so also when this process is killed. This process
+keeps the namespace by file descriptors, so that another holder can take its place.
 """
 
 import os
@@ -51,7 +52,14 @@ class SessionNamespaces:
             if not self._is_tried and not self._is_closed:
                 await self._create(launcher)
                 self._is_tried = True
-        return self._join_files()
+            if self._holder is not None and self._holder.has_ended:
+                await self._drop_holder()
+            if self._descriptors and self._holder is None:
+                self._holder = await self._start_holder(launcher)
+            try:
+                return () if self._holder is None else self._holder.namespaces
+            except OSError as error:  # it has died a moment ago
+                raise ShellError(NO_SOCKET) from error
 
     async def open_socket(self, launcher: SandboxLauncher) -> socket.socket:
         """Return a new TCP socket (IPv4) of the namespace, not yet bound or connected.
@@ -60,17 +68,16 @@ class SessionNamespaces:
             ShellError: There is no namespace, or its holder has died and cannot be replaced.
         """
         await self.files(launcher)
+        found: socket.socket | None = None
         async with self._lock:
             for _ in range(2):
-                if self._holder is None:
-                    self._holder = await self._start_holder(launcher)
-                if self._holder is None:
+                holder = self._holder = self._holder or await self._start_holder(launcher)
+                found = None if holder is None else await holder.open_socket()
+                if holder is None or found is not None:
                     break
-                found = await self._holder.open_socket()
-                if found is not None:
-                    return found
-                await self._holder.close()
-                self._holder = None
+                await self._drop_holder()
+        if found is not None:
+            return found
         raise ShellError(NO_SOCKET)
 
     async def close(self) -> None:
@@ -79,36 +86,33 @@ class SessionNamespaces:
         with anyio.CancelScope(shield=True):
             async with self._lock:
                 self._is_closed = True
-                holder, self._holder = self._holder, None
                 descriptors, self._descriptors = self._descriptors, ()
                 for descriptor in descriptors:
                     os.close(descriptor)
-                if holder is not None:
-                    await holder.close()
-
-    def _join_files(self) -> tuple[str, ...]:
-        # By the process id: the editor may be the parent of the command.
-        return tuple(f"/proc/{os.getpid()}/fd/{each}" for each in self._descriptors)
+                await self._drop_holder()
 
     async def _create(self, launcher: SandboxLauncher) -> None:
         self._holder = await self._start_holder(launcher)
         if self._holder is None:
             return
-        directory = Path(f"/proc/{self._holder.process.pid}/ns")
         try:
-            own = {name: (Path("/proc/self/ns") / name).stat().st_ino for name in _NAMESPACES}
-            # A process with the rights of root makes no user namespace; its own cannot be joined.
-            names = [name for name in _NAMESPACES if (directory / name).stat().st_ino != own[name]]
-            self._descriptors = tuple(os.open(directory / name, os.O_RDONLY) for name in names)
+            files = self._holder.namespaces
+            self._descriptors = tuple(os.open(each, os.O_RDONLY) for each in files)
         except OSError:  # it has died at once
-            await self._holder.close()
-            self._holder = None
+            await self._drop_holder()
+
+    async def _drop_holder(self) -> None:
+        holder, self._holder = self._holder, None
+        if holder is not None:
+            await holder.close()
 
     async def _start_holder(self, launcher: SandboxLauncher) -> "_Holder | None":
         if launcher.hold_arguments is None or self._is_closed:
             return None
-        arguments = launcher.hold_arguments(self._join_files())
-        return await _Holder.start(arguments, {"PATH": self._path, "LC_ALL": "C"})
+        # A holder that takes the place of another joins what this process keeps.
+        kept = self._descriptors
+        arguments = launcher.hold_arguments([f"/proc/self/fd/{each}" for each in kept])
+        return await _Holder.start(arguments, {"PATH": self._path, "LC_ALL": "C"}, kept)
 
 
 @frozen_dataclass
@@ -118,9 +122,29 @@ class _Holder:
     process: Process
     pipe: socket.socket
 
+    @property
+    def has_ended(self) -> bool:
+        return self.process.returncode is not None
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The files of its namespaces that are not those of this process.
+
+        A process with the rights of root makes no user namespace, and its own cannot be joined.
+
+        Raises:
+            OSError: It has ended.
+        """
+        own, its = Path("/proc/self/ns"), Path(f"/proc/{self.process.pid}/ns")
+        names = [name for name in _NAMESPACES if not (its / name).samefile(own / name)]
+        return tuple(str(its / name) for name in names)
+
     @classmethod
     async def start(
-        cls, arguments: tuple[str, ...], environment: Mapping[str, str]
+        cls,
+        arguments: tuple[str, ...],
+        environment: Mapping[str, str],
+        inherited: tuple[int, ...],
     ) -> "_Holder | None":
         """Start it; None if it cannot have what it is to hold."""
         pipe, child_end = socket.socketpair()
@@ -136,6 +160,7 @@ class _Holder:
                     env=environment,
                     # Signals of the server's terminal (Ctrl-C) do not reach it.
                     start_new_session=True,
+                    pass_fds=inherited,
                 )
             except OSError:
                 pipe.close()
