@@ -7,6 +7,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+_BEGIN_PATCH = "*** Begin Patch"
 _FENCE = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
@@ -19,12 +20,15 @@ def load_object(text: str) -> tuple[dict[str, JsonValue], str]:
     """Return a JSON object, and what was mended in a few words; empty if nothing was.
 
     Mended are trailing commas, raw control characters in strings, escapes that JSON lacks, a code
-    fence, doubled braces, and an object within a string or a list.
+    fence, doubled braces, and an object within a string or a list. A V4A patch alone is read as an
+    object with that patch: so models give it to Codex.
 
     Raises:
         ValueError: It is not JSON, or no object.
         RecursionError: It is nested too deeply.
     """
+    if text.lstrip().startswith(_BEGIN_PATCH):
+        return {"patch": text}, "JSON around the patch"
     try:
         value, mended = _loads(text), ""
     except ValueError:

@@ -24,6 +24,7 @@ MIN_MILLISECONDS = 1_000
 """Agents that count in milliseconds give at least a second."""
 _RANGE = re.compile(r"\s*L?(\d+)\s*(?:-|:|,|\.\.|to)\s*L?(-?\d+)\s*", re.IGNORECASE)
 _SHELLS = re.compile(r"(?:/\S*/)?(?:bash|sh|zsh)")
+_PATCH_COMMANDS = frozenset({"apply_patch", "applypatch"})
 _CHECKBOX = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*\[(.)\]\s*(.+)")
 _CHECKED = {"x": "completed", "X": "completed", "-": "in_progress", "~": "in_progress"}
 _SEARCH_REPLACE = re.compile(
@@ -262,9 +263,22 @@ def _take_common_path(reading: CallReading) -> None:
             reading.values |= only
 
 
+def _command_of(values: Mapping[str, JsonValue]) -> JsonValue:
+    """Return the command, which must not be the patch command of another agent."""
+    command = values.get("command")
+    words = command.split(maxsplit=1) if isinstance(command, str) else as_list(command)
+    if words and words[0] in _PATCH_COMMANDS:
+        problem = (
+            "apply_patch is no command here: call the tool patch with mode=patch, and give the "
+            "text as the argument patch. Nothing was run."
+        )
+        raise UnreadableCallError(problem)
+    return command
+
+
 def _convert_terminal(reading: CallReading) -> None:
     values = reading.values
-    command = values.get("command")
+    command = _command_of(values)
     if isinstance(command, str) and command.lstrip().startswith('["'):
         parsed = json_value(command)
         command = parsed if is_text_list(parsed) else command
@@ -288,7 +302,7 @@ def _convert_terminal(reading: CallReading) -> None:
     if "unconfined" in values and "unconfined" not in reading.schema.properties:
         value = values.pop("unconfined")
         if value is True:  # there is no sandbox to leave
-            reading.ignored.append(reading.given["unconfined"])
+            reading.ignored.append(f"`{reading.given['unconfined']}`")
         reading.remarks = [each for each in reading.remarks if "`unconfined`" not in each]
     shell = reading.unknown.get("shell")
     if isinstance(shell, str) and _SHELLS.fullmatch(shell):

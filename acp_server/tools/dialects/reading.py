@@ -201,26 +201,36 @@ def reject_unknown(reading: CallReading, *, changes_something: bool) -> None:
     """Refuse a call that would run without something that it asks for; else name it.
 
     Raises:
-        UnreadableCallError: An argument is unknown, and the call would change something.
+        UnreadableCallError: An argument is unknown, and the call would change something or lacks
+            an argument that this one may be.
     """
-    table = alias_table() if reading.unknown else None
-    if table is None:
+    if not reading.unknown:
         return
+    table = alias_table()
+    required = map(as_text, as_list(reading.schema.parameters.get("required")))
+    is_incomplete = any(name not in reading.values for name in required)
     harmless = table.harmless.get(reading.tool, frozenset())
     negated = table.negated.get(reading.tool, frozenset())
     for given, value in reading.unknown.items():
         key = squash(given.rpartition(".")[2])
+        nearest = _nearest_argument(reading, given)
         is_empty = value in ("", [], {}, "false") or (value is False and key not in negated)
         is_affirmed = value is True and key in negated
-        if changes_something and not (is_empty or is_affirmed or key in harmless):
-            raise UnreadableCallError(_describe_unknown(reading, given))
-        reading.ignored.append(given)
+        is_needed = changes_something and not (is_empty or is_affirmed or key in harmless)
+        if is_needed or (is_incomplete and nearest):
+            raise UnreadableCallError(_describe_unknown(reading, given, nearest))
+        reading.ignored.append(f"`{given}`" + (f" (the nearest is `{nearest}`)" if nearest else ""))
 
 
-def _describe_unknown(reading: CallReading, given: str) -> str:
+def _nearest_argument(reading: CallReading, given: str) -> str:
+    """Return our argument that is spelt most like an unknown one; empty if none is."""
     names = [*reading.schema.properties]
-    nearest = get_close_matches(squash(given), names, n=1, cutoff=0.6)
-    hint = f"; the nearest is `{nearest[0]}`" if nearest else ""
+    return next(iter(get_close_matches(given.lower(), names, n=1, cutoff=0.6)), "")
+
+
+def _describe_unknown(reading: CallReading, given: str, nearest: str) -> str:
+    names = [*reading.schema.properties]
+    hint = f"; the nearest is `{nearest}`" if nearest else ""
     takes = ", ".join(names)
     return (
         f"{reading.tool} has no argument `{given}`{hint}. It takes {takes}. Nothing was done: make "

@@ -52,7 +52,7 @@ class DialectToolbox:
     async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Open a call of the tool that the name means."""
         meant = find_tool(name, [spec.name for spec in self.inner.specs])
-        if not meant.name:
+        if not meant.name and meant.alias:
             await sink.emit(CallAppeared(call_id, name, "edit"))
             return _CommandCall(self, meant, call_id, name, sink)
         return await self.open_tool(meant, call_id, name, sink)

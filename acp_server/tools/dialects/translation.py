@@ -29,7 +29,7 @@ class Translation:
     remarks: tuple[str, ...] = ()
     """What was read as what."""
     ignored: tuple[str, ...] = ()
-    """Arguments that were not understood."""
+    """Arguments that were not understood, in backquotes, with the nearest of ours."""
 
 
 def translate(meant: ToolMeant, schema: ToolSchema, values: Mapping[str, JsonValue]) -> Translation:
@@ -54,7 +54,7 @@ def translate(meant: ToolMeant, schema: ToolSchema, values: Mapping[str, JsonVal
 def describe(remarks: tuple[str, ...], ignored: tuple[str, ...]) -> str:
     """Return what the model is told about how its call was understood; empty if nothing."""
     texts = [f"read {', '.join(remarks)}"] if remarks else []
-    texts += [f"ignored {', '.join(f'`{each}`' for each in ignored)}"] if ignored else []
+    texts += [f"ignored {', '.join(ignored)}"] if ignored else []
     return f"[{'; '.join(texts)}]" if texts else ""
 
 

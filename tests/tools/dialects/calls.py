@@ -145,6 +145,9 @@ READS = [
     ok("read_file", ("line 1\n", "ignored `foo`"), path="a.py", foo=[1]),
     no("read_file", "`offset` must be", path="a.py", offset="first"),
     no("read_file", "`path` is missing"),
+    no("read_file", "`pth`; the nearest is `path`", pth="a.py"),
+    ok("read_file", "ignored `offsett` (the nearest is `offset`)", path="a.py", offsett=3),
+    no("", "there is no tool", path="a.py"),
     no("read_file", "both mean `path` but differ", path="a.py", file_path="README.md"),
     ok("read_file", "line 1\n", path="a.py", file_path="a.py"),
     ok("str_replace_editor", "line 1\n", command="view", path="a.py"),
@@ -428,6 +431,9 @@ COMMANDS = [
     ok("execute_command", "hi", command="echo hi", requires_approval=False),
     Case("exec_command", {"cmd": "echo hi", "shell": "/bin/bash"}, ("hi",), ("ignored",)),
     ok("shell", "hi", command=["bash", "-lc", "echo hi"], with_escalated_permissions=False),
+    no("shell", "call the tool patch", command=["apply_patch", V4A]),
+    no("exec_command", "call the tool patch", cmd=f"apply_patch <<'EOF'\n{V4A}\nEOF"),
+    no("terminal", "the nearest is `command`", comand="ls"),
     no("terminal", "no argument `env`", command="echo hi", env={"A": "1"}),
     no("terminal", "no argument `stdin`", command="cat", stdin="hi"),
     no("execute_bash", "no argument `is_input`", command="y", is_input=True),
@@ -485,6 +491,7 @@ OTHERS = [
 ]
 
 JSON = [
+    Case("apply_patch", V4A, writes={"a.py": A.replace("line 3", "LINE 3")}),
     raw("read_file", '{"path": "a.py",}', "a trailing comma"),
     raw("read_file", '{"path": "a.py", "offset": 2,\n}', "line 2"),
     raw("todo", '{"todos": [{"content": "a"},]}', "1 items"),
