@@ -5,6 +5,7 @@ informed once and the turn goes on. All disk work runs in one thread at a time.
 """
 
 import logging
+import os
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +17,9 @@ import anyio
 from anyio import to_thread
 
 from acp_server.checkpoints.config import CheckpointConfig
-from acp_server.checkpoints.errors import CheckpointError
+from acp_server.checkpoints.errors import CheckpointError, CheckpointReadError
+from acp_server.checkpoints.manifests import Manifest
+from acp_server.checkpoints.other_turns import OtherTurn
 from acp_server.checkpoints.records import TurnOrigin, TurnRecord
 from acp_server.checkpoints.store import CheckpointStore, store_directory
 from acp_server.checkpoints.turn_recorder import (
@@ -51,6 +54,8 @@ class SnapshotScope:
     """This program's own directory."""
     environment: Mapping[str, str]
     """Environment variables for git."""
+    title: Callable[[], str] = str
+    """Returns the session's title."""
 
 
 class CheckpointManager:
@@ -98,7 +103,10 @@ class CheckpointManager:
 
         `undoes` is the id of the record that is undone inside, if any.
         """
-        origin = TurnOrigin(self._scope.session_id, title, time.time(), position, undoes)
+        scope = self._scope
+        origin = TurnOrigin(
+            scope.session_id, title, time.time(), position, undoes, scope.title(), os.getpid()
+        )
         turn = TurnRecorder(self._store, self._snapshots, new_record(origin))
         self._turn = turn if self._config.is_enabled else None
         is_cancelled = False
@@ -190,6 +198,10 @@ class CheckpointManager:
         found = await self._in_thread(self._store.read_all)
         return [each for each in found if each.origin.session_id == self._scope.session_id]
 
+    async def other_turns(self) -> Sequence[OtherTurn]:
+        """Return the turns of other sessions in this workspace, the newest first."""
+        return await self._in_thread(self._read_other_turns)
+
     async def complete(self, record: TurnRecord) -> TurnRecord:
         """Return a record with all changes of its turn, even if the turn was interrupted.
 
@@ -219,6 +231,20 @@ class CheckpointManager:
             except (CheckpointError, OSError) as error:  # another server prunes
                 logger.info("could not delete old checkpoints: %s", error)
 
+    def _read_other_turns(self) -> Sequence[OtherTurn]:
+        session_id, found = self._scope.session_id, self._store.read_all()
+        others = [each for each in found if each.origin.session_id != session_id]
+        return [OtherTurn(each, self._manifest_if_running(each)) for each in others]
+
+    def _manifest_if_running(self, record: TurnRecord) -> Manifest | None:
+        """Return the files before a running turn's first command; None if it has run none."""
+        if record.is_closed or not _is_running(record.origin.process_id):
+            return None
+        try:
+            return self._store.read_manifest(record.id)
+        except CheckpointReadError:
+            return None
+
     def _write_undone(self, record: TurnRecord, is_undone: bool) -> None:  # noqa: FBT001  called by position
         self._store.write(replace(record, is_undone=is_undone, is_closed=True))
         if record.origin.undoes:
@@ -245,3 +271,16 @@ class CheckpointManager:
         return await to_thread.run_sync(
             work, *arguments, abandon_on_cancel=True, limiter=self._thread_limiter
         )
+
+
+def _is_running(process_id: int) -> bool:
+    """Return whether a process of this number runs; any user's counts."""
+    if not process_id:
+        return False
+    try:
+        os.kill(process_id, 0)  # signal 0 only checks
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

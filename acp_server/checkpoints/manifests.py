@@ -116,7 +116,7 @@ def find_changes(before: Manifest, after: Manifest, probe: FileProbe) -> Iterato
         # A changed .gitignore makes old files appear, so "created in the turn" is uncertain then.
         is_seen = not _is_within(path, after.omitted)
         is_certain = is_seen and not (old is None and rules_changed)
-        yield RecordedChange(path, old, new, is_certain)
+        yield RecordedChange(path, old, new, is_certain, is_own=False)
 
 
 def _is_within(path: str, omitted: Mapping[str, OmittedFile]) -> bool:

@@ -35,6 +35,8 @@ class RecordedChange:
     is_after_known: bool = True
     """Whether `after` is certain; if not, the current file may be the work of the user or another
     program."""
+    is_own: bool = True
+    """Whether an edit of this very turn wrote `after`; if not, comparing all files has found it."""
 
 
 @frozen_dataclass
@@ -65,6 +67,15 @@ class TurnOrigin:
     """Index of its prompt in the conversation."""
     undoes: str = ""
     """Id of the record that it undoes, if it is an undo rather than a turn."""
+    session_title: str = ""
+    process_id: int = 0
+    """The server that runs the turn; 0 if unknown."""
+
+    @property
+    def label(self) -> str:
+        """The turn and its session, for the user."""
+        session = self.session_title or self.session_id
+        return f"“{self.title}” in the session “{session}”"
 
 
 @frozen_dataclass
@@ -121,8 +132,8 @@ def decode(data: bytes) -> TurnRecord:
                 for path, before, after, *flags in document["edits"]
             ),
             changes=tuple(
-                RecordedChange(path, version_from_json(before), version_from_json(after), is_known)
-                for path, before, after, is_known in document["changes"]
+                RecordedChange(path, version_from_json(before), version_from_json(after), *flags)
+                for path, before, after, *flags in document["changes"]
             ),
             omitted=document["unkept"],
             folders=tuple(document["folders"]),

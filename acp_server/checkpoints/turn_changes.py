@@ -72,9 +72,9 @@ def _merge(edit: RecordedEdit, before: Manifest, after: Manifest) -> RecordedCha
     old = edit.before if uses_edit else before.states.get(edit.path)
     if edit.is_after_buffer:
         return RecordedChange(edit.path, old, edit.after, edit.is_after_known)
-    return RecordedChange(
-        edit.path, old, after.states.get(edit.path), edit.path not in after.omitted
-    )
+    new = after.states.get(edit.path)
+    is_own = edit.is_after_known and new == edit.after
+    return RecordedChange(edit.path, old, new, edit.path not in after.omitted, is_own)
 
 
 def _is_real(change: RecordedChange) -> bool:

@@ -362,7 +362,13 @@ class ToolFactory:
     def _checkpoint_manager(self, context: _SessionToolContext) -> CheckpointManager:
         config, session = self._config, context.session
         roots = session.workspace.roots
-        scope = SnapshotScope(session.id, roots, config.config_home, config.environment)
+        scope = SnapshotScope(
+            session.id,
+            roots,
+            config.config_home,
+            config.environment,
+            lambda: session.recorder.facts.title,
+        )
         spawn = partial(_spawn, context.tasks)
         return CheckpointManager(scope, config.checkpoints, session.notices.add, spawn)
 

@@ -26,7 +26,9 @@ async def test_changes_of_a_killed_turn_are_found_by_comparison_and_marked_uncer
     (record,) = await other.records()
     (change,) = (await other.complete(record)).changes
     before, after = FileImage("file", b"old\n", 0o644), FileImage("file", b"new\n", 0o644)
-    assert change == RecordedChange(str(path), before.version, after.version, is_after_known=False)
+    assert change == RecordedChange(
+        str(path), before.version, after.version, is_after_known=False, is_own=False
+    )
 
 
 async def test_edits_are_recorded_without_git(tmp_path: Path) -> None:

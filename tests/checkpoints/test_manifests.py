@@ -16,14 +16,14 @@ def test_files_in_a_directory_not_scanned_before_do_not_count_as_new() -> None:
     before = Manifest(50.0, {}, {"/src": OmittedFile("there was no time", ())})
     after = Manifest(60.0, {"/src/a": NEW, "/other/b": NEW})
     found = [*find_changes(before, after, look_now)]
-    assert found == [RecordedChange("/other/b", None, NEW)]
+    assert found == [RecordedChange("/other/b", None, NEW, is_own=False)]
 
 
 def test_changes_in_a_directory_not_scanned_afterwards_are_uncertain() -> None:
     before = Manifest(50.0, {"/src/a": OLD})
     after = Manifest(60.0, {}, {"/src": OmittedFile("there was no time", ())})
     found = [*find_changes(before, after, look_now)]
-    assert found == [RecordedChange("/src/a", OLD, None, is_after_known=False)]
+    assert found == [RecordedChange("/src/a", OLD, None, is_after_known=False, is_own=False)]
 
 
 def test_files_exposed_by_changed_ignore_rules_are_uncertain() -> None:

@@ -1,8 +1,8 @@
 """Restores the files of one turn to their state before it: asks, saves a checkpoint, restores.
 
 Every restore passes the permission gate like any other write. A file that was changed since the
-turn needs permission of its own, in every mode. The current content is checkpointed first, so that
-an undo can be undone.
+turn, or by another session during it, needs permission of its own, in every mode. The current
+content is checkpointed first, so that an undo can be undone.
 """
 
 from collections.abc import Sequence
@@ -110,12 +110,18 @@ class Restorer:
     ) -> PermissionQuestion:
         names = [self._services.display_path(step.path) for step in steps]
         subject = names[0] if len(names) == 1 else f"{len(names)} files"
-        suffix = " (changed since that turn)" if is_changed else ""
+        writers = dict.fromkeys(step.changed_by.label for step in steps if step.changed_by)
+        by = f" by {' and '.join(writers)}" if writers else " since that turn"
+        suffix = f" (changed{by})" if is_changed else ""
+        lost = tuple(
+            f"{name} (by {step.changed_by.label})" if step.changed_by else name
+            for name, step in zip(names, steps, strict=True)
+        )
         # The path itself is written: a link is replaced, not followed.
         targets = tuple(replace(target_for(step.resolved), link=step.path) for step in steps)
         return PermissionQuestion(
             call_id=call_id,
-            effect=RestoreFiles(targets, tuple(names) if is_changed else ()),
+            effect=RestoreFiles(targets, lost if is_changed else ()),
             title=f"Restore {subject}{suffix}",
             kind="edit",
             locations=tuple(Location(str(step.path)) for step in steps),

@@ -13,7 +13,8 @@ from anyio import to_thread
 from acp_server.checkpoints.errors import CheckpointReadError
 from acp_server.checkpoints.files import DirectoryObstacleError, FileImage, read_file_image
 from acp_server.checkpoints.manager import CheckpointManager
-from acp_server.checkpoints.records import FileVersion, RecordedChange, TurnRecord
+from acp_server.checkpoints.other_turns import OtherTurn, find_writer
+from acp_server.checkpoints.records import FileVersion, RecordedChange, TurnOrigin, TurnRecord
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.edit.diffs import exact_diff
 from acp_server.tools.edit.edit_flow import EditServices
@@ -41,7 +42,9 @@ class RestoreStep:
     """The file's current text, if it is a text file."""
     original: FileVersion | None
     is_changed_since: bool
-    """Whether the file was changed since the turn."""
+    """Whether the file was changed since the turn, or perhaps by another session during it."""
+    changed_by: TurnOrigin | None = None
+    """The other session's turn that may have changed it, if any."""
 
     @property
     def is_unsaved(self) -> bool:
@@ -89,9 +92,10 @@ class RestorePlanner:
         """Return the files to restore; files that are already as before the turn are left out."""
         steps: list[RestoreStep] = []
         obstacles: dict[str, str] = {}
+        others = await self._checkpoints.other_turns()
         for change in record.changes:
             try:
-                step = await self._plan_file(change)
+                step = await self._plan_file(change, others)
             except FileError as error:
                 obstacles[change.path] = error.reason
             except OSError as error:
@@ -103,7 +107,9 @@ class RestorePlanner:
         steps.sort(key=lambda step: (step.original is not None, -len(step.path.parts), step.path))
         return RestorePlan(tuple(steps), obstacles)
 
-    async def _plan_file(self, change: RecordedChange) -> RestoreStep | None:
+    async def _plan_file(
+        self, change: RecordedChange, others: Sequence[OtherTurn]
+    ) -> RestoreStep | None:
         path = Path(change.path)
         resolved = await self._files.resolve(change.path)
         image = await to_thread.run_sync(_read_image, path)
@@ -119,7 +125,18 @@ class RestorePlanner:
         if current == change.before and on_disk == change.before:
             return None
         is_changed = not change.is_after_known or current != change.after
-        return RestoreStep(path, resolved, on_disk, snapshot, change.before, is_changed)
+        # What the turn's own edit has left is its own, even if another turn wrote the same.
+        is_own = change.is_own and not is_changed
+        writer = None if is_own else find_writer(change.path, current, others)
+        return RestoreStep(
+            path,
+            resolved,
+            on_disk,
+            snapshot,
+            change.before,
+            is_changed or writer is not None,
+            writer,
+        )
 
     async def describe_changes(self, steps: Sequence[RestoreStep]) -> tuple[CallContent, ...]:
         """Return the changes as diffs; binary files, links and mode changes are listed in text."""
