@@ -20,6 +20,7 @@ from acp_server.permissions.scopes import (
     NetworkScope,
     PortsScope,
     ProjectChecksScope,
+    RemoteReadScope,
     Scope,
     SiteScope,
 )
@@ -284,6 +285,10 @@ def _ask_about_command(facts: CommandFacts) -> Ask:
     parts = facts.parts
     if facts.doubts or not assessment.is_coverable:
         return Ask(reason)
+    remotes = {part.command.remote for part in parts}
+    if remotes != {""}:
+        # An answer about commands does not cover reading from a service, and the other way round.
+        return Ask(reason, RemoteReadScope(remotes.pop()) if len(remotes) == 1 else None)
     exact = tuple(each for part in parts for each in part.patterns(is_exact=True))
     is_exact = all(part.command.is_exact for part in parts)
     exact_scope = CommandScope(exact) if is_exact else None

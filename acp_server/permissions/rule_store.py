@@ -21,6 +21,7 @@ from acp_server.permissions.scopes import (
     NetworkScope,
     PortsScope,
     ProjectChecksScope,
+    RemoteReadScope,
     SiteScope,
 )
 from skills_store.json_file import Json, JsonFile, JsonObject
@@ -65,6 +66,18 @@ class _ChecksRule(BaseModel):
     def rule(self, root: Path) -> PermissionRule:
         del root
         return PermissionRule(ProjectChecksScope(), self.allow)
+
+
+class _RemoteRule(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    act: Literal["remote"]
+    service: str
+    allow: bool
+
+    def rule(self, root: Path) -> PermissionRule:
+        del root
+        return PermissionRule(RemoteReadScope(self.service), self.allow)
 
 
 class _ServerRule(BaseModel):
@@ -119,7 +132,14 @@ class _NetworkRule(BaseModel):
 
 
 _AnyRule: TypeAlias = (
-    _FolderRule | _CommandRule | _ChecksRule | _ServerRule | _SiteRule | _HostRule | _NetworkRule
+    _FolderRule
+    | _CommandRule
+    | _ChecksRule
+    | _RemoteRule
+    | _ServerRule
+    | _SiteRule
+    | _HostRule
+    | _NetworkRule
 )
 # The "act" field selects the model, so one kind of rule is never read as another.
 _RULE_ADAPTER: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
@@ -183,6 +203,8 @@ def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: PLR0911  one pe
             return [_pattern_as_json(each, is_allowed=rule.is_allowed) for each in patterns]
         case ProjectChecksScope():
             return [{"act": "checks", "allow": rule.is_allowed}]
+        case RemoteReadScope(service):
+            return [{"act": "remote", "service": service, "allow": rule.is_allowed}]
         case McpToolScope(server, identity, tool):
             fields: dict[str, Json] = {"server": server, "identity": identity, "tool": tool}
             return [{"act": "call", **fields, "allow": rule.is_allowed}]

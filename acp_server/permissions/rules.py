@@ -10,6 +10,7 @@ from acp_server.permissions.scopes import (
     DirectoryScope,
     FileAccess,
     ProjectChecksScope,
+    RemoteReadScope,
     RemoteScope,
     Scope,
 )
@@ -79,6 +80,9 @@ class RuleBook:
         ]
         if any(_is_rejected(part, pattern) for part in parts for pattern in rejected):
             return False
+        remotes = {part.command.remote for part in parts} - {""}
+        if any(self.verdict_on(RemoteReadScope(each)) is False for each in remotes):
+            return False
         allowed = [
             pattern
             for rule in self.rules
@@ -89,6 +93,9 @@ class RuleBook:
         return True if parts and all(self._is_covered(part, allowed) for part in parts) else None
 
     def _is_covered(self, part: CommandPart, patterns: Sequence[CommandPattern]) -> bool:
+        remote = part.command.remote
+        if remote and self.verdict_on(RemoteReadScope(remote)):
+            return True
         if part.is_check and self.verdict_on(ProjectChecksScope()):
             return True
         return all(

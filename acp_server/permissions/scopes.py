@@ -44,6 +44,13 @@ class ProjectChecksScope:
 
 
 @frozen_dataclass
+class RemoteReadScope:
+    """Commands that only read from a service, with the user's account there."""
+
+    service: str
+
+
+@frozen_dataclass
 class McpToolScope:
     """One tool of one MCP server; `identity` distinguishes servers of the same name."""
 
@@ -77,7 +84,15 @@ class PortsScope:
     """Ports of the sandbox made reachable from this machine."""
 
 
-RemoteScope = ProjectChecksScope | McpToolScope | SiteScope | HostScope | NetworkScope | PortsScope
+RemoteScope = (
+    ProjectChecksScope
+    | RemoteReadScope
+    | McpToolScope
+    | SiteScope
+    | HostScope
+    | NetworkScope
+    | PortsScope
+)
 Scope = DirectoryScope | CommandScope | RemoteScope
 
 
@@ -88,6 +103,8 @@ def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per k
             return _describe_patterns(scope.patterns, root)
         case ProjectChecksScope():
             return "this project's tests, linters and builds in the sandbox"
+        case RemoteReadScope(service):
+            return f"reading from {_replace_unprintable(service)}"
         case McpToolScope():
             tool, server = _replace_unprintable(scope.tool), _replace_unprintable(scope.server)
             return f"`{tool}` of the server `{server}`"
@@ -101,14 +118,16 @@ def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per k
         case PortsScope():
             return "ports of commands on this machine"
         case DirectoryScope():
-            activity = "edits" if scope.access == "write" else "reading"
-            if scope.directory == root:
-                return f"{activity} in this workspace"
-            is_below = scope.directory.is_relative_to(root)
-            name = (
-                scope.directory.relative_to(root).as_posix() if is_below else str(scope.directory)
-            )
-            return f"{activity} in {_replace_unprintable(name)}/"
+            return _describe_directory(scope, root)
+
+
+def _describe_directory(scope: DirectoryScope, root: Path) -> str:
+    activity = "edits" if scope.access == "write" else "reading"
+    if scope.directory == root:
+        return f"{activity} in this workspace"
+    is_below = scope.directory.is_relative_to(root)
+    name = scope.directory.relative_to(root).as_posix() if is_below else str(scope.directory)
+    return f"{activity} in {_replace_unprintable(name)}/"
 
 
 def _describe_patterns(patterns: Sequence[CommandPattern], root: Path) -> str:

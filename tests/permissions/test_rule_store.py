@@ -22,6 +22,7 @@ from acp_server.permissions.scopes import (
     NetworkScope,
     PortsScope,
     ProjectChecksScope,
+    RemoteReadScope,
     SiteScope,
 )
 from skills_store.locks import LockedError, locked
@@ -37,6 +38,7 @@ EXACT = PermissionRule(
     CommandScope((CommandPattern(("bd", "list", ""), ROOT, is_exact=True),)), is_allowed=True
 )
 CHECKS = PermissionRule(ProjectChecksScope(), is_allowed=True)
+REMOTE = PermissionRule(RemoteReadScope("GitHub"), is_allowed=False)
 NETWORK = (
     PermissionRule(HostScope("example.com"), is_allowed=True),
     PermissionRule(HostScope("example.com", "10.0.0.1"), is_allowed=False),
@@ -63,9 +65,18 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_stored_rules_are_loaded_by_the_next_process(file: Path) -> None:
-    for rule in (EDITS, TESTS, EDITS, SEARCH, SITE, EXACT, CHECKS, *NETWORK):
+    for rule in (EDITS, TESTS, EDITS, SEARCH, SITE, EXACT, CHECKS, REMOTE, *NETWORK):
         RuleStore(file).add(ROOT, rule)
-    assert RuleStore(file).load(ROOT) == (EDITS, TESTS, SEARCH, SITE, EXACT, CHECKS, *NETWORK)
+    assert RuleStore(file).load(ROOT) == (
+        EDITS,
+        TESTS,
+        SEARCH,
+        SITE,
+        EXACT,
+        CHECKS,
+        REMOTE,
+        *NETWORK,
+    )
 
 
 def test_the_commands_of_one_answer_are_stored_one_by_one(file: Path) -> None:

@@ -80,6 +80,8 @@ class AskedCommand:
     """Its words that may be paths, or flags with a path."""
     check: str = ""
     """Family of project checks that it may belong to; empty if to none."""
+    remote: str = ""
+    """The service that it only reads from; empty if it does more, or something else."""
 
 
 @frozen_dataclass

@@ -23,6 +23,7 @@ from acp_server.permissions.shell.dangers import describe_input, find_rank
 from acp_server.permissions.shell.findings import (
     AskedCommand,
     CommandFindings,
+    GitUse,
     UndecidableCommand,
 )
 from acp_server.permissions.shell.git_commands import record_unknown_git_use
@@ -40,6 +41,7 @@ from acp_server.permissions.shell.name_sources import (
     read_printed_names,
 )
 from acp_server.permissions.shell.redirects import judge_redirect
+from acp_server.permissions.shell.remote_readers import find_remote_service
 from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name, merge_directories
 from acp_server.permissions.shell.words import Word
 from acp_server.permissions.shell.wrappers import unwrap_command
@@ -455,6 +457,7 @@ class CommandWalker:
         settings = tuple(
             f"{each.name}={each.value.text}" for each in assignments if not each.is_harmless
         )
+        remote = "" if assignments else find_remote_service(words)
         literal_words = takewhile(lambda word: word.is_literal, words)
         is_coverable = bool(coverage.prefixes) or coverage.is_exact
         operands = coverage.operands if is_coverable else words[1:]
@@ -468,10 +471,14 @@ class CommandWalker:
             program=words[0].text,
             paths=tuple(word.text for word in operands if word.is_literal),
             check="" if settings else coverage.check,
+            remote=remote,
         )
+        if remote:
+            # gh runs git in the repository to find out what it is about.
+            self.findings.git_uses[GitUse(access.scope.directories, "", "")] = None
         runs_input = describe_input(words, has_input=access.scope.has_input)
         self.findings.add_asked(command, runs_input or reason, find_rank(words))
-        if not is_coverable:
+        if not is_coverable and not remote:
             self.findings.has_other_reasons = True
 
 
