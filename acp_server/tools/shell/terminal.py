@@ -77,7 +77,7 @@ DESCRIPTION = (
     "Do not use it to read, search or edit files."
 )
 CONFINED_DESCRIPTION = (
-    "{plain} Commands run in a sandbox: they write in the workspace and temporary folders only and "
+    "{plain} Commands run in a sandbox: they write in the workspace and $TMPDIR only and "
     "share a localhost. Only if one fails for that, run it again with network or unconfined: the "
     "user is asked."
 )

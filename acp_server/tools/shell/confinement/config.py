@@ -32,6 +32,6 @@ class SandboxConfig:
     writable_directories: Paths = setting(
         (), "More directories that sandboxed commands may write", "sandbox.writable"
     )
-    temporary_directories: tuple[Path, ...] = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
-    """Temporary directories besides the user's own. They are shared: a command finds there files of
-    the file tools, the user and other commands."""
+    temporary_directories: tuple[Path, ...] = ()
+    """Temporary directories besides the session's own. Shared ones, such as `/tmp`, hold files of
+    other sessions and programs: only `writable_directories` of the user admits them."""

@@ -47,7 +47,7 @@ _SYSTEM_MESSAGE = re.compile(
 REMARK = "[The sandbox may have refused this: {lines}. {advice}]"
 REFUSED_SITES = "[The sandbox refused connections to {sites}. {advice}]"
 _FILES = (
-    "Confined commands write in the workspace and the temporary folders only, and read no keys. If "
+    "Confined commands write in the workspace and $TMPDIR only, and read no keys. If "
     "it is needed, run it again with unconfined=true: the user is asked."
 )
 _SOCKETS = (

@@ -60,13 +60,11 @@ class SandboxScope:
         Private paths are looked up each time, because they may have been created a moment ago.
         """
         data_directory = Path(os.path.realpath(self.data_directory))
-        temporary_directory = self.environment.get("TMPDIR")
         writable_paths = (
             *self.roots,
             *filter(None, map(find_git_directory, self.roots)),
             *self.config.writable_directories,
             *self.config.temporary_directories,
-            *((Path(temporary_directory),) if temporary_directory else ()),
         )
         # Security: relative entries of PATH would make directories of the workspace count as
         # programs.

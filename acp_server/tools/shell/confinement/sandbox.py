@@ -27,6 +27,7 @@ from acp_server.tools.shell.confinement.launchers import (
 from acp_server.tools.shell.confinement.limits import SandboxLimits, SandboxScope
 from acp_server.tools.shell.confinement.network import SessionNetwork
 from acp_server.tools.shell.confinement.search_limits import build_search_limits
+from acp_server.tools.shell.confinement.session_directory import SessionDirectory
 
 UNAVAILABLE = (
     "The sandbox does not work on this machine: {reason}. You are therefore asked about every "
@@ -88,6 +89,7 @@ class SessionSandbox:
     sandbox: Sandbox
     scope: SandboxScope
     network: SessionNetwork
+    directory: SessionDirectory = field(default_factory=SessionDirectory)
 
     async def status(
         self, *, is_unconfined: bool = False, needs_network: bool = False
@@ -170,16 +172,21 @@ class SessionSandbox:
     async def close(self) -> None:
         """Release the session's network, once no command of the session runs."""
         await self.network.close()
+        await to_thread.run_sync(self.directory.remove)
 
     async def _resolve_limits(
         self, launcher: SandboxLauncher, origin: CommandOrigin | None, *, has_network: bool
     ) -> tuple[SandboxLimits, Mapping[str, str]]:
         """Return the limits of a command, and the variables that it needs under them."""
         limits = await to_thread.run_sync(self.scope.resolve_limits)
+        directory = await to_thread.run_sync(self.directory.path)
+        limits = replace(limits, writable=(*limits.writable, directory))
+        variables: dict[str, str] = {}
+        variables |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(directory))
         if has_network or self.network.choice() == "on":
-            return replace(limits, has_network=True), {}
+            return replace(limits, has_network=True), variables
         network = await self.network.join(launcher, origin)
-        return replace(limits, namespaces=network.namespaces), network.variables
+        return replace(limits, namespaces=network.namespaces), {**variables, **network.variables}
 
     async def _available_launcher(self) -> SandboxLauncher | None:
         found = await self.sandbox.launcher()
