@@ -297,7 +297,7 @@ def judge_on_names(words: Sequence[Word], names: FileNames, access: AccessRecord
         access.record_search(root, names.tree)
 
 
-_XARGS_ALONE = frozenset({"-0", "-r", "-t", "--null", "--no-run-if-empty"})
+_XARGS_ALONE = frozenset({"-0", "-l", "-r", "-t", "--null", "--no-run-if-empty"})
 _XARGS_NUMBERED = re.compile(r"-[nPL]\d*")
 
 

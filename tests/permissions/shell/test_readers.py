@@ -18,6 +18,7 @@ READERS: dict[str, tuple[SearchedTree, ...]] = {
     "find . -type f -exec cat {} \\;": (ALL_FILES,),
     "find . -name '*.go' -o -name x -exec cat {} \\;": (ALL_FILES,),
     "find . -name '*.go' | xargs grep -l foo | head -3": (SPLIT_GO_FILES,),
+    "find . -name '*.go' | xargs -l grep foo": (SPLIT_GO_FILES,),
     "find . -name '*.go' -print0 | xargs -0 grep foo": (GO_FILES,),
     "find . -name '*.go' 2>/dev/null | grep -v x | head -20 | xargs wc -l": (SPLIT_GO_FILES,),
     "find . -name '*.go' | xargs -I{} head -1 {}": (SPLIT_GO_FILES,),
