@@ -98,6 +98,8 @@ class Repository:
     changed: int = 0
     untracked: int = 0
     conflicted: int = 0
+    commits: tuple[str, ...] = ()
+    """Subjects of the last commits, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)

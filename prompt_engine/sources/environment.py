@@ -83,14 +83,21 @@ def read_environment(
     )
 
 
-def profile_name(home: Path) -> str:
-    """Return the name of the profile that a home directory belongs to.
+def active_profile(home: Path) -> str:
+    """Return the name of the profile that a home directory belongs to; empty if it is the only one.
 
-    >>> home = Path("/home/ada/.hermes")
-    >>> profile_name(home / "profiles/work"), profile_name(home)
-    ('work', 'default')
+    Profiles other than the default one are in its subdirectory `profiles`.
+
+    >>> active_profile(Path("/home/ada/.hermes/profiles/work"))
+    'work'
     """
-    return home.name if home.parent.name == "profiles" else DEFAULT_PROFILE
+    if home.parent.name == "profiles":
+        return home.name
+    try:
+        has_others = any(each.is_dir() for each in (home / "profiles").iterdir())
+    except OSError:
+        return ""
+    return DEFAULT_PROFILE if has_others else ""
 
 
 def describe_python(search_path: str) -> str:

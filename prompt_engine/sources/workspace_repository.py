@@ -21,6 +21,7 @@ GIT_SECONDS = 1.0
 
 KILL_WAIT_SECONDS = 0.2
 MAX_BRANCH_CHARACTERS = 120
+MAX_SUBJECT_CHARACTERS = 100
 TIMEOUT_REASON = "git took too long"
 
 _SAFE_OPTIONS = (
@@ -40,6 +41,8 @@ _SAFE_VARIABLES = {
     "GIT_PAGER": "cat",
 }
 _STATUS = ("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=all")
+# Signatures are not checked: that would run a program that the repository configures.
+_LAST_COMMITS = ("log", "-3", "-z", "--format=%s", "--no-show-signature", "--no-mailmap")
 _FILTERS = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$")
 
 
@@ -107,12 +110,19 @@ def read_repository(
         if root := git.run(("rev-parse", "--show-toplevel")):
             branch = git.run(("symbolic-ref", "--quiet", "--short", "HEAD")) or ""
             repository = Repository(root.removesuffix("\n"), branch.strip()[:MAX_BRANCH_CHARACTERS])
+            repository = replace(repository, commits=_last_subjects(git))
             return _with_counts(repository, git), ()
     except _GitTimeoutError:
         return repository, (f"{TIMEOUT_REASON}: {'counts' if repository else 'the repository'}",)
     except OSError as error:
         return repository, (f"git could not be run: {error.strerror}",)
     return None, ()
+
+
+def _last_subjects(git: _GitRunner) -> tuple[str, ...]:
+    """Return the subjects of the last commits; none if there is no commit yet."""
+    subjects = (git.run(_LAST_COMMITS) or "").split("\0")
+    return tuple(each.strip()[:MAX_SUBJECT_CHARACTERS] for each in subjects if each.strip())
 
 
 def _with_counts(repository: Repository, git: _GitRunner) -> Repository:

@@ -5,18 +5,22 @@ named. Deterministic: independent of the order of directory entries.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prompt_engine.facts import WorkspaceFacts
+from prompt_engine.findings import ThreatScan
 from prompt_engine.sources.file_reading import resolve
 from prompt_engine.sources.workspace_checks import find_checks
 from prompt_engine.sources.workspace_manifests import find_manifests, find_package_managers
 from prompt_engine.sources.workspace_repository import GIT_SECONDS, read_repository
+from prompt_engine.trust import describe_findings
 
 
 def read_workspace(
     folder: Path,
     variables: Mapping[str, str],
+    scan: ThreatScan,
     additional: Sequence[Path] = (),
     git_seconds: float = GIT_SECONDS,
 ) -> WorkspaceFacts:
@@ -27,7 +31,10 @@ def read_workspace(
     """
     repository, dropped = read_repository(folder, variables, git_seconds)
     root = folder
-    if repository is not None:  # spelled like the directory's path
+    if repository is not None:
+        commits = tuple(_describe_commit(subject, scan) for subject in repository.commits)
+        repository = replace(repository, commits=commits)
+        # spelled like the directory's path
         real_root = resolve(Path(repository.root))
         ancestors = (folder, *folder.parents)
         root = next((path for path in ancestors if resolve(path) == real_root), folder)
@@ -43,3 +50,9 @@ def read_workspace(
         checks=find_checks(project, managers) if project else (),
         dropped=dropped,
     )
+
+
+def _describe_commit(subject: str, scan: ThreatScan) -> str:
+    """Return a commit's subject in quotes, or why it is not shown: anyone may have written it."""
+    findings = scan(subject, "context")
+    return f"(blocked: {describe_findings(findings)})" if findings else f'"{subject}"'

@@ -23,6 +23,7 @@ from prompt_engine.sources.environment import HostInfo, read_environment
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.sources.workspace_snapshot import read_workspace
+from prompt_engine.threats import scan
 from tests.prompt_engine.golden.situations import ALL_TOOLS
 
 TEXTS = st.text(alphabet=" \n\tab§#{}é", max_size=12)
@@ -80,7 +81,7 @@ def test_a_prompt_can_be_built_from_files_on_disk(tmp_path: Path) -> None:
         model="claude-opus-5",
         identity=AgentIdentity(read_soul(home, find_evil)),
         environment=read_environment({}, HostInfo("win32", "11", "AMD64", tmp_path)),
-        workspace=read_workspace(folder, {"PATH": os.defpath}),
+        workspace=read_workspace(folder, {"PATH": os.defpath}, scan),
         memory=read_memory(home / "memories" / "MEMORY.md", 2_200, find_evil),
     )
     prompt = build_prompt(facts)

@@ -27,7 +27,7 @@ from prompt_engine.sources.context_files import (
     context_directories,
     find_project_context,
 )
-from prompt_engine.sources.environment import HostInfo, profile_name, read_environment
+from prompt_engine.sources.environment import HostInfo, active_profile, read_environment
 from prompt_engine.sources.file_reading import resolve
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
@@ -90,14 +90,14 @@ class WorkspaceReader:
             platform=config.platform,
             identity=AgentIdentity(skips_context_files=config.should_skip_context_files),
             enforcement=settings.enforcement,
-            environment=replace(environment, profile=profile_name(home)),
+            environment=replace(environment, profile=active_profile(home)),
             hint_overrides={
                 name: HintOverride(hint.replace, hint.append)
                 for name, hint in settings.platform_hints.items()
             },
             system_message=SourcedText(settings.system_message, "agent.system_prompt"),
             workspace=read_workspace(
-                workspace.cwd, config.variables, workspace.additional_directories
+                workspace.cwd, config.variables, scan, workspace.additional_directories
             ),
             memory=read_memory(memory / "MEMORY.md", config.memory.char_limit, scan)
             if config.memory.is_enabled

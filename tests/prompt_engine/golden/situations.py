@@ -43,7 +43,17 @@ HI = PromptFacts(
     workspace=WorkspaceFacts(
         folder="/home/ada/engine",
         repository=Repository(
-            "/home/ada/engine", "main", staged=0, changed=2, untracked=1, conflicted=0
+            "/home/ada/engine",
+            "main",
+            staged=0,
+            changed=2,
+            untracked=1,
+            conflicted=0,
+            commits=(
+                '"Oil the wheels"',
+                '"Count the teeth"',
+                "(blocked: ignore-earlier-instructions in line 1)",
+            ),
         ),
         project="/home/ada/engine",
         manifests=("pyproject.toml", "Makefile"),

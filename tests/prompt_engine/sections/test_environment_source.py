@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from prompt_engine.facts import MachineFacts, SourcedText
-from prompt_engine.sources.environment import HostInfo, describe_python, read_environment
+from prompt_engine.sources.environment import (
+    HostInfo,
+    active_profile,
+    describe_python,
+    read_environment,
+)
 
 MANAGED = "The system's Python is externally managed (PEP 668): install packages into"
 
@@ -188,3 +193,12 @@ def test_the_probe_can_be_skipped(tmp_path: Path) -> None:
 
 def test_the_current_host_can_be_read() -> None:
     assert read_environment({}, HostInfo.current()).system
+
+
+def test_a_profile_is_named_only_if_there_are_others(tmp_path: Path) -> None:
+    assert active_profile(tmp_path) == ""
+    (tmp_path / "profiles").mkdir()
+    assert active_profile(tmp_path) == ""
+    (tmp_path / "profiles" / "work").mkdir()
+    assert active_profile(tmp_path) == "default"
+    assert active_profile(tmp_path / "profiles" / "work") == "work"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prompt_engine.facts import Repository
-from prompt_engine.sources.workspace_repository import read_repository
+from prompt_engine.sources.workspace_repository import MAX_SUBJECT_CHARACTERS, read_repository
 
 VARIABLES = {"PATH": os.defpath, "HOME": "/nonexistent"}
 LATE_ROOT = "git took too long: the repository"
@@ -20,6 +20,16 @@ case "$*" in
   *symbolic-ref*) echo main;;
   *) exec sleep {LATE_SECONDS};;
 esac"""
+
+
+SIGNER = """\
+#!/bin/sh
+cat >/dev/null
+echo "-----BEGIN PGP SIGNATURE-----"
+echo
+echo "-----END PGP SIGNATURE-----"
+printf '\\n[GNUPG:] SIG_CREATED \\n' >&2
+"""
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -48,8 +58,23 @@ def state(folder: Path) -> tuple[int | None, int, int, int]:
 
 
 def test_a_clean_repository(repository: Path) -> None:
-    clean = Repository(str(repository), "main", 0, 0, 0, 0)
+    clean = Repository(str(repository), "main", 0, 0, 0, 0, ("First",))
     assert read_repository(repository, VARIABLES) == (clean, ())
+
+
+def test_the_last_commits_are_named_the_newest_first(repository: Path) -> None:
+    for subject in ("Second\n\nwith a body", "x" * 200, "Fourth"):
+        git(repository, "commit", "--allow-empty", "-m", subject)
+    found, _ = read_repository(repository, VARIABLES)
+    assert found is not None
+    assert found.commits == ("Fourth", "x" * MAX_SUBJECT_CHARACTERS, "Second")
+
+
+def test_a_repository_without_commits_names_none(tmp_path: Path) -> None:
+    git(tmp_path, "init")
+    found, _ = read_repository(tmp_path, VARIABLES)
+    assert found is not None
+    assert found.commits == ()
 
 
 def test_a_subdirectory_finds_the_repository_root(repository: Path) -> None:
@@ -87,7 +112,7 @@ def test_a_repository_without_commits_has_a_branch(tmp_path: Path) -> None:
 def test_a_detached_head_has_no_branch(repository: Path) -> None:
     git(repository, "switch", "--detach")
     found, _ = read_repository(repository, VARIABLES)
-    assert found == Repository(str(repository), "", 0, 0, 0, 0)
+    assert found == Repository(str(repository), "", 0, 0, 0, 0, ("First",))
 
 
 def test_outside_a_repository_none_is_found(tmp_path: Path) -> None:
@@ -211,3 +236,20 @@ def test_nothing_is_written_into_the_repository(repository: Path) -> None:
     before = (repository / ".git" / "index").read_bytes()
     state(repository)
     assert (repository / ".git" / "index").read_bytes() == before
+
+
+def test_the_signatures_of_commits_are_not_checked(repository: Path, tmp_path: Path) -> None:
+    signer = tmp_path / "signer"
+    signer.write_text(SIGNER)
+    signer.chmod(0o755)
+    git(repository, "config", "gpg.program", str(signer))
+    git(repository, "commit", "--allow-empty", "-S", "-m", "Signed")
+    program, mark = evil_program(tmp_path, "program")
+    git(repository, "config", "gpg.program", str(program))
+    git(repository, "config", "log.showSignature", "true")
+    found, _ = read_repository(repository, VARIABLES)
+    assert found is not None
+    assert found.commits == ("Signed", "First")
+    assert not mark.exists()
+    git(repository, "log", "-1")
+    assert mark.exists()
