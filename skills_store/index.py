@@ -1,8 +1,9 @@
 """Render the system prompt section that lists the skills. Deterministic: same skills, same bytes.
 
-A list that is too long is shortened in steps: descriptions of the least recently used skills are
-dropped, then categories are collapsed to a count, then category descriptions are dropped, and last
-a single line gives the total. Each step tells the model how to get the omitted part.
+A list that is too long is shortened in steps: descriptions are cut, those of the least recently
+used skills are dropped, then categories are collapsed to a count, then category descriptions are
+dropped, and last a single line gives the total. Each step tells the model how to get the omitted
+part.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,9 @@ from skills_store.model_texts import load_model_text
 from skills_store.visibility import VisibilityFacts, is_visible
 
 MAX_CHARACTERS = 12_000
-MAX_DESCRIPTION_CHARACTERS = 60
+MAX_DESCRIPTION_CHARACTERS = 200
+CUT_DESCRIPTION_CHARACTERS = 60
+"""The length of descriptions in a list that is too long otherwise."""
 MAX_CATEGORY_CHARACTERS = 120
 
 _WRITE_TOOL = "skill_manage"
@@ -122,7 +125,7 @@ def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_Cat
 
 def _fit(groups: tuple[_CategoryGroup, ...], max_characters: int) -> str:
     """Shorten the list step by step until it fits the limit."""
-    for shorten in (_drop_old_descriptions, _collapse_categories):
+    for shorten in (_cut_descriptions, _drop_old_descriptions, _collapse_categories):
         if len(body := _join_groups(groups)) <= max_characters:
             return body
         groups = shorten(groups, max_characters)
@@ -133,6 +136,26 @@ def _fit(groups: tuple[_CategoryGroup, ...], max_characters: int) -> str:
         return body
     total = sum(len(group.lines) for group in groups)
     return f"{total} skills in {len(groups)} categories: skills_list names them"
+
+
+def _cut_descriptions(
+    groups: tuple[_CategoryGroup, ...], max_characters: int
+) -> tuple[_CategoryGroup, ...]:
+    """Cut all descriptions: a list in which only some are cut would favor the others."""
+    del max_characters
+    return tuple(
+        replace(
+            group,
+            lines=tuple(
+                replace(
+                    line,
+                    description=_sanitize_line(line.description, CUT_DESCRIPTION_CHARACTERS),
+                )
+                for line in group.lines
+            ),
+        )
+        for group in groups
+    )
 
 
 def _drop_old_descriptions(

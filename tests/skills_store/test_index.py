@@ -43,15 +43,15 @@ def many(folder: Path, categories: int = 5, each: int = 20) -> SkillLibrary:
 def test_the_index_has_a_line_for_each_category_and_skill(tmp_path: Path) -> None:
     write_file(tmp_path / "coding/DESCRIPTION.md", "---\ndescription: For code.\n---\n")
     write_skill(tmp_path / "coding/git-flow", "How to branch.")
-    write_skill(tmp_path / "coding/release", "x" * 61)
-    write_skill(tmp_path / "coding/deep/exact", "x" * 60)
+    write_skill(tmp_path / "coding/release", "x" * 201)
+    write_skill(tmp_path / "coding/deep/exact", "x" * 200)
     write_skill(tmp_path / "top", "|\n  Two\n  lines.")
     assert body(make_library(tmp_path).index(IndexRequest())) == [
         "coding: For code.",
         "  - git-flow: How to branch.",
-        f"  - release: {'x' * 57}...",
+        f"  - release: {'x' * 197}...",
         "coding/deep:",
-        f"  - exact: {'x' * 60}",
+        f"  - exact: {'x' * 200}",
         "general:",
         "  - top: Two lines.",
     ]
@@ -119,6 +119,14 @@ def test_unrelated_categories_list_names_only(tmp_path: Path) -> None:
     ]
 
 
+def test_a_list_that_is_too_long_has_shorter_descriptions_first(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_skill(tmp_path / name, "x" * 150)
+    library = make_library(tmp_path)
+    index = library.index(IndexRequest(max_characters=len(library.index(IndexRequest())) - 1))
+    assert body(index)[1:] == [f"  - {name}: {'x' * 57}..." for name in ("one", "two")]
+
+
 def test_the_least_recently_used_skills_lose_their_descriptions_first(tmp_path: Path) -> None:
     library = many(tmp_path, 1, 4)
     full_length = len(library.index(IndexRequest()))
@@ -131,11 +139,11 @@ def test_the_least_recently_used_skills_lose_their_descriptions_first(tmp_path: 
 
 def test_categories_are_then_reduced_to_counts(tmp_path: Path) -> None:
     library = many(tmp_path)
-    index = library.index(IndexRequest(max_characters=1_700, recent=("s-3-07",)))
+    index = library.index(IndexRequest(max_characters=1_400, recent=("s-3-07",)))
     lines = body(index)
     assert 'cat-0: (20 skills: skills_list with category "cat-0")' in lines
     assert "  - s-3-07" in lines
-    assert len(index) <= 1_700
+    assert len(index) <= 1_400
 
 
 def test_finally_only_a_total_count_remains(tmp_path: Path) -> None:

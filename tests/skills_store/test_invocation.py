@@ -80,14 +80,15 @@ def test_the_model_receives_everything_it_needs(tmp_path: Path) -> None:
     write_file(folder / "scripts/merge.py")
     view = make_library(tmp_path).view("pdf", ViewContext())
     assert render_invocation([view], "merge {them}") == (
-        '[The user invoked the skill "pdf". Follow what it says for this message.]\n\n'
+        '[The user invoked the skill "pdf". Follow it for this message.]\n\n'
         f"{(folder / 'SKILL.md').read_text().strip()}\n\n"
-        f"[The skill's folder is `{folder}`. These files go with it:\n"
+        f"[The skill's folder is `{folder}`. It has these files:\n"
         "- references/{api}.md\n- scripts/merge.py\n"
-        "Read one with `skill_view`, for instance name `pdf` and file_path `references/{api}.md`. "
-        f"Run a script by its absolute path, for instance `{folder}/scripts/merge.py`.]\n\n"
+        "To read one, use `skill_view`, for example with name `pdf` and file_path "
+        "`references/{api}.md`. "
+        f"To run a script, use its absolute path, for example `{folder}/scripts/merge.py`.]\n\n"
         '[The skill "pdf" needs what is missing here: qpdf. '
-        "Tell the user before you rely on it.]\n\n"
+        "Before you rely on it, tell the user.]\n\n"
         "[The user's message]\n\nmerge {them}"
     )
 
