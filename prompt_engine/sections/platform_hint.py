@@ -29,7 +29,7 @@ def platform_hint(platform: str) -> str:
     """Return the hint of a platform, empty for an unknown one.
 
     >>> platform_hint("cli")
-    'You write to a terminal: plain text, no Markdown. Name files by their paths.'
+    'You write to a terminal: plain text, no Markdown. Refer to files by their paths.'
     """
     if platform not in PLATFORMS:
         return ""
