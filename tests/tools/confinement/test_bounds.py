@@ -35,7 +35,7 @@ def test_the_sandbox_scope_of_a_workspace(ground: SandboxDirectories) -> None:
     private = (".ssh", ".aws", ".config/gh", ".netrc", ".bash_history")
     assert bounds == replace(
         bounds,
-        writable=(ground.root, ground.temporary_directories),
+        writable=(ground.root, ground.temporary_directories, ground.make_scope().caches),
         opened=(ground.config_home / "skills",),
         readable=None,
         has_network=False,

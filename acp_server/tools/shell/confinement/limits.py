@@ -10,6 +10,7 @@ from pathlib import Path
 
 from acp_server.permissions.resolved_workspace import OPEN_DIRECTORIES
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.shell.confinement.caches import cache_directory
 from acp_server.tools.shell.confinement.config import SandboxConfig
 from acp_server.tools.shell.confinement.private_paths import iter_private_paths
 from skills_store.reading import read_regular
@@ -65,6 +66,7 @@ class SandboxScope:
             *filter(None, map(find_git_directory, self.roots)),
             *self.config.writable_directories,
             *self.config.temporary_directories,
+            *self._make_caches(),
         )
         # Security: relative entries of PATH would make directories of the workspace count as
         # programs.
@@ -79,6 +81,19 @@ class SandboxScope:
             if is_strict
             else None,
         )
+
+    @property
+    def caches(self) -> Path:
+        """The directory with the private caches of this workspace's commands."""
+        return cache_directory(Path(os.path.realpath(self.data_directory)), self.roots[0])
+
+    def _make_caches(self) -> tuple[Path, ...]:
+        """Return the directory of the caches, created if necessary; none if it cannot be."""
+        try:
+            self.caches.mkdir(0o700, parents=True, exist_ok=True)
+        except OSError:  # the disk may be full or read-only; package managers say what is missing
+            return ()
+        return (self.caches,)
 
     def hidden_paths(self) -> tuple[Path, ...]:
         """Return this program's own data directory and the private paths. Blocks."""

@@ -15,6 +15,7 @@ from anyio import to_thread
 from acp_server.permissions.effects import SandboxStatus
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.command_access import CommandAccess
+from acp_server.tools.shell.confinement.caches import cache_variables
 from acp_server.tools.shell.confinement.command_origin import CommandOrigin
 from acp_server.tools.shell.confinement.config import SandboxConfig
 from acp_server.tools.shell.confinement.denials import DenialContext, describe_denial
@@ -181,7 +182,7 @@ class SessionSandbox:
         limits = await to_thread.run_sync(self.scope.resolve_limits)
         directory = await to_thread.run_sync(self.directory.path)
         limits = replace(limits, writable=(*limits.writable, directory))
-        variables: dict[str, str] = {}
+        variables = dict(cache_variables(self.scope.caches))
         variables |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(directory))
         if has_network or self.network.choice() == "on":
             return replace(limits, has_network=True), variables
