@@ -90,8 +90,18 @@ def test_a_placeholder_may_not_replace_code() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [(OLD, f"{OLD}# ... rest of the code ...\n"), (CUT, CUT.replace("1", "one")), ("", CUT)],
-    ids=["nothing is dropped", "the old text has it", "the old text is empty"],
+    [
+        (OLD, f"{OLD}# ... rest of the code ...\n"),
+        (CUT, CUT.replace("1", "one")),
+        ("", CUT),
+        (f"# Title\n\n```py\n{OLD}```\n", f"# Title\n\n```py\n{CUT}```\n"),
+    ],
+    ids=["nothing is dropped", "the old text has it", "the old text is empty", "an example"],
 )
 def test_a_line_that_replaces_nothing_is_allowed(old: str, new: str) -> None:
     check_placeholders(old, new)
+
+
+def test_a_placeholder_behind_an_example_may_not_replace_text() -> None:
+    with pytest.raises(PlaceholderError):
+        check_placeholders(f"```\nrun\n```\n{OLD}", f"```\nrun\n```\n{CUT}")

@@ -13,6 +13,7 @@ from acp_server.tools.files.encoding import split_lines
 MAX_LINE_CHARACTERS = 120
 """A longer line is no placeholder."""
 
+_FENCE = "```"
 _COMMENT = re.compile(r"//|/\*|#|<!--|--|;|%|\(\*|'|\brem\b", re.IGNORECASE)
 _ELLIPSIS = re.compile(r"\.\.\.|…")
 _WORD = re.compile(r"[^\W_]+")
@@ -70,7 +71,8 @@ class PlaceholderError(ToolError):
 def check_placeholders(old_text: str, new_text: str) -> None:
     """Make sure that an edit does not replace code by a placeholder.
 
-    A line that the old text holds too is no placeholder. An edit that only adds lines passes.
+    A line that the old text holds too is no placeholder, nor is one within a code fence: that is an
+    example in a document. An edit that only adds lines passes.
 
     Raises:
         PlaceholderError: It does.
@@ -87,9 +89,12 @@ def check_placeholders(old_text: str, new_text: str) -> None:
 
 
 def iter_placeholders(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines that stand for code, with their numbers from 1."""
+    """Yield the lines outside of code fences that stand for code, with their numbers from 1."""
+    is_fenced = False
     for number, line in enumerate(lines, 1):
-        if is_placeholder(line):
+        if line.lstrip().startswith(_FENCE):
+            is_fenced = not is_fenced
+        elif not is_fenced and is_placeholder(line):
             yield number, line
 
 
