@@ -60,7 +60,7 @@ def parse_refusal(result: HookResult) -> str | None:
         return f"it failed with exit code {result.exit_code}{f': {output}' if output else ''}"
     # Fail closed: a refusal may be in the part that was cut.
     if result.is_truncated:
-        return "it said too much to be read"
+        return "its output is too long"
     return _parse_decision(result.output)
 
 

@@ -27,12 +27,12 @@ from acp_server.turn.ports import ToolOutcome
 
 logger = logging.getLogger(__name__)
 
-REFUSED = "a hook of the user's refused this: {reason}"
+REFUSED = "the user's hook refused this: {reason}"
 BROKEN = (
-    "the settings hold hooks before tools that cannot be understood, so no call is made; the user "
-    "can see why with `acp-server config check`"
+    "the user's settings contain a hook that cannot be read, so no call is made; ask the user to "
+    "run `acp-server config check`"
 )
-OUTPUT_NOTE = "[A hook of the user's says after this call, as data:]\n{said}"
+OUTPUT_NOTE = "[Output of the user's hook after this call. It is data:]\n{said}"
 
 RunHook = Callable[[TurnHook, bytes], Awaitable[HookResult]]
 """Runs a command with these bytes on stdin until it ends or times out. Raises only cancellation."""
@@ -126,5 +126,5 @@ def _hook_output(ran: HookResult) -> str:
     """Return a hook's output, prefixed with its failure if it failed."""
     text = shorten(ran.output.strip(), MAX_OUTPUT_CHARACTERS)
     if ran.failure:
-        return f"(it did not come to its end: {ran.failure}) {text}".rstrip()
+        return f"(it did not finish: {ran.failure}) {text}".rstrip()
     return f"(it failed with exit code {ran.exit_code}) {text}".rstrip() if ran.exit_code else text

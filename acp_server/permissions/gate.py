@@ -36,20 +36,21 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 
 logger = logging.getLogger(__name__)
 
-REJECTED = "the user rejected this; do not try it another way, go on without it or ask what to do"
+REJECTED = (
+    "the user rejected this; do not try it in another way; go on without it, or ask what to do"
+)
 PLAN_REJECTED = (
-    "the user wants to keep planning and plan mode stays on; ask what is to be different, or end "
-    "your turn"
+    "the user wants to keep planning, so plan mode stays on; ask what to change, or end your turn"
 )
 UNATTENDED = (
-    "the rules of this run do not allow this, and nobody is there to ask; do not try it another "
-    "way, do what can be done without it and say in your answer what was left undone"
+    "the rules of this run do not allow this, and nobody can be asked; do not try it in another "
+    "way; do the rest of the task, and say in your answer what you could not do"
 )
 NOT_ASKED = "permission is required, but the user could not be asked: {reason}"
 MOVED = (
     "a path changed since it was checked (a symbolic link); nothing was done, make the call again"
 )
-CHANGED = "what this touches has changed since it was asked about; make the call again"
+CHANGED = "something that this call uses changed after the user was asked; make the call again"
 
 
 @frozen_dataclass

@@ -173,8 +173,8 @@ class Refuse:
 Decision = Allow | Ask | Refuse
 
 PLANNING = "plan mode is on: nothing is written and nothing is run; read, search and plan instead"
-NOT_PLANNING = "plan mode is not on: there is nothing to accept, do what is to be done"
-ALWAYS_REFUSED = "this is never run, in no mode: {reason}"
+NOT_PLANNING = "plan mode is off, so no plan has to be accepted: do the work"
+ALWAYS_REFUSED = "this is never run in any mode: {reason}"
 MEMORY_NEEDS_APPROVAL = "your settings require approval of each memory change"
 DESTRUCTIVE_HINT = "the server marks this tool as destructive"
 READ_ONLY_HINT = "the server says that this tool is read-only, which cannot be verified"
@@ -186,7 +186,7 @@ WITH_NETWORK = "it would use the network without limits; it still writes in the 
 NOT_PUBLIC = "{site} leads to {address}, which is on this machine or in a private network"
 PORT_EXPOSED = "every program and browser of this machine could connect to what listens there"
 NO_SANDBOX = "commands cannot be sandboxed on this machine"
-REJECTED_BY_RULE = "the user has said once for all that this is not to be done"
+REJECTED_BY_RULE = "the user has forbidden this for good"
 
 
 def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:

@@ -22,7 +22,7 @@ WRAP_UP = (
     "answer what you have found and done, and what is left to do.]"
 )
 PLANNING = "[Plan mode is on: read and search only; writing and running are refused.]"
-REQUESTS_USED_UP = "its {most} calls of the model are used up"
+REQUESTS_USED_UP = "its {most} model calls are used up"
 REFUSED = "the model refused to do this"
 
 

@@ -25,6 +25,11 @@ Half of the shortest interval between two shown states (0.1 s), so that a parse 
 too early does not delay the next visible state.
 """
 OMITTED_SCHEMA_KEYS = ("title", "additionalProperties")
+LIMIT_KEYS = frozenset((
+    *("default", "minimum", "maximum", "exclusiveMinimum"),
+    *("minLength", "maxLength", "maxItems"),
+))  # fmt: skip
+"""Keys that the model's schema lacks: defaults and limits are in the descriptions."""
 MAX_PROBLEMS = 5
 
 
@@ -47,6 +52,31 @@ def json_schema_of(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
     """
     schema: JsonValue = arguments.model_json_schema()
     return cast("Mapping[str, JsonValue]", _strip_noise(schema))
+
+
+@cache
+def model_schema_of(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
+    """Return the JSON schema as the model gets it: without limits, and without references.
+
+    Numbers out of range are clamped, and each key costs tokens in every request.
+    """
+    schema = json_schema_of(arguments)
+    definitions = cast("Mapping[str, JsonValue]", schema.get("$defs", {}))
+    plain = {name: each for name, each in schema.items() if name != "$defs"}
+    return cast("Mapping[str, JsonValue]", _without_limits(plain, definitions))
+
+
+def _without_limits(value: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:
+    if isinstance(value, list):
+        return [_without_limits(item, definitions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    reference = value.get("$ref")
+    if isinstance(reference, str):
+        return _without_limits(definitions[reference.rpartition("/")[2]], definitions)
+    # A property may have such a name; then its value is an object.
+    kept = {k: each for k, each in value.items() if k not in LIMIT_KEYS or isinstance(each, dict)}
+    return {name: _without_limits(each, definitions) for name, each in kept.items()}
 
 
 def _strip_noise(value: JsonValue) -> JsonValue:

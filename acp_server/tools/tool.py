@@ -18,6 +18,7 @@ from acp_server.tools.arguments import (
     ArgumentsT,
     PartialArguments,
     json_schema_of,
+    model_schema_of,
     validate_arguments,
 )
 from acp_server.tools.call_reporter import CallReporter
@@ -149,7 +150,13 @@ def build_spec(
     name: str, description: str, arguments: type[Arguments], *, streams: bool = False
 ) -> ToolSpec:
     """Return the specification of a tool for the model."""
-    return ToolSpec(name, description, json_schema_of(arguments), streams_arguments=streams)
+    return ToolSpec(
+        name,
+        description,
+        model_schema_of(arguments),
+        streams_arguments=streams,
+        full_schema=json_schema_of(arguments),
+    )
 
 
 def _describe_denial(error: PermissionError) -> str:

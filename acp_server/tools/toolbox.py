@@ -126,7 +126,7 @@ class _LiveToolCall:
     def __init__(self, call_id: str, tool: Tool, reporter: CallReporter, gate: Gate | None) -> None:
         self._id = call_id
         self._tool = tool.spec.name
-        self._schema = ToolSchema(tool.spec.name, tool.spec.schema)
+        self._schema = ToolSchema(tool.spec.name, tool.spec.full_schema)
         self._use = tool.create_use(reporter)
         self._gate = gate
         self._returns_data = tool.returns_data

@@ -36,6 +36,8 @@ class ToolSpec:
     streams_arguments: bool = False
     """Whether to stream arguments while they are written; they may then turn out to be invalid
     JSON."""
+    full_schema: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """The schema with defaults and limits that `schema` leaves out; empty if it has them."""
 
 
 @frozen_dataclass

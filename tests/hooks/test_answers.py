@@ -44,7 +44,7 @@ ANSWERS = {
         HookResult(0, "", failure="its time was up"),
         "it did not",
     ),
-    "it says too much": (HookResult(0, "x", is_truncated=True), "it said too much to be read"),
+    "it says too much": (HookResult(0, "x", is_truncated=True), "its output is too long"),
     "braces without end": (HookResult(0, "[" * 100_000), None),
 }
 

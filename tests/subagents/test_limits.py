@@ -66,7 +66,7 @@ async def test_without_a_goal_no_task_starts(
         updates = await session.run_one(call("delegate_task", **arguments))
         assert (updates.status, updates.text) == (
             "failed",
-            "say what is to be done: a goal, or tasks with one each",
+            "delegate_task needs a goal, or tasks that each have a goal",
         )
 
 
@@ -105,7 +105,7 @@ async def test_a_task_that_runs_out_of_calls_reports_its_progress(tmp_path: Path
         looks = [call_events("read_file", path=str(number)) for number in range(50)]
         script_sub_agents(session, {"dig": [*looks, text_events("I got half-way.")]})
         updates = await session.run_one(delegate_call("dig"))
-        assert "Stopped (its 50 calls of the model are used up)" in updates.text
+        assert "Stopped (its 50 model calls are used up)" in updates.text
         assert updates.text.endswith("I got half-way.")
 
 

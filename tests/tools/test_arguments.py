@@ -1,6 +1,8 @@
 """Arguments: their schemas as the model sees them, and what half of them tell."""
 
 import json
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from acp_server.text.json_values import as_object, as_text
 from acp_server.tools.agents.delegate_task import DelegateArguments
 from acp_server.tools.arguments import (
     CHEAP_PARSE_CHARACTERS,
@@ -16,6 +19,7 @@ from acp_server.tools.arguments import (
     Arguments,
     PartialArguments,
     json_schema_of,
+    model_schema_of,
 )
 from acp_server.tools.edit.patch import PatchArguments
 from acp_server.tools.edit.write_file import WriteFileArguments
@@ -23,10 +27,11 @@ from acp_server.tools.interaction.clarify import ClarifyArguments
 from acp_server.tools.interaction.exit_plan import ExitPlanArguments
 from acp_server.tools.interaction.todo import TodoArguments
 from acp_server.tools.memory.memory import MemoryArguments
+from acp_server.tools.memory.session_search import SessionSearchArguments
 from acp_server.tools.read.read_file import ReadFileArguments
 from acp_server.tools.search.search_files import SearchFilesArguments
 from acp_server.tools.shell.process import ProcessArguments
-from acp_server.tools.shell.terminal import TerminalArguments
+from acp_server.tools.shell.terminal import ConfinedArguments, TerminalArguments
 from acp_server.tools.skills.skill_manage import SkillManageArguments
 from acp_server.tools.skills.skill_view import SkillViewArguments
 from acp_server.tools.skills.skills_list import SkillsListArguments
@@ -54,13 +59,34 @@ TOOLS: dict[str, type[Arguments]] = {
 
 def test_the_tool_schemas_are_unchanged() -> None:
     """They stand in every request: a change of one is a change of all caches."""
-    schemas = {name: json_schema_of(arguments) for name, arguments in TOOLS.items()}
+    schemas = {name: model_schema_of(arguments) for name, arguments in TOOLS.items()}
     assert json.dumps(schemas, indent=1) + "\n" == SCHEMAS.read_text(encoding="utf-8")
 
 
 def test_all_schemas_together_are_small() -> None:
-    schemas = {name: json_schema_of(arguments) for name, arguments in TOOLS.items()}
-    assert len(json.dumps(schemas, separators=(",", ":"))) < 5_000
+    schemas = {name: model_schema_of(arguments) for name, arguments in TOOLS.items()}
+    assert len(json.dumps(schemas, separators=(",", ":"))) < 7_500
+
+
+@pytest.mark.parametrize("arguments", [*TOOLS.values(), ConfinedArguments, SessionSearchArguments])
+def test_every_argument_is_described_with_its_default(arguments: type[Arguments]) -> None:
+    schema, full = model_schema_of(arguments), json_schema_of(arguments)
+    texts = dict(_descriptions(schema))
+    assert all(texts.values()), texts
+    assert not {"$ref", "default", "minimum"} & set(re.findall(r'"([^"]+)":', json.dumps(schema)))
+    for name, each in as_object(full["properties"]).items():
+        default = as_object(each).get("default")
+        if default not in (None, "", ".", []):
+            text = texts[name].lower()
+            assert "default" in text
+            assert str(default).lower() in text
+
+
+def _descriptions(schema: Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
+    for name, each in as_object(schema.get("properties")).items():
+        yield name, as_text(as_object(each).get("description"))
+        inner = _descriptions(as_object(as_object(each).get("items")))
+        yield from ((f"{name}.{inner_name}", text) for inner_name, text in inner)
 
 
 def test_all_sessions_share_a_schema() -> None:

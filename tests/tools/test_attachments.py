@@ -115,7 +115,7 @@ async def test_a_file_the_user_does_not_allow_stays_a_link(tmp_path: Path, name:
     [
         ("https://example.org/a.py", None),
         ("zed:///thread/1", None),
-        ("file://elsewhere/a.py", "lies on another machine"),
+        ("file://elsewhere/a.py", "is on another machine"),
         ("file:///%00", "has a NUL character in it"),
     ],
 )

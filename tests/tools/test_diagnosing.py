@@ -23,7 +23,7 @@ from tests.tools.editor_session import (
 from tests.tools.typing_model import call, stream_call
 
 METHOD = "_hermes/diagnostics"
-HEADING = "New problems behind this edit, as the editor reports them:"
+HEADING = "New problems after this edit, reported by the editor:"
 
 
 def problem(message: str, line: int = 1, **more: JsonValue) -> Object:
@@ -154,7 +154,7 @@ async def test_without_diagnostics_from_the_editor_a_check_runs(tmp_path: Path) 
         updates = await session.run_one(call("write_file", path="it's a.py", content="x\n"))
         path = session.root / "it's a.py"
         assert updates.text.splitlines()[2:] == [
-            "New problems behind this edit, as a check reports them:",
+            "New problems after this edit, reported by a check:",
             f"it's a.py:{path}:3:1: F821 Undefined name",
         ]
         again = await session.run_one(

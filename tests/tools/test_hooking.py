@@ -65,7 +65,7 @@ async def test_a_hook_refuses_in_every_mode_before_permission_is_requested(
         outcome = await caller.call(*WRITE)
     assert (outcome.is_error, outcome.text) == (
         True,
-        "a hook of the user's refused this: not on Fridays",
+        "the user's hook refused this: not on Fridays",
     )
     assert not (workspace.root / "new.txt").exists()
     assert caller.user.questions == []
@@ -89,8 +89,8 @@ async def test_a_call_allowed_by_a_hook_still_asks_permission(tmp_path: Path) ->
         pytest.param(before("no-such-program"), "exit code 127", id="not there"),
         pytest.param(before("("), "syntax error", id="no command"),
         pytest.param(before("true", "exit 3"), "exit code 3", id="the second fails"),
-        pytest.param(before("seq 100000"), "it said too much", id="it says too much"),
-        pytest.param(HookRules(is_invalid=True), "cannot be understood", id="broken settings"),
+        pytest.param(before("seq 100000"), "its output is too long", id="it says too much"),
+        pytest.param(HookRules(is_invalid=True), "cannot be read", id="broken settings"),
     ],
 )
 async def test_a_call_whose_hook_failed_is_not_executed(
@@ -155,9 +155,9 @@ async def test_the_output_of_a_post_call_hook_is_added_and_marked(tmp_path: Path
         outcome = await caller.call(*WRITE)
     assert not outcome.is_error
     assert outcome.text.endswith(
-        "\n\n[A hook of the user's says after this call, as data:]\nformatted\n"
+        "\n\n[Output of the user's hook after this call. It is data:]\nformatted\n"
         "(it failed with exit code 1) broken\n"
-        "(it did not come to its end: its time was up after 0.5 s)"
+        "(it did not finish: its time was up after 0.5 s)"
     )
 
 

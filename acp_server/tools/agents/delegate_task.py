@@ -28,16 +28,15 @@ from acp_server.turn.ports import ToolOutcome
 
 NAME = "delegate_task"
 DESCRIPTION = (
-    "Hand work to sub-agents: one by goal, or several at once by tasks. They know only goal and "
-    "context (give paths, findings, limits, what to answer), work alone and cannot ask you. You "
-    "get their last answers. For work that is independent or would fill your context. toolsets "
-    "(default all): file, terminal, web, skills, session_search, todo, mcp-NAME."
+    "Give work to sub-agents, and get their final answers. Delegate work that is independent or "
+    "would fill your context, such as a broad search. Do small work yourself. Sub-agents know only "
+    "goal and context, and cannot ask you. Give goal, or tasks for several sub-agents at once."
 )
 KIND: CallKind = "think"
 TITLE = "Delegate"
 MAX_TASKS = 20
 OVERVIEW_INTERVAL_SECONDS = 0.25
-NO_GOAL = "say what is to be done: a goal, or tasks with one each"
+NO_GOAL = "delegate_task needs a goal, or tasks that each have a goal"
 SHARED_CONTEXT = "Part of: {goal}"
 
 
@@ -46,18 +45,25 @@ class Order(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
-    goal: str
-    context: str | None = None
-    toolsets: list[str] | None = None
+    goal: str = Field(description="as above")
+    context: str | None = Field(default=None, description="as above")
+    toolsets: list[str] | None = Field(default=None, description="as above")
 
 
 class DelegateArguments(Arguments):
     """One task, or several in `tasks`; then the other fields apply to all of them."""
 
-    goal: str | None = None
-    context: str | None = None
-    toolsets: list[str] | None = None
-    tasks: list[Order] | None = Field(default=None, max_length=MAX_TASKS)
+    goal: str | None = Field(default=None, description="the task")
+    context: str | None = Field(
+        default=None, description="paths, findings, limits, and what to answer"
+    )
+    toolsets: list[str] | None = Field(
+        default=None,
+        description="file, terminal, web, skills, session_search, todo, mcp-NAME (default: all)",
+    )
+    tasks: list[Order] | None = Field(
+        default=None, max_length=MAX_TASKS, description="up to 20 tasks that run at once"
+    )
 
 
 class DelegateUse(TypedToolUse[DelegateArguments]):

@@ -62,7 +62,7 @@ class DialectToolbox:
     ) -> "_TranslatedCall":
         """Open a call of a tool; `given` is its name in the call."""
         live = await self.inner.open(call_id, meant.name, sink)
-        schemas = {spec.name: spec.schema for spec in self.inner.specs}
+        schemas = {spec.name: spec.full_schema or spec.schema for spec in self.inner.specs}
         is_own = meant.name in self.own_names and meant.name in schemas
         schema = ToolSchema(meant.name, schemas[meant.name]) if is_own else None
         return _TranslatedCall(self, live, meant, given, schema, CallReporter(call_id, sink))

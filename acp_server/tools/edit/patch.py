@@ -46,11 +46,15 @@ from skills_store.patching.matching import replace
 from skills_store.patching.partial_patch import PatchRegion, partial_patch_regions
 from skills_store.patching.v4a import parse_patch
 
-DESCRIPTION = (
-    "Change files. mode replace (default): old_string, exact and unique in the file, becomes "
-    "new_string. mode patch: several files in V4A form (*** Begin Patch, *** Update File: path, "
-    "@@, lines with ' ', - or +, *** End Patch)."
-)
+DESCRIPTION = """\
+Change files. In mode replace, give path, old_string and new_string. In mode patch, give a patch:
+*** Begin Patch
+*** Update File: src/a.py
+-old line
++new line
+*** End Patch
+Unchanged lines begin with a blank. @@ separates changes. A patch can also have *** Add File: path \
+(each line with +) and *** Delete File: path."""
 
 
 class Edit(Arguments):
@@ -79,12 +83,19 @@ NO_NOTEBOOK_CELL = (
 class PatchArguments(Arguments):
     """Either a replacement in one file, or a patch of any number of files."""
 
-    path: str | None = None
-    old_string: str | None = None
-    new_string: str | None = None
-    replace_all: bool = False
-    mode: Literal["replace", "patch"] = "replace"
-    patch: str | None = Field(default=None, description="for mode patch")
+    path: str | None = Field(default=None, description="file to change; required to replace")
+    old_string: str | None = Field(
+        default=None,
+        description="required to replace: exact text that is in the file once; add lines around it",
+    )
+    new_string: str | None = Field(
+        default=None, description="required to replace: its new text; empty deletes it"
+    )
+    replace_all: bool = Field(
+        default=False, description="replace old_string everywhere (default false)"
+    )
+    mode: Literal["replace", "patch"] = Field(default="replace", description="default replace")
+    patch: str | None = Field(default=None, description="required in mode patch")
     # Models that know them from other agents use these; the schema does not offer them.
     edits: SkipJsonSchema[tuple[Edit, ...]] = Field(default=())
     expected_replacements: SkipJsonSchema[int | None] = Field(default=None)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 
 import anyio
+from pydantic import Field
 
 from acp_server.tools.arguments import Arguments, ArgumentsT, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
@@ -26,8 +27,8 @@ from acp_server.turn.ports import ToolOutcome
 from skills_store.patching.request_variants import NUMBERED_EVERY
 
 DESCRIPTION = (
-    "Write a whole file; folders are made. Replaces what is there, which you must have read: "
-    "change an existing file with patch instead."
+    "Write a whole file. Missing folders are created. If the file exists, all of its text is "
+    "replaced, so read it first. To change a part of a file, use patch."
 )
 NUMBERED_CONTENT = (
     "content begins every fifth line with its number, such as `5|`, as read_file shows it. These "
@@ -43,8 +44,8 @@ class WriteFileArguments(Arguments):
     The path comes first in the schema, so that the diff can be shown while the text is streamed.
     """
 
-    path: str
-    content: str
+    path: str = Field(description="file to write")
+    content: str = Field(description="the whole text")
 
 
 class EditUse(TypedToolUse[ArgumentsT]):

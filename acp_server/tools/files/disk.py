@@ -207,7 +207,7 @@ def _open_or_create_directory(resolved: ResolvedPath) -> Generator[PinnedFolder]
 
 
 def _link_error(resolved: ResolvedPath, error: SymlinkInPathError) -> FileChangedError:
-    return FileChangedError(resolved.raw_path, f"its folder {error.folder} is a link by now")
+    return FileChangedError(resolved.raw_path, f"its folder {error.folder} has become a link")
 
 
 def _stat_in(folder: PinnedFolder, resolved: ResolvedPath) -> os.stat_result | None:
@@ -223,7 +223,7 @@ def _stat_in(folder: PinnedFolder, resolved: ResolvedPath) -> os.stat_result | N
         raise PathIsDirectoryError(resolved.raw_path, *entries)
     _check_regular(resolved, status)  # before anything is opened: opening a device may have effects
     if not status.st_mode & _READ_BITS:
-        raise FileNotReadableError(resolved.raw_path, "its mode lets nobody read it")
+        raise FileNotReadableError(resolved.raw_path, "its mode allows nobody to read it")
     return status
 
 
@@ -269,7 +269,7 @@ def _digest_in(folder: PinnedFolder, resolved: ResolvedPath) -> str | None:
 
 def _check_regular(resolved: ResolvedPath, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        reason = _SPECIAL.get(stat.S_IFMT(status.st_mode), "it is no regular file")
+        reason = _SPECIAL.get(stat.S_IFMT(status.st_mode), "it is not a regular file")
         raise FileNotReadableError(resolved.raw_path, reason)
 
 
@@ -277,7 +277,7 @@ def _check_content(resolved: ResolvedPath, expected: str | None) -> None:
     """Check again where a path leads, and that the file has the expected content."""
     check_writable(resolved)
     if disk_digest(resolved) != expected:
-        raise FileChangedError(resolved.raw_path, "the file on disk is another")
+        raise FileChangedError(resolved.raw_path, "the file on disk was replaced")
 
 
 def _check_unchanged(folder: PinnedFolder, resolved: ResolvedPath, expected: str | None) -> None:
@@ -286,7 +286,7 @@ def _check_unchanged(folder: PinnedFolder, resolved: ResolvedPath, expected: str
     POSIX has no compare-and-swap for files, so a race remains while the change itself is made.
     """
     if _digest_in(folder, resolved) != expected:
-        raise FileChangedError(resolved.raw_path, "the file on disk is another")
+        raise FileChangedError(resolved.raw_path, "the file on disk was replaced")
 
 
 def _name_of(resolved: ResolvedPath) -> str:

@@ -124,9 +124,9 @@ def _path_of_uri(uri: str) -> str:
     try:
         parts = urlsplit(uri)
     except ValueError as error:
-        raise InvalidPathError(f"{uri!r} is no URI of a file: {error}") from None
+        raise InvalidPathError(f"{uri!r} is not a file URI: {error}") from None
     if parts.netloc.lower() not in {"", "localhost"}:
-        raise InvalidPathError(f"{uri!r} lies on another machine; only local files can be used")
+        raise InvalidPathError(f"{uri!r} is on another machine; only local files can be used")
     path = unquote(parts.path, errors="surrogateescape")
     return path[1:] if os.name == "nt" and _WINDOWS_DRIVE.match(path) else path
 

@@ -82,7 +82,7 @@ def describe_change(base: FileSnapshot | None, current: FileSnapshot | None) -> 
     if base.text != current.text:
         return "its text is another"
     if base.form != current.form:
-        return "its encoding or newlines are others"
+        return "its encoding or newlines changed"
     if base.disk_digest != current.disk_digest and not current.is_saved:
-        return "the file on disk is another, under unsaved changes in the editor"
+        return "the file on disk was replaced, and the editor has unsaved changes"
     return None

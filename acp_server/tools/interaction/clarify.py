@@ -18,8 +18,8 @@ from acp_server.turn.ports import ToolOutcome
 
 NAME = "clarify"
 DESCRIPTION = (
-    "Ask the user what only they can decide and a wrong guess would cost; never for leave to act. "
-    "choices: likely answers, the best first; they may answer in their own words."
+    "Ask the user, if only they can decide and a wrong guess would be costly. Do not ask for "
+    "permission to act."
 )
 MAX_CHOICES = 6
 MAX_CHOICE_CHARACTERS = 200
@@ -33,8 +33,12 @@ ASKED_IN_CHAT = "the question is in the chat and your turn ends; the user's next
 class ClarifyArguments(Arguments):
     """A question and the suggested answers."""
 
-    question: str = Field(min_length=1, max_length=4_000)
-    choices: list[str] = Field(default=[], max_length=MAX_CHOICES)
+    question: str = Field(min_length=1, max_length=4_000, description="one question")
+    choices: list[str] = Field(
+        default=[],
+        max_length=MAX_CHOICES,
+        description="up to 6 likely answers, the best first; the user may give another",
+    )
 
 
 class ClarifyUse(TypedToolUse[ClarifyArguments]):

@@ -20,8 +20,7 @@ from acp_server.turn.ports import ToolOutcome
 
 NAME = "exit_plan"
 DESCRIPTION = (
-    "In plan mode: offer the finished plan to the user, who accepts it or wants it changed. plan: "
-    "Markdown; what changes where, in which order, how it is verified."
+    "In plan mode, show the finished plan to the user, who accepts it or asks for changes."
 )
 TITLE = "Carry out this plan?"
 KIND: CallKind = "switch_mode"
@@ -32,7 +31,10 @@ ACCEPTED = "the user has accepted the plan and plan mode is off: carry it out no
 class ExitPlanArguments(Arguments):
     """The plan, as Markdown."""
 
-    plan: str = Field(min_length=1)
+    plan: str = Field(
+        min_length=1,
+        description="Markdown: what changes where, in which order, and how you will check it",
+    )
 
 
 class ExitPlanUse(TypedToolUse[ExitPlanArguments]):

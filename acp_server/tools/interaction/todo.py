@@ -34,9 +34,7 @@ Status = Literal["pending", "in_progress", "completed", "cancelled"]
 
 NAME = "todo"
 DESCRIPTION = (
-    "Your task list, shown to the user as a plan. Use it for work of three or more steps: one "
-    "item in_progress at a time, completed as soon as it is done. Without todos it returns the "
-    "list."
+    "Change your task list, which the user sees as a plan. Without todos, the list is returned."
 )
 
 
@@ -45,16 +43,19 @@ class TodoItem(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
-    id: str
-    content: str = Field(min_length=1)
-    status: Status = "pending"
+    id: str = Field(description="short unique name")
+    content: str = Field(min_length=1, description="the step")
+    status: Status = Field(default="pending", description="default pending")
 
 
 class TodoArguments(Arguments):
     """The new list, or with `merge`, updates of some items."""
 
-    todos: list[TodoItem] | None = None
-    merge: bool = Field(default=False, description="update items by id instead of replacing all")
+    todos: list[TodoItem] | None = Field(default=None, description="the items")
+    merge: bool = Field(
+        default=False,
+        description="true: update items by id; false (default): replace the whole list",
+    )
 
 
 class TodoList:

@@ -8,7 +8,7 @@ import json
 from functools import partial
 
 from anyio import to_thread
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from acp_server.memory.operations import EntryOperation, OperationAction
 from acp_server.memory.results import MemoryResult
@@ -27,10 +27,8 @@ from acp_server.turn.ports import ToolOutcome
 from prompt_engine.memory_entries import StoreName, join_entries
 
 DESCRIPTION = (
-    "Keep facts for later sessions. user: who the user is, what they like. memory: environment, "
-    "conventions, quirks. Save at once when the user corrects you or tells a preference. Not for "
-    "methods (skills), secrets or the state of a task. old_text: words that only the entry meant "
-    "contains. operations: many changes at once, also to make room."
+    "Save facts for later sessions. If the user corrects you or states a preference, save it at "
+    "once. Give action, or operations for several changes at once."
 )
 MAX_TITLE_CHARACTERS = 80
 KIND: CallKind = "edit"
@@ -41,9 +39,9 @@ class MemoryOperation(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
-    action: OperationAction
-    content: str | None = None
-    old_text: str | None = None
+    action: OperationAction = Field(description="as above")
+    content: str | None = Field(default=None, description="as above")
+    old_text: str | None = Field(default=None, description="as above")
 
     def to_operation(self) -> EntryOperation:
         """Convert to an operation of the memory store."""
@@ -53,11 +51,18 @@ class MemoryOperation(BaseModel):
 class MemoryArguments(Arguments):
     """One change, or several changes of the same store."""
 
-    action: OperationAction | None = None
-    target: StoreName = "memory"
-    content: str | None = None
-    old_text: str | None = None
-    operations: list[MemoryOperation] | None = None
+    action: OperationAction | None = Field(default=None, description="the change")
+    target: StoreName = Field(
+        default="memory",
+        description="memory: environment, conventions, quirks (default); user: about the user",
+    )
+    content: str | None = Field(default=None, description="entry to add or replace with")
+    old_text: str | None = Field(
+        default=None, description="to replace or remove: words that only this entry has"
+    )
+    operations: list[MemoryOperation] | None = Field(
+        default=None, description="changes made together"
+    )
 
     def to_operations(self) -> tuple[EntryOperation, ...]:
         """Return the operations; if `operations` is given, the other fields are ignored."""

@@ -32,9 +32,8 @@ from acp_server.turn.call_access import READS
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
-    'Search past sessions: words, "phrases", a OR b, -without, prefix*. With session_id it reads '
-    "that session, with around_message_id around that message; without arguments it lists recent "
-    "ones. It tells what was said then, not what is so now."
+    "Search past sessions by query, or read one by session_id. Without either, recent sessions are "
+    "listed. Results say what was true then, which may have changed."
 )
 
 MAX_CHARACTERS = 12_000
@@ -85,16 +84,24 @@ class SessionSearchContext:
 class SessionSearchArguments(Arguments):
     """A query to search for, or a session to read."""
 
-    query: str = ""
+    query: str = Field(default="", description='words, "a phrase", a OR b, -without, prefix*')
     role_filter: str | None = Field(
-        default=None, description="of user,assistant,tool; default user,assistant"
+        default=None, description="of user,assistant,tool (default user,assistant)"
     )
-    limit: int = Field(default=3, ge=1, le=10)
-    sort: Sort = "relevance"
-    session_id: str | None = None
-    around_message_id: int | None = None
-    window: int = Field(default=5, ge=1, le=20)
-    summarize: bool = Field(default=False, description="let a model condense what is found")
+    limit: int = Field(
+        default=3, ge=1, le=10, description="number of sessions (default 3, at most 10)"
+    )
+    sort: Sort = Field(default="relevance", description="default relevance")
+    session_id: str | None = Field(default=None, description="session to read")
+    around_message_id: int | None = Field(
+        default=None, description="message of that session to read around"
+    )
+    window: int = Field(
+        default=5, ge=1, le=20, description="messages before and after it (default 5)"
+    )
+    summarize: bool = Field(
+        default=False, description="have a model summarize the results (default false)"
+    )
 
 
 class SessionSearchUse(TypedToolUse[SessionSearchArguments]):
@@ -138,7 +145,9 @@ class SessionSearchUse(TypedToolUse[SessionSearchArguments]):
             excerpt = await session_search.scroll(session_id, number, arguments.window)
             if not excerpt.texts:
                 reason = f"session {session_id!r} has no message {number}"
-                return ToolOutcome(f"{reason}; its ids come from a search", is_error=True)
+                return ToolOutcome(
+                    f"{reason}; message ids are in the results of a search", is_error=True
+                )
             return _fitting_outcome(
                 lambda limit: {
                     "mode": "scroll",

@@ -53,8 +53,8 @@ def _read(resolved: ResolvedPath) -> Media | None:
         data = file.read(max_bytes + 1)  # one byte more tells whether it is too large
     if len(data) > max_bytes:
         message = (
-            f"it is {kind} of more than {max_bytes / 1e6:.1f} MB, too large to look at; make a "
-            "smaller copy or take out the part that matters"
+            f"it is {kind} of more than {max_bytes / 1e6:.1f} MB, too large to show; make a "
+            "smaller copy, or extract the part that matters"
         )
         raise MediaError(message)
     return Media(kind, base64.b64encode(data).decode())

@@ -31,8 +31,8 @@ from acp_server.turn.ports import ToolOutcome
 from skills_store.patching.request_variants import NUMBERED_EVERY
 
 DESCRIPTION = (
-    "Read lines of a text file (offset: first line, from 1), list a folder, or show an image or a "
-    "PDF. Sees the editor's unsaved changes."
+    "Read a text file, list a folder, or look at an image or a PDF. Every fifth line begins with "
+    "its number and |, which are not part of the file. Unsaved changes in the editor are included."
 )
 PDF_START = "%PDF-"
 MAX_CHARACTERS = 25_000
@@ -49,9 +49,9 @@ NOTEBOOK_ADVICE = "a notebook: change these cells with patch; `%% cell new code`
 class ReadFileArguments(Arguments):
     """A file and the lines to read."""
 
-    path: str
-    offset: int = Field(default=1, ge=1)
-    limit: int = Field(default=500, ge=1, le=5_000)
+    path: str = Field(description="file or folder, absolute or relative to the workspace")
+    offset: int = Field(default=1, ge=1, description="first line to read, from 1 (default 1)")
+    limit: int = Field(default=500, ge=1, le=5_000, description="number of lines (default 500)")
 
 
 @frozen_dataclass

@@ -23,17 +23,18 @@ async def explain_no_lines(query: FileSearchQuery, search_root: SearchRoot) -> s
     place = format_name(os.fsencode(search_root.argument))
     sentence = f"No match in {place}." if place else "No match."
     if _FILE_PATTERN.fullmatch(query.pattern):
-        return f"{sentence} For file names use target='files'."
+        return f"{sentence} To find files by name, use target='files'."
     glob_arguments, accepts = build_glob_arguments(query.file_glob)
     if query.file_glob and await _first_file(search_root, glob_arguments, accepts) is None:
         return f"{sentence} No file matches file_glob {query.file_glob!r}."
     if await _first_match(query, search_root, ("--ignore-case",)) is not None:
-        return f"{sentence} With other case there is: put (?i) in front."
+        return f"{sentence} It matches if case is ignored: put (?i) in front."
     ignored = (
         None if search_root.is_file else await _first_match(query, search_root, _NO_IGNORE_FLAGS)
     )
     if ignored is not None:
-        return f"{sentence} Ignored files match, such as {format_name(ignored)}: give that as path."
+        name = format_name(ignored)
+        return f"{sentence} Ignored files match, such as {name}: to search it, give it as path."
     return sentence
 
 
@@ -48,7 +49,7 @@ async def explain_no_files(query: FileSearchQuery, search_root: SearchRoot) -> s
         lambda path: matches(path) and accepts(path),
     )
     if ignored is not None:
-        return f"{sentence} An ignored one does: {format_name(ignored)}."
+        return f"{sentence} An ignored file does: {format_name(ignored)}."
     if _LOOKS_LIKE_REGEX.search(query.pattern):
         return f"{sentence} Give a glob such as '*.py', not a regex."
     return sentence

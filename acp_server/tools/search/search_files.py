@@ -21,8 +21,8 @@ from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
-    "Search file contents by regex, or with target=files find files by glob. "
-    "Respects .gitignore. Use it, not grep, find or ls."
+    "Search file contents by a regex, or find files by name with target=files. Files in .gitignore "
+    "are left out. Use this tool instead of grep, find or ls."
 )
 
 MAX_TITLE_CHARACTERS = 60
@@ -32,14 +32,23 @@ MAX_RESULT_CHARACTERS = 25_000
 class SearchFilesArguments(Arguments):
     """The pattern to search for, and where."""
 
-    pattern: str
-    target: SearchTarget = "content"
-    path: str = "."
-    file_glob: str | None = None
-    limit: int = Field(default=20, ge=1, le=500)
-    offset: int = Field(default=0, ge=0)
-    output_mode: OutputMode = "content"
-    context: int = Field(default=0, ge=0, le=20)
+    pattern: str = Field(description="regex; with target=files, a glob such as **/test_*.py")
+    target: SearchTarget = Field(
+        default="content", description="search in files (content, the default) or for files"
+    )
+    path: str = Field(default=".", description="where to search (default: the workspace)")
+    file_glob: str | None = Field(default=None, description="only these files, such as *.py")
+    limit: int = Field(
+        default=20, ge=1, le=500, description="number of results to return (default 20)"
+    )
+    offset: int = Field(default=0, ge=0, description="number of results to skip (default 0)")
+    output_mode: OutputMode = Field(
+        default="content",
+        description="content: matching lines (default); files_only: their files; count: per file",
+    )
+    context: int = Field(
+        default=0, ge=0, le=20, description="lines before and after each match (default 0)"
+    )
 
 
 class SearchFilesUse(TypedToolUse[SearchFilesArguments]):

@@ -48,7 +48,7 @@ def resolve_search_root(root: Path, workspace_root: Path, exclude: Sequence[str]
     real = path.resolve()
     is_inside = real.is_relative_to(cwd)
     if not is_inside and path.is_relative_to(workspace_root):
-        raise SearchError(f"{root} leads out of the workspace: give {real} if that is meant")
+        raise SearchError(f"{root} leads out of the workspace: if you mean that place, give {real}")
     relative = real.relative_to(cwd).as_posix() if is_inside else real.as_posix()
     # A protected root is rejected: ripgrep does not apply ignore rules to its arguments. Lower case
     # on both sides: on file systems that ignore case, another spelling names the same file.

@@ -208,7 +208,7 @@ class BackgroundCommands:
         ended_ids = [process.id for process in self._processes.values() if process.ended.is_set()]
         if len(self._processes) - len(ended_ids) >= MAX_RUNNING:
             raise ShellError(
-                f"{MAX_RUNNING} background commands are running, which is the most; kill one first"
+                f"{MAX_RUNNING} background commands are running, which is the limit; kill one first"
             )
         for command_id in ended_ids[: max(len(self._processes) - MAX_REMEMBERED + 1, 0)]:
             del self._processes[command_id]

@@ -30,21 +30,29 @@ from acp_server.turn.ports import ToolOutcome
 Action = Literal["list", "poll", "log", "write", "wait", "wait_for", "kill"]
 
 DESCRIPTION = (
-    "Background commands. poll, wait (timeout in seconds), wait_for (a pattern) return new output; "
-    "log: lines from offset; write: data to stdin."
+    "Control background commands. poll returns new output at once, wait when the command ends, "
+    "wait_for when a new line matches pattern. log returns any lines. write sends data to stdin."
 )
 
 
 class ProcessArguments(Arguments):
     """An action and the command it applies to; `timeout` is in seconds."""
 
-    action: Action
-    session_id: str = ""
-    data: str = ""
-    pattern: str = ""
-    timeout: float = Field(default=60, gt=0, le=600)
-    offset: int | None = Field(default=None, ge=0)
-    limit: int = Field(default=200, ge=1, le=2_000)
+    action: Action = Field(description="what to do")
+    session_id: str = Field(
+        default="", description="the command, as terminal named it; required except to list"
+    )
+    data: str = Field(default="", description="text to write")
+    pattern: str = Field(default="", description="text to wait_for; | means or, .* any text")
+    timeout: float = Field(
+        default=60, gt=0, le=600, description="seconds to wait (default 60, at most 600)"
+    )
+    offset: int | None = Field(
+        default=None, ge=0, description="first line of log, from 0 (default: the last lines)"
+    )
+    limit: int = Field(
+        default=200, ge=1, le=2_000, description="number of lines of log (default 200)"
+    )
 
 
 class ProcessUse(TypedToolUse[ProcessArguments]):
@@ -158,7 +166,7 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
     async def _write(self, arguments: ProcessArguments) -> ToolOutcome:
         state = await self._background.wait(arguments.session_id, 0)  # returns the state at once
         if state.exit is not None:
-            raise ShellError(f"{state.id} has ended; it reads nothing any more")
+            raise ShellError(f"{state.id} has ended, so nothing can be written to it")
         if not arguments.data:
             raise ShellError("there is no data to write")
         resolved = await self._services.resolve(str(state.cwd))

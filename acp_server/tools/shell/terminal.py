@@ -72,14 +72,13 @@ from acp_server.turn.events import CallChanged, CallContent, Location, TerminalV
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
-    "Run a bash command in the workspace (workdir: elsewhere), each in a fresh shell without "
-    "stdin. background=true for servers and long jobs (see process). "
-    "Do not use it to read, search or edit files."
+    "Run a bash command. Each command gets a new shell in the workspace, without stdin. "
+    "To read, search or edit files, use the other tools."
 )
 CONFINED_DESCRIPTION = (
-    "{plain} Commands run in a sandbox: they write in the workspace and $TMPDIR only and "
-    "share a localhost. Only if one fails for that, run it again with network or unconfined: the "
-    "user is asked."
+    "{plain} Commands run in a sandbox: they can write only in the workspace and $TMPDIR, and "
+    "share one localhost. If a command fails because of that, run it again with network=true or "
+    "unconfined=true. The user is asked then."
 )
 DEFAULT_TIMEOUT_SECONDS = 180
 MAX_TIMEOUT_SECONDS = 3_600
@@ -97,8 +96,8 @@ EDITOR_ANSWER_SECONDS = 5.0
 CANCELLED_ANSWER_SECONDS = 0.1
 """The same while the turn is being cancelled: half of the time that a cancellation may take."""
 EDITOR_SILENT = (
-    "it did not answer, and may have begun the command all the same; if you run it again, it runs "
-    "without the editor"
+    "it did not answer, but the command may have started; if you run it again, it runs without "
+    "the editor"
 )
 NUL_IN_COMMAND = "a command cannot hold a NUL character"
 
@@ -106,17 +105,29 @@ NUL_IN_COMMAND = "a command cannot hold a NUL character"
 class TerminalArguments(Arguments):
     """A command and its directory; `timeout` is in seconds."""
 
-    command: str = Field(min_length=1)
-    timeout: float = Field(default=DEFAULT_TIMEOUT_SECONDS, gt=0, le=MAX_TIMEOUT_SECONDS)
-    workdir: str | None = None
-    background: bool = False
+    command: str = Field(min_length=1, description="bash command line")
+    timeout: float = Field(
+        default=DEFAULT_TIMEOUT_SECONDS,
+        gt=0,
+        le=MAX_TIMEOUT_SECONDS,
+        description="seconds after which it is stopped (default 180, at most 3600)",
+    )
+    workdir: str | None = Field(
+        default=None, description="folder to run in (default: the workspace)"
+    )
+    background: bool = Field(
+        default=False,
+        description="true for servers and long jobs, which process controls (default false)",
+    )
 
 
 class ConfinedArguments(TerminalArguments):
     """Arguments if there is a sandbox, outside which the model may ask to run a command."""
 
-    network: bool = False
-    unconfined: bool = False
+    network: bool = Field(
+        default=False, description="run with access to the network (default false)"
+    )
+    unconfined: bool = Field(default=False, description="run outside the sandbox (default false)")
 
 
 @dataclass(slots=True)
@@ -493,7 +504,7 @@ async def _read_output(terminal: EditorTerminal) -> TerminalOutput:
             return await terminal.output()
         except EditorError as error:
             reason = error.reason
-    return TerminalOutput(f"[the editor did not tell what was printed: {reason}]")
+    return TerminalOutput(f"[the editor did not return the output: {reason}]")
 
 
 def result_limits(characters: int) -> tuple[int, float]:
@@ -513,8 +524,8 @@ def inline_code(text: str) -> str:
 def _status(result: CommandResult, arguments: TerminalArguments) -> str:
     if result.timed_out:
         return (
-            f"[stopped after {arguments.timeout:g} s, with all that it started; give more timeout, "
-            "or run it with background=true]"
+            f"[stopped after {arguments.timeout:g} s, with all processes that it started; give a "
+            "longer timeout, or background=true]"
         )
     if result.exit.signal is not None:
         return f"[ended by {result.exit.signal}]"

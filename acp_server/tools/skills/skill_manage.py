@@ -35,13 +35,12 @@ from skills_store.errors import SkillError
 from skills_store.skill import SKILL_FILE
 
 DESCRIPTION = (
-    "Change skills. Create one after 5 or more calls, an error overcome or a corrected approach "
-    "that worked, or on request; not for one-offs. Prefer patch (old_string, new_string) to edit "
-    "(whole content). A good skill has triggers, numbered steps with exact commands, pitfalls, "
-    "verification. Files (write_file: file_path, file_content): references/ details, templates/ "
-    "to copy, scripts/ to run, assets/ the rest; each gets a one-line pointer in SKILL.md. Ask "
-    "before you create or delete what the user has not asked for. delete archives; absorbed_into "
-    "names the skill that holds the content now."
+    "Create or change skills. Create one if a method worked after 5 or more calls, an error or a "
+    "correction, or on request, but not for one-offs. Prefer patch to edit. A good skill has "
+    "triggers, numbered steps with exact commands, pitfalls and checks. Files of a skill: "
+    "references/ (details), templates/ (to copy), scripts/ (to run), assets/ (the rest). Name each "
+    "in SKILL.md. Ask before you create or delete a skill that the user did not ask for. delete "
+    "archives."
 )
 KIND: CallKind = "edit"
 MAX_DOUBTS = 3
@@ -68,16 +67,24 @@ class SkillManageArguments(Arguments):
     The long texts come last, so that the title is known before they are streamed.
     """
 
-    action: ManageAction
-    name: str
-    category: str | None = None
-    file_path: str | None = Field(default=None, description="for patch: default SKILL.md")
-    old_string: str | None = None
-    new_string: str | None = None
-    replace_all: bool = False
-    absorbed_into: str | None = None
-    content: str | None = Field(default=None, description="whole SKILL.md, with frontmatter")
-    file_content: str | None = None
+    action: ManageAction = Field(description="edit replaces all of SKILL.md, patch a part")
+    name: str = Field(description="the skill")
+    category: str | None = Field(default=None, description="for create: its category")
+    file_path: str | None = Field(
+        default=None, description="file of the skill (for patch: default SKILL.md)"
+    )
+    old_string: str | None = Field(default=None, description="for patch: exact old text")
+    new_string: str | None = Field(default=None, description="for patch: its new text")
+    replace_all: bool = Field(
+        default=False, description="for patch: replace it everywhere (default false)"
+    )
+    absorbed_into: str | None = Field(
+        default=None, description="for delete: the skill that has its content now"
+    )
+    content: str | None = Field(
+        default=None, description="for create, edit: whole SKILL.md, with frontmatter"
+    )
+    file_content: str | None = Field(default=None, description="for write_file: the text")
 
 
 class SkillManageUse(TypedToolUse[SkillManageArguments]):

@@ -4,7 +4,7 @@ import json
 from functools import partial
 from typing import assert_never
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from acp_server.skills.access import SkillAccess
 from acp_server.tools.arguments import Arguments, PartialArguments
@@ -18,16 +18,14 @@ from skills_store.errors import SkillError
 from skills_store.skill import SKILL_FILE
 from skills_store.viewing import BinaryFileView, SkillView, TextFileView
 
-DESCRIPTION = (
-    "Load a skill: its SKILL.md and the files that go with it. With file_path, one of those."
-)
+DESCRIPTION = "Load a skill: its SKILL.md and a list of its files."
 
 
 class SkillViewArguments(Arguments):
     """A skill, and perhaps one of its files."""
 
-    name: str
-    file_path: str | None = None
+    name: str = Field(description="the skill")
+    file_path: str | None = Field(default=None, description="one of its files, to load that")
 
 
 class SkillViewUse(TypedToolUse[SkillViewArguments]):

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from acp_server.skills.access import SkillAccess
 from acp_server.tools.arguments import Arguments, PartialArguments
@@ -22,7 +22,7 @@ DESCRIPTION_LIMITS = (1_024, 300, 120, 60, 0)
 class SkillsListArguments(Arguments):
     """The category to list; all skills without one."""
 
-    category: str | None = None
+    category: str | None = Field(default=None, description="only this one (default: all)")
 
 
 class SkillsListUse(TypedToolUse[SkillsListArguments]):

@@ -22,7 +22,7 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _SAFE_IN_TARGETS = "/?:@!$&'()*+,;=~%[]|^`{}\"<>-._"
 
-NOT_AN_ADDRESS = "{text} is no web address; give one that begins with https:// or http://"
+NOT_AN_ADDRESS = "{text} is not a web address; give one that begins with https:// or http://"
 UNSUPPORTED_SCHEME = "only https:// and http:// addresses can be fetched, not {scheme}:"
 CREDENTIALS_IN_ADDRESS = "an address with a name or password in it is not fetched"
 AMBIGUOUS_HOST = "{host} is an odd way to write a number; give the host by name"
@@ -99,7 +99,7 @@ def resolve_redirect(address: WebAddress, location: str) -> WebAddress:
     redirected = parse_address(joined)
     # Security: no downgrade from an authenticated to an unauthenticated connection.
     if address.scheme == "https" and redirected.scheme == "http":
-        raise AddressError("it leads from https to http, where anybody may change what is read")
+        raise AddressError("it redirects from https to http, where anybody can change the page")
     return redirected
 
 

@@ -25,7 +25,7 @@ class BodyDecoder:
             case "gzip" | "x-gzip" | "deflate":
                 self._inflater = zlib.decompressobj(_WBITS_AUTO)
             case other:
-                raise FetchError(f"the answer is packed as {other[:40]!a}, which nobody asked for")
+                raise FetchError(f"the answer is packed as {other[:40]!a}, which was not requested")
         self._is_first = True
 
     def decode(self, data: bytes, max_bytes: int) -> bytes:

@@ -85,7 +85,7 @@ class PageFetcher:
                 break
             final_address = resolve_redirect(final_address, response.headers["location"])
         else:
-            raise FetchError(f"it leads on and on, more than {MAX_REDIRECTS} times")
+            raise FetchError(f"it redirects more than {MAX_REDIRECTS} times")
         page = await to_thread.run_sync(parse_page, final_address, response, abandon_on_cancel=True)
         if not page.is_error:
             self._cache.put(address, page)

@@ -25,7 +25,7 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host; raises `OSError`."""
 MAX_ADDRESSES = 4
 FORBIDDEN_ADDRESS = (
-    "{host} leads to {address}, which is no address of the public internet; "
+    "{host} has the address {address}, which is not on the public internet; "
     "only the user can allow it, with the setting web.allow_private"
 )
 
@@ -66,7 +66,7 @@ class CheckedNetworkBackend(AsyncNetworkBackend):
                 )
             except (ConnectError, ConnectTimeout) as error:
                 failure = error
-        raise FetchError(f"nobody answers at {host}, port {port}") from failure
+        raise FetchError(f"nothing answers at {host}, port {port}") from failure
 
     async def _resolve_allowed(self, host: str, port: int) -> Sequence[IpAddress]:
         try:

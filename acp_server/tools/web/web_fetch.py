@@ -5,7 +5,6 @@ marked as data for the model. HTTP itself is in `tools/web`.
 """
 
 from functools import partial
-from typing import Annotated
 
 from anyio import to_thread
 from pydantic import Field
@@ -34,7 +33,7 @@ from acp_server.turn.events import CallKind
 from acp_server.turn.ports import ToolOutcome
 from prompt_engine.findings import ThreatScan
 
-DESCRIPTION = "Read a web page as text. Each new site is asked about. offset: go on in a long page."
+DESCRIPTION = "Read a web page as text. The user is asked about each new site."
 KIND: CallKind = "fetch"
 MAX_SHOWN_CHARACTERS = 2_000
 
@@ -42,8 +41,8 @@ MAX_SHOWN_CHARACTERS = 2_000
 class WebFetchArguments(Arguments):
     """A URL, and the offset in the page's text to continue from."""
 
-    url: str
-    offset: Annotated[int, Field(ge=0)] = 0
+    url: str = Field(description="address of the page")
+    offset: int = Field(default=0, ge=0, description="first character to return (default 0)")
 
 
 class WebFetchUse(TypedToolUse[WebFetchArguments]):

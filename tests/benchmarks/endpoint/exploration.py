@@ -100,7 +100,7 @@ OPERATIONS: Sequence[Operation] = (
         limit=20,
     ),
     _search(
-        "search for nothing", "no_such_name_anywhere_", "grep -rn 'no_such_name_[a]nywhere_' ."
+        "search for nothing", "no_such_name_[a]nywhere_", "grep -rn 'no_such_name_[a]nywhere_' ."
     ),
     _find("find a file by its name", "*compaction*"),
     _find("find files by their ending", "test_*.py"),

@@ -106,7 +106,7 @@ async def _act(setup: FileServiceSetup, action: str, base: FileSnapshot) -> None
     ("change", "how"),
     [
         (change_text, "its text is another"),
-        (change_newlines, "its encoding or newlines are others"),
+        (change_newlines, "its encoding or newlines changed"),
         (delete, "it does not exist any more"),
         (swap_for_a_link, "it leads to {root}/sub/other.txt now"),
     ],
@@ -175,7 +175,7 @@ async def test_a_disk_change_under_unsaved_text_is_noticed(tmp_path: Path) -> No
     editor.type_text(path, "typed\n")
     base = await setup.read("a.txt")
     path.write_text("pulled\n")
-    with pytest.raises(FileChangedError, match="the file on disk is another, under unsaved"):
+    with pytest.raises(FileChangedError, match="the file on disk was replaced, and the editor"):
         await setup.files.write(base.resolved, "mine\n", base)
     assert path.read_text() == "pulled\n"
 
@@ -192,7 +192,7 @@ async def test_the_disk_is_compared_again_just_before_the_write(
         "remove": lambda: disk.remove(resolved, bytes_digest(b"a\n")),
         "rename": lambda: disk.rename(resolved, to, bytes_digest(b"a\n")),
     }
-    with pytest.raises(FileChangedError, match="the file on disk is another"):
+    with pytest.raises(FileChangedError, match="the file on disk was replaced"):
         acts[action]()
     assert contents(setup.root) == {str(path): b"theirs\n"}
 

@@ -51,8 +51,8 @@ def test_a_path_is_made_absolute(given: str, path: str) -> None:
         ("a/" + "b" * 256, "a name in the path is longer than 255 bytes"),
         ("ä" * 128, "a name in the path is longer than 255 bytes"),
         ("\ud800", "the path '\\ud800' has half a character in it"),
-        ("file://host/a", "'file://host/a' lies on another machine; only local files can be used"),
-        ("file://[/a", "'file://[/a' is no URI of a file: Invalid IPv6 URL"),
+        ("file://host/a", "'file://host/a' is on another machine; only local files can be used"),
+        ("file://[/a", "'file://[/a' is not a file URI: Invalid IPv6 URL"),
     ],
 )
 def test_an_invalid_path_is_refused(given: str, reason: str) -> None:

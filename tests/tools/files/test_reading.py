@@ -237,7 +237,7 @@ def _make_locked(path: Path) -> None:
         (_make_socket, "it is a socket"),
         (_make_device, "it is a device"),
         (_make_circle, "it is a link that cannot be followed"),
-        (_make_locked, "its mode lets nobody read it"),
+        (_make_locked, "its mode allows nobody to read it"),
     ],
     ids=["pipe", "socket", "device", "circle", "locked"],
 )

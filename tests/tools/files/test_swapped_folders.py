@@ -119,4 +119,4 @@ def test_the_error_says_the_directory_is_now_a_link(tmp_path: Path, act: str) ->
     with pytest.raises(FileChangedError) as caught:
         work()
     reason = caught.value.reason
-    assert "is a link by now" in reason or f"it leads to {site.outside}" in reason
+    assert "has become a link" in reason or f"it leads to {site.outside}" in reason

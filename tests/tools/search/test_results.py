@@ -97,7 +97,7 @@ async def test_counts_and_file_names_can_be_listed(tmp_path: Path) -> None:
         ("rc/ne", "src/new.py"),
         ("*.rs", "No file matches '*.rs'."),
         (r".*\.py", "No file matches '.*\\\\.py'. Give a glob such as '*.py', not a regex."),
-        ("*.log", "No file matches '*.log'. An ignored one does: a.log."),
+        ("*.log", "No file matches '*.log'. An ignored file does: a.log."),
     ],
 )
 async def test_files_are_found_by_name(tmp_path: Path, pattern: str, text: str) -> None:
@@ -144,8 +144,8 @@ async def test_pages_contain_every_result_once(tmp_path: Path, mode: OutputMode)
         ("one\ntwo", "a.txt\n2:one\n3:two"),
         ("two$", "a.txt\n3:two"),
         ("-x", "a.txt\n4:-x"),
-        ("ONE", f"{NOTHING} With other case there is: put (?i) in front."),
-        ("hidden", f"{NOTHING} Ignored files match, such as b.log: give that as path."),
+        ("ONE", f"{NOTHING} It matches if case is ignored: put (?i) in front."),
+        ("hidden", f"{NOTHING} Ignored files match, such as b.log: to search it, give it as path."),
         ("absent", NOTHING),
     ],
 )
@@ -164,7 +164,7 @@ async def test_an_empty_result_explains_a_wrong_glob_or_a_glob_used_as_pattern(
         "No match. No file matches file_glob '*.rs'."
     )
     assert await text_of(tmp_path, "x*.py", root=tmp_path / "sub") == (
-        "No match in sub. For file names use target='files'."
+        "No match in sub. To find files by name, use target='files'."
     )
 
 

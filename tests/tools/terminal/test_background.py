@@ -142,7 +142,7 @@ async def test_writing_to_an_ended_command_asks_no_permission(tmp_path: Path) ->
         name = await start(session, "true")
         await session.run_one(process("wait", session_id=name))
         updates = await session.run_one(process("write", session_id=name, data="x"))
-        assert updates.text == f"{name} has ended; it reads nothing any more"
+        assert updates.text == f"{name} has ended, so nothing can be written to it"
         assert updates.status == "failed"
 
 

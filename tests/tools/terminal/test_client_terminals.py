@@ -206,7 +206,7 @@ async def test_a_terminal_is_released_even_if_the_editor_returns_errors(
             assert updates.text == f"{reason}\nIt had printed:\nhello\n"
             assert "kill" in requested(session)
         elif method == "output":
-            assert updates.text == "[the editor did not tell what was printed: no such thing]"
+            assert updates.text == "[the editor did not return the output: no such thing]"
         else:
             assert updates.text == "hello"
 
@@ -219,7 +219,7 @@ async def test_waiting_for_the_editors_output_times_out(
         tmp_path, TERMINALS, editor(wait_for_exit=None, kill=None, output=None)
     ) as session:
         updates = await session.run_one(run("sleep 60", timeout=0.1))
-        assert "did not tell what was printed: no answer" in updates.text
+        assert "did not return the output: no answer" in updates.text
         assert requested(session) == ["create", "wait_for_exit", "kill", "output", "release"]
 
 

@@ -82,8 +82,8 @@ async def test_a_command_past_its_timeout_is_killed_with_its_child_processes(
         )
         assert updates.status == "failed"
         assert updates.text == (
-            "up\n[stopped after 0.2 s, with all that it started; give more timeout, or run it with "
-            "background=true]"
+            "up\n[stopped after 0.2 s, with all processes that it started; give a longer timeout, "
+            "or background=true]"
         )
         assert updates.last("rawOutput") == {
             "text": updates.text,
