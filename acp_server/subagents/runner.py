@@ -102,14 +102,25 @@ class SubAgentRunner:
         seen_files = SeenFiles(transcript, call_prefix=prefix)
         tools = self._config.make_tools(gate, task.tools, seen_files)
         toolbox = TaskToolbox(tools.toolbox, calls, prefix)
+        names = frozenset(spec.name for spec in toolbox.specs)
+        compactor = Compactor(
+            progress.totals,
+            partial(self._prompt, session.options.model_id, names),
+            session.outputs,
+            self._limits.compaction_threshold,
+        )
         try:
             turn_context = replace(
-                await self._turn_context(progress, toolbox),
+                await self._turn_context(progress, toolbox, compactor),
                 take_notices=tools.notices,
                 carry_over=tools.carry_over,
             )
             subagent = SubAgent(
-                progress, Conversation((), seen_files), turn_context, TaskEventSink(calls, prefix)
+                progress,
+                Conversation((), seen_files),
+                turn_context,
+                compactor,
+                TaskEventSink(calls, prefix),
             )
             await subagent.run(session.options.mode)
         except anyio.get_cancelled_exc_class():
@@ -117,16 +128,14 @@ class SubAgentRunner:
             raise
         await toolbox.close()
 
-    async def _turn_context(self, progress: TaskProgress, toolbox: Toolbox) -> TurnContext:
+    async def _turn_context(
+        self, progress: TaskProgress, toolbox: Toolbox, compactor: Compactor
+    ) -> TurnContext:
         """Return the turn context of a sub-agent."""
         session, budget = self._config.session, self._limits.budget
-        model_id, tools = session.options.model_id, frozenset(spec.name for spec in toolbox.specs)
-        write_system = partial(self._prompt, model_id, tools)
-        system = await write_system()
-        threshold = self._limits.compaction_threshold
-        compactor = Compactor(progress.totals, write_system, session.outputs, threshold)
+        system = await compactor.rebuild_system()
         maintenance = SessionContextMaintenance(compactor, self._config.provider)
-        turn_context = session.models.context_for(model_id, toolbox, system)
+        turn_context = session.models.context_for(session.options.model_id, toolbox, system)
         return replace(
             turn_context,
             max_requests=budget.max_requests,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from acp_server.permissions.modes import Mode
-from acp_server.session.side_requests import ask_model
+from acp_server.session.prompting.compaction import Compactor
 from acp_server.subagents.task import TaskBudgetError, TaskProgress, TaskState
 from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import (
@@ -15,7 +15,7 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import TurnError
 from acp_server.turn.loop import NO_ANSWER, Turn
-from acp_server.turn.ports import ModelRequest, TurnSink
+from acp_server.turn.ports import TurnSink
 
 WRAP_UP = (
     "[Your budget for this task is used up; no tool can be called any more. Say in your last "
@@ -34,11 +34,13 @@ class SubAgent:
         progress: TaskProgress,
         conversation: Conversation,
         turn_context: TurnContext,
+        compactor: Compactor,
         sink: TurnSink,
     ) -> None:
         self._progress = progress
         self._conversation = conversation
         self._context = turn_context
+        self._compactor = compactor
         self._sink = sink
 
     async def run(self, mode: Mode) -> None:
@@ -72,21 +74,10 @@ class SubAgent:
     async def _wrap_up(self, reason: str) -> None:
         """Ask a stopped task for a summary: one more request, without tool calls."""
         self._stop("stopped", reason)
-        messages = tuple(self._conversation)
-        last = messages[-1] if messages else None
-        if isinstance(last, UserMessage):  # providers reject two user messages in a row
-            messages = (*messages[:-1], UserMessage((*last.parts, Text(WRAP_UP))))
-        else:
-            messages = (*messages, UserMessage((Text(WRAP_UP),)))
-        turn_context = self._context
-        request = ModelRequest(
-            messages,
-            turn_context.system,
-            tuple(turn_context.toolbox.specs),
-            turn_context.thought_level,
-        )
         try:
-            answer = await ask_model(request, turn_context, self._progress.totals, self._sink)
+            answer = await self._compactor.ask(
+                WRAP_UP, self._conversation, self._context, self._sink
+            )
         except TurnError:
             return
         self._conversation.append(AssistantMessage((Text(answer),)))

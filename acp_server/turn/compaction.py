@@ -122,19 +122,23 @@ def index_of_tail(messages: Sequence[Message], max_tokens: int, count: CountMess
     return max(index, 0)
 
 
-def build_summary_request(messages: Sequence[Message], focus: str = "") -> tuple[Message, ...]:
-    """Return the conversation followed by the request for its summary.
+def build_summary_question(focus: str = "") -> str:
+    """Return the request for a summary; `focus` names the topics that it must keep."""
+    focus_text = f"\n\nPay particular attention to: {focus}" if focus else ""
+    instruction = Path(__file__).with_name("compaction.md").read_text("utf-8").strip()
+    return f"{instruction}{focus_text}"
+
+
+def append_question(messages: Sequence[Message], question: str) -> tuple[Message, ...]:
+    """Return the conversation followed by a question.
 
     The prefix stays byte-identical so that the provider answers it from its cache.
     """
-    focus_text = f"\n\nPay particular attention to: {focus}" if focus else ""
-    instruction = Path(__file__).with_name("compaction.md").read_text("utf-8").strip()
-    question = Text(f"{instruction}{focus_text}")
     last = messages[-1] if messages else None
     if isinstance(last, UserMessage):
         # Providers reject two user messages in a row, so the question joins the last one.
-        return (*messages[:-1], UserMessage((*last.parts, question)))
-    return (*messages, UserMessage((question,)))
+        return (*messages[:-1], UserMessage((*last.parts, Text(question))))
+    return (*messages, UserMessage((Text(question),)))
 
 
 def build_compacted_messages(

@@ -117,21 +117,29 @@ class ContextCounter:
             or report.generation != metered.generation
         ):
             return self.estimate(metered)
-        scale = self._scales.get(id(metered.model), 1.0)
-        # Halfway between calibrated and cautious: what was added may be denser than the rest.
         added = metered.meter.estimate(ModelRequest(request.messages[report.messages :]))
-        return report.tokens + ceil(added * max(scale, (scale + 1) / 2))
+        return report.tokens + ceil(added * self.scale_of_new(metered.model))
 
     def estimate(self, metered: MeteredRequest) -> int:
         """Return a calibrated estimate of a request that no report covers."""
-        scale = self._scales.get(id(metered.model))
-        if scale is None:
-            # Another model's correction is better than none: all tokenizers are alike within a
-            # sixth or so, while the plain estimate is far too high.
-            scale = min(max(self._scales.values(), default=1.0) * OTHER_MODEL_MARGIN, 1.0)
-        else:
-            scale *= REBUILT_MARGIN
-        return ceil(metered.meter.estimate(metered.request) * scale)
+        is_calibrated = id(metered.model) in self._scales
+        margin = REBUILT_MARGIN if is_calibrated else 1.0
+        return ceil(metered.meter.estimate(metered.request) * self.scale(metered.model) * margin)
+
+    def scale(self, model: Model) -> float:
+        """Return the tokens per estimated token of a model's requests."""
+        scale = self._scales.get(id(model))
+        if scale is not None:
+            return scale
+        # Another model's correction is better than none: all tokenizers are alike within a sixth
+        # or so, while the plain estimate is far too high.
+        return min(max(self._scales.values(), default=1.0) * OTHER_MODEL_MARGIN, 1.0)
+
+    def scale_of_new(self, model: Model) -> float:
+        """Return the tokens per estimated token of messages that no report covers."""
+        scale = self.scale(model)
+        # Halfway between calibrated and cautious: what was added may be denser than the rest.
+        return max(scale, (scale + 1) / 2)
 
     def record_usage(self, metered: MeteredRequest, usage: Usage) -> None:
         """Take the endpoint's count of a request and its answer."""

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TypeAlias
 
-from acp_server.turn.compaction import build_summary_request
-from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.compaction import build_summary_question
 from tests.journeys.shown_request import PromptPart, ShownRequest
 from tests.support.messages_api import CallTool, ScriptedTurn, reply
 from tests.support.messages_api.failures import bad_request
@@ -35,11 +34,7 @@ AT_A_LOSS = "The model of the test is at a loss."
 
 def summary_instruction() -> str:
     """Return the text that asks the model for a summary."""
-    (message,) = build_summary_request(())
-    assert isinstance(message, UserMessage)
-    (part,) = message.parts
-    assert isinstance(part, Text)
-    return part.text
+    return build_summary_question()
 
 
 def _list_prompts(shown: ShownRequest) -> str:

@@ -1,7 +1,7 @@
 """Room in the context window: when it is made, how, and that nothing is lost when it cannot be."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -312,3 +312,13 @@ async def test_a_nearly_full_window_still_shows_an_eighth_of_its_size(tmp_path: 
     harness = CompactorHarness(RoundModel(), exchanges(9, 1_050), tmp_path)
     [large] = await bounded(harness, 9_000)
     assert 1_000 < len(large.text) <= 1_250
+
+
+async def test_the_first_results_of_a_conversation_are_bounded_too(tmp_path: Path) -> None:
+    harness = CompactorHarness(RoundModel(), exchanges(1, 10), tmp_path)
+    harness.context = replace(harness.context, system="s" * 3_000)
+    metered = harness.context.metered_request(harness.conversation)
+    counted = int(metered.meter.estimate(metered.request) * 0.8)
+    harness.context.counter.record_usage(metered, Usage(input_tokens=counted))
+    [large] = await bounded(harness, 9_000)
+    assert 2_300 < len(large.text) <= 2_500 / 0.8

@@ -13,8 +13,9 @@ from acp_server.turn.compaction import (
     OWN_WORDS_HEADING,
     REMOVED_MEDIA,
     SUMMARY_HEADING,
+    append_question,
     build_compacted_messages,
-    build_summary_request,
+    build_summary_question,
     clear_old_results,
     cut_results,
     cut_texts,
@@ -202,7 +203,7 @@ def test_a_tail_of_results_alone_begins_with_their_calls() -> None:
 
 def test_the_summary_request_leaves_all_earlier_messages_unchanged() -> None:
     messages = joined(text_turn(1))
-    *before, question = build_summary_request(messages, "the tests")
+    *before, question = append_question(messages, build_summary_question("the tests"))
     assert before == messages
     assert isinstance(question, UserMessage)
     [text] = question.parts
@@ -210,13 +211,13 @@ def test_the_summary_request_leaves_all_earlier_messages_unchanged() -> None:
     assert text.text.endswith("Pay particular attention to: the tests")
 
 
-def test_the_summary_request_is_merged_into_a_last_user_message() -> None:
+def test_a_question_is_merged_into_a_last_user_message() -> None:
     messages = call_turn(1)[:3]
-    *before, last = build_summary_request(messages)
+    *before, last = append_question(messages, "What now?")
     assert before == messages[:2]
     assert isinstance(last, UserMessage)
     assert last.parts[0] == ToolResult("c1", "out")
-    assert len(last.parts) == 2
+    assert last.parts[1:] == (Text("What now?"),)
 
 
 def test_the_users_words_the_summary_and_the_newest_messages_remain() -> None:

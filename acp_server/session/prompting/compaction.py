@@ -22,8 +22,9 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.excerpt import cut_middle
 from acp_server.turn.compaction import (
     UNSUMMARIZED,
+    append_question,
     build_compacted_messages,
-    build_summary_request,
+    build_summary_question,
     clear_old_results,
     cut_results,
     cut_texts,
@@ -185,7 +186,8 @@ class Compactor:
         room = self._measure(conversation, context)
         progress = _CompactionProgress(sink, context.new_id, is_requested=is_requested)
         async with progress.show():
-            summary = await self._request_summary(conversation, focus, context, progress)
+            question = build_summary_question(focus)
+            summary = await self.ask(question, conversation, context, progress)
             system = await self.rebuild_system()
         # No await until the end event: a cancel must not leave a rebuilt conversation without it.
         # The user wants it short: only the last message stays.
@@ -208,6 +210,39 @@ class Compactor:
         self._report_size(conversation, context, sink)
         return context
 
+    async def ask(
+        self, question: str, conversation: Conversation, context: TurnContext, sink: TurnSink
+    ) -> str:
+        """Return the model's answer to a question behind the conversation, which stays as it is.
+
+        Of a conversation that leaves no room for the question, a shorter form is sent.
+
+        Raises:
+            TurnError: the model failed, or returned no text.
+        """
+        attempts = 0
+        while True:
+            room, messages = self._measure(conversation, context), tuple(conversation)
+            asked = append_question(messages, question)
+            # Of the whole: the question may join the last message or follow it.
+            added = room.count(asked) - room.count(messages)
+            if room.used + added > room.limit:
+                shorter = _force_to_fit(messages, replace(room, limit=room.limit - added))
+                asked = append_question(shorter, question)
+            # The same system prompt and tools as in a normal request, or the cache would not match.
+            request = context.request(asked)
+            try:
+                return await ask_model(request, context, self.totals, sink)
+            except ContextOverflowError as error:
+                attempts += 1
+                refused = MeteredRequest(context.model, context.meter, request, NO_GENERATION)
+                # The next measurement knows the smaller window.
+                may_help = context.counter.record_overflow(
+                    refused, error.request_tokens, error.limit_tokens
+                )
+                if attempts == MAX_SUMMARY_ATTEMPTS or not may_help:
+                    raise
+
     async def bound_results(
         self, conversation: Conversation, context: TurnContext, results: Sequence[ToolResult]
     ) -> Sequence[ToolResult]:
@@ -220,7 +255,9 @@ class Compactor:
         if context.meter.estimate(batch) * MAX_SCALE <= window // MIN_RESULT_SHARE:
             return results  # small enough however full the window is, so that is not measured
         room = self._measure(conversation, context)
-        sizes = [room.count((UserMessage((result,)),)) for result in results]
+        scale = max(room.tokens_per_estimated, context.counter.scale_of_new(context.model))
+        counted = replace(room, tokens_per_estimated=scale)
+        sizes = [counted.count((UserMessage((result,)),)) for result in results]
         left = max(room.limit - room.used, 0)
         max_tokens = min(window // MAX_RESULT_SHARE, max(window // MIN_RESULT_SHARE, left // 2))
         max_batch = min(window // 2, max(window // MAX_RESULT_SHARE, left))
@@ -254,7 +291,10 @@ class Compactor:
         fill = self._fill(conversation, context)
         messages = context.request(tuple(conversation)).messages
         estimated = context.meter.estimate(ModelRequest(messages))
-        scale = fill.used / estimated if estimated else 1.0
+        # Of a short conversation, the difference of two large numbers says nothing.
+        scale = context.counter.scale(context.model)
+        if estimated:
+            scale = max(scale, fill.used / estimated)
         return _Room(fill.used, fill.limit, fill.trigger, scale, context)
 
     def _clear(self, messages: Sequence[Message], room: _Room) -> tuple[Message, ...]:
@@ -285,32 +325,6 @@ class Compactor:
         self.totals.context_tokens = used
         if used:  # some models, such as scripts, have no window
             sink.emit_now(ContextMeasured(used, context.window_tokens, self.totals.cost_usd))
-
-    async def _request_summary(
-        self, conversation: Conversation, focus: str, context: TurnContext, sink: TurnSink
-    ) -> str:
-        attempts = 0
-        while True:
-            room, messages = self._measure(conversation, context), tuple(conversation)
-            question = build_summary_request(messages, focus)
-            # Of the whole: the instruction may join the last message or follow it.
-            instruction = room.count(question) - room.count(messages)
-            if room.used + instruction > room.limit:
-                shorter = _force_to_fit(messages, replace(room, limit=room.limit - instruction))
-                question = build_summary_request(shorter, focus)
-            # The same system prompt and tools as in a normal request, or the cache would not match.
-            request = context.request(question)
-            try:
-                return await ask_model(request, context, self.totals, sink)
-            except ContextOverflowError as error:
-                attempts += 1
-                refused = MeteredRequest(context.model, context.meter, request, NO_GENERATION)
-                # The next measurement knows the smaller window.
-                may_help = context.counter.record_overflow(
-                    refused, error.request_tokens, error.limit_tokens
-                )
-                if attempts == MAX_SUMMARY_ATTEMPTS or not may_help:
-                    raise
 
 
 Cut = Callable[[Sequence[Message], int], tuple[Message, ...]]
