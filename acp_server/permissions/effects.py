@@ -106,13 +106,6 @@ class ConnectHost:
 
 
 @frozen_dataclass
-class ExposePort:
-    """Make a port of the sandbox reachable from this machine, by all of its programs."""
-
-    port: int
-
-
-@frozen_dataclass
 class ChangeSkill:
     """Change a skill, which affects later sessions, too."""
 
@@ -138,5 +131,4 @@ Effect = (
     | CallMcpTool
     | FetchUrl
     | ConnectHost
-    | ExposePort
 )

@@ -17,7 +17,6 @@ from acp_server.permissions.effects import (
     ChangeSkill,
     ConnectHost,
     Effect,
-    ExposePort,
     FetchUrl,
     FileTarget,
     LeavePlanMode,
@@ -37,7 +36,6 @@ from acp_server.permissions.ignore_files import IgnoreFiles, search_globs
 from acp_server.permissions.policy import (
     CommandFacts,
     ConnectFacts,
-    ExposeFacts,
     Facts,
     FetchFacts,
     FileFacts,
@@ -92,14 +90,7 @@ class FactCollector:
             case RestoreFiles():
                 files = self._file_facts("write", effect.targets)
                 return RestoreFacts(files, effect.changed_since)
-            case (
-                ChangeMemory()
-                | CallMcpTool()
-                | LeavePlanMode()
-                | FetchUrl()
-                | ConnectHost()
-                | ExposePort()
-            ):
+            case ChangeMemory() | CallMcpTool() | LeavePlanMode() | FetchUrl() | ConnectHost():
                 return _facts_without_disk(effect)
 
     def has_moved(self, effect: Effect) -> bool:
@@ -311,7 +302,7 @@ class FactCollector:
 
 
 def _facts_without_disk(
-    effect: ChangeMemory | CallMcpTool | LeavePlanMode | FetchUrl | ConnectHost | ExposePort,
+    effect: ChangeMemory | CallMcpTool | LeavePlanMode | FetchUrl | ConnectHost,
 ) -> Facts:
     match effect:
         case ChangeMemory():
@@ -322,8 +313,6 @@ def _facts_without_disk(
             return FetchFacts(SiteScope(effect.site))
         case ConnectHost(site, address):
             return ConnectFacts(HostScope(site, address))
-        case ExposePort():
-            return ExposeFacts()
         case CallMcpTool(server, identity, tool):
             scope = McpToolScope(server, identity, tool)
             return McpToolFacts(scope, effect.read_only_hint, effect.destructive_hint)

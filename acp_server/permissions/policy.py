@@ -18,7 +18,6 @@ from acp_server.permissions.scopes import (
     HostScope,
     McpToolScope,
     NetworkScope,
-    PortsScope,
     ProjectChecksScope,
     RemoteReadScope,
     Scope,
@@ -119,13 +118,6 @@ class ConnectFacts:
 
 
 @frozen_dataclass
-class ExposeFacts:
-    """A port of the sandbox to be made reachable from this machine."""
-
-    scope: PortsScope = PortsScope()
-
-
-@frozen_dataclass
 class PlanFacts:
     """A plan to be accepted, which ends plan mode."""
 
@@ -139,7 +131,6 @@ Facts = (
     | McpToolFacts
     | FetchFacts
     | ConnectFacts
-    | ExposeFacts
     | PlanFacts
 )
 
@@ -184,7 +175,6 @@ OUTSIDE_SANDBOX = (
 )
 WITH_NETWORK = "it would use the network without limits; it still writes in the workspace only"
 NOT_PUBLIC = "{site} leads to {address}, which is on this machine or in a private network"
-PORT_EXPOSED = "every program and browser of this machine could connect to what listens there"
 NO_SANDBOX = "commands cannot be sandboxed on this machine"
 REJECTED_BY_RULE = "the user has forbidden this for good"
 
@@ -200,7 +190,7 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
             return _decide_on_memory(facts, mode)
         case SkillFacts() | RestoreFacts():
             return _decide_on_doubtful(facts, mode, rules)
-        case McpToolFacts() | FetchFacts() | ConnectFacts() | ExposeFacts():
+        case McpToolFacts() | FetchFacts() | ConnectFacts():
             return _decide_on_remote(facts, mode, rules)
         case PlanFacts():
             return Ask() if mode == "plan" else Refuse(NOT_PLANNING)
@@ -324,7 +314,7 @@ def _decide_on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: Rul
 
 
 def _decide_on_remote(
-    facts: McpToolFacts | FetchFacts | ConnectFacts | ExposeFacts, mode: Mode, rules: RuleBook
+    facts: McpToolFacts | FetchFacts | ConnectFacts, mode: Mode, rules: RuleBook
 ) -> Decision:
     """Decide on an effect that is executed by another program or host.
 
@@ -343,8 +333,6 @@ def _decide_on_remote(
             reason = READ_ONLY_HINT
     elif isinstance(facts, ConnectFacts) and facts.scope.address:
         reason = NOT_PUBLIC.format(site=facts.scope.site, address=facts.scope.address)
-    elif isinstance(facts, ExposeFacts):
-        reason = PORT_EXPOSED
     verdict = rules.verdict_on(facts.scope)
     if verdict is None:
         return Ask(reason, facts.scope)

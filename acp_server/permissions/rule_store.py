@@ -19,7 +19,6 @@ from acp_server.permissions.scopes import (
     HostScope,
     McpToolScope,
     NetworkScope,
-    PortsScope,
     ProjectChecksScope,
     RemoteReadScope,
     SiteScope,
@@ -122,13 +121,12 @@ class _HostRule(BaseModel):
 class _NetworkRule(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    act: Literal["network", "expose"]
+    act: Literal["network"]
     allow: bool
 
     def rule(self, root: Path) -> PermissionRule:
         del root
-        scope = NetworkScope() if self.act == "network" else PortsScope()
-        return PermissionRule(scope, self.allow)
+        return PermissionRule(NetworkScope(), self.allow)
 
 
 _AnyRule: TypeAlias = (
@@ -215,8 +213,6 @@ def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: PLR0911  one pe
             return [{"act": "connect", **host, "allow": rule.is_allowed}]
         case NetworkScope():
             return [{"act": "network", "allow": rule.is_allowed}]
-        case PortsScope():
-            return [{"act": "expose", "allow": rule.is_allowed}]
 
 
 def _pattern_as_json(pattern: CommandPattern, *, is_allowed: bool) -> Json:

@@ -19,7 +19,6 @@ from acp_server.permissions.policy import (
     CommandFacts,
     ConnectFacts,
     Decision,
-    ExposeFacts,
     Facts,
     FetchFacts,
     FileFacts,
@@ -134,8 +133,6 @@ def summarize_effect(tool: str, facts: Facts) -> EffectSummary:  # noqa: PLR0911
             return EffectSummary(tool, host=_host_of(scope.site))
         case ConnectFacts(scope):
             return EffectSummary(tool, host=_host_of(scope.site), is_unconfined=True)
-        case ExposeFacts():
-            return EffectSummary(tool, is_unconfined=True)
         case MemoryFacts() | McpToolFacts() | PlanFacts():
             return EffectSummary(tool)
         case _:

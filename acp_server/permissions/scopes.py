@@ -79,19 +79,8 @@ class NetworkScope:
     """The whole network, for sandboxed commands that ask for it."""
 
 
-@frozen_dataclass
-class PortsScope:
-    """Ports of the sandbox made reachable from this machine."""
-
-
 RemoteScope = (
-    ProjectChecksScope
-    | RemoteReadScope
-    | McpToolScope
-    | SiteScope
-    | HostScope
-    | NetworkScope
-    | PortsScope
+    ProjectChecksScope | RemoteReadScope | McpToolScope | SiteScope | HostScope | NetworkScope
 )
 Scope = DirectoryScope | CommandScope | RemoteScope
 
@@ -115,8 +104,6 @@ def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per k
             return f"connections of commands to `{_replace_unprintable(scope.site)}`{address}"
         case NetworkScope():
             return "the network for commands that ask for it"
-        case PortsScope():
-            return "ports of commands on this machine"
         case DirectoryScope():
             return _describe_directory(scope, root)
 

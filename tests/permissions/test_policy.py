@@ -22,7 +22,6 @@ from acp_server.permissions.policy import (
     CommandFacts,
     ConnectFacts,
     Decision,
-    ExposeFacts,
     Facts,
     FetchFacts,
     FileFacts,
@@ -41,7 +40,6 @@ from acp_server.permissions.scopes import (
     HostScope,
     McpToolScope,
     NetworkScope,
-    PortsScope,
     SiteScope,
 )
 from acp_server.permissions.shell.findings import AskedCommand, Assessment
@@ -106,7 +104,6 @@ FACTS: dict[str, Facts] = {
     "page": FetchFacts(SITE),
     "host": ConnectFacts(HOST),
     "private host": ConnectFacts(HostScope("example.com", "10.0.0.1")),
-    "port": ExposeFacts(),
     "server": McpToolFacts(SERVER, read_only_hint=False, destructive_hint=False),
     "server that claims to read": McpToolFacts(SERVER, read_only_hint=True, destructive_hint=False),
     "server that destroys": McpToolFacts(SERVER, read_only_hint=False, destructive_hint=True),
@@ -185,9 +182,6 @@ TABLE: dict[tuple[str, SavedRule], tuple[Outcome, Outcome, Outcome, Outcome]] = 
     ("host", "yes"): ("allow", "allow", "allow", "allow"),
     ("host", "no"): ("refuse", "refuse", "refuse", "allow"),
     ("private host", "yes"): ("ask, always", "ask, always", "ask, always", "allow"),
-    ("port", "nothing"): ("ask, always", "ask, always", "ask, always", "allow"),
-    ("port", "yes"): ("allow", "allow", "allow", "allow"),
-    ("port", "no"): ("refuse", "refuse", "refuse", "allow"),
     ("server", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
     ("server", "yes"): ("allow", "allow", "refuse", "allow"),
     ("server", "no"): ("refuse", "refuse", "refuse", "allow"),
@@ -220,7 +214,6 @@ def make_rules(rule: SavedRule) -> RuleBook:
         PYTEST_SCOPE,
         HOST,
         NetworkScope(),
-        PortsScope(),
     )
     return RuleBook(
         [] if rule == "nothing" else [PermissionRule(each, rule == "yes") for each in scopes]

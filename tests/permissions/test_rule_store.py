@@ -20,7 +20,6 @@ from acp_server.permissions.scopes import (
     HostScope,
     McpToolScope,
     NetworkScope,
-    PortsScope,
     ProjectChecksScope,
     RemoteReadScope,
     SiteScope,
@@ -43,7 +42,6 @@ NETWORK = (
     PermissionRule(HostScope("example.com"), is_allowed=True),
     PermissionRule(HostScope("example.com", "10.0.0.1"), is_allowed=False),
     PermissionRule(NetworkScope(), is_allowed=False),
-    PermissionRule(PortsScope(), is_allowed=True),
 )
 
 WRITER = """

@@ -17,7 +17,6 @@ from acp_server.permissions.effects import (
     ChangeSkill,
     ConnectHost,
     Effect,
-    ExposePort,
     FetchUrl,
     LeavePlanMode,
     ReadFiles,
@@ -145,8 +144,6 @@ def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:
             yield EffectTarget("fetch", url)
         case ConnectHost(site):
             yield EffectTarget("connect", site)
-        case ExposePort(port):
-            yield EffectTarget("expose", str(port))
         case ChangeMemory():
             yield EffectTarget("remember", "memory")
         case LeavePlanMode():
