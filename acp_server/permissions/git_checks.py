@@ -188,6 +188,8 @@ def _is_harmless(setting: Setting) -> bool:
     prefix = f"{section}.*." if has_subsection else f"{section}."
     names = {prefix, prefix + setting.key.rpartition(".")[2]}
     lists = _word_lists()
+    if names & lists["refused"]:
+        return False
     if names & lists["commands"] and setting.value.lstrip().startswith("!"):
         return False
     return bool(names & (lists["allowed"] | lists["overridden"]))

@@ -2,22 +2,25 @@
 
 from collections.abc import Mapping
 
-_FOR_ALL_COMMANDS = (("safe.bareRepository", "explicit"), ("core.fsmonitor", "false"))
-"""Bare repositories are not discovered in directories that look like one, and no file system
-monitor is queried."""
+_FOR_ALL_COMMANDS = (
+    # Bare repositories are not discovered in directories that look like one.
+    ("safe.bareRepository", "explicit"),
+    ("core.fsmonitor", "false"),
+    # Signatures are checked for `log.showSignature` and for `%G?` in a format.
+    ("log.showSignature", "false"),
+    # `diff` compares inside of submodules, by their settings and regardless of their secrets.
+    ("diff.submodule", "short"),
+    ("status.submoduleSummary", "false"),
+)
+"""An answer that allows `git commit` allows its hooks, but no program that these settings add."""
 _FOR_READING = (
     ("core.hooksPath", "/dev/null"),
     # `git diff` would write the index, whatever GIT_OPTIONAL_LOCKS says.
     ("diff.autoRefreshIndex", "false"),
-    # Signatures are checked for `log.showSignature` and for `%G?` in a format.
-    ("log.showSignature", "false"),
     ("gpg.program", "false"),
     ("gpg.openpgp.program", "false"),
     ("gpg.x509.program", "false"),
     ("gpg.ssh.program", "false"),
-    # `diff` compares inside of submodules, by their settings and regardless of their secrets.
-    ("diff.submodule", "short"),
-    ("status.submoduleSummary", "false"),
 )
 _READING_VARIABLES = {
     # `go list` and `go doc` download nothing, not even the version of go that `go.mod` names.

@@ -62,6 +62,7 @@ def test_an_ordinary_repository_does_not_require_asking(root: Path, command: str
         ("core.gitProxy", "./proxy"),
         ("credential.helper", "./help"),
         ("protocol.ext.allow", "always"),
+        ("gc.recentObjectsHook", "./hook"),
         ("includeIf.gitdir:/.path", "../gitinc"),
     ],
     ids=lambda setting: setting[0],

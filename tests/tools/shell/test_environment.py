@@ -1,3 +1,6 @@
+import os
+import pty
+import subprocess
 from pathlib import Path
 
 from acp_server.tools.shell.environment import build_command_environment
@@ -22,12 +25,18 @@ def test_a_command_inherits_variables_except_those_that_would_block_it() -> None
         "DEBIAN_FRONTEND": "noninteractive",
         "PIP_NO_INPUT": "1",
         "TERM": "dumb",
-        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_COUNT": "5",
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_CONFIG_KEY_0": "safe.bareRepository",
         "GIT_CONFIG_VALUE_0": "explicit",
         "GIT_CONFIG_KEY_1": "core.fsmonitor",
         "GIT_CONFIG_VALUE_1": "false",
+        "GIT_CONFIG_KEY_2": "log.showSignature",
+        "GIT_CONFIG_VALUE_2": "false",
+        "GIT_CONFIG_KEY_3": "diff.submodule",
+        "GIT_CONFIG_VALUE_3": "short",
+        "GIT_CONFIG_KEY_4": "status.submoduleSummary",
+        "GIT_CONFIG_VALUE_4": "false",
     }
 
 
@@ -108,3 +117,46 @@ async def test_git_ignores_a_directory_that_only_looks_like_a_repository(tmp_pat
     async with open_command_session(tmp_path, {"GIT_CONFIG_COUNT": "0"}) as session:
         await session.run("git status")
     assert not (tmp_path / "caught").exists()
+
+
+def test_a_permitted_git_command_runs_hooks_but_no_editor_pager_or_monitor(tmp_path: Path) -> None:
+    """The settings of the repository are on the allow-list because these are overridden."""
+    home, tree = tmp_path / "home", tmp_path / "tree"
+    home.mkdir()
+    variables = {"HOME": str(home), "PATH": os.defpath}
+    environment = build_command_environment(variables, (), "a.")
+
+    def git(*arguments: str) -> None:
+        # Git starts a pager for a terminal only.
+        reader, terminal = pty.openpty()
+        try:
+            subprocess.run(
+                ("git", *arguments),
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=terminal,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+        finally:
+            os.close(terminal)
+            os.close(reader)
+
+    git("init", "-q", str(tree))
+    for key in ("core.editor", "sequence.editor", "core.pager", "pager.log", "core.fsmonitor"):
+        git("-C", str(tree), "config", key, f"touch '{home}/{key}'; cat #")
+    hook = tree / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch '{home}/hook'\n")
+    hook.chmod(0o755)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    commit = ("-C", str(tree), *identity, "commit", "-q", "--allow-empty")
+    git(*commit, "-m", "one")
+    git(*commit, "--amend")
+    git("-C", str(tree), "--paginate", "log")
+    git("-C", str(tree), "status")
+    assert [each.name for each in home.iterdir()] == ["hook"]
+    del environment["GIT_PAGER"], environment["GIT_EDITOR"]
+    git(*commit, "--amend")
+    git("-C", str(tree), "--paginate", "log")
+    assert {each.name for each in home.iterdir()} == {"hook", "core.editor", "core.pager"}
