@@ -17,6 +17,7 @@ from tests.support.messages_api import (
     CutAfterEvents,
     FakeApiServerInThread,
     HttpFailure,
+    MessagesServerConfig,
     ScriptedTurn,
     call,
     messages_api_in_thread,
@@ -222,6 +223,38 @@ def test_a_model_at_an_endpoint_of_its_own_takes_over_with_its_own_key(
         assert [each.verdict for each in spare.model_requests] == ["answered", "answered"]
         # No command sees the key, and the other endpoint is not sent the main one's.
         assert SPARE_KEY not in str([each.body for each in spare.model_requests])
+
+
+@pytest.mark.parametrize("form", ["messages", "chat", "responses"])
+def test_an_endpoint_of_the_messages_form_takes_over(tmp_path: Path, form: str) -> None:
+    config = MessagesServerConfig(keys=frozenset({SPARE_KEY}), context_window=32_000)
+    spare_script: list[ScriptedTurn] = [
+        reply(think("So."), say("Look. "), call("read_file", path="a.txt")),
+        reply(think("Seen."), say("From the other endpoint.")),
+    ]
+    script: list[ScriptedTurn] = [
+        reply(think("Hm."), say("First. "), call("read_file", path="a.txt")),
+        overloaded(),
+        "Mine again.",
+    ]
+    with (
+        endpoint_of(form, script) as api,
+        messages_api_in_thread(spare_script, config) as spare,
+    ):
+        written = OWN_ENDPOINT.format(
+            key="fallbacks", url=spare.url, mode="anthropic_messages"
+        ).replace("gpt-4.1", CLAUDE)
+        written = "  " + written.replace("\n", "\n  ")
+        with serve(tmp_path, api, form, written, SPARE_KEY=SPARE_KEY) as (server, session):
+            assert stop_reason(server.prompt(session)) == "end_turn"
+            (notice,) = [each for each in notices(server) if "Using" in each]
+            host = spare.url.split("/")[2]
+            assert notice.startswith(f"Using {CLAUDE} at {host} for the rest of this turn: ")
+            assert stop_reason(server.prompt(session)) == "end_turn"
+            assert server.agent_text().endswith("First. Look. From the other endpoint.Mine again.")
+        assert models(spare) == [CLAUDE, CLAUDE]
+        assert [each.verdict for each in spare.model_requests] == ["answered", "answered"]
+        assert [each.verdict for each in api.model_requests] == ["answered", "failed", "answered"]
 
 
 FAILING: dict[str, Sequence[ScriptedTurn]] = {
