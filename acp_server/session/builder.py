@@ -132,7 +132,7 @@ def _build_context(
         totals=facts.usage,
         options=options,
         restrictions=restore_restrictions({} if facts.system is None else facts.system.state),
-        models=SessionModels(options, recorder, services.fallback_models),
+        models=SessionModels(options, recorder, services.fallback_models, services.token_scales),
         recorder=recorder,
         notices=notices,
         diagnostics=DiagnosticsStore(),

@@ -20,7 +20,10 @@ class UnknownSessionError(SessionError):
     """There is no open or stored session with this id."""
 
     def __init__(self, session_id: str) -> None:
-        super().__init__(f"no session {session_id!r}: it was closed, or never opened here")
+        super().__init__(
+            f"no session {session_id!r}: it was closed, or never opened here; a session without a "
+            "prompt is not saved"
+        )
         self.session_id = session_id
 
 

@@ -58,6 +58,8 @@ class SessionServices:
     """How to treat a prompt that arrives while a turn runs."""
     archive: SessionArchive = field(default_factory=NullArchive)
     """Stores the sessions."""
+    token_scales: dict[str, float] = field(default_factory=dict[str, float])
+    """Corrections of token estimates, by model id: a session begins with those of others."""
 
 
 @frozen_dataclass

@@ -9,7 +9,7 @@ from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.recorder import SessionRecorder
 from acp_server.session.side_requests import NullSink, ask_model
 from acp_server.turn.context import FallbackModel, TurnContext
-from acp_server.turn.context_counter import ContextCounter
+from acp_server.turn.context_counter import ContextCounter, TokenScales
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import Model, ModelRequest, Toolbox
 
@@ -22,15 +22,19 @@ class SessionModels:
         options: SelectedOptions,
         recorder: SessionRecorder,
         fallbacks: Sequence[FallbackChoice],
+        scales: dict[str, float],
     ) -> None:
-        """Prepare; `fallbacks` are models to use when another one is out of service."""
+        """Prepare; `fallbacks` are models to use when another one is out of service.
+
+        `scales` are the corrections of token estimates that all sessions have learned, by model.
+        """
         self._options = options
         self._recorder = recorder
         self._fallbacks = fallbacks
         self._models: dict[tuple[int, str], Model] = {}
         """By the identity of the catalog, which lives as long as the session, and the model's id.
         """
-        self._scales: dict[int, float] = {}
+        self._scales = TokenScales(scales)
 
     def context_for(self, model_id: str, toolbox: Toolbox, system: str) -> TurnContext:
         """Return a turn context for a model, for the conversation or for a side request."""
@@ -53,7 +57,7 @@ class SessionModels:
         )
 
     def new_counter(self) -> ContextCounter:
-        """Return a counter for a conversation; all counters of the session learn together."""
+        """Return a counter for a conversation; all counters learn together."""
         return ContextCounter(self._scales)
 
     def _fallback(self, choice: FallbackChoice) -> FallbackModel:
@@ -65,6 +69,7 @@ class SessionModels:
         key = (id(catalog), model_id)
         if key not in self._models:
             self._models[key] = catalog.model(model_id)
+            self._scales.add_model(self._models[key], model_id)
         return self._models[key]
 
     async def ask(self, instructions: str, text: str) -> str:

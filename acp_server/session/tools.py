@@ -39,7 +39,9 @@ class SessionTools:
         self._is_built = False
         self._has_skills = False
         self._is_closed = False
-        self._small_models: set[str] = set()
+        # The user of a loaded session was told before.
+        is_loaded = len(context.conversation) > 0
+        self._small_models = {context.options.model_id} if is_loaded else set[str]()
 
     async def prepare(self) -> SessionToolset:
         """Return the toolset, built at the first call together with the session's skills."""

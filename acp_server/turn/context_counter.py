@@ -57,6 +57,35 @@ class ModelMeter(Protocol):
         ...
 
 
+class TokenScales:
+    """Reported tokens per estimated token, for the models of a session."""
+
+    def __init__(self, by_name: dict[str, float] | None = None) -> None:
+        """Start with the scales `by_name` of other sessions, and share what is learned."""
+        self._scales: dict[str, float] = {} if by_name is None else by_name
+        self._names: dict[int, str] = {}
+
+    def add_model(self, model: Model, name: str) -> None:
+        """Let a model share the scale of all models with this name."""
+        self._names[id(model)] = name
+
+    def get(self, model: Model) -> float | None:
+        """Return the scale of a model; None before its first report."""
+        return self._scales.get(self._name(model))
+
+    def set(self, model: Model, scale: float) -> None:
+        """Store the scale of a model."""
+        self._scales[self._name(model)] = scale
+
+    @property
+    def highest(self) -> float:
+        """The highest scale of all models; 1 before any report."""
+        return max(self._scales.values(), default=1.0)
+
+    def _name(self, model: Model) -> str:
+        return self._names.get(id(model), f"#{id(model)}")
+
+
 @frozen_dataclass
 class MeteredRequest:
     """A request, the model that it is for, and which state of the conversation it sends."""
@@ -82,10 +111,9 @@ class _Report:
 class ContextCounter:
     """Counts the requests of one conversation."""
 
-    def __init__(self, scales: dict[int, float] | None = None) -> None:
+    def __init__(self, scales: TokenScales | None = None) -> None:
         """Start without a report; `scales` is shared by conversations with the same models."""
-        self._scales: dict[int, float] = {} if scales is None else scales
-        """Reported tokens per estimated token, by the identity of a model of the session."""
+        self._scales = TokenScales() if scales is None else scales
         self._limits: dict[int, int] = {}
         """Windows that turned out to be smaller than the model's family says."""
         self._report: _Report | None = None
@@ -96,6 +124,15 @@ class ContextCounter:
         answers = [n for n, each in enumerate(messages, 1) if isinstance(each, AssistantMessage)]
         if tokens > 0 and answers:
             self._report = _Report(None, 0, answers[-1], tokens)
+
+    def adopt_restored(self, metered: MeteredRequest) -> _Report | None:
+        """Take the count of `restore` as one for this model; return the report in use."""
+        report = self._report
+        if report is not None and report.model is None:
+            covered = replace(metered.request, messages=metered.request.messages[: report.messages])
+            self._calibrate(metered, covered, report.tokens)
+            self._report = report = replace(report, model=metered.model)
+        return report
 
     def window_tokens(self, model: Model, meter: ModelMeter) -> int:
         """Return the size of the context window, as far as it is known."""
@@ -108,9 +145,7 @@ class ContextCounter:
 
     def count(self, metered: MeteredRequest) -> int:
         """Return the tokens of a request: what was reported, plus an estimate of the rest."""
-        report, request = self._report, metered.request
-        if report is not None and report.model is None:
-            report = self._adopt(report, metered)
+        report, request = self.adopt_restored(metered), metered.request
         if (
             report is None
             or report.model is not metered.model
@@ -122,18 +157,18 @@ class ContextCounter:
 
     def estimate(self, metered: MeteredRequest) -> int:
         """Return a calibrated estimate of a request that no report covers."""
-        is_calibrated = id(metered.model) in self._scales
+        is_calibrated = self._scales.get(metered.model) is not None
         margin = REBUILT_MARGIN if is_calibrated else 1.0
         return ceil(metered.meter.estimate(metered.request) * self.scale(metered.model) * margin)
 
     def scale(self, model: Model) -> float:
         """Return the tokens per estimated token of a model's requests."""
-        scale = self._scales.get(id(model))
+        scale = self._scales.get(model)
         if scale is not None:
             return scale
         # Another model's correction is better than none: all tokenizers are alike within a sixth
         # or so, while the plain estimate is far too high.
-        return min(max(self._scales.values(), default=1.0) * OTHER_MODEL_MARGIN, 1.0)
+        return min(self._scales.highest * OTHER_MODEL_MARGIN, 1.0)
 
     def scale_of_new(self, model: Model) -> float:
         """Return the tokens per estimated token of messages that no report covers."""
@@ -171,14 +206,8 @@ class ContextCounter:
         self._report = _Report(metered.model, metered.generation, messages, size)
         return True
 
-    def _adopt(self, report: _Report, metered: MeteredRequest) -> _Report:
-        """Take the stored report of an earlier process as one for this model."""
-        covered = replace(metered.request, messages=metered.request.messages[: report.messages])
-        self._calibrate(metered, covered, report.tokens)
-        self._report = replace(report, model=metered.model)
-        return self._report
-
     def _calibrate(self, metered: MeteredRequest, request: ModelRequest, tokens: int) -> None:
         estimate = metered.meter.estimate(request)
         if estimate > 0:
-            self._scales[id(metered.model)] = min(max(tokens / estimate, MIN_SCALE), MAX_SCALE)
+            scale = min(max(tokens / estimate, MIN_SCALE), MAX_SCALE)
+            self._scales.set(metered.model, scale)

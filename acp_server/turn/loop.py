@@ -204,6 +204,8 @@ class Turn:
         # Checked before anything is stored: a prompt that never fits would make every later request
         # fail. What is already in the conversation can be shortened, so it does not count.
         context, fitted = self._context, UserMessage(self._shorten_attachments(prompt.parts))
+        # An estimate that nothing has corrected would refuse prompts that fit a small window.
+        context.counter.adopt_restored(context.metered_request(self._conversation))
         prompt_alone, nothing = (
             context.counter.estimate(
                 MeteredRequest(context.model, context.meter, context.request(messages), 0)

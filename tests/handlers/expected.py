@@ -227,7 +227,10 @@ def error_response(
 
 def unknown_session(request_id: JsonValue, session_id: str) -> JsonValue:
     """Return the error response for a session that is not open."""
-    reason = f"no session {session_id!r}: it was closed, or never opened here"
+    reason = (
+        f"no session {session_id!r}: it was closed, or never opened here; "
+        "a session without a prompt is not saved"
+    )
     return error_response(request_id, -32002, "Session not found", reason)
 
 

@@ -101,7 +101,12 @@ async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
         {
             "code": -32002,
             "message": "Session not found",
-            "data": {"message": "no session 'sess_1': it was closed, or never opened here"},
+            "data": {
+                "message": (
+                    "no session 'sess_1': it was closed, or never opened here; "
+                    "a session without a prompt is not saved"
+                )
+            },
         },
     ]
     assert client.updates == [

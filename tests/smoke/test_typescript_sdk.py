@@ -64,7 +64,10 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
                 "code": -32002,
                 "message": "Session not found",
                 "data": {
-                    "message": "no session 'sess_1': it was closed, or never opened here",
+                    "message": (
+                        "no session 'sess_1': it was closed, or never opened here; "
+                        "a session without a prompt is not saved"
+                    ),
                 },
             },
         ],

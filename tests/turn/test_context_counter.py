@@ -4,7 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from acp_server.turn.context_counter import MIN_WINDOW_TOKENS, ContextCounter, MeteredRequest
+from acp_server.turn.context_counter import (
+    MIN_WINDOW_TOKENS,
+    ContextCounter,
+    MeteredRequest,
+    TokenScales,
+)
 from acp_server.turn.conversation import AssistantMessage, Message, Text, UserMessage
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelRequest
@@ -75,10 +80,21 @@ def test_another_model_takes_over_a_correction_only_if_it_lowers_the_estimate(
 
 
 def test_conversations_with_the_same_models_share_their_corrections() -> None:
-    scales: dict[int, float] = {}
+    scales = TokenScales()
     one, other = ContextCounter(scales), ContextCounter(scales)
     one.record_usage(asked(said(100)), Usage(200, 0))
     assert other.count(asked(said(100))) == 210
+
+
+def test_another_session_begins_with_the_corrections_of_its_model_by_name() -> None:
+    by_name: dict[str, float] = {}
+    first, second = TokenScales(by_name), TokenScales(by_name)
+    first.add_model(MODEL, "one")
+    second.add_model(OTHER_MODEL, "one")
+    ContextCounter(first).record_usage(asked(said(100)), Usage(200, 0))
+    assert by_name == {"one": 2.0}
+    other = replace(asked(said(100)), model=OTHER_MODEL)
+    assert ContextCounter(second).count(other) == 210
 
 
 def test_a_report_without_prompt_tokens_changes_nothing() -> None:
