@@ -66,7 +66,8 @@ def test_every_prompt_contains_the_identity_and_the_day(facts: PromptFacts) -> N
 
 
 def find_evil(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
-    return [ThreatFinding("evil", scope, 1, 1)] if "evil" in text else []
+    del scope
+    return [ThreatFinding("evil", "context", 1, 1)] if "evil" in text else []
 
 
 def test_a_prompt_can_be_built_from_files_on_disk(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ FINDING = ThreatFinding("hide-from-user", "context", 3, 1)
 
 
 def scan(text: str, scope: ScanScope) -> list[ThreatFinding]:
-    assert scope == "context"
+    assert scope == "mark"  # the widest: what is blocked, and what is marked
     return [FINDING] if "bad" in text else []
 
 

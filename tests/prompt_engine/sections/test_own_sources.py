@@ -15,8 +15,9 @@ from prompt_engine.trust import sha256_of
 
 def find_evil(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
     """Find the word evil, as a scanner would."""
+    del scope
     lines = enumerate(text.splitlines(), 1)
-    return [ThreatFinding("evil", scope, number, 1) for number, line in lines if "evil" in line]
+    return [ThreatFinding("evil", "context", number, 1) for number, line in lines if "evil" in line]
 
 
 def find_nothing(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
