@@ -20,6 +20,7 @@ LOOKS_ONLY = {
     "acp_server.cli.demo:_server_environment": "puts the interpreter's directory on a PATH",
     "acp_server.cli.editor_settings:server_command": "looks for the command that was installed",
     "acp_server.tools.search.ripgrep:find_ripgrep": "looks for ripgrep in the same directory",
+    "acp_server.tools.shell.confinement.installation:(module)": "the sandbox protects its files",
     "acp_server.tools.edit.checks:(module)": "names the language",
     "prompt_engine.sources.environment:_has_pip": "tells the model of the workspace's python",
     "prompt_engine.sources.environment:_library_directory": "likewise",

@@ -7,12 +7,14 @@
 #   read=PATH    read PATH and all below it; without any `read`, everything may be read
 #   hide=PATH    neither read nor write PATH and all below it, except paths of `write` and `open`
 #   open=PATH    read PATH although it is inside a hidden directory
+#   keep=PATH    do not write PATH and all below it, although it is inside a path of `write`
 #   net=open     allow the network; closed otherwise
 #   enter=FILE   join the namespace behind this file; may be repeated, the user namespace first
 #   var=NAME=... set a variable for the command that perl itself must not obey
 #
 # Paths are absolute and free of symlinks; a path with one is skipped. In a writable directory that
-# contains a hidden path, only existing entries may be written. The limits hold for all descendants
+# contains a hidden path, only existing entries may be written; without namespaces, the same holds
+# for one that contains a path of `keep`. The limits hold for all descendants
 # of the command, even detached ones, and none of them can lift the limits:
 #
 #   Landlock     file access; no signals to, tracing of or inspection of processes outside
@@ -56,14 +58,14 @@ my @DEVICES = map { "/dev/$_" }
     qw(null zero full random urandom tty ptmx pts shm mqueue fd stdin stdout stderr);
 my @KEPT_POWERS = (0, 1, 3, 4, 5, 6, 7, 10);    # capabilities: files, own processes, low ports
 
-my (@write, @read, @hide, @open, @var, @enter, @hold, $net);
-my (%calls, %above, %hidden, $ruleset, $rights);
+my (@write, @read, @hide, @open, @keep, @var, @enter, @hold, $net);
+my (%calls, %above, %hidden, %mounted, $ruleset, $rights);
 
 sub fail { print STDERR "$FAILED: $_[0]; nothing was run\n"; exit 121 }
 
 sub read_arguments {
     my @net;
-    my %lists = (write => \@write, read => \@read, hide => \@hide, open => \@open, var => \@var,
+    my %lists = (write => \@write, read => \@read, hide => \@hide, open => \@open, keep => \@keep, var => \@var,
         net => \@net, enter => \@enter, hold => \@hold);
     while (defined(my $argument = shift @ARGV)) {
         last if $argument eq '--';
@@ -162,6 +164,20 @@ sub set_read_only {
     syscall($MOUNT_SETATTR, $HERE, $path, $TREE, $change, 32) == 0;
 }
 
+# Mounts a path on itself and makes that read-only; returns whether it is. The directories above it
+# are mounted as well, since no command can move a mount: another could take its place otherwise.
+sub keep_read_only {
+    my ($path) = @_;
+    my @above;
+    for (my $folder = $path; $folder =~ s{/[^/]*\z}{} && $folder ne '';) { unshift @above, $folder }
+    for my $folder (@above) {
+        next if $mounted{$folder} || !grep { index($folder, "$_/") == 0 } @write;
+        mount_at($folder, $folder, $BIND | $RECURSIVE) or return 0;
+        $mounted{$folder} = 1;
+    }
+    return mount_at($path, $path, $BIND | $RECURSIVE) && set_read_only($path, $READ_ONLY, 0);
+}
+
 sub view_read_only {
     my $here = readlink('/proc/self/cwd');
     my ($root, $none) = ('/', 'none');
@@ -170,6 +186,7 @@ sub view_read_only {
     my @own = grep { mount_at($_, $_, $BIND | $RECURSIVE) } @write, map { "/dev/$_" } 'shm', 'mqueue';
     set_read_only($root, $READ_ONLY, 0) or return 0;
     set_read_only($_, 0, $READ_ONLY) for @own;
+    @keep = grep { !keep_read_only($_) } @keep;
     # The old working directory still refers to the read-only mount.
     chdir($here) or fail("the folder is gone: $!");
     return 1;
@@ -202,7 +219,7 @@ sub grant_around {
 }
 
 sub note_hidden {
-    for my $path ('/dev', @hide) {
+    for my $path (@_) {
         $hidden{$path} = 1;
         my $folder = $path;
         $above{$folder eq '' ? '/' : $folder} = 1 while $folder =~ s{/[^/]*\z}{};
@@ -222,11 +239,14 @@ sub build_ruleset {
 
 sub grant_all {
     my $use = $RUN | $READ;
-    note_hidden();
+    note_hidden('/dev', @hide);
     if (@read) {
         for (@read) { grant($_, $LIST) if $above{$_}; grant_around($_, $use | $LIST) }
     }
     else { grant('/', $LIST); grant_around('/', $use | $LIST) }
+    # No mount protects these: where namespaces are missing, Landlock alone has to.
+    grant_around($_, $use | $LIST) for @keep;
+    note_hidden(@keep);
     grant_around($_, $use | $LIST | $WRITE | $TRUNCATE | $MAKE) for @write;
     grant($_, $use | $LIST) for @open;
     grant($_, $use | $LIST | $WRITE | $TRUNCATE | $DEVICE | $MAKE) for @DEVICES;

@@ -53,6 +53,7 @@ def perl_launcher(perl: str) -> SandboxLauncher:
             "write": limits.writable,
             "hide": limits.hidden,
             "open": limits.opened,
+            "keep": limits.read_only,
             "read": limits.readable or (),
         }
         limit_arguments = [f"{name}={path}" for name in paths for path in paths[name]]

@@ -5,13 +5,14 @@ worktree. Independent of the operating system's mechanism; the launchers apply t
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from acp_server.permissions.resolved_workspace import OPEN_DIRECTORIES
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.confinement.caches import cache_directory
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.confinement.installation import Installation, running_installation
 from acp_server.tools.shell.confinement.private_paths import iter_private_paths
 from skills_store.reading import read_regular
 
@@ -37,6 +38,8 @@ class SandboxLimits:
     """Neither readable nor writable, except paths of `writable` or `opened` at or below."""
     opened: tuple[Path, ...] = ()
     """Readable although inside a hidden directory."""
+    read_only: tuple[Path, ...] = ()
+    """Not writable although inside a writable directory."""
     readable: tuple[Path, ...] | None = None
     """If not None, nothing else may be read."""
     has_network: bool = False
@@ -54,6 +57,7 @@ class SandboxScope:
     home: Path
     data_directory: Path
     environment: Mapping[str, str]
+    installation: Callable[[], Installation] = running_installation
 
     def resolve_limits(self) -> SandboxLimits:
         """Return the limits for a command that starts now. Blocks for about a millisecond.
@@ -73,9 +77,15 @@ class SandboxScope:
         path_entries = self.environment.get("PATH", os.defpath).split(os.pathsep)
         program_directories = (Path(name) for name in path_entries if name.startswith("/"))
         is_strict = self.config.mode == "strict"
+        installation = self.installation()
+        writable = tuple(
+            path for path in _resolve_existing(writable_paths) if not installation.is_inside(path)
+        )
+        hidden = self.hidden_paths()
         return SandboxLimits(
-            writable=_resolve_existing(writable_paths),
-            hidden=self.hidden_paths(),
+            writable=writable,
+            hidden=hidden,
+            read_only=installation.protected_paths(writable, hidden),
             opened=_resolve_existing(data_directory / name for name in sorted(OPEN_DIRECTORIES)),
             readable=_resolve_existing((*SYSTEM_DIRECTORIES, *program_directories))
             if is_strict

@@ -54,6 +54,12 @@ def build_profile(limits: SandboxLimits) -> str:
         _rule("deny", "file-read-data file-write*", hidden_in_writable),
         _rule("allow", "file-read-data file-write*", writable_in_hidden),
         _rule("allow", "file-read-data", opened_in_hidden),
+        _rule("deny", "file-write*", limits.read_only),
+        # Moving a directory above would put another one in its place.
+        *(
+            f"(deny file-write-unlink (literal {_quoted(str(folder))}))"
+            for folder in dict.fromkeys(each for path in limits.read_only for each in path.parents)
+        ),
     ]
     return "\n".join(rules) + "\n"
 
