@@ -30,7 +30,7 @@ def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
     Never raises, for any text, and takes time linear in its length. Lines end with a line feed;
     columns count characters.
     """
-    scan_text = _cached_scan if len(text) <= MAX_CACHED_CHARACTERS else _scanner()
+    scan_text = _cached_scan if len(text) <= MAX_CACHED_CHARACTERS else _scanner(scope)
     return scan_text(text, scope)
 
 
@@ -48,20 +48,21 @@ def scan_skill_text(text: str, *, is_program: bool) -> tuple[SkillThreat, ...]:
 def prepare_scan() -> None:
     """Load the engine and compile the patterns ahead of the first scan; takes about 0.1 s.
 
-    Those of other scopes than `mark` and `context` are compiled by their first scan.
+    Patterns that only the scopes `mark` and `strict` have are compiled by their first scan: many
+    first prompts have no text that needs them.
     """
-    _scanner()
+    _scanner("context")
 
 
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _cached_scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
-    return _scanner()(text, scope)
+    return _scanner(scope)(text, scope)
 
 
 @cache
-def _scanner() -> Callable[[str, ScanScope], tuple[ThreatFinding, ...]]:
+def _scanner(scope: ScanScope) -> Callable[[str, ScanScope], tuple[ThreatFinding, ...]]:
     with _loading:  # otherwise a concurrent first scan in another thread compiles everything again
         from prompt_engine.threats import scanning
 
-        scanning.scan("", "mark")
+        scanning.scan("", scope)
     return scanning.scan

@@ -37,6 +37,12 @@ _PLACEHOLDER = re.compile(
     re.I,
 )
 _MIN_DISTINCT_BYTES = 9
+_HARMLESS_READ_OF_ENV = re.compile(
+    r"(?:cat|head|tail) (?:\./)?\.env(?:\.local)?(?: 2>/dev/null)? \| (?:"
+    r"grep (?:-\w+ )*[\"']?\^?(?!\w*(?:key|token|secret|pass|auth|credential))[a-z0-9_]+=?[\"']?"
+    r"|sed (?:-\w+ )*[\"']s/=\.\*/=[^/\n]*/g?[\"']|cut -d ?[\"']?=[\"']? -f ?1"
+    r")(?=\s*(?:\n|$|`|\)|>))"
+)
 
 
 class _Installation(TypedDict):
@@ -69,6 +75,13 @@ def sends_only_to_key_owner(command: TextSpan) -> bool:
         if not is_home and not _OWN_OR_UNKNOWN_HOST.match(host):
             return False
     return True
+
+
+def hides_values_of_env(command: TextSpan) -> bool:
+    """Return whether a command reads only names of `.env`, or a setting not named as a secret."""
+    rest = command.after(LINE_CHARACTERS)
+    line = (command.text[command.start : command.end] + rest).casefold().lstrip("`|&; \n")
+    return _HARMLESS_READ_OF_ENV.match(line) is not None
 
 
 def uses_only_known_hosts(command: bytes) -> bool:

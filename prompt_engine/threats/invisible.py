@@ -1,8 +1,9 @@
 """Characters that are invisible to a reader but not to a model.
 
 Some are legitimate: joiners hold emoji together and shape the letters of many scripts, and the
-zero-width space divides words in scripts without spaces (Thai, Lao, Burmese, Khmer). Those, a
-byte order mark at the very start and the tags of a flag emoji are no finding.
+zero-width space divides words in scripts without spaces (Thai, Lao, Burmese, Khmer) and keeps a
+code fence within a code fence from ending it. Those, a byte order mark at the very start and the
+tags of a flag emoji are no finding.
 """
 
 import re
@@ -27,6 +28,7 @@ _HIDDEN_CHARACTER = re.compile(
     rf"[{_HIDDEN}]"
     rf"(?<![{_JOINED_SCRIPTS}][\u200c\u200d](?=[{_JOINED_SCRIPTS}]))"
     rf"(?<![{_UNSPACED_SCRIPTS}]\u200b(?=[{_UNSPACED_SCRIPTS}]))"
+    r"(?<!\n\u200b(?=```))"
     rf"(?<![{_VIRAMAS}][\u200c\u200d])"
     rf"(?<![{_PICTOGRAPHS}\ufe0f]\u200d(?=[{_PICTOGRAPHS}]))"
 )

@@ -23,7 +23,7 @@ _CUE = re.compile(
     r"inject(?:ion|s\b)|jailbreak|attack|malicious|payload|adversar|untrusted|red.team|exploit"
     r"|hostile|pentest|write-up|\bctf\b|phish|malware|scanner\b|\bdetect|refuse|declines?\b"
     r"|suspicious|poison|threat|\bas data\b|indicators|exfiltration such|is_malicious"
-    r"|persuasion|unsafe action",
+    r"|persuasion|unsafe action|\bblock(?:s|ed|ing)? (?:`|reads?\b|commands?\b|calls?\b|access\b)",
     re.I,
 )
 _REPORT = re.compile(
@@ -37,6 +37,10 @@ _OPENING = re.compile(
     r"(?:^|[\s(\[=:>])(?:\"|'|`{1,2})[^\"'`\n]{0,120}$|[\u201c\u00ab\u201e\u2018][^\u201d\u00bb]*$"
 )
 _CLOSING = re.compile("[\"'`\u201d\u00bb\u201c]")
+_ADVICE = re.compile(
+    r"\b(?:ask|tell) (?:the |your )?(?:agent|claude|model|assistant|ai) to [\"'\u201c]$", re.I
+)
+"""Of a manual for the user: a quoted phrase to say to the agent."""
 _QUOTED_LINE = re.compile(r"(?:^|\n)(?: {4}|\t|> )[^\n]*$")
 
 
@@ -48,6 +52,8 @@ def is_mention(span: TextSpan) -> bool:
     content = span.text[span.start : min(span.end, span.start + WINDOW_AFTER)]
     after = content + span.after(WINDOW_AFTER)
     tail = before[-160:]
+    if _ADVICE.search(before[-40:]) and _CLOSING.search(after):
+        return True
     is_fenced = before.count("```") % 2 == 1
     is_enclosed = _OPENING.search(tail) is not None and _CLOSING.search(after) is not None
     is_set_apart = is_fenced or is_enclosed or _QUOTED_LINE.search(tail) is not None

@@ -74,6 +74,8 @@ def _group_locations(
         is_checked = pattern.id in exemptions.HOST_CHECKED_PATTERNS
         if is_checked and exemptions.sends_only_to_key_owner(span):
             return True
+        if pattern.id == "print-secret-file" and exemptions.hides_values_of_env(span):
+            return True
         # Agent memory has no reason to quote attacks.
         return scope != "strict" and is_mention(span)
 

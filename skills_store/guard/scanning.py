@@ -13,10 +13,22 @@ from skills_store.guard.contents import SkillContents
 from skills_store.guard.structure import is_opaque, structure_findings
 from skills_store.guard.verdict import Severity, SkillFinding, SkillVerdict, build_verdict
 
-MAX_SCANNED_BYTES = 192 * 1024
-"""Of all texts together, data files last; several times the size of a normal skill."""
+MAX_SCANNED_BYTES = 512 * 1024
+"""Of all texts together, data files last. Several times the size of most skills."""
 
-_DATA = {".json", ".jsonl", ".csv", ".tsv", ".svg", ".xml", ".xsd", ".txt", ".log", ".ipynb"}
+_DATA = {
+    ".json",
+    ".jsonl",
+    ".csv",
+    ".tsv",
+    ".svg",
+    ".xml",
+    ".xsd",
+    ".txt",
+    ".log",
+    ".ipynb",
+    ".lock",
+}
 _PROSE = {".md", ".txt", ".rst", ".adoc", ".markdown", ""}
 
 
