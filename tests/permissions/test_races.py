@@ -133,18 +133,18 @@ async def test_one_approval_applies_to_one_call(stage: SecretWorkspace) -> None:
 
 
 async def test_an_approval_in_one_session_does_not_apply_to_another(stage: SecretWorkspace) -> None:
-    async def write(caller: ToolCaller) -> bool:
-        outcome = await caller.call("write_file", {"path": "src/new.py", "content": "x\n"})
+    async def write(caller: ToolCaller, content: str) -> bool:
+        outcome = await caller.call("write_file", {"path": "src/new.py", "content": content})
         return outcome.is_error
 
     async with (
         open_tool_caller(stage, "ask", RecordingUser("allow_session")) as first,
         open_tool_caller(stage, "ask", RecordingUser("reject_once")) as second,
     ):
-        assert not await write(first)
+        assert not await write(first, "x\n")
         second.mark_read("src/new.py")
-        assert await write(second)
-        assert [await write(first), len(first.user.questions)] == [False, 1]
+        assert await write(second, "y\n")
+        assert [await write(first, "z\n"), len(first.user.questions)] == [False, 1]
     assert len(second.user.questions) == 1
 
 

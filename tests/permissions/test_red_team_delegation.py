@@ -216,5 +216,5 @@ async def test_a_hook_also_refuses_calls_of_all_current_and_later_sub_agents(
     async with _acting(model, create_secret_workspace(tmp_path), "bypass", hooks=hooks) as caller:
         for _ in range(2):
             assert await _delegate(caller, model, WRITE, RUN) == [True, False]
-        assert "a hook of the user's refused this" in model.results[0].text
+        assert "the user's hook refused this" in model.results[0].text
         assert (await caller.call(*WRITE)).is_error

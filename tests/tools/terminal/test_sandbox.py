@@ -95,10 +95,10 @@ async def test_no_always_answer_covers_leaving_the_sandbox(tmp_path: Path) -> No
     async with open_terminal_sessions(
         tmp_path, LIVE_OUTPUT, answers, mode="ask", sandbox=config(tmp_path)
     ) as session:
-        await session.run_one(run("ruff check --version"))
-        await session.run_one(run("ruff check --help"))
+        await session.run_one(run("ruff check --isolated"))
+        await session.run_one(run("ruff check --no-cache"))
         assert len(session.editor.asked(ASKS)) == 1
-        updates = await session.run_one(run("ruff check --help", unconfined=True))
+        updates = await session.run_one(run("ruff check --isolated", unconfined=True))
         assert (updates.status, len(session.editor.asked(ASKS))) == ("failed", 2)
 
 
