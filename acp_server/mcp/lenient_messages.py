@@ -7,6 +7,7 @@ pairs. One such tool must not cost a server all its tools, nor a result the whol
 import json
 
 from pydantic import JsonValue
+from pydantic_core import from_json
 
 from acp_server.text.surrogates import repair_surrogates
 
@@ -14,8 +15,25 @@ MAX_NESTING = 250
 """Deeper values become null; what reads them has lower limits."""
 
 
-def parse_message(line: bytes) -> JsonValue:
-    """Return the JSON value of a line, with deep values cut and texts repaired.
+MAX_PARSED_NESTING = 190
+"""What the SDK's parser takes, with a margin."""
+
+
+def repair_message(line: bytes) -> bytes:
+    """Return a message as the SDK's parser takes it; unchanged if it does, or if it is no JSON."""
+    try:
+        from_json(line)
+    except ValueError:
+        try:
+            value = parse_message(line, MAX_PARSED_NESTING)
+        except ValueError:
+            return line
+        return json.dumps(value, ensure_ascii=False).encode()
+    return line
+
+
+def parse_message(line: bytes, levels: int = MAX_NESTING) -> JsonValue:
+    """Return the JSON value of a line, with values below so many levels cut and texts repaired.
 
     Raises:
         ValueError: It is no JSON, or nested too deeply for Python's own parser.
@@ -24,7 +42,7 @@ def parse_message(line: bytes) -> JsonValue:
         value: JsonValue = json.loads(line)
     except RecursionError as error:
         raise ValueError(line[:40]) from error
-    return _repair(value, MAX_NESTING)
+    return _repair(value, levels)
 
 
 def _repair(value: JsonValue, levels: int) -> JsonValue:

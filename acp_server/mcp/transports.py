@@ -15,6 +15,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
+from acp_server.mcp.lenient_http import repair_stream
 from acp_server.mcp.lenient_messages import parse_message
 from acp_server.mcp.ports import ClientCallbacks
 from acp_server.mcp.server_process import ProcessContext, ServerProcess
@@ -126,18 +127,20 @@ async def remote_streams(
         httpx2.HTTPError: The server cannot be reached; usually inside an exception group.
     """
 
-    async def record_status(response: httpx2.Response) -> None:
+    async def receive(response: httpx2.Response) -> None:
         note_status(response.status_code)
+        repair_stream(response)
 
     def client(
         headers: dict[str, str] | None = None,
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        hooks = {"response": [record_status]}
+        hooks = {"response": [receive]}
         return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
 
-    headers = dict(server.headers)
+    # Compressed responses could not be repaired as they arrive.
+    headers = {"Accept-Encoding": "identity", **server.headers}
     if server.transport == "sse":
         async with sse_client(
             server.url,
