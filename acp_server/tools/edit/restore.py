@@ -5,6 +5,7 @@ turn, or by another session during it, needs permission of its own, in every mod
 content is checkpointed first, so that an undo can be undone.
 """
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -162,6 +163,7 @@ class Restorer:
                         folders = self._created_directories
                         created_below = [each for each in folders if each.is_relative_to(step.path)]
                         await to_thread.run_sync(_remove_empty_directories, created_below)
+                        await to_thread.run_sync(_remove_directory_without_files, step.path)
                     await to_thread.run_sync(replace_file, step.path, original, step.on_disk)
                     files.note_command()
         except (FileError, CheckpointReadError) as error:
@@ -200,3 +202,15 @@ def _remove_empty_directories(folders: Sequence[Path]) -> None:
     for folder in folders:
         with suppress(OSError):
             remove_empty_directory(folder)
+
+
+def _remove_directory_without_files(folder: Path) -> None:
+    """Remove a directory that holds only directories: no snapshot knows these."""
+    if folder.is_symlink():
+        return
+    found: list[Path] = []
+    for parent, folders, files in os.walk(folder):
+        if files or any(Path(parent, name).is_symlink() for name in folders):
+            return
+        found.append(Path(parent))
+    _remove_empty_directories(found[::-1])
