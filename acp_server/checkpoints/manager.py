@@ -26,7 +26,6 @@ from acp_server.checkpoints.turn_recorder import (
     TouchedFile,
     TurnRecorder,
     complete,
-    new_record,
 )
 from acp_server.checkpoints.workspace_snapshots import WorkspaceSnapshots
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -54,6 +53,8 @@ class SnapshotScope:
     """This program's own directory."""
     environment: Mapping[str, str]
     """Environment variables for git."""
+    new_id: Callable[[], str]
+    """Returns the id of the checkpoint of the turn that begins; later ones sort behind it."""
     title: Callable[[], str] = str
     """Returns the session's title."""
 
@@ -96,43 +97,39 @@ class CheckpointManager:
         return self._config.is_enabled
 
     @asynccontextmanager
-    async def turn(
-        self, title: str, position: int, prompt_digest: Callable[[], str], undoes: str = ""
-    ) -> AsyncGenerator[None]:
-        """Record the changes made inside; `prompt_digest` is called when the turn is over.
+    async def turn(self, title: str, undoes: str = "") -> AsyncGenerator[str]:
+        """Record the changes made inside; yield the id of the record.
 
-        `undoes` is the id of the record that is undone inside, if any.
+        `undoes` is the id of the first record that is undone inside, if any.
         """
         scope = self._scope
         origin = TurnOrigin(
-            scope.session_id, title, time.time(), position, undoes, scope.title(), os.getpid()
+            scope.session_id, title, time.time(), undoes, scope.title(), os.getpid()
         )
-        turn = TurnRecorder(self._store, self._snapshots, new_record(origin))
+        turn = TurnRecorder(self._store, self._snapshots, TurnRecord(scope.new_id(), origin))
         self._turn = turn if self._config.is_enabled else None
         is_cancelled = False
         try:
-            yield
+            yield turn.record.id
         except anyio.get_cancelled_exc_class():
             is_cancelled = True
             raise
         finally:
             # A cancelled turn may have a command whose snapshot is still being taken in a thread.
             if turn.has_record or is_cancelled:
-                await self._close_turn(turn, prompt_digest(), is_awaited=not is_cancelled)
+                await self._close_turn(turn, is_awaited=not is_cancelled)
             # The next turn may have started while this one was being closed.
             if self._turn is turn:
                 self._turn = None
 
-    async def _close_turn(
-        self, turn: TurnRecorder, prompt_digest: str, *, is_awaited: bool
-    ) -> None:
+    async def _close_turn(self, turn: TurnRecorder, *, is_awaited: bool) -> None:
         """Close a turn; a cancelled caller does not wait for it, but later disk work does."""
         is_closed = anyio.Event()
 
         async def close() -> None:
             # Without the shield, cancellation would leave the record open.
             with anyio.CancelScope(shield=True):
-                await self._try_in_thread(turn.close, prompt_digest)
+                await self._try_in_thread(turn.close)
             is_closed.set()
 
         if self._spawn is None:
@@ -218,9 +215,12 @@ class CheckpointManager:
         """
         return await self._in_thread(self._store.objects.read, blob)
 
-    async def mark_undone(self, record: TurnRecord, *, is_undone: bool) -> None:
-        """Store whether a record was undone; undoing an undo restores the record it undid."""
-        await self._try_in_thread(self._write_undone, record, is_undone)
+    async def mark_undone(self, records: Sequence[TurnRecord], undo: str) -> None:
+        """Store that records, the newest first, were undone by the record with the id `undo`.
+
+        Undoing an undo restores whether the turns it concerned were undone before it.
+        """
+        await self._try_in_thread(self._write_undone, records, undo)
 
     async def prune(self) -> None:
         """Delete checkpoints that are too old or take too much space, once per process."""
@@ -245,10 +245,22 @@ class CheckpointManager:
         except CheckpointReadError:
             return None
 
-    def _write_undone(self, record: TurnRecord, is_undone: bool) -> None:  # noqa: FBT001  called by position
-        self._store.write(replace(record, is_undone=is_undone, is_closed=True))
-        if record.origin.undoes:
-            self._write_undone(self._store.read(record.origin.undoes), not is_undone)
+    def _write_undone(self, records: Sequence[TurnRecord], undo: str) -> None:
+        concerned = {each.id: each for each in records}
+        is_undone: dict[str, bool] = {}
+        for record in records:
+            if record.origin.undoes and not is_undone.get(record.id, record.is_undone):
+                is_undone |= record.undone_before or {record.origin.undoes: False}
+            is_undone[record.id] = True
+        before: dict[str, bool] = {}
+        for record_id, value in is_undone.items():
+            record = concerned.get(record_id) or self._store.read_if_exists(record_id)
+            if record is not None:
+                before[record_id] = record.is_undone
+                self._store.write(replace(record, is_undone=value, is_closed=True))
+        # Without restored files the undo has no record.
+        if (record := self._store.read_if_exists(undo)) is not None:
+            self._store.write(replace(record, undone_before=before))
 
     async def _try_in_thread(
         self, work: Callable[[Unpack[Arguments]], object], *arguments: *Arguments

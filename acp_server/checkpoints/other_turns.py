@@ -4,7 +4,7 @@ Pure. Which turn wrote what is known for edits by tools. A command's changes are
 all files, so turns that overlap see each other's changes; then the content alone tells.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from acp_server.checkpoints.manifests import Manifest
 from acp_server.checkpoints.records import FileVersion, TurnOrigin, TurnRecord
@@ -32,7 +32,13 @@ class OtherTurn:
 
 
 def find_writer(
-    path: str, content: FileVersion | None, others: Iterable[OtherTurn]
+    path: str, contents: Iterable[FileVersion | None], others: Sequence[OtherTurn]
 ) -> TurnOrigin | None:
-    """Return the first of these turns that may have left this content at a path, if any."""
-    return next((each.record.origin for each in others if each.has_left(path, content)), None)
+    """Return the first of these turns that may have left one of these contents at a path."""
+    found = (
+        each.record.origin
+        for content in contents
+        for each in others
+        if each.has_left(path, content)
+    )
+    return next(found, None)

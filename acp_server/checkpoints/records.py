@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, field
+from dataclasses import asdict, astuple, field, fields
 from typing import Literal, cast
 
 from pydantic import JsonValue
@@ -63,10 +63,8 @@ class TurnOrigin:
     title: str
     started_at: float
     """Seconds since 1970."""
-    position: int = 0
-    """Index of its prompt in the conversation."""
     undoes: str = ""
-    """Id of the record that it undoes, if it is an undo rather than a turn."""
+    """Id of the first turn that it undoes, if it is an undo rather than a turn."""
     session_title: str = ""
     process_id: int = 0
     """The server that runs the turn; 0 if unknown."""
@@ -90,9 +88,10 @@ class TurnRecord:
     """Files that were changed but not stored, with the reason; a sentence under an empty path."""
     folders: tuple[str, ...] = ()
     """Directories that the turn has created."""
-    prompt_digest: str = ""
     is_closed: bool = False
     is_undone: bool = False
+    undone_before: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    """Whether each of the turns that this undo concerns was undone before it, by id."""
 
 
 def encode(record: TurnRecord) -> bytes:
@@ -106,9 +105,9 @@ def encode(record: TurnRecord) -> bytes:
         "changes": [astuple(each) for each in record.changes],
         "unkept": dict(record.omitted),
         "folders": record.folders,
-        "prompt_digest": record.prompt_digest,
         "is_closed": record.is_closed,
         "is_undone": record.is_undone,
+        "undone_before": dict(record.undone_before),
     }
     return json.dumps(document).encode()
 
@@ -126,7 +125,7 @@ def decode(data: bytes) -> TurnRecord:
             raise CheckpointReadError(reason)
         return TurnRecord(
             id=document["id"],
-            origin=TurnOrigin(**document["origin"]),
+            origin=_origin_from_json(document["origin"]),
             edits=tuple(
                 RecordedEdit(path, version_from_json(before), version_from_json(after), *flags)
                 for path, before, after, *flags in document["edits"]
@@ -137,13 +136,19 @@ def decode(data: bytes) -> TurnRecord:
             ),
             omitted=document["unkept"],
             folders=tuple(document["folders"]),
-            prompt_digest=document["prompt_digest"],
             is_closed=document["is_closed"],
             is_undone=document["is_undone"],
+            undone_before=document.get("undone_before", {}),
         )
     except (ValueError, KeyError, TypeError) as error:
         reason = f"the record cannot be read: {error}"
         raise CheckpointReadError(reason) from error
+
+
+def _origin_from_json(members: dict[str, JsonValue]) -> TurnOrigin:
+    """Return an origin; members of other versions are dropped."""
+    known = {each.name for each in fields(TurnOrigin)}
+    return TurnOrigin(**{name: value for name, value in members.items() if name in known})  # pyright: ignore[reportArgumentType]  checked by the type's users
 
 
 def version_as_json(state: FileVersion | None) -> JsonValue:

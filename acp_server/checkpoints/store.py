@@ -113,6 +113,13 @@ class CheckpointStore:
             reason = f"the record cannot be read: {error.strerror or error}"
             raise CheckpointReadError(reason) from error
 
+    def read_if_exists(self, record_id: str) -> TurnRecord | None:
+        """Return a record; None if it was deleted or cannot be read."""
+        try:
+            return self.read(record_id)
+        except CheckpointReadError:
+            return None
+
     def read_all(self) -> Sequence[TurnRecord]:
         """Return all readable records, the newest first."""
         found: list[TurnRecord] = []
@@ -121,7 +128,7 @@ class CheckpointStore:
                 found.append(self.read(path.stem))
             except CheckpointReadError:  # written by another version, or damaged
                 continue
-        return sorted(found, key=lambda record: record.origin.started_at, reverse=True)
+        return sorted(found, key=lambda record: record.id, reverse=True)
 
     def write_manifest(self, record_id: str, manifest: Manifest) -> None:
         """Store the files before a turn's first command.

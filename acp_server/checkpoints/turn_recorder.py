@@ -4,7 +4,6 @@ A record is on disk before the change that it describes. A process that ends in 
 open record; the changes of its turn are then found by comparing files.
 """
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -15,7 +14,7 @@ from acp_server.checkpoints.errors import CheckpointStoreError
 from acp_server.checkpoints.files import FileImage, read_file_image
 from acp_server.checkpoints.git import TIMED_OUT
 from acp_server.checkpoints.manifests import Manifest, parent_directories
-from acp_server.checkpoints.records import RecordedEdit, TurnOrigin, TurnRecord
+from acp_server.checkpoints.records import RecordedEdit, TurnRecord
 from acp_server.checkpoints.root_snapshot import probe
 from acp_server.checkpoints.store import CheckpointStore
 from acp_server.checkpoints.turn_changes import mark_uncertain, resolve_changes
@@ -31,11 +30,6 @@ class TouchedFile:
     original: FileImage | None
     is_buffer: bool = False
     """Whether the content is only in the editor, not on disk."""
-
-
-def new_record(origin: TurnOrigin) -> TurnRecord:
-    """Return an empty record. Ids sort by time."""
-    return TurnRecord(f"{int(origin.started_at * 1000):011x}{secrets.token_hex(2)}", origin)
 
 
 @dataclass(slots=True)
@@ -130,7 +124,7 @@ class TurnRecorder:
                 self._write(self.record)
                 self._before = before
 
-    def close(self, prompt_digest: str) -> None:
+    def close(self) -> None:
         """Store the changes that the turn has made.
 
         Raises:
@@ -143,7 +137,7 @@ class TurnRecorder:
                 return
             after = self.snapshots.take() if self._before is not None else None
             edits = tuple(_with_current_state(edit) for edit in self.record.edits)
-            record = replace(self.record, edits=edits, prompt_digest=prompt_digest)
+            record = replace(self.record, edits=edits)
             record = resolve_changes(record, self._before, after, self.snapshots.tops, probe)
             if not record.changes and not record.omitted:
                 self.store.delete(record.id)

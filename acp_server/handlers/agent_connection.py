@@ -27,11 +27,13 @@ from acp_server.protocol.extensions import (
     ACTIVE_FILE_METHOD,
     CANCEL_TASK_METHOD,
     DIAGNOSTICS_METHOD,
+    RESTORE_METHOD,
     STEERING_METHOD,
     ActiveFileNotification,
     CancelTaskNotification,
     DiagnosticsNotification,
     ForkSessionRequest,
+    RestoreRequest,
     SteeringRequest,
 )
 from acp_server.protocol.initialize_request import (
@@ -163,6 +165,7 @@ class AgentConnection:
             ),
             # Not tracked: a prompt may take hours, and starts the imports that it needs itself.
             "session/prompt": request_handler(PromptRequest, prompts.prompt, check),
+            RESTORE_METHOD: request_handler(RestoreRequest, prompts.restore, check),
             STEERING_METHOD: request_handler(SteeringRequest, prompts.steer, check),
         }
         if self._is_unstable:

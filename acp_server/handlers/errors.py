@@ -8,9 +8,15 @@ from contextlib import contextmanager
 
 from pydantic import JsonValue
 
-from acp_server.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, RpcError
+from acp_server.jsonrpc.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    RpcError,
+)
 from acp_server.session.errors import (
     ArchiveError,
+    RestoreRefusedError,
     SessionError,
     SessionInUseError,
     UnknownSessionError,
@@ -33,6 +39,7 @@ _ERROR_ANSWERS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownSessionError, RESOURCE_NOT_FOUND, "Session not found"),
     (SessionInUseError, INTERNAL_ERROR, "Session in use"),
     (ArchiveError, INTERNAL_ERROR, "Sessions cannot be saved"),
+    (RestoreRefusedError, INVALID_REQUEST, "Cannot restore"),
     (SessionError, INVALID_PARAMS, "Invalid params"),
     (CredentialsMissingError, AUTH_REQUIRED, "Authentication required"),
     (PromptTooLargeError, INVALID_PARAMS, "Prompt too large"),

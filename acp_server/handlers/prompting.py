@@ -1,4 +1,4 @@
-"""Handlers of session/prompt, session/cancel and _session/steering."""
+"""Handlers of session/prompt, session/cancel, _session/steering and _hermes/restore."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,6 +16,9 @@ from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.extensions import (
     CancelTaskNotification,
+    RemainingFile,
+    RestoreRequest,
+    RestoreResponse,
     SteeringRequest,
     SteeringResponse,
 )
@@ -94,6 +97,26 @@ class PromptHandlers:
         outcome = "startedNewTurn" if is_idle else "injected"
         return answer_with(Reply(SteeringResponse(outcome=outcome)))
 
+    def restore(self, request: RestoreRequest, call: InboundRequest) -> Job:
+        """Restore the state before a prompt; refused while a turn runs."""
+        session = self._sessions.find(request.session_id)
+        queued = session.enqueue_restore()
+        call.on_cancel = queued.cancel
+        sink = AcpEventSink(self._connection, session.id, self._backpressure)
+
+        async def run() -> Reply:
+            report = await session.restore(queued, request.checkpoint, request.scope, sink)
+            left = (RemainingFile(path=path, reason=why) for path, why in report.left.items())
+            return Reply(
+                RestoreResponse(
+                    restored=tuple(report.restored),
+                    left=tuple(left),
+                    meta={"hermes": {"checkpoint": report.checkpoint}},
+                )
+            )
+
+        return run
+
     async def _run_detached(
         self, session: Session, queued_prompt: QueuedPrompt, message: UserMessage
     ) -> None:
@@ -130,6 +153,8 @@ def _prompt_response(
             }
             for file in instructions
         ]
+    if result.checkpoint:
+        details["checkpoint"] = result.checkpoint
     if skills:
         details["skills"] = list(skills)
     return PromptResponse(stop_reason=result.reason, meta={"hermes": details} if details else None)

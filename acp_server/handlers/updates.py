@@ -13,6 +13,7 @@ from acp_server.handlers.tool_calls import call_progress, call_start, plan_updat
 from acp_server.permissions.modes import MODES, Mode
 from acp_server.protocol.chunk_templates import ChunkTemplates, ChunkType
 from acp_server.protocol.content import TextContent
+from acp_server.protocol.model import Meta
 from acp_server.protocol.sessions import (
     SessionConfigOption,
     SessionConfigSelect,
@@ -89,7 +90,11 @@ def session_updates(
     if isinstance(event, PromptReceived):
         message_id = event.message_id
         parts = (to_content_block(part) for part in event.parts)
-        return [UserMessageChunk(content=part, message_id=message_id) for part in parts]
+        meta: Meta = {"hermes": {"checkpoint": event.checkpoint}} if event.checkpoint else {}
+        return [
+            UserMessageChunk(content=part, message_id=message_id, meta=meta or None)
+            for part in parts
+        ]
     return (_session_update(event, shows_notices=connection.shows_notices),)
 
 

@@ -20,6 +20,7 @@ from acp_server.protocol.sessions import (
 ACTIVE_FILE_METHOD = "_hermes/active_file"
 DIAGNOSTICS_METHOD = "_hermes/diagnostics"
 CANCEL_TASK_METHOD = "_hermes/cancel_task"
+RESTORE_METHOD = "_hermes/restore"
 STEERING_METHOD = "_session/steering"
 PROMPT_REQUIRED = "promptRequired"
 HEADLESS_CLIENT = "acp-server-headless"
@@ -68,6 +69,35 @@ class CancelTaskNotification(ExtensibleModel):
     """The tool call that delegated the task."""
     task: Uint32
     """The task's number, from 1."""
+
+
+class RestoreRequest(ExtensibleModel):
+    """`_hermes/restore`: restore the state before a prompt of a session, or before a restore.
+
+    Not during a turn. The checkpoint is named in `_meta.hermes.checkpoint` of the user message and
+    of the response to its prompt.
+    """
+
+    session_id: SessionId
+    checkpoint: str
+    scope: Literal["files", "conversation", "both"]
+
+
+class RemainingFile(ExtensibleModel):
+    """A file that was not restored."""
+
+    path: str
+    reason: str
+
+
+class RestoreResponse(ExtensibleModel):
+    """The files that were restored and those that were not, as absolute paths.
+
+    `_meta.hermes.checkpoint` is the checkpoint that undoes the restore.
+    """
+
+    restored: tuple[str, ...] = ()
+    left: tuple[RemainingFile, ...] = ()
 
 
 class ForkSessionRequest(ExtensibleModel):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acp_server.permissions.modes import is_mode
+from acp_server.session.checkpoint_ids import CheckpointIds
 from acp_server.session.commands.builtin import BuiltinCommands
 from acp_server.session.commands.registry import CommandRegistry
 from acp_server.session.commands.router import PromptRouter
@@ -140,4 +141,5 @@ def _build_context(
         queue=TurnQueue(),
         commands=CommandRegistry(observer=observer),
         outputs=services.archive.outputs(facts.id),
+        checkpoint_ids=CheckpointIds(snapshot.checkpoints),
     )

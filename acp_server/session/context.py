@@ -1,5 +1,6 @@
 """The parts of a session that exist before its tools do."""
 
+from acp_server.session.checkpoint_ids import CheckpointIds
 from acp_server.session.commands.registry import CommandRegistry
 from acp_server.session.diagnostics import DiagnosticsStore
 from acp_server.session.project.choices import SelectedOptions
@@ -39,3 +40,4 @@ class SessionContext:
     queue: TurnQueue
     commands: CommandRegistry
     outputs: SavedOutputs
+    checkpoint_ids: CheckpointIds

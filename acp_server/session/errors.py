@@ -7,6 +7,8 @@ SessionError
   InvalidValueError       the option has no such value
   InvalidRootError        a path that cannot be a workspace root
   InvalidCursorError      a cursor that no session list returned
+  UnknownCheckpointError  the session has no such checkpoint
+  RestoreRefusedError     a checkpoint cannot be restored now, or not in this scope
   SessionInUseError       another running process has the session open
   ArchiveError            stored sessions cannot be read or written
 """
@@ -57,6 +59,17 @@ class InvalidCursorError(SessionError):
 
     def __init__(self) -> None:
         super().__init__("the cursor does not belong to this list; list again without a cursor")
+
+
+class UnknownCheckpointError(SessionError):
+    """The session has no such checkpoint."""
+
+    def __init__(self, checkpoint: str) -> None:
+        super().__init__(f"this session has no checkpoint {checkpoint!r}")
+
+
+class RestoreRefusedError(SessionError):
+    """A checkpoint cannot be restored now, or not in this scope; nothing was changed."""
 
 
 class SessionInUseError(SessionError):

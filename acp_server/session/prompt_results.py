@@ -11,3 +11,5 @@ class PromptResult:
 
     reason: StopReason
     usage: UsageTotals
+    checkpoint: str = ""
+    """Id of the state before it; empty if it led to no turn of its own."""

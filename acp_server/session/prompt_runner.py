@@ -94,13 +94,8 @@ class PromptRunner:
             end = self._steering.take_end(queued)
             if end is not None:
                 return turn_result(end)
-            self._running = queued
-            # Marked before the prompt is stored: after a crash, a prompt without a turn end tells
-            # the next process to repair the conversation.
-            recorder.journal.begin_turn()
-            recorder.record_prompt(message)
             try:
-                prompt = await self.router.route(message, turn_sink)
+                prompt = await self._begin(queued, message, turn_sink)
                 reason = await self._run_turn(prompt, turn_sink, turns) if prompt else "end_turn"
             except TurnError as error:
                 # Also shown as a message: many clients hide the data of a JSON-RPC error.
@@ -123,7 +118,29 @@ class PromptRunner:
             reason = await self.context.queue.run(queued, turn_sink, TurnJob(run, flush, abandon))
         finally:
             self._end_prompt(queued)
-        return PromptResult(reason, UsageTotals() if before is None else totals.since(before))
+        usage = UsageTotals() if before is None else totals.since(before)
+        return PromptResult(reason, usage, queued.checkpoint)
+
+    async def _begin(
+        self, queued: QueuedPrompt, message: UserMessage, sink: TurnSink
+    ) -> UserMessage | None:
+        """Record that a prompt runs; return the message for the model, None if a command answered.
+
+        Raises:
+            TurnError: a command needed the model, which could not be asked or failed.
+        """
+        self._running = queued
+        recorder = self.context.recorder
+        # Marked before the prompt is stored: after a crash, a prompt without a turn end tells
+        # the next process to repair the conversation.
+        recorder.journal.begin_turn()
+        checkpoint = self.context.checkpoint_ids.create()
+        recorder.record_prompt(message, checkpoint)
+        prompt = await self.router.route(message, sink)
+        if prompt is None:
+            return None
+        queued.checkpoint = checkpoint
+        return replace(prompt, checkpoint=checkpoint)
 
     async def _commit_end(self, queued_prompt: QueuedPrompt) -> None:
         """Record the end of a prompt, and return once it survives the end of this process."""
@@ -163,7 +180,7 @@ class PromptRunner:
         end: StopReason | TurnError = "cancelled"  # holds if cancellation skips both branches below
         try:
             # `message` is the prompt before enrichment: the checkpoint takes its title from it.
-            async with toolset.checkpoints.record_turn(message, conversation):
+            async with toolset.checkpoints.record_turn(message):
                 end = reason = await turn.run(prompt)
             return reason
         except TurnError as error:

@@ -34,11 +34,11 @@ class SessionRecorder:
     totals: UsageTotals
     observer: SessionObserver = field(default_factory=NullObserver)
 
-    def record_prompt(self, message: UserMessage) -> None:
+    def record_prompt(self, message: UserMessage, checkpoint: str = "") -> None:
         """Record a prompt as sent; the first one that is not a command sets the title."""
         parts = prompt_parts(message)
         self.facts = replace(self.facts, updated_at=datetime.now(UTC))
-        self.journal.show(PromptReceived(new_id(), parts))
+        self.journal.show(PromptReceived(new_id(), parts, checkpoint))
         # A command says nothing about the topic; the first real prompt does.
         if not self.facts.title and parse_invocation(prompt_to_text(parts)) is None:
             self.facts = replace(self.facts, title=make_title(parts))

@@ -11,6 +11,7 @@ from acp_server.session.ports.archive import SessionArchive, SessionPage, Stored
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.observer import ObserverFactory, unobserved
 from acp_server.session.replay import (
+    checkpoints_of,
     close_open_calls,
     repair_messages,
     replay_events,
@@ -105,7 +106,9 @@ class SessionRegistry:
                 journal.append(message)
             # The repair completes the interrupted turn; without this it would be repaired again.
             journal.end_turn()
-            snapshot = SessionSnapshot(stored.facts, messages, journal, seen_files_of(stored))
+            snapshot = SessionSnapshot(
+                stored.facts, messages, journal, seen_files_of(stored), checkpoints_of(stored)
+            )
             session = build_session(workspace, self._services, snapshot, servers, observe)
             self._sessions[session_id] = session
         return Reopened(session, stored)
@@ -142,7 +145,7 @@ class SessionRegistry:
         session = build_session(
             workspace,
             self._services,
-            SessionSnapshot(facts, messages, journal, seen_files),
+            SessionSnapshot(facts, messages, journal, seen_files, checkpoints_of(stored)),
             servers,
             observe,
         )

@@ -63,6 +63,12 @@ def seen_files_of(stored: StoredSession) -> Sequence[SeenFile]:
     return tuple(latest.values())
 
 
+def checkpoints_of(stored: StoredSession) -> Sequence[str]:
+    """Return the checkpoints that the prompts name."""
+    prompts = (each for each in stored.entries if isinstance(each, PromptReceived))
+    return [each.checkpoint for each in prompts if each.checkpoint]
+
+
 def close_open_calls(stored: StoredSession) -> StoredSession:
     """Return the session with all open calls marked as failed."""
     return replace(stored, entries=tuple(_close_call(entry) for entry in stored.entries))

@@ -70,6 +70,8 @@ class SessionSnapshot:
     messages: tuple[Message, ...]
     journal: Journal
     seen_files: Sequence[SeenFile] = ()
+    checkpoints: Sequence[str] = ()
+    """Ids of the checkpoints that its prompts name."""
 
 
 def new_snapshot(workspace: SessionWorkspace, services: SessionServices) -> SessionSnapshot:

@@ -3,14 +3,17 @@
 from collections.abc import Callable
 
 from acp_server.session.context import SessionContext
+from acp_server.session.errors import RestoreRefusedError
+from acp_server.session.ports.checkpoints import RestoreReport, RestoreScope
 from acp_server.session.ports.reviews import Reviews
 from acp_server.session.prompt_results import PromptResult
 from acp_server.session.prompt_runner import PromptRunner
 from acp_server.session.steering import BusyMode
 from acp_server.session.tools import SessionTools
-from acp_server.session.turn_queue import EventSink, QueuedPrompt
+from acp_server.session.turn_queue import EventSink, QueuedPrompt, RevocableSink, TurnJob
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import UserMessage
+from acp_server.turn.ports import StopReason, TurnSink
 
 
 @frozen_dataclass
@@ -65,6 +68,46 @@ class Session:
         if self.is_idle:
             self.reviews.on_turn_end(result.reason)
         return result
+
+    def enqueue_restore(self) -> QueuedPrompt:
+        """Take the place of a turn for a restore, and cancel a running review.
+
+        Raises:
+            RestoreRefusedError: a turn is running.
+        """
+        if not self.is_idle:
+            reason = "a turn is running; wait for its end, or cancel it, and restore then"
+            raise RestoreRefusedError(reason)
+        self.reviews.cancel()
+        return self.context.queue.enqueue()
+
+    async def restore(
+        self, queued: QueuedPrompt, checkpoint: str, scope: RestoreScope, sink: EventSink
+    ) -> RestoreReport:
+        """Restore files, the conversation or both to their state before a prompt.
+
+        Raises:
+            UnknownCheckpointError: the session has no such checkpoint.
+            RestoreRefusedError: it cannot be restored, or the request was cancelled.
+        """
+        await self.reviews.wait_until_closed()
+        recorder = self.context.recorder
+        reports: list[RestoreReport] = []
+
+        async def run(turn_sink: TurnSink) -> StopReason:
+            checkpoints = (await self.tools.prepare()).checkpoints
+            reports.append(await checkpoints.restore(checkpoint, scope, turn_sink))
+            recorder.sync()
+            await recorder.commit()
+            return "end_turn"
+
+        # An abandoned restore is answered when it ends.
+        job = TurnJob(run, flush=lambda: None, abandon=lambda: None)
+        await self.context.queue.run(queued, RevocableSink(sink, recorder.journal), job)
+        if not reports:
+            reason = "the restore was cancelled"
+            raise RestoreRefusedError(reason)
+        return reports[0]
 
     def cancel(self) -> None:
         """Cancel the running prompt, all queued ones and a review; nothing in an idle session."""

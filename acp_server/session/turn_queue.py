@@ -29,6 +29,8 @@ class QueuedPrompt:
         self.is_next = anyio.Event()
         self.is_cancelled = anyio.Event()
         self.is_done = anyio.Event()
+        self.checkpoint = ""
+        """Id of the state before it, once it runs a turn."""
 
     def cancel(self) -> None:
         """Stop waiting or running. The prompt is answered with `cancelled`."""

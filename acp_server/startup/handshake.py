@@ -88,7 +88,7 @@ def initialize_result(params: JsonValue, *, is_unstable: bool = False) -> JsonVa
         "agentCapabilities": _capabilities(is_unstable=is_unstable),
         "authMethods": _auth_methods(params),
         "agentInfo": AGENT_INFO,
-        "_meta": {"steering": {"supported": True}},
+        "_meta": {"steering": {"supported": True}, "hermes": {"restore": {}}},
     }
 
 

@@ -367,6 +367,7 @@ class ToolFactory:
             roots,
             config.config_home,
             config.environment,
+            lambda: session.checkpoint_ids.current,
             lambda: session.recorder.facts.title,
         )
         spawn = partial(_spawn, context.tasks)

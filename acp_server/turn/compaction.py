@@ -60,7 +60,8 @@ def clear_old_results(
         if tokens_to_save <= 0:
             break
         if isinstance(message, UserMessage):
-            shorter = UserMessage(tuple(_clear(part, calls) for part in message.parts))
+            parts = tuple(_clear(part, calls) for part in message.parts)
+            shorter = replace(message, parts=parts)
             if shorter != message:
                 tokens_to_save -= count((message,)) - count((shorter,))
                 cleared[index] = shorter
@@ -76,7 +77,9 @@ def cut_results(messages: Sequence[Message], max_characters: int) -> tuple[Messa
         return replace(part, text=cut_middle(part.text, max_characters, part.saved_to))
 
     return tuple(
-        UserMessage(tuple(map(cut, message.parts))) if isinstance(message, UserMessage) else message
+        replace(message, parts=tuple(map(cut, message.parts)))
+        if isinstance(message, UserMessage)
+        else message
         for message in messages
     )
 
@@ -87,7 +90,7 @@ def cut_texts(messages: Sequence[Message], max_characters: int) -> tuple[Message
     def cut(message: Message) -> Message:
         if isinstance(message, UserMessage):
             parts = tuple(_cut_user_part(part, max_characters) for part in message.parts)
-            return UserMessage(parts)
+            return replace(message, parts=parts)
         parts = tuple(_cut_reply_part(part, max_characters) for part in message.parts)
         return AssistantMessage(parts)
 

@@ -111,6 +111,8 @@ class UserMessage:
     """A user prompt, or the results of the tool calls in the message before."""
 
     parts: tuple[UserPart, ...]
+    checkpoint: str = field(default="", compare=False, repr=False)
+    """Id of the state before it, if it is the prompt of a turn; sent to no model."""
 
 
 @frozen_dataclass

@@ -71,6 +71,8 @@ class PromptReceived:
 
     message_id: str
     parts: tuple[PromptPart, ...]
+    checkpoint: str = ""
+    """Id of the state before it; empty for a prompt that joined a running turn."""
 
 
 @frozen_dataclass

@@ -144,7 +144,7 @@ class Turn:
             TurnError: the model cannot be asked, or failed.
         """
         prompt = self._fit_prompt(prompt)
-        self._append(UserMessage((*prompt.parts, *self._take_notices())))
+        self._append(replace(prompt, parts=(*prompt.parts, *self._take_notices())))
         # Durable before the model sees it: after a crash the prompt can be replayed.
         await self._commit()
         for requests_left in reversed(range(self._context.max_requests)):
@@ -203,7 +203,8 @@ class Turn:
         """
         # Checked before anything is stored: a prompt that never fits would make every later request
         # fail. What is already in the conversation can be shortened, so it does not count.
-        context, fitted = self._context, UserMessage(self._shorten_attachments(prompt.parts))
+        context = self._context
+        fitted = replace(prompt, parts=self._shorten_attachments(prompt.parts))
         # An estimate that nothing has corrected would refuse prompts that fit a small window.
         context.counter.adopt_restored(context.metered_request(self._conversation))
         prompt_alone, nothing = (

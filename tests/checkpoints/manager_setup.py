@@ -9,6 +9,7 @@ from pathlib import Path
 from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.checkpoints.manager import BackgroundTask, CheckpointManager, SnapshotScope
 from acp_server.checkpoints.records import TurnRecord
+from acp_server.session.checkpoint_ids import CheckpointIds
 
 PATH = "/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin"
 HAS_GIT = shutil.which("git", path=PATH) is not None
@@ -25,7 +26,7 @@ class CheckpointSetup:
 
     async def run_command(self, act: Callable[[], object]) -> TurnRecord | None:
         """Run a command in a turn; `act` does its work. Return the record, if there is one."""
-        async with self.manager.turn("go", 0, str):
+        async with self.manager.turn("go"):
             await self.manager.before_command()
             act()
         return next(iter(await self.manager.records()), None)
@@ -67,7 +68,7 @@ def create_setup(
     for made in (root, data):
         made.mkdir(exist_ok=True)
     sent: list[str] = []
-    scope = SnapshotScope(session, (root,), data, {"PATH": path})
+    scope = SnapshotScope(session, (root,), data, {"PATH": path}, CheckpointIds().create)
     return CheckpointSetup(
         root, data, CheckpointManager(scope, config or CheckpointConfig(), sent.append, spawn), sent
     )

@@ -40,7 +40,7 @@ async def test_a_cancelled_turn_with_commands_ends_before_its_files_are_scanned(
         setup = create_slow_git_setup(tasks, tmp_path)
         path = setup.write_file("a.txt", "old\n")
         with anyio.CancelScope() as turn:
-            async with setup.manager.turn("go", 0, str):
+            async with setup.manager.turn("go"):
                 await setup.manager.before_command()
                 path.write_text("new\n")
                 (tmp_path / "held").touch()
@@ -49,7 +49,7 @@ async def test_a_cancelled_turn_with_commands_ends_before_its_files_are_scanned(
         (tmp_path / "held").unlink()  # only now can the files be scanned
         old, new = FileImage("file", b"old\n", 0o644), FileImage("file", b"new\n", 0o644)
         editing = setup.manager.editing([TouchedFile(path, new)])
-        async with setup.manager.turn("on", 1, str), editing:
+        async with setup.manager.turn("on"), editing:
             path.write_text("newer\n")
         (_, cancelled) = await setup.manager.records()
         assert cancelled.is_closed
@@ -65,10 +65,10 @@ async def test_a_turn_cancelled_during_the_initial_scan_leaves_no_record(
         path = setup.write_file("a.txt", "old\n")
         (tmp_path / "slow").touch()
         with anyio.move_on_after(0.1):
-            async with setup.manager.turn("go", 0, str):
+            async with setup.manager.turn("go"):
                 await setup.manager.before_command()
         (tmp_path / "slow").unlink()
-        async with setup.manager.turn("on", 1, str):
+        async with setup.manager.turn("on"):
             await setup.manager.before_command()
             path.write_text("new\n")
         assert [record.origin.title for record in await setup.manager.records()] == ["on"]
@@ -81,7 +81,7 @@ async def test_a_cancel_during_the_final_scan_ends_only_the_wait(
         setup = create_slow_git_setup(tasks, tmp_path)
         path = setup.write_file("a.txt", "old\n")
         with anyio.CancelScope() as turn:
-            async with setup.manager.turn("go", 0, str):
+            async with setup.manager.turn("go"):
                 await setup.manager.before_command()
                 path.write_text("new\n")
                 (tmp_path / "slow").touch()

@@ -18,7 +18,7 @@ async def test_changes_of_a_killed_turn_are_found_by_comparison_and_marked_uncer
 ) -> None:
     setup = create_setup(tmp_path)
     path = setup.write_file("a.txt", "old\n")
-    turn = setup.manager.turn("go", 0, str)
+    turn = setup.manager.turn("go")
     await turn.__aenter__()  # and never left, as by a process that is killed
     await setup.manager.before_command()
     path.write_text("new\n")
@@ -35,7 +35,7 @@ async def test_edits_are_recorded_without_git(tmp_path: Path) -> None:
     setup = create_setup(tmp_path, path=str(tmp_path))
     path = setup.write_file("a.txt", "old\n")
     before, after = FileImage("file", b"old\n", 0o644), FileImage("file", b"new\n", 0o644)
-    async with setup.manager.turn("go", 0, str):
+    async with setup.manager.turn("go"):
         async with setup.manager.editing([TouchedFile(path, before)]):
             path.write_text("new\n")
         await setup.manager.after_edit([TouchedFile(path, after)])
@@ -53,7 +53,7 @@ async def test_an_unwritable_store_is_reported_once_and_blocks_nothing(
     (setup.config_home / "acp").write_text("a file where a folder is wanted")
     for _ in range(2):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            async with setup.manager.turn("go", 0, str):
+            async with setup.manager.turn("go"):
                 async with setup.manager.editing([TouchedFile(path, None)]):
                     path.write_text("new\n")
                 await setup.manager.before_command()

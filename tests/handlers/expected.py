@@ -39,7 +39,7 @@ def initialize_result(*more_auth_methods: JsonValue) -> JsonValue:
             "title": "Hermes Agent",
             "version": __version__,
         },
-        "_meta": {"steering": {"supported": True}},
+        "_meta": {"steering": {"supported": True}, "hermes": {"restore": {}}},
     }
 
 

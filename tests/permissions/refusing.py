@@ -179,9 +179,7 @@ async def _collect_effects(
 async def _prepare(caller: ToolCaller, model: AttemptModel) -> str:
     """Import and use everything once, make a change that can be undone, start a process."""
     prompt = UserMessage((Text("change it"),))
-    async with caller.session.tools.current.checkpoints.record_turn(
-        prompt, caller.session.context.conversation
-    ):
+    async with caller.session.tools.current.checkpoints.record_turn(prompt):
         caller.mark_read("README.md")
         await caller.call("write_file", {"path": "README.md", "content": "changed"})
     started = await caller.call("terminal", {"command": "exec cat", "background": True})

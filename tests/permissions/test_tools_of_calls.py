@@ -10,6 +10,7 @@ from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.checkpoints.manager import CheckpointManager, SnapshotScope
 from acp_server.permissions.gate import AuditRecord, PermissionGate, Refusal
 from acp_server.permissions.run_rules import DENIED_BY_RULE, RuleAction, RunRule, RunRules
+from acp_server.session.checkpoint_ids import CheckpointIds
 from acp_server.session.seen_files import SeenFiles
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.edit.edit_flow import EditServices
@@ -63,7 +64,9 @@ async def test_a_tool_rule_applies_to_an_edit_that_waited_for_its_file(
     ignored: list[str] = []
     setting, service = GateSetup(tmp_path), create_service(tmp_path)
     gate = watched(setting, ordering(action), records)
-    scope = SnapshotScope("session", (service.root,), tmp_path / "config", {})
+    scope = SnapshotScope(
+        "session", (service.root,), tmp_path / "config", {}, CheckpointIds().create
+    )
     checkpoints = CheckpointManager(scope, CheckpointConfig(is_enabled=False), ignored.append)
     workspace, home = SessionWorkspace(service.root), tmp_path / "home"
     guard = SeenFileGuard(service.files, SeenFiles(), service.root)

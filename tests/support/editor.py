@@ -158,6 +158,8 @@ class Editor:
         """All messages received, in order, except `session_info_update`s."""
         self.session_infos: list[JsonValue] = []
         """The `session_info_update`s received, in order."""
+        self.checkpoints: list[str] = []
+        """The checkpoints of user messages and of responses to prompts, in order."""
         self.to_responses_part: dict[int, Object] = {}
         """Responses to requests with an integer id, as `start_request` assigns, by id."""
         self.server_closed = anyio.Event()
@@ -305,6 +307,7 @@ class Editor:
                 return
 
     def _store(self, message: Object) -> None:
+        self._take_checkpoint(message)
         update = json_at(message, "params", "update") if is_update(message) else None
         if update is not None and json_at(update, "sessionUpdate") == "session_info_update":
             self.session_infos.append(update)
@@ -320,6 +323,26 @@ class Editor:
         self._open_requests[key] -= 1
         if isinstance(identifier, int):
             self.to_responses_part[identifier] = message
+
+    def _take_checkpoint(self, message: Object) -> None:
+        """Move the checkpoint of a user message from its `_meta` to `checkpoints`.
+
+        It differs with each run, and tests compare whole messages.
+        """
+        result = message.get("result")
+        if is_update(message):
+            result = json_at(message, "params", "update")
+            if json_at(result, "sessionUpdate") != "user_message_chunk":
+                return
+        elif not isinstance(result, dict) or "stopReason" not in result:
+            return
+        result = cast("Object", result)
+        meta = cast("Object", result.get("_meta") or {})
+        details = cast("Object", meta.get("hermes") or {})
+        if "checkpoint" in details:
+            self.checkpoints.append(str(details.pop("checkpoint")))
+            if not details:
+                del result["_meta"]
 
     async def _call_ok(self, method: str, params: JsonValue) -> JsonValue:
         response = await self.call(method, params)

@@ -4,6 +4,7 @@ Everything is appended to the user's text once and stored with it, so that each 
 again exactly as it was sent first.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -56,7 +57,7 @@ class PromptEnricher:
         if touched:
             found = await self.maintenance.find_instructions(conversation, {"": touched}, sink)
             parts += [Text(each.text, is_remark=True) for each in found.values()]
-        return UserMessage(tuple(parts))
+        return replace(message, parts=tuple(parts))
 
 
 def _touched_paths(message: UserMessage, active_file: Path | None) -> list[str]:

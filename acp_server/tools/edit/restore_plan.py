@@ -14,7 +14,8 @@ from acp_server.checkpoints.errors import CheckpointReadError
 from acp_server.checkpoints.files import DirectoryObstacleError, FileImage, read_file_image
 from acp_server.checkpoints.manager import CheckpointManager
 from acp_server.checkpoints.other_turns import OtherTurn, find_writer
-from acp_server.checkpoints.records import FileVersion, RecordedChange, TurnOrigin, TurnRecord
+from acp_server.checkpoints.records import FileVersion, RecordedChange, TurnOrigin
+from acp_server.checkpoints.turn_range import TurnRange
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.edit.diffs import exact_diff
 from acp_server.tools.edit.edit_flow import EditServices
@@ -64,7 +65,7 @@ class RestoreStep:
 
 @frozen_dataclass
 class RestorePlan:
-    """The files to restore in an undo of one turn."""
+    """The files to restore in an undo."""
 
     steps: tuple[RestoreStep, ...]
     obstacles: dict[str, str]
@@ -88,14 +89,16 @@ class RestorePlanner:
         self._files = services.files
         self._checkpoints = checkpoints
 
-    async def plan(self, record: TurnRecord) -> RestorePlan:
+    async def plan(self, turns: TurnRange) -> RestorePlan:
         """Return the files to restore; files that are already as before the turn are left out."""
         steps: list[RestoreStep] = []
         obstacles: dict[str, str] = {}
         others = await self._checkpoints.other_turns()
-        for change in record.changes:
+        foreign_states = turns.foreign_states
+        for change in turns.changes:
+            states = foreign_states.get(change.path, ())
             try:
-                step = await self._plan_file(change, others)
+                step = await self._plan_file(change, states, others)
             except FileError as error:
                 obstacles[change.path] = error.reason
             except OSError as error:
@@ -108,7 +111,10 @@ class RestorePlanner:
         return RestorePlan(tuple(steps), obstacles)
 
     async def _plan_file(
-        self, change: RecordedChange, others: Sequence[OtherTurn]
+        self,
+        change: RecordedChange,
+        foreign_states: Sequence[FileVersion | None],
+        others: Sequence[OtherTurn],
     ) -> RestoreStep | None:
         path = Path(change.path)
         resolved = await self._files.resolve(change.path)
@@ -127,7 +133,7 @@ class RestorePlanner:
         is_changed = not change.is_after_known or current != change.after
         # What the turn's own edit has left is its own, even if another turn wrote the same.
         is_own = change.is_own and not is_changed
-        writer = None if is_own else find_writer(change.path, current, others)
+        writer = None if is_own else find_writer(change.path, (current, *foreign_states), others)
         return RestoreStep(
             path,
             resolved,

@@ -8,14 +8,16 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 
 from acp_server.checkpoints.errors import CheckpointError
 from acp_server.checkpoints.manager import CheckpointManager
 from acp_server.checkpoints.records import TurnRecord
+from acp_server.checkpoints.turn_range import TurnRange
 from acp_server.session.context import SessionContext
+from acp_server.session.errors import RestoreRefusedError, UnknownCheckpointError
 from acp_server.session.ids import new_id
+from acp_server.session.ports.checkpoints import RestoreReport, RestoreScope
 from acp_server.session.recorder import make_title
 from acp_server.session.steering import prompt_parts
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -25,7 +27,6 @@ from acp_server.tools.edit.restore import Restorer, RestoreResult
 from acp_server.tools.edit.restore_plan import RestorePlan, RestorePlanner
 from acp_server.turn.conversation import (
     AssistantMessage,
-    Conversation,
     Message,
     Text,
     UserMessage,
@@ -55,6 +56,10 @@ CANNOT_RESTORE = (
     "That undo removed no messages that are still known, so the conversation cannot be restored. "
     "Nothing was changed. Use `/undo {name}` to restore the files only."
 )
+CANNOT_REWIND_TO = (
+    "The conversation cannot be rewound to that message: it was compacted since. Nothing was "
+    "changed. The scope `files` restores the files only."
+)
 ACKNOWLEDGEMENT = "(Noted.)"
 
 
@@ -70,6 +75,35 @@ class _UndoRequest:
     should_rewind: bool
 
 
+@frozen_dataclass
+class _Rewinding:
+    """The conversation as it is to become: its first messages, and messages that come back."""
+
+    kept: tuple[Message, ...]
+    restored: tuple[Message, ...] = ()
+
+
+@frozen_dataclass
+class _UndoTarget:
+    """The turns to undo, under the id and title of the first."""
+
+    checkpoint: str
+    title: str
+    turns: TurnRange
+    rewinding: _Rewinding | None
+    """None if the conversation stays."""
+
+
+@frozen_dataclass
+class _Undone:
+    """Result of an undo, and the id of its own checkpoint."""
+
+    checkpoint: str
+    plan: RestorePlan
+    restored: RestoreResult
+    is_rewound: bool
+
+
 @dataclass(slots=True)
 class SessionCheckpoints:
     """Records the file changes of one session's turns, and undoes them."""
@@ -82,22 +116,12 @@ class SessionCheckpoints:
     _removed_messages: dict[str, tuple[Message, ...]] = field(
         default_factory=dict[str, tuple[Message, ...]], init=False
     )
-    """Messages removed by undos of this process, by the id of the undone record."""
+    """Messages removed by undos of this process, by the id of the undo."""
 
     @asynccontextmanager
-    async def record_turn(
-        self, prompt: UserMessage, conversation: Conversation
-    ) -> AsyncGenerator[None]:
+    async def record_turn(self, prompt: UserMessage) -> AsyncGenerator[None]:
         """Record the file changes made inside this context."""
-        position, generation = len(conversation), conversation.generation
-
-        def digest() -> str:
-            # After a rebuild, `position` would name another message: then there is no digest, and
-            # the conversation cannot be rewound to this turn.
-            is_same_generation = conversation.generation == generation
-            return _digest_at(conversation, position) if is_same_generation else ""
-
-        async with self.manager.turn(make_title(prompt_parts(prompt)), position, digest):
+        async with self.manager.turn(make_title(prompt_parts(prompt))):
             yield
         await self.manager.prune()
 
@@ -121,10 +145,16 @@ class SessionCheckpoints:
         try:
             request = _parse_arguments(arguments)
             record = await self._select_record(request)
-            if request.should_rewind and not self._can_rewind(record):
-                reason = CANNOT_RESTORE if record.origin.undoes else CANNOT_REWIND
-                return reason.format(name=request.name or record.id)
-            return await self._undo(await self.manager.complete(record), request, sink)
+            title = record.origin.title
+            rewinding: _Rewinding | None = None
+            if request.should_rewind:
+                rewinding = self._find_rewinding(record.id, is_exact=True)
+                if rewinding is None:
+                    reason = CANNOT_RESTORE if record.origin.undoes else CANNOT_REWIND
+                    return reason.format(name=request.name or record.id)
+            turns = TurnRange((await self.manager.complete(record),))
+            undone = await self._undo(_UndoTarget(record.id, title, turns, rewinding), sink)
+            return self._describe_result(title, turns, undone)
         except _UndoError as error:
             return str(error)
         except CheckpointError as error:
@@ -144,27 +174,57 @@ class SessionCheckpoints:
             raise _UndoError(ALL_UNDONE if records else NOTHING_TO_UNDO)
         return record
 
-    async def _undo(self, record: TurnRecord, request: _UndoRequest, sink: TurnSink) -> str:
+    async def restore(self, checkpoint: str, scope: RestoreScope, sink: TurnSink) -> RestoreReport:
+        """Restore the state before a prompt or an undo of this session.
+
+        Raises:
+            UnknownCheckpointError: the session has no such checkpoint.
+            RestoreRefusedError: it cannot be restored; nothing was changed.
+        """
+        if not self.manager.is_enabled:
+            raise RestoreRefusedError(CHECKPOINTS_OFF)
+        records = [each for each in await self.manager.records() if each.id >= checkpoint]
+        is_recorded = any(each.id == checkpoint for each in records)
+        if checkpoint not in self.session.checkpoint_ids and not is_recorded:
+            raise UnknownCheckpointError(checkpoint)
+        rewinding: _Rewinding | None = None
+        if scope != "files":
+            rewinding = self._find_rewinding(checkpoint, is_exact=False)
+            if rewinding is None:
+                raise RestoreRefusedError(CANNOT_REWIND_TO)
+        self.session.checkpoint_ids.create()
+        try:
+            chosen = [] if scope == "conversation" else records
+            turns = TurnRange([await self.manager.complete(each) for each in chosen])
+        except CheckpointError as error:
+            raise RestoreRefusedError(f"Nothing was restored: {error.reason}.") from error
+        title = records[-1].origin.title if is_recorded else "an earlier prompt"
+        undone = await self._undo(_UndoTarget(checkpoint, title, turns, rewinding), sink)
+        left = {**turns.omitted, **undone.plan.obstacles, **undone.restored.failures}
+        left = {path: reason for path, reason in left.items() if path}
+        return RestoreReport(tuple(undone.restored.done), left, undone.checkpoint)
+
+    async def _undo(self, target: _UndoTarget, sink: TurnSink) -> _Undone:
+        turns, rewinding = target.turns, target.rewinding
         planner = RestorePlanner(self.services, self.manager)
-        plan = await planner.exclude_unreadable(await planner.plan(record))
-        title = f"Undo of “{record.origin.title}”"
+        plan = await planner.exclude_unreadable(await planner.plan(turns))
         restorer = Restorer(self.services, self.manager, sink, new_id)
-        async with self.manager.turn(title, len(self.session.conversation), str, record.id):
-            notes = self._uncovered_files_note(record)
-            restored = await restorer.restore(plan, notes, record.folders)
+        async with self.manager.turn(f"Undo of “{target.title}”", target.checkpoint) as undo:
+            notes = self._uncovered_files_note(turns)
+            restored = await restorer.restore(plan, notes, turns.folders)
         # A partial undo does not count as one: `/undo` must offer the same record again.
         is_complete = not restored.failures and bool(restored.done or not plan.steps)
         if is_complete:
-            await self.manager.mark_undone(record, is_undone=True)
-        is_rewound = request.should_rewind and (is_complete or bool(restored.done))
-        self._note_in_conversation(record, restored, is_rewound=is_rewound)
-        return self._describe_result(record, plan, restored, is_rewound=is_rewound)
+            await self.manager.mark_undone(turns.records, undo)
+        is_rewound = rewinding is not None and (is_complete or bool(restored.done))
+        self._note_in_conversation(target, restored, undo, is_rewound=is_rewound)
+        return _Undone(undo, plan, restored, is_rewound)
 
-    def _uncovered_files_note(self, record: TurnRecord) -> Sequence[str]:
+    def _uncovered_files_note(self, turns: TurnRange) -> Sequence[str]:
         """Return a note about the files without a checkpoint, to be shown before any question."""
         entries = [
             f"{self._display_name(path) if path else 'files changed by commands'}: {reason}"
-            for path, reason in record.omitted.items()
+            for path, reason in turns.omitted.items()
         ]
         if not entries:
             return ()
@@ -172,45 +232,48 @@ class SessionCheckpoints:
         lines = "\n".join(f"- {each}" for each in entries[:MAX_NAMED])
         return (f"These files have no checkpoint and are not restored:\n{lines}{more}",)
 
-    def _can_rewind(self, record: TurnRecord) -> bool:
-        conversation, origin = self.session.conversation, record.origin
-        if origin.undoes:
-            return origin.undoes in self._removed_messages
-        digest = record.prompt_digest
-        return bool(digest) and _digest_at(conversation, origin.position) == digest
+    def _find_rewinding(self, checkpoint: str, *, is_exact: bool) -> _Rewinding | None:
+        """Return what becomes of the conversation; None if its messages are not known any more."""
+        messages = tuple(self.session.conversation)
+        removed = self._removed_messages.get(checkpoint)
+        if removed is not None:
+            return _Rewinding(messages, removed)
+        ids = [each.checkpoint if isinstance(each, UserMessage) else "" for each in messages]
+        if checkpoint in ids:
+            return _Rewinding(messages[: ids.index(checkpoint)])
+        # A command has no message of its own, so the first later one counts; unless a summary may
+        # have replaced it.
+        later = [index for index, each in enumerate(ids) if each > checkpoint]
+        is_covered = any(each and each < checkpoint for each in ids) or later[:1] == [0]
+        if is_exact or not is_covered:
+            return None
+        return _Rewinding(messages[: later[0]] if later else messages)
 
     def _note_in_conversation(
-        self, record: TurnRecord, restored: RestoreResult, *, is_rewound: bool
+        self, target: _UndoTarget, restored: RestoreResult, undo: str, *, is_rewound: bool
     ) -> None:
         """Append a message about the undo to the conversation, and rewind it if asked to."""
-        conversation = self.session.conversation
+        conversation, rewinding = self.session.conversation, target.rewinding
         if not restored.done and not is_rewound:
             return
         names = self._display_names(restored.done) or "none"
-        notice = f"[The user has undone “{record.origin.title}”. Brought back: {names}.]"
+        notice = f"[The user has undone “{target.title}”. Brought back: {names}.]"
         pair = (UserMessage((Text(notice),)), AssistantMessage((Text(ACKNOWLEDGEMENT),)))
         # Rewinding needs a rebuild, which invalidates the prompt cache; appending does not.
-        if not is_rewound:
+        if not is_rewound or rewinding is None:
             for message in pair:
                 conversation.append(message)
             return
         # What the model read in the removed messages, it has no longer seen.
         self.session.seen_files.forget_all()
-        messages = tuple(conversation)
-        if record.origin.undoes:
-            conversation.rebuild(
-                (*messages, *self._removed_messages.pop(record.origin.undoes), *pair)
-            )
-        else:
-            self._removed_messages[record.id] = messages[record.origin.position :]
-            conversation.rebuild((*messages[: record.origin.position], *pair))
+        self._removed_messages.pop(target.checkpoint, None)
+        self._removed_messages[undo] = tuple(conversation)[len(rewinding.kept) :]
+        conversation.rebuild((*rewinding.kept, *rewinding.restored, *pair))
         self.session.totals.context_tokens = 0  # measured before the rewind, so no longer valid
 
-    def _describe_result(
-        self, record: TurnRecord, plan: RestorePlan, restored: RestoreResult, *, is_rewound: bool
-    ) -> str:
+    def _describe_result(self, title: str, turns: TurnRange, undone: _Undone) -> str:
         lines: list[str] = []
-        title = record.origin.title
+        plan, restored = undone.plan, undone.restored
         if restored.done:
             names = self._display_names(restored.done)
             lines.append(
@@ -224,8 +287,8 @@ class SessionCheckpoints:
         lines += [
             f"- {self._display_name(path)} was not restored: {reason}" for path, reason in failures
         ]
-        lines += self._uncovered_files_note(record)
-        if is_rewound:
+        lines += self._uncovered_files_note(turns)
+        if undone.is_rewound:
             lines.append("The conversation was restored to the same point.")
         return "\n".join(lines)
 
@@ -248,14 +311,6 @@ def _parse_arguments(arguments: str) -> _UndoRequest:
     if len(names) > 1 or any(word.startswith("-") for word in names):
         raise _UndoError(USAGE)
     return _UndoRequest(names[0] if names else "", CONVERSATION_FLAG in words)
-
-
-def _digest_at(conversation: Conversation, position: int) -> str:
-    """Return a digest of the message at a position; empty if there is none."""
-    messages = tuple(conversation)
-    if position >= len(messages):
-        return ""
-    return blake2b(repr(messages[position]).encode(errors="replace"), digest_size=16).hexdigest()
 
 
 def _table_row(number: int, record: TurnRecord) -> str:
