@@ -47,6 +47,7 @@ from acp_server.permissions.policy import (
 )
 from acp_server.permissions.project_checks import is_project_check
 from acp_server.permissions.protected_names import SEARCH_GLOBS
+from acp_server.permissions.remote_hosts import find_hosts
 from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
 from acp_server.permissions.rules import CommandPart
 from acp_server.permissions.scopes import FileAccess, HostScope, McpToolScope, SiteScope
@@ -278,7 +279,10 @@ class FactCollector:
         is_check = effect.sandbox_status == "confined" and is_project_check(
             command, directories, self._workspace()
         )
-        return CommandPart(command, directories, is_check=is_check)
+        hosts = ()
+        if command.remote is not None:
+            hosts = find_hosts(command.remote, directories, self._workspace(), self.variables)
+        return CommandPart(command, directories, is_check=is_check, hosts=hosts)
 
     def _paths_in_words(self, assessment: Assessment) -> Iterator[Path]:
         """Yield every path that a word of a command may name.

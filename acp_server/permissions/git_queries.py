@@ -124,6 +124,34 @@ class GitQueries:
             raise GitQueryError
         return (self.folder / os.fsdecode(output.removesuffix(b"\n"))).resolve()
 
+    def remotes(self) -> list[str]:
+        """Return the names of the repository's remotes.
+
+        Raises:
+            GitQueryError: There is no repository.
+        """
+        output, code = self._run(("remote",))
+        if code != 0:
+            raise GitQueryError
+        return os.fsdecode(output).splitlines()
+
+    def remote_address(self, remote: str) -> str:
+        """Return the address that git reads a remote from, `url.*.insteadOf` applied.
+
+        `remote` is a name, an address, or empty for the default remote. Nothing is contacted.
+
+        Raises:
+            GitQueryError: There is none.
+        """
+        output, code = self._run(("ls-remote", "--get-url", *(("--", remote) if remote else ())))
+        if code != 0:
+            raise GitQueryError
+        return os.fsdecode(output).removesuffix("\n")
+
+    def is_enabled(self, key: str) -> bool:
+        """Return whether a setting of the repository or the user is true."""
+        return self._run(("config", "--type=bool", "--get", key))[0] == b"true\n"
+
     def object_types(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """Return the id and type of each object by its name; both are empty if there is none.
 

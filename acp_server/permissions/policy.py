@@ -175,6 +175,8 @@ OUTSIDE_SANDBOX = (
 )
 WITH_NETWORK = "it would use the network without limits; it still writes in the workspace only"
 NOT_PUBLIC = "{site} leads to {address}, which is on this machine or in a private network"
+READS_FROM_HOST = "it reads from {hosts}, and what it asks for could carry data there"
+UNKNOWN_HOST = "where it reads from is not certain"
 NO_SANDBOX = "commands cannot be sandboxed on this machine"
 REJECTED_BY_RULE = "the user has forbidden this for good"
 
@@ -275,13 +277,17 @@ def _ask_about_command(facts: CommandFacts) -> Ask:
     parts = facts.parts
     if facts.doubts or not assessment.is_coverable:
         return Ask(reason)
-    remotes = {part.command.remote for part in parts}
-    if remotes != {""}:
-        # An answer about commands does not cover reading from a service, and the other way round.
-        return Ask(reason, RemoteReadScope(remotes.pop()) if len(remotes) == 1 else None)
+    if any(part.command.remote is not None and not part.hosts for part in parts):
+        return Ask("; ".join((reason, UNKNOWN_HOST)))
+    hosts = tuple(dict.fromkeys(host for part in parts for host in part.hosts))
+    parts = tuple(part for part in parts if not part.hosts)
+    if hosts and not parts:
+        reason = READS_FROM_HOST.format(hosts=", ".join(hosts))
+    if len(hosts) == 1 and not parts:
+        return Ask(reason, RemoteReadScope(hosts[0]))
     exact = tuple(each for part in parts for each in part.patterns(is_exact=True))
     is_exact = all(part.command.is_exact for part in parts)
-    exact_scope = CommandScope(exact) if is_exact else None
+    exact_scope = CommandScope(exact, hosts) if is_exact else None
     # A part that can only be covered word for word stays narrow in the wide answer, too.
     wide = tuple(
         each
@@ -290,8 +296,9 @@ def _ask_about_command(facts: CommandFacts) -> Ask:
     )
     if all(pattern.is_exact for pattern in wide):
         return Ask(reason, exact_scope)
-    checks_scope = ProjectChecksScope() if all(part.is_check for part in parts) else None
-    return Ask(reason, CommandScope(wide), exact_scope, checks_scope)
+    is_check = not hosts and all(part.is_check for part in parts)
+    checks_scope = ProjectChecksScope() if is_check else None
+    return Ask(reason, CommandScope(wide, hosts), exact_scope, checks_scope)
 
 
 def _decide_on_memory(facts: MemoryFacts, mode: Mode) -> Decision:

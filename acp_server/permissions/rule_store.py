@@ -72,11 +72,13 @@ class _RemoteRule(BaseModel):
 
     act: Literal["remote"]
     service: str
+    """The host; older rules have `GitHub`."""
     allow: bool
 
     def rule(self, root: Path) -> PermissionRule:
         del root
-        return PermissionRule(RemoteReadScope(self.service), self.allow)
+        host = "github.com" if self.service == "GitHub" else self.service
+        return PermissionRule(RemoteReadScope(host), self.allow)
 
 
 class _ServerRule(BaseModel):
@@ -196,23 +198,30 @@ def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: PLR0911  one pe
     match rule.scope:
         case DirectoryScope(act, folder):
             return [{"act": act, "folder": str(folder), "allow": rule.is_allowed}]
-        case CommandScope(patterns):
+        case CommandScope(patterns, hosts):
             # One entry each: an older version reads those without `exact` as it always did.
-            return [_pattern_as_json(each, is_allowed=rule.is_allowed) for each in patterns]
+            return [
+                *(_pattern_as_json(each, is_allowed=rule.is_allowed) for each in patterns),
+                *(_host_as_json(each, is_allowed=rule.is_allowed) for each in hosts),
+            ]
         case ProjectChecksScope():
             return [{"act": "checks", "allow": rule.is_allowed}]
-        case RemoteReadScope(service):
-            return [{"act": "remote", "service": service, "allow": rule.is_allowed}]
+        case RemoteReadScope(host):
+            return [_host_as_json(host, is_allowed=rule.is_allowed)]
         case McpToolScope(server, identity, tool):
             fields: dict[str, Json] = {"server": server, "identity": identity, "tool": tool}
             return [{"act": "call", **fields, "allow": rule.is_allowed}]
         case SiteScope(site):
             return [{"act": "fetch", "site": site, "allow": rule.is_allowed}]
         case HostScope(site, address):
-            host: dict[str, Json] = {"site": site, "address": address}
-            return [{"act": "connect", **host, "allow": rule.is_allowed}]
+            connection: dict[str, Json] = {"site": site, "address": address}
+            return [{"act": "connect", **connection, "allow": rule.is_allowed}]
         case NetworkScope():
             return [{"act": "network", "allow": rule.is_allowed}]
+
+
+def _host_as_json(host: str, *, is_allowed: bool) -> Json:
+    return {"act": "remote", "service": host, "allow": is_allowed}
 
 
 def _pattern_as_json(pattern: CommandPattern, *, is_allowed: bool) -> Json:

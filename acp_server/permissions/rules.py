@@ -35,6 +35,8 @@ class CommandPart:
     """The directories that it may run in, symlinks resolved."""
     is_check: bool = False
     """Whether it is one of the workspace's project checks, and the sandbox confines it."""
+    hosts: tuple[str, ...] = ()
+    """The hosts that it only reads from; empty if it does more, or they are not known."""
 
     def patterns(self, *, is_exact: bool) -> tuple[CommandPattern, ...]:
         """Return what an "always" for it covers; empty if it may not be covered in this way."""
@@ -80,8 +82,8 @@ class RuleBook:
         ]
         if any(_is_rejected(part, pattern) for part in parts for pattern in rejected):
             return False
-        remotes = {part.command.remote for part in parts} - {""}
-        if any(self.verdict_on(RemoteReadScope(each)) is False for each in remotes):
+        hosts = {host for part in parts for host in part.hosts}
+        if any(self._verdict_on_host(each) is False for each in hosts):
             return False
         allowed = [
             pattern
@@ -93,8 +95,7 @@ class RuleBook:
         return True if parts and all(self._is_covered(part, allowed) for part in parts) else None
 
     def _is_covered(self, part: CommandPart, patterns: Sequence[CommandPattern]) -> bool:
-        remote = part.command.remote
-        if remote and self.verdict_on(RemoteReadScope(remote)):
+        if part.hosts and all(map(self._verdict_on_host, part.hosts)):
             return True
         if part.is_check and self.verdict_on(ProjectChecksScope()):
             return True
@@ -102,6 +103,16 @@ class RuleBook:
             _covers_in(part, [each for each in patterns if each.directory == directory])
             for directory in part.directories
         )
+
+    def _verdict_on_host(self, host: str) -> bool | None:
+        """Return whether the rules allow reading from a host; a rejection wins."""
+        verdicts = [
+            rule.is_allowed
+            for rule in self.rules
+            if rule.scope == RemoteReadScope(host)
+            or (isinstance(rule.scope, CommandScope) and host in rule.scope.hosts)
+        ]
+        return all(verdicts) if verdicts else None
 
     def verdict_on(self, scope: RemoteScope) -> bool | None:
         """Return whether the rules allow what is not a file or a command; a rejection wins."""

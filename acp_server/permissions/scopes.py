@@ -36,6 +36,8 @@ class CommandScope:
     """Command lines of which each part either only reads or is covered by one of the patterns."""
 
     patterns: tuple[CommandPattern, ...]
+    hosts: tuple[str, ...] = ()
+    """Hosts that parts of the line read from, as with `RemoteReadScope`."""
 
 
 @frozen_dataclass
@@ -45,9 +47,9 @@ class ProjectChecksScope:
 
 @frozen_dataclass
 class RemoteReadScope:
-    """Commands that only read from a service, with the user's account there."""
+    """Commands that only read from a host, with the user's account there."""
 
-    service: str
+    host: str
 
 
 @frozen_dataclass
@@ -89,11 +91,13 @@ def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per k
     """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:
         case CommandScope():
-            return _describe_patterns(scope.patterns, root)
+            patterns = _describe_patterns(scope.patterns, root) if scope.patterns else ""
+            reading = _describe_reading(scope.hosts) if scope.hosts else ""
+            return " and ".join(filter(None, (patterns, reading)))
         case ProjectChecksScope():
             return "this project's tests, linters and builds in the sandbox"
-        case RemoteReadScope(service):
-            return f"reading from {_replace_unprintable(service)}"
+        case RemoteReadScope(host):
+            return _describe_reading((host,))
         case McpToolScope():
             tool, server = _replace_unprintable(scope.tool), _replace_unprintable(scope.server)
             return f"`{tool}` of the server `{server}`"
@@ -106,6 +110,10 @@ def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per k
             return "the network for commands that ask for it"
         case DirectoryScope():
             return _describe_directory(scope, root)
+
+
+def _describe_reading(hosts: Sequence[str]) -> str:
+    return f"reading from {_replace_unprintable(', '.join(hosts))} with git and gh"
 
 
 def _describe_directory(scope: DirectoryScope, root: Path) -> str:

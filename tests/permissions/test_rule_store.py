@@ -37,7 +37,7 @@ EXACT = PermissionRule(
     CommandScope((CommandPattern(("bd", "list", ""), ROOT, is_exact=True),)), is_allowed=True
 )
 CHECKS = PermissionRule(ProjectChecksScope(), is_allowed=True)
-REMOTE = PermissionRule(RemoteReadScope("GitHub"), is_allowed=False)
+REMOTE = PermissionRule(RemoteReadScope("github.com"), is_allowed=False)
 NETWORK = (
     PermissionRule(HostScope("example.com"), is_allowed=True),
     PermissionRule(HostScope("example.com", "10.0.0.1"), is_allowed=False),
@@ -79,9 +79,11 @@ def test_stored_rules_are_loaded_by_the_next_process(file: Path) -> None:
 
 def test_the_commands_of_one_answer_are_stored_one_by_one(file: Path) -> None:
     patterns = tuple(CommandPattern(("go", each), ROOT) for each in ("build", "test"))
-    RuleStore(file).add(ROOT, PermissionRule(CommandScope(patterns), is_allowed=True))
-    assert RuleStore(file).load(ROOT) == tuple(
-        PermissionRule(CommandScope((each,)), is_allowed=True) for each in patterns
+    hosts = ("example.com",)
+    RuleStore(file).add(ROOT, PermissionRule(CommandScope(patterns, hosts), is_allowed=True))
+    assert RuleStore(file).load(ROOT) == (
+        *(PermissionRule(CommandScope((each,)), is_allowed=True) for each in patterns),
+        PermissionRule(RemoteReadScope("example.com"), is_allowed=True),
     )
 
 

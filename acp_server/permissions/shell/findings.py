@@ -61,6 +61,21 @@ class GitUse:
 
 
 @frozen_dataclass
+class RemoteRead:
+    """A reading from another host, as far as the words of its command tell."""
+
+    program: Literal["gh", "git"]
+    host: str = ""
+    """The host that gh is given; empty if none."""
+    remote: str = ""
+    """The remote or address that git is given; empty for the default one."""
+    uses_all_remotes: bool = False
+    """Whether any of the repository's remotes may be meant."""
+    is_fetch: bool = False
+    """Whether git stores what it reads; git then runs hooks and enters submodules."""
+
+
+@frozen_dataclass
 class AskedCommand:
     """One simple command that asks, with what an "always" may cover of it."""
 
@@ -80,8 +95,8 @@ class AskedCommand:
     """Its words that may be paths, or flags with a path."""
     check: str = ""
     """Family of project checks that it may belong to; empty if to none."""
-    remote: str = ""
-    """The service that it only reads from; empty if it does more, or something else."""
+    remote: RemoteRead | None = None
+    """The reading from a host that it is; None if it does more, or something else."""
 
 
 @frozen_dataclass

@@ -41,7 +41,7 @@ from acp_server.permissions.shell.name_sources import (
     read_printed_names,
 )
 from acp_server.permissions.shell.redirects import judge_redirect
-from acp_server.permissions.shell.remote_readers import find_remote_service
+from acp_server.permissions.shell.remote_readers import find_remote_read
 from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name, merge_directories
 from acp_server.permissions.shell.words import Word
 from acp_server.permissions.shell.wrappers import unwrap_command
@@ -457,10 +457,13 @@ class CommandWalker:
         settings = tuple(
             f"{each.name}={each.value.text}" for each in assignments if not each.is_harmless
         )
-        remote = "" if assignments else find_remote_service(words)
+        remote = None if assignments else find_remote_read(words)
         literal_words = takewhile(lambda word: word.is_literal, words)
         is_coverable = bool(coverage.prefixes) or coverage.is_exact
         operands = coverage.operands if is_coverable else words[1:]
+        if remote is not None and remote.program == "gh":
+            # Paths in them belong to addresses.
+            operands = ()
         if "/" in words[0].text:
             operands = (words[0], *operands)
         command = AskedCommand(
@@ -473,12 +476,12 @@ class CommandWalker:
             check="" if settings else coverage.check,
             remote=remote,
         )
-        if remote:
+        if remote is not None:
             # gh runs git in the repository to find out what it is about.
             self.findings.git_uses[GitUse(access.scope.directories, "", "")] = None
         runs_input = describe_input(words, has_input=access.scope.has_input)
         self.findings.add_asked(command, runs_input or reason, find_rank(words))
-        if not is_coverable and not remote:
+        if not is_coverable and remote is None:
             self.findings.has_other_reasons = True
 
 
