@@ -132,3 +132,33 @@ def test_a_day_of_sixty_commands_asks_at_most_eight_questions(
         session.prompt("Do a day's work.", work)
         asked = [question.text for question in day.user.questions]
         assert 1 <= len(asked) <= MAX_QUESTIONS, asked
+
+
+def test_an_always_holds_in_the_directory_that_it_was_given_in(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "shop")
+    for folder in ("", "evil/"):
+        repository.write(f"{folder}package.json", '{"scripts": {"test": "touch ran"}}\n')
+        repository.write(f"{folder}Makefile", "test:\n\ttouch made\n")
+    calls = [
+        {"command": command, **place}
+        for place in ({}, {"workdir": "evil"}, {"workdir": str(repository.root / "evil")}, {})
+        for command in ("npm test", "make test")
+    ]
+    calls += [{"command": "cd evil && npm test; make -C evil test"}]
+
+    def work(shown: ShownRequest) -> ModelProgram:
+        del shown
+        for arguments in calls:
+            yield call("terminal", **arguments)
+        return "Done."
+
+    with open_day(tmp_path, DayConfig(settings={"sandbox": {"mode": "off"}})) as day:
+        # Both programs once, then every question is about another directory.
+        day.user.policy = lambda _: (
+            "allow_workspace" if len(day.user.questions) < len(("npm", "make")) else "reject_once"
+        )
+        day.open_session(repository.root, "evil").prompt("Run the tests.", work)
+        answers = [question.answer for question in day.user.questions]
+        assert answers == ["allow_workspace"] * 2 + ["reject_once"] * 5
+    assert (repository.root / "made").exists()
+    assert not list((repository.root / "evil").glob("[rm]a*"))
