@@ -1,11 +1,14 @@
 """Which bounds a command is given, and what the launchers make of them."""
 
+import os
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from acp_server.tools.shell.confinement import launchers
 from acp_server.tools.shell.confinement.launchers import MissingLauncher, perl_launcher
 from acp_server.tools.shell.confinement.limits import SandboxLimits, find_git_directory
 from acp_server.tools.shell.confinement.sandbox import (
@@ -107,6 +110,22 @@ def test_the_arguments_of_the_linux_launcher() -> None:
         *("write=/w", "hide=/h/.ssh", "hide=/w/own", "open=/w/own/skills", "net=closed"),
         *("var=PERL5LIB=a b", "--"),
     )
+
+
+def test_no_perl_of_a_workspace_confines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "perl").write_text("#!/bin/sh\n")
+    (tmp_path / "perl").chmod(0o755)
+    searched: list[str] = []
+
+    def find(name: str, search_path: str) -> str | None:
+        searched.extend(search_path.split(os.pathsep))
+        return None if name == "perl" else name
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(launchers, "find_program", find)
+    path = os.pathsep.join((str(tmp_path), "bin", "", "/opt/perl/bin"))
+    assert launchers.find_launcher({"PATH": path}) == MissingLauncher("perl is not installed")
+    assert searched == ["/usr/bin", "/bin", "/opt/perl/bin"]
 
 
 def test_the_macos_profile_denies_before_it_allows() -> None:

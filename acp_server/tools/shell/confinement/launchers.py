@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.shell.confinement.limits import SandboxLimits
+from acp_server.tools.shell.confinement.limits import SYSTEM_DIRECTORIES, SandboxLimits
 from acp_server.tools.shell.confinement.seatbelt import build_profile
 from skills_store.programs import find_program
 
@@ -94,9 +94,15 @@ def find_launcher(environment: Mapping[str, str]) -> SandboxLauncher | MissingLa
         return _probe(seatbelt_launcher(), environment)
     if not sys.platform.startswith("linux"):
         return MissingLauncher("this operating system is not supported")
-    # Security: system directories first, and relative PATH entries are skipped, so a workspace
-    # cannot replace the program that confines.
-    perl = find_program("perl", f"/usr/bin:/bin:{environment.get('PATH', os.defpath)}")
+    # Security: entries of PATH outside system directories may be in a workspace, whose program
+    # must not be the one that confines.
+    entries = (Path(entry).resolve() for entry in environment.get("PATH", "").split(os.pathsep))
+    system_entries = (
+        str(entry)
+        for entry in entries
+        if any(entry.is_relative_to(folder) for folder in SYSTEM_DIRECTORIES)
+    )
+    perl = find_program("perl", os.pathsep.join(("/usr/bin", "/bin", *system_entries)))
     if perl is None:
         return MissingLauncher("perl is not installed")
     return _probe(perl_launcher(perl), environment)
