@@ -55,6 +55,7 @@ from acp_server.permissions.shell.assessment import assess
 from acp_server.permissions.shell.findings import AskedCommand, Assessment
 from acp_server.permissions.symlinks import resolve_links
 from acp_server.permissions.tree_checks import MAX_ENTRIES, find_tree_doubt
+from acp_server.permissions.version_managers import is_version_file
 
 MAX_SHOWN_DOUBTS = 3
 MAY_HOLD_SECRETS = "may hold secrets or settings"
@@ -210,9 +211,10 @@ class FactCollector:
             # Security: it is judged harmless by the names of well-known programs.
             asked = {command.program for command in assessment.asked}
             doubts += [
-                f"PATH finds {each} in the workspace"
+                _describe_program(Path(each))
                 for each in effect.workspace_programs
-                if Path(each).name not in asked
+                # An answer for a program covers it as a shim, too.
+                if Path(each).name not in asked and not (asked and is_version_file(Path(each)))
             ]
         if assessment.verdict != "refused":
             doubts += self._doubts(effect, assessment, self._workspace())
@@ -320,6 +322,12 @@ def _facts_without_disk(
         case CallMcpTool(server, identity, tool):
             scope = McpToolScope(server, identity, tool)
             return McpToolFacts(scope, effect.read_only_hint, effect.destructive_hint)
+
+
+def _describe_program(path: Path) -> str:
+    if is_version_file(path):
+        return f"{path} chooses the program that runs"
+    return f"PATH finds {path} in the workspace"
 
 
 def _is_any_protected(target: FileTarget, workspace: ResolvedWorkspace) -> bool:

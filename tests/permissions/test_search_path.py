@@ -120,5 +120,27 @@ async def test_no_shell_of_the_workspace_runs_commands(
     assert not has_run(program)
 
 
+VERSION_FILES = (".tool-versions", ".python-version", "mise.toml", "sub/.mise.local.toml")
+
+
+@pytest.mark.parametrize("name", VERSION_FILES)
+@pytest.mark.parametrize("command", ["python --version", "pip list", "uv --version"])
+async def test_a_shim_asks_if_a_file_of_the_workspace_chooses_its_program(
+    stage: SecretWorkspace, name: str, command: str
+) -> None:
+    program = stage.home / ".pyenv/shims" / command.partition(" ")[0]
+    add_program(program)
+    in_directory = f"cd sub && {command}" if "/" in name else command
+    (stage.root / "sub").mkdir(exist_ok=True)
+    async with open_with_path(stage, "{home}/.pyenv/shims") as caller:
+        unasked = await caller.call("terminal", {"command": command})
+        assert (unasked.is_error, len(caller.user.questions)) == (False, 0)
+        program.with_name(f"{program.name}.ran").unlink()
+        (stage.root / name).write_text("python path:./mine")
+        outcome = await caller.call("terminal", {"command": in_directory})
+    assert (outcome.is_error, len(caller.user.questions)) == (True, 1)
+    assert not has_run(program)
+
+
 def test_an_empty_path_never_remains(tmp_path: Path) -> None:
     assert remove_workspace_entries(f".:{tmp_path}/bin:", (tmp_path,)) == os.defpath
