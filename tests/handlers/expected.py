@@ -52,6 +52,12 @@ MODES = (
     ("bypass", "Bypass", "Never asks; only a short list of commands stays blocked"),
 )
 
+NETWORK_LEVELS = (
+    ("off", "Off", "Commands have no network but one of their own"),
+    ("hosts", "Allowed hosts", "Asks about each host that a command connects to"),
+    ("on", "On", "Commands use the whole network"),
+)
+
 COMMANDS: JsonValue = {
     "sessionUpdate": "available_commands_update",
     "availableCommands": [
@@ -147,14 +153,27 @@ def mode_state(current: str) -> JsonValue:
     return {"currentModeId": current, "availableModes": cast("JsonValue", modes)}
 
 
-def config_options(current_mode: str, model: str = MODEL_ID) -> JsonValue:
-    """Return all config options of a session with one model, which has no thought levels."""
+def config_options(current_mode: str, model: str = MODEL_ID, network: str = "") -> JsonValue:
+    """Return all config options of a session with one model, which has no thought levels.
+
+    `network` is the level of a server whose commands run in the sandbox.
+    """
     values = [{"value": id_, "name": name, "description": text} for id_, name, text in MODES]
     description = "How much the agent may do without asking"
     return [
         _select("mode", "Mode", description, current_mode, cast("list[JsonValue]", values)),
         model_option(model, (model, model_display_name(model))),
+        *([network_option(network)] if network else []),
     ]
+
+
+def network_option(current: str) -> JsonValue:
+    """Return the option for the network of commands."""
+    values: list[JsonValue] = [
+        {"value": id_, "name": name, "description": text} for id_, name, text in NETWORK_LEVELS
+    ]
+    description = "What commands in the sandbox can connect to"
+    return _select("network", "Network for commands", description, current, values, "_network")
 
 
 def model_display_name(model: str) -> str:
@@ -176,12 +195,14 @@ def thought_option(current: str, *levels: tuple[str, str]) -> JsonValue:
     return _select("thought_level", "Thinking", description, current, values)
 
 
-def new_session_result(session_id: str, mode: str = "ask", model: str = MODEL_ID) -> JsonValue:
+def new_session_result(
+    session_id: str, mode: str = "ask", model: str = MODEL_ID, network: str = ""
+) -> JsonValue:
     """Return the result of `session/new`."""
     return {
         "sessionId": session_id,
         "modes": mode_state(mode),
-        "configOptions": config_options(mode, model),
+        "configOptions": config_options(mode, model, network),
     }
 
 
@@ -190,9 +211,12 @@ def mode_update(mode: str) -> JsonValue:
     return {"sessionUpdate": "current_mode_update", "currentModeId": mode}
 
 
-def options_update(mode: str, model: str = MODEL_ID) -> JsonValue:
+def options_update(mode: str, model: str = MODEL_ID, network: str = "") -> JsonValue:
     """Return the update for changed config options."""
-    return {"sessionUpdate": "config_option_update", "configOptions": config_options(mode, model)}
+    return {
+        "sessionUpdate": "config_option_update",
+        "configOptions": config_options(mode, model, network),
+    }
 
 
 def message_chunk(message_id: str, text: str) -> JsonValue:
@@ -268,13 +292,18 @@ def _chunk(kind: str, message_id: str, text: str) -> JsonValue:
 
 
 def _select(
-    option_id: str, name: str, description: str, current: str, values: list[JsonValue]
+    option_id: str,
+    name: str,
+    description: str,
+    current: str,
+    values: list[JsonValue],
+    category: str = "",
 ) -> JsonValue:
     return {
         "id": option_id,
         "name": name,
         "description": description,
-        "category": option_id,
+        "category": category or option_id,
         "type": "select",
         "currentValue": current,
         "options": values,

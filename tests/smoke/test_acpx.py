@@ -105,7 +105,7 @@ def opening(folder: Path) -> list[JsonValue]:
         ),
         {"result": expected.INITIALIZED},
         request("session/new", cwd=str(folder), mcpServers=[]),
-        {"result": expected.new_session_result("sess_1", model=model_id(folder))},
+        {"result": expected.new_session_result("sess_1", model=model_id(folder), network="hosts")},
         update(expected.COMMANDS),
     ]
 
@@ -149,7 +149,7 @@ def test_acpx_prompts_changes_the_mode_and_back_and_prompts_again(acpx: Acpx) ->
                 "action": "config_set",
                 "configId": "mode",
                 "value": "bypass",
-                "configOptions": expected.config_options("bypass", model_id(acpx.folder)),
+                "configOptions": expected.config_options("bypass", model_id(acpx.folder), "hosts"),
                 **report,
             }
         ]

@@ -85,13 +85,13 @@ async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
     assert child.returncode == 0
     assert expected.shorten_ids(server.drop_info_updates(client.received)) == [
         expected.INITIALIZED,
-        expected.new_session_result("sess_1", model=model_id(tmp_path)),
+        expected.new_session_result("sess_1", model=model_id(tmp_path), network="hosts"),
         update(expected.COMMANDS),
         *map(update, server.greeting_updates(first_message=1)),
         expected.END_TURN,
         {},
-        update(expected.options_update("plan", model_id(tmp_path))),
-        {"configOptions": expected.config_options("accept_edits", model_id(tmp_path))},
+        update(expected.options_update("plan", model_id(tmp_path), "hosts")),
+        {"configOptions": expected.config_options("accept_edits", model_id(tmp_path), "hosts")},
         update(expected.mode_update("accept_edits")),
         update(expected.message_chunk("msg_3", "Working")),
         expected.CANCELLED,

@@ -42,15 +42,18 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
     assert completed.stderr == b""
     assert expected.shorten_ids(server.drop_info_updates(json.loads(completed.stdout))) == [
         ["initialize", expected.INITIALIZED],
-        ["session/new", expected.new_session_result("sess_1", model=model_id(tmp_path))],
+        [
+            "session/new",
+            expected.new_session_result("sess_1", model=model_id(tmp_path), network="hosts"),
+        ],
         update(expected.COMMANDS),
         *map(update, server.greeting_updates(first_message=1)),
         ["session/prompt", expected.END_TURN],
         ["session/set_mode", {}],
-        update(expected.options_update("plan", model_id(tmp_path))),
+        update(expected.options_update("plan", model_id(tmp_path), "hosts")),
         [
             "session/set_config_option",
-            {"configOptions": expected.config_options("accept_edits", model_id(tmp_path))},
+            {"configOptions": expected.config_options("accept_edits", model_id(tmp_path), "hosts")},
         ],
         update(expected.mode_update("accept_edits")),
         update(expected.message_chunk("msg_3", "Working")),
