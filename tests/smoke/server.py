@@ -60,7 +60,10 @@ def greeting_updates(first_message: int) -> list[JsonValue]:
 
 
 def drop_info_updates(items: Sequence[JsonValue]) -> list[JsonValue]:
-    """Return messages without unsolicited updates: the title, and skills as commands."""
+    """Return messages without unsolicited updates, and without the ids of checkpoints.
+
+    Those updates are the title, and skills as commands.
+    """
     filtered: list[JsonValue] = []
     has_commands = False
     for item in items:
@@ -68,5 +71,19 @@ def drop_info_updates(items: Sequence[JsonValue]) -> list[JsonValue]:
         is_late = has_commands and COMMANDS_UPDATE in text
         has_commands = has_commands or COMMANDS_UPDATE in text
         if not is_late and TITLE_UPDATE not in text:
-            filtered.append(item)
+            filtered.append(_without_checkpoint(item))
     return filtered
+
+
+def _without_checkpoint(value: JsonValue) -> JsonValue:
+    """Return a message whose responses do not name the checkpoint of their turn."""
+    if isinstance(value, list):
+        return [_without_checkpoint(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    is_named = "checkpoint" in json.dumps(value.get("_meta"))
+    return {
+        key: _without_checkpoint(each)
+        for key, each in value.items()
+        if not (is_named and key == "_meta")
+    }
