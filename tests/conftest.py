@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 
@@ -29,6 +30,11 @@ SLOW_FILES = (
     "cli/test_demo_on_a_terminal.py",
 )
 """Files that take longest, which begin first: what begins last should be short."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than processors: some tests wait, for a time-out or a process."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -59,7 +59,7 @@ def serve(
         **more,
     }
     command = [sys.executable, "-m", "acp_server", "serve", "--log-level", "debug"]
-    with start_server(home, command=command, variables=variables) as server:
+    with start_server(home, command=command, variables=variables, new_interpreter=True) as server:
         yield server
 
 

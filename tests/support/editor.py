@@ -307,7 +307,9 @@ class Editor:
                 return
 
     def _store(self, message: Object) -> None:
-        self._take_checkpoint(message)
+        checkpoint = take_checkpoint(message)
+        if checkpoint is not None:
+            self.checkpoints.append(checkpoint)
         update = json_at(message, "params", "update") if is_update(message) else None
         if update is not None and json_at(update, "sessionUpdate") == "session_info_update":
             self.session_infos.append(update)
@@ -324,26 +326,6 @@ class Editor:
         if isinstance(identifier, int):
             self.to_responses_part[identifier] = message
 
-    def _take_checkpoint(self, message: Object) -> None:
-        """Move the checkpoint of a user message from its `_meta` to `checkpoints`.
-
-        It differs with each run, and tests compare whole messages.
-        """
-        result = message.get("result")
-        if is_update(message):
-            result = json_at(message, "params", "update")
-            if json_at(result, "sessionUpdate") != "user_message_chunk":
-                return
-        elif not isinstance(result, dict) or "stopReason" not in result:
-            return
-        result = cast("Object", result)
-        meta = cast("Object", result.get("_meta") or {})
-        details = cast("Object", meta.get("hermes") or {})
-        if "checkpoint" in details:
-            self.checkpoints.append(str(details.pop("checkpoint")))
-            if not details:
-                del result["_meta"]
-
     async def _call_ok(self, method: str, params: JsonValue) -> JsonValue:
         response = await self.call(method, params)
         assert "result" in response, f"{method} failed: {response}"
@@ -354,6 +336,28 @@ def prompt_params(session_id: str, prompt: str | Sequence[JsonValue]) -> JsonVal
     """Return the params of `session/prompt` for a text, or for content blocks."""
     blocks = [{"type": "text", "text": prompt}] if isinstance(prompt, str) else list(prompt)
     return {"sessionId": session_id, "prompt": cast("JsonValue", blocks)}
+
+
+def take_checkpoint(message: Object) -> str | None:
+    """Remove the checkpoint of a user message, or of the response to a prompt, and return it.
+
+    It differs with each run, and tests compare whole messages.
+    """
+    result = message.get("result")
+    if is_update(message):
+        result = json_at(message, "params", "update")
+        if json_at(result, "sessionUpdate") != "user_message_chunk":
+            return None
+    elif not isinstance(result, dict) or "stopReason" not in result:
+        return None
+    result = cast("Object", result)
+    details = cast("Object", cast("Object", result.get("_meta") or {}).get("hermes") or {})
+    if "checkpoint" not in details:
+        return None
+    checkpoint = str(details.pop("checkpoint"))
+    if not details:
+        del result["_meta"]
+    return checkpoint
 
 
 def is_update(message: Object) -> bool:

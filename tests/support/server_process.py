@@ -29,7 +29,14 @@ from pathlib import Path
 import psutil
 from pydantic import JsonValue
 
-from tests.support.editor import Object, check_message, is_update, json_at, prompt_params
+from tests.support.editor import (
+    Object,
+    check_message,
+    is_update,
+    json_at,
+    prompt_params,
+    take_checkpoint,
+)
 from tests.support.fork_server import RUN_MODULES, CommandLine, ForkedProcess, get_fork_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -220,6 +227,7 @@ class ServerProcess:
         line = self.read_line()
         assert line, f"the server ended its stream; stderr: {self.stderr()}"
         message = check_message(line)
+        take_checkpoint(message)
         self.messages.append(message)
         return message
 
@@ -258,7 +266,8 @@ class ServerProcess:
         """Receive up to the end of the stream and return these messages."""
         seen = len(self.messages)
         while line := self.read_line():
-            self.messages.append(check_message(line))
+            self.messages.append(message := check_message(line))
+            take_checkpoint(message)
         return self.messages[seen:]
 
     def close_stdin(self) -> None:

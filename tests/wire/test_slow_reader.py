@@ -12,7 +12,14 @@ import pytest
 from anyio import lowlevel
 
 from acp_server.turn.ports import ModelRequest, ModelStop, ReceiveEvent, TextDelta
-from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
+from tests.support.editor import (
+    Editor,
+    Object,
+    json_at,
+    make_configuration,
+    open_editor,
+    take_checkpoint,
+)
 from tests.support.server_process import ServerProcess, start_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -178,6 +185,7 @@ def test_a_real_server_neither_grows_nor_spins_with_a_slow_reader(
             if b'"result"' in line:
                 break
         answer = json.loads(read.splitlines()[-1])
+        take_checkpoint(answer)
         assert (answer["id"], answer["result"]) == (request_id, CANCELLED)
         assert len(read) < MIB
         assert server.new_session().startswith("sess_")
