@@ -10,7 +10,6 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path, PurePath
-from types import TracebackType
 from typing import Self
 
 _HAS_DESCRIPTORS = os.open in os.supports_dir_fd
@@ -103,12 +102,7 @@ class PinnedFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
 

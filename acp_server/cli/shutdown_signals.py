@@ -8,7 +8,7 @@ import signal
 import socket
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 
 SHUTDOWN_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -37,12 +37,7 @@ class ShutdownSignals(AbstractContextManager["ShutdownSignals"]):
             self._previous_handlers[number] = signal.signal(number, self._handle)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Restore the previous handlers, unless a signal came: then the process ends anyway."""
         # After a first signal, restoring would let a second one kill the process before it exits
         # with the code of its outcome.

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Literal, NoReturn, Self
 
 from acp_server.jsonrpc.framing import Line, OversizedLine
@@ -55,14 +54,9 @@ class RecordingTransport:
         await self._transport.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Stop the transport."""
-        await self._transport.__aexit__(kind, error, trace)
+        await self._transport.__aexit__(None, None, None)
 
     async def receive(self) -> Sequence[Line]:
         """Return the next lines, recorded."""

@@ -1,7 +1,6 @@
 """Two connected in-process transports: for tests, and to drive the server without pipes."""
 
 from collections.abc import Hashable, Sequence
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -46,12 +45,7 @@ class MemoryTransport:
         """Return self; there is nothing to start."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End the stream for the other side and release its senders."""
         self.end()
         # The other side may wait for capacity in a queue that is never read again: close it, then

@@ -10,7 +10,6 @@ import select
 import stat
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from threading import Lock, Thread
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -69,12 +68,7 @@ class StdioTransport:
         Thread(target=self._write_all, name="acp-writer", daemon=True).start()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Stop reading and drop unsent lines; a blocked thread dies with the process."""
         self._outbox.close(discard=True)
         self._receive_stream.close()

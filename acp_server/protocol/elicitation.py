@@ -162,14 +162,10 @@ ElicitationPropertySchema: TypeAlias = Annotated[
 ElicitationSchemaType: TypeAlias = Literal["object"]
 
 
-def _object_type() -> ElicitationSchemaType:
-    return "object"
-
-
 class ElicitationSchema(ExtensibleModel):
     """A form: its properties by name, and the names of the required ones."""
 
-    type: Annotated[ElicitationSchemaType, DefaultOnError(_object_type)] = "object"
+    type: Annotated[ElicitationSchemaType, DefaultOnError("object")] = "object"
     title: Lenient[str] = None
     description: Lenient[str] = None
     properties: dict[str, ElicitationPropertySchema] = Field(

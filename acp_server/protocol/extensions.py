@@ -38,14 +38,10 @@ class ActiveFileNotification(ExtensibleModel):
 DiagnosticSeverity: TypeAlias = Literal["error", "warning", "info", "hint"]
 
 
-def _error() -> DiagnosticSeverity:
-    return "error"
-
-
 class Diagnostic(ExtensibleModel):
     """An editor diagnostic; lines are counted from 1."""
 
-    severity: Annotated[DiagnosticSeverity, DefaultOnError(_error)] = "error"
+    severity: Annotated[DiagnosticSeverity, DefaultOnError("error")] = "error"
     message: str
     line: Uint32
     end_line: Lenient[Uint32] = None

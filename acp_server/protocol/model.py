@@ -23,7 +23,13 @@ from pydantic import (
     Strict,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import MISSING, CoreSchema, PydanticSerializationError, core_schema
+from pydantic_core import (
+    MISSING,
+    CoreSchema,
+    PydanticSerializationError,
+    PydanticUndefined,
+    core_schema,
+)
 
 from acp_server.text.surrogates import repair_surrogates
 
@@ -31,20 +37,23 @@ T = TypeVar("T")
 
 
 class DefaultOnError:
-    """Annotation that replaces an invalid value by a default: `make_default()`, else `type()`.
+    """Annotation that replaces an invalid value by a default: `default`, else `type()`.
 
     An absent value stays absent: the field decides whether it is required.
     """
 
-    def __init__(self, make_default: Callable[[], object] | None = None) -> None:
-        self.make_default = make_default
+    def __init__(self, default: object = PydanticUndefined) -> None:
+        self.default = default
 
     def __get_pydantic_core_schema__(
         self, source: Callable[[], object], handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Build the schema; the chain keeps its default from applying to absent values."""
         default_schema = core_schema.with_default_schema(
-            handler(source), default_factory=self.make_default or source, on_error="default"
+            handler(source),
+            default=self.default,
+            default_factory=source if self.default is PydanticUndefined else None,
+            on_error="default",
         )
         return core_schema.chain_schema([core_schema.any_schema(), default_schema])
 
@@ -58,13 +67,6 @@ class UncheckedJson:
     ) -> CoreSchema:
         """Build the schema that accepts anything."""
         return core_schema.any_schema()
-
-
-def _none() -> None: ...
-
-
-def _missing() -> object:
-    return MISSING
 
 
 def _empty_array_for_null(value: object) -> object:
@@ -96,10 +98,10 @@ Meta: TypeAlias = dict[str, Opaque]
 Omissible: TypeAlias = Annotated[T | None, UNLESS_NONE]
 """None means absent and is not serialized."""
 
-Lenient: TypeAlias = Annotated[T | None, DefaultOnError(_none), UNLESS_NONE]
+Lenient: TypeAlias = Annotated[T | None, DefaultOnError(None), UNLESS_NONE]
 """Like `Omissible`, and an invalid value counts as absent."""
 
-Clearable: TypeAlias = Annotated[T | MISSING | None, DefaultOnError(_missing)]
+Clearable: TypeAlias = Annotated[T | MISSING | None, DefaultOnError(MISSING)]
 """MISSING keeps the receiver's value and is not serialized; None clears it."""
 
 LenientFlag: TypeAlias = Annotated[bool, DefaultOnError()]
@@ -111,7 +113,7 @@ LenientObject: TypeAlias = Annotated[T, DefaultOnError()]
 FilteredArray: TypeAlias = Array[OnErrorOmit[T]]
 """Invalid items are dropped; a value that is not an array is an error."""
 
-LenientArray: TypeAlias = Annotated[FilteredArray[T], DefaultOnError(tuple)]
+LenientArray: TypeAlias = Annotated[FilteredArray[T], DefaultOnError(())]
 """Invalid items are dropped; a value that is not an array is an empty one."""
 
 NullableArray: TypeAlias = Annotated[Array[T], BeforeValidator(_empty_array_for_null)]

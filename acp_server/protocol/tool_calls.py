@@ -41,14 +41,6 @@ ToolKind: TypeAlias = Literal[
 ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
 
 
-def _other_kind() -> ToolKind:
-    return "other"
-
-
-def _pending() -> ToolCallStatus:
-    return "pending"
-
-
 class Content(ExtensibleModel):
     """A content block in a tool's result."""
 
@@ -64,7 +56,7 @@ class Diff(ExtensibleModel):
 
     type: Literal["diff"] = "diff"
     path: str
-    old_text: Annotated[str | None, DefaultOnError(lambda: None)] = None
+    old_text: Annotated[str | None, DefaultOnError(None)] = None
     new_text: str
 
 
@@ -91,8 +83,8 @@ class ToolCall(ExtensibleModel):
     tool_call_id: ToolCallId
     title: str
     name: Lenient[str] = None
-    kind: Annotated[ToolKind, DefaultOnError(_other_kind)] = "other"
-    status: Annotated[ToolCallStatus, DefaultOnError(_pending)] = "pending"
+    kind: Annotated[ToolKind, DefaultOnError("other")] = "other"
+    status: Annotated[ToolCallStatus, DefaultOnError("pending")] = "pending"
     content: Annotated[LenientArray[ToolCallContent], UNLESS_EMPTY] = ()
     locations: Annotated[LenientArray[ToolCallLocation], UNLESS_EMPTY] = ()
     raw_input: Omissible[Opaque] = None
