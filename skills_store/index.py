@@ -6,7 +6,7 @@ dropped, and last a single line gives the total. Each step tells the model how t
 part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -143,18 +143,11 @@ def _cut_descriptions(
 ) -> tuple[_CategoryGroup, ...]:
     """Cut all descriptions: a list in which only some are cut would favor the others."""
     del max_characters
-    return tuple(
-        replace(
-            group,
-            lines=tuple(
-                replace(
-                    line,
-                    description=_sanitize_line(line.description, CUT_DESCRIPTION_CHARACTERS),
-                )
-                for line in group.lines
-            ),
-        )
-        for group in groups
+    return _replace_lines(
+        groups,
+        lambda line: replace(
+            line, description=_sanitize_line(line.description, CUT_DESCRIPTION_CHARACTERS)
+        ),
     )
 
 
@@ -170,17 +163,17 @@ def _drop_old_descriptions(
             break
         shortened_names.add(line.name)
         excess -= len(line.description) + len(": ")
+    return _replace_lines(
+        groups,
+        lambda line: replace(line, description="") if line.name in shortened_names else line,
+    )
+
+
+def _replace_lines(
+    groups: tuple[_CategoryGroup, ...], change: Callable[[_SkillLine], _SkillLine]
+) -> tuple[_CategoryGroup, ...]:
     return tuple(
-        replace(
-            group,
-            lines=tuple(
-                _SkillLine(line.name, "", line.recency_rank)
-                if line.name in shortened_names
-                else line
-                for line in group.lines
-            ),
-        )
-        for group in groups
+        replace(group, lines=tuple(change(line) for line in group.lines)) for group in groups
     )
 
 

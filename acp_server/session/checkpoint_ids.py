@@ -17,7 +17,7 @@ class CheckpointIds:
     def __init__(self, known: Iterable[str] = ()) -> None:
         """Continue after `known`, the ids of the session's stored prompts."""
         self._known = set(known)
-        self._last = max((_number_of(each) for each in self._known), default=0)
+        self._last = max((int(each[:_NUMBER_DIGITS], 16) for each in self._known), default=0)
         self._current = ""
 
     def __contains__(self, checkpoint: str) -> bool:
@@ -34,7 +34,3 @@ class CheckpointIds:
         self._current = f"{self._last:0{_NUMBER_DIGITS}x}{secrets.token_hex(2)}"
         self._known.add(self._current)
         return self._current
-
-
-def _number_of(checkpoint: str) -> int:
-    return int(checkpoint[:_NUMBER_DIGITS], 16)

@@ -308,7 +308,12 @@ class Turn:
         overflow = self._overflow
         # Nothing could be shortened, so it would be refused again, unless the endpoint named its
         # limit: then the answer that is asked for is shorter now.
-        if overflow and not overflow.limit_tokens and refused and _sends_the_same(refused, metered):
+        if (
+            overflow
+            and not overflow.limit_tokens
+            and refused
+            and refused.request.messages == metered.request.messages
+        ):
             raise overflow
         try:
             counted = self._context.counter.count(metered)
@@ -583,7 +588,3 @@ class Turn:
             self._context.counter.record_usage(self._request, step.usage)
         window = self._context.window_tokens
         self._sink.emit_now(ContextMeasured(used, window, totals.cost_usd))
-
-
-def _sends_the_same(one: MeteredRequest, other: MeteredRequest) -> bool:
-    return one.request.messages == other.request.messages

@@ -235,7 +235,7 @@ async def test_the_middle_of_a_long_attachment_is_omitted_and_its_file_named() -
     assert others == list(parts[:2])
     assert isinstance(cut, Attachment)
     assert (cut.text[:700], cut.text[-250:]) == ("h" * 700, "t" * 250)
-    assert "of 2,000 characters are shown; the whole text is in file:///a.txt" in cut.text
+    assert "of 2,000 characters are shown; read file:///a.txt for the rest" in cut.text
     assert len(cut.text) <= 1_125
 
 

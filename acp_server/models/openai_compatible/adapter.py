@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from acp_server.models.call_ids import call_id_allocator, with_unique_call_ids
 from acp_server.models.failures import ProviderFailure
 from acp_server.models.families import ModelFamily
+from acp_server.models.openai_compatible.answer_stream import AnswerStream
 from acp_server.models.openai_compatible.chat_request import RequestTarget, build_chat_body
 from acp_server.models.openai_compatible.chat_stream import ChatStream
 from acp_server.models.openai_compatible.endpoint import OpenAiEndpoint
@@ -43,8 +44,6 @@ CLOSE_SECONDS = 0.2
 """How long closing the response may take after the request has ended."""
 EVENT_STREAM = "event-stream"
 JSON = "application/json"
-
-AnswerStream = ChatStream | ResponsesStream
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from acp_server.models.openai_compatible.answer_stream import DONE, AnswerStream
 from acp_server.models.openai_compatible.think_tags import ThinkTags
 from acp_server.models.openai_compatible.wire import parse_chat_usage, parse_error, parse_event
 from acp_server.models.reasoning_signature import ReasoningSignature
@@ -30,7 +31,6 @@ from acp_server.turn.ports import (
     UsageReported,
 )
 
-DONE = "[DONE]"
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 _STOPS: dict[str, ModelStop] = {
     "length": "max_tokens",
@@ -68,31 +68,16 @@ class _PartialCall:
         return True
 
 
-class ChatStream:
-    """State of one answer being streamed; translates chunks and tracks how the answer ends."""
+class ChatStream(AnswerStream):
+    """A chat completion."""
 
     def __init__(self, signature: ReasoningSignature, new_call_id: Callable[[str], str]) -> None:
-        """Start an answer; `new_call_id` maps a wire id to one unique in the conversation."""
-        self.stop: ModelStop | None = None
-        """The stop reason; None until it has arrived."""
-        self.is_closed = False
-        """Whether the answer is complete."""
-        self.has_started = False
-        """Whether any chunk has arrived."""
-        self.has_content = False
-        """Whether any content was passed on; the user may have seen it."""
-        self.has_usage = False
-        """Whether the endpoint has reported token usage."""
-        self.character_count = 0
-        """Characters received, to estimate the usage if the endpoint does not report it."""
-        self._signature = signature
-        self._new_call_id = new_call_id
+        super().__init__(signature, new_call_id)
         self._tags = ThinkTags()
         self._calls: list[_PartialCall] = []
         self._reasoning_field: str | None = None
         """The field of the reasoning that is being streamed; None outside of reasoning."""
         self._details: list[Object] = []
-        self._is_refusal = False
 
     def translate(self, data: str) -> Iterable[ModelEvent]:
         """Translate the data of an event.

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from acp_server.models.openai_compatible.answer_stream import DONE, AnswerStream
 from acp_server.models.openai_compatible.wire import parse_error, parse_event, parse_responses_usage
 from acp_server.models.reasoning_signature import ReasoningSignature
 from acp_server.text.json_values import Object, as_object, as_objects, as_text
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     ModelEvent,
-    ModelStop,
     TextDelta,
     ThinkingDelta,
     ThinkingSigned,
@@ -24,7 +24,6 @@ from acp_server.turn.ports import (
     UsageReported,
 )
 
-DONE = "[DONE]"
 _PARAGRAPH = "\n\n"
 
 
@@ -38,31 +37,16 @@ class _FunctionCall:
     has_ended: bool = False
 
 
-class ResponsesStream:
-    """State of one answer being streamed; translates events and tracks how the answer ends."""
+class ResponsesStream(AnswerStream):
+    """An answer of the Responses API."""
 
     def __init__(self, signature: ReasoningSignature, new_call_id: Callable[[str], str]) -> None:
-        """Start an answer; `new_call_id` maps a wire id to one unique in the conversation."""
-        self.stop: ModelStop | None = None
-        """The stop reason; None until it has arrived."""
-        self.is_closed = False
-        """Whether the answer is complete."""
-        self.has_started = False
-        """Whether any event has arrived."""
-        self.has_content = False
-        """Whether any content was passed on; the user may have seen it."""
-        self.has_usage = False
-        """Whether the endpoint has reported token usage."""
-        self.character_count = 0
-        """Characters received, to estimate the usage if the endpoint does not report it."""
-        self._signature = signature
-        self._new_call_id = new_call_id
+        super().__init__(signature, new_call_id)
         self._calls: dict[str, _FunctionCall] = {}
         self._shown_reasoning_ids: set[str] = set()
         """Ids of the reasoning items with text shown so far."""
         self._shown_message_ids: set[str] = set()
         """Ids of the message items with text shown so far."""
-        self._is_refusal = False
 
     def translate(self, data: str) -> Iterator[ModelEvent]:
         """Translate the data of an event.
@@ -72,7 +56,7 @@ class ResponsesStream:
             OpenAiStreamError: The event reports an error of the endpoint.
         """
         self.has_started = True
-        if data.strip() == DONE:  # not part of the Responses API, but some endpoints send it
+        if data.strip() == DONE:
             self.is_closed = True
             return
         yield from self._translate_event(parse_event(data))

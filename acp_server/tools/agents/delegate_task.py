@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from acp_server.permissions.gate import Gate
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -40,10 +40,8 @@ NO_GOAL = "delegate_task needs a goal, or tasks that each have a goal"
 SHARED_CONTEXT = "Part of: {goal}"
 
 
-class Order(BaseModel):
+class Order(Arguments):
     """One task as the model specifies it. The class name is part of the schema the model sees."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
     goal: str = Field(description="as above")
     context: str | None = Field(default=None, description="as above")

@@ -6,7 +6,7 @@ about a tool also holds for its other names.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -24,30 +24,25 @@ from acp_server.tools.dialects.reading import ToolSchema, UnreadableCallError
 from acp_server.tools.dialects.table import alias_table, squash
 from acp_server.tools.dialects.translation import describe, translate
 from acp_server.turn.call_access import CHANGES, READS, CallAccess
-from acp_server.turn.conversation import Link, PromptPart, ToolCall, parse_arguments
+from acp_server.turn.call_wrappers import WrappedCall, WrappedToolbox
+from acp_server.turn.conversation import ToolCall, parse_arguments
 from acp_server.turn.events import CallAppeared, CallChanged, Event
-from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
+from acp_server.turn.ports import LiveCall, ToolOutcome, TurnSink
 from skills_store.patching.sections import SectionKind, rename_paths
 
 NO_COMMAND = "the argument `command` must be one of {commands}; or use read_file, write_file, patch"
 
 
 @frozen_dataclass
-class DialectToolbox:
+class DialectToolbox(WrappedToolbox):
     """Tools of a session, or of a sub-agent, that may be called by other names."""
 
-    inner: Toolbox
     own_names: frozenset[str]
     """The names of this server's own tools: those whose arguments it can read."""
     gate: Gate
     paths: PathCorrector
     path_lock: anyio.Lock = field(default_factory=anyio.Lock, init=False)
     """Its waiters go on in order: calls whose paths are looked up still start in their order."""
-
-    @property
-    def specs(self) -> Sequence[ToolSpec]:
-        """Tool specs for the model: other names are not mentioned."""
-        return self.inner.specs
 
     async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Open a call of the tool that the name means."""
@@ -65,32 +60,19 @@ class DialectToolbox:
         schemas = {spec.name: spec.full_schema or spec.schema for spec in self.inner.specs}
         is_own = meant.name in self.own_names and meant.name in schemas
         schema = ToolSchema(meant.name, schemas[meant.name]) if is_own else None
-        return _TranslatedCall(self, live, meant, given, schema, CallReporter(call_id, sink))
-
-    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
-        """Return the content that a link leads to."""
-        return await self.inner.attach(link, sink)
-
-    async def close(self) -> None:
-        """Close the tools."""
-        await self.inner.close()
+        return _TranslatedCall(live, self, meant, given, schema, CallReporter(call_id, sink))
 
 
 @frozen_dataclass
-class _TranslatedCall:
+class _TranslatedCall(WrappedCall):
     """A call of a known tool, or of one that does not exist."""
 
     toolbox: DialectToolbox
-    inner: LiveCall
     meant: ToolMeant
     given: str
     schema: ToolSchema | None
     """None for the tools of MCP servers, whose arguments only the server can read."""
     reporter: CallReporter
-
-    async def write(self, fragment: str) -> None:
-        """Pass on a fragment of the arguments."""
-        await self.inner.write(fragment)
 
     def access(self, call: ToolCall) -> CallAccess:
         """Return what our tool may do with our arguments."""
@@ -186,10 +168,6 @@ class _TranslatedCall:
 
         async with self.toolbox.path_lock:
             return await to_thread.run_sync(rename_paths, patch, correct, abandon_on_cancel=True)
-
-    def interrupted_outcome(self, reason: str) -> ToolOutcome:
-        """Return the outcome so far."""
-        return self.inner.interrupted_outcome(reason)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from acp_server.tools.arguments import (
     Arguments,
@@ -38,10 +38,8 @@ DESCRIPTION = (
 )
 
 
-class TodoItem(BaseModel):
+class TodoItem(Arguments):
     """One task. The class name is part of the schema the model sees."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
     id: str = Field(description="short unique name")
     content: str = Field(min_length=1, description="the step")

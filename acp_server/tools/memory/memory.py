@@ -8,7 +8,7 @@ import json
 from functools import partial
 
 from anyio import to_thread
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from acp_server.memory.operations import EntryOperation, OperationAction
 from acp_server.memory.results import MemoryResult
@@ -34,10 +34,8 @@ MAX_TITLE_CHARACTERS = 80
 KIND: CallKind = "edit"
 
 
-class MemoryOperation(BaseModel):
+class MemoryOperation(Arguments):
     """One of several changes. The class name is part of the schema the model sees."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
     action: OperationAction = Field(description="as above")
     content: str | None = Field(default=None, description="as above")

@@ -122,12 +122,8 @@ async def _search_files(query: FileSearchQuery, search_root: SearchRoot) -> Sear
         text = await explain_no_lines(query, search_root)
         return SearchResult(_join_parts(attempt.note, text), (), 0)
     # Stable: path order within each rank.
-    files = sorted(collector.files, key=_rank_of)
+    files = sorted(collector.files, key=lambda file: path_rank(decode_name(file[0])))
     return _list_files(query, search_root, files, attempt)
-
-
-def _rank_of(file: tuple[bytes, int]) -> int:
-    return path_rank(decode_name(file[0]))
 
 
 async def _search_names(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:

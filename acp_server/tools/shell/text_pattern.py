@@ -24,11 +24,10 @@ class TextPattern:
 
     def find_line(self, text: str) -> str:
         """Return the first line that matches; empty if there is none."""
-        lines = (line for line in text.splitlines() if self._matches(line.lower()))
-        return next(lines, "")
-
-    def _matches(self, line: str) -> bool:
-        return any(_holds_in_order(line, pieces) for pieces in self._alternatives)
+        for line in text.splitlines():
+            if any(_holds_in_order(line.lower(), pieces) for pieces in self._alternatives):
+                return line
+        return ""
 
 
 def _holds_in_order(line: str, pieces: Sequence[str]) -> bool:
