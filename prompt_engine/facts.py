@@ -11,8 +11,10 @@ from typing import Literal
 
 from prompt_engine.context_file_types import ContextFile, ContextFileNote
 
-Fate = Literal["kept", "truncated", "blocked", "dropped", "absent"]
-"""Outcome of a text on its way into the prompt. `absent`: no such text exists or applies."""
+Fate = Literal["kept", "truncated", "shortened", "blocked", "dropped", "absent"]
+"""Outcome of a text on its way into the prompt. `truncated`: longer than its own limit.
+`shortened`: cut so that the whole prompt fits the model. `absent`: no such text exists or applies.
+"""
 
 ToolUseEnforcement = bool | Literal["auto"] | tuple[str, ...]
 """Whether to instruct the model to act: always, never, by its family, or by substrings of its id.

@@ -51,5 +51,5 @@ def _cut(section: PromptSection, limit: int) -> PromptSection:
     if not cut.is_cut:
         return section
     kept, total = cut.kept_characters, cut.total_characters
-    reason = f"{kept:,} of {total:,} characters fit the model's context window"
-    return replace(section, text=cut.text, fate="truncated", reason=reason)
+    reason = f"{kept:,} of {total:,} characters"
+    return replace(section, text=cut.text, fate="shortened", reason=reason)

@@ -1,7 +1,8 @@
 """Truncates texts for the model. Pure.
 
-A truncated text keeps its head and its tail. A cut never splits a grapheme: a letter and its
-accents, the parts of an emoji sequence, the halves of a flag.
+A truncated text keeps its head and its tail. A cut is between two lines if an end of line is near,
+and never splits a grapheme: a letter and its accents, the parts of an emoji sequence, the halves of
+a flag.
 """
 
 import unicodedata
@@ -16,6 +17,8 @@ WINDOW_SHARE = 0.15
 HEAD_PERCENT = 70
 TAIL_PERCENT = 20
 
+MAX_LINE_LOSS = 200
+"""Characters that a cut may lose so that it falls between two lines."""
 _MAX_BOUNDARY_STEPS = 64  # bounds the search in a hostile run of combining marks
 _JOINER = "\u200d"
 _MARKS = {"Mn", "Mc", "Me"}
@@ -74,16 +77,26 @@ def truncate(text: str, limit: int, path: str) -> TruncatedText:
     """
     if len(text) <= limit:
         return TruncatedText(text, len(text), len(text))
-    head = text[: _nearest_boundary(text, limit * HEAD_PERCENT // 100, -1)]
-    tail = text[_nearest_boundary(text, len(text) - limit * TAIL_PERCENT // 100, 1) :]
+    head, tail = split_text(text, limit * HEAD_PERCENT // 100, limit * TAIL_PERCENT // 100)
     kept = len(head) + len(tail)
     parts = (head, truncation_marker(kept, len(text), path), tail)
     return TruncatedText("\n\n".join(part for part in parts if part), kept, len(text))
 
 
-def truncation_marker(kept: int, total: int, path: str) -> str:
-    """Return the line between head and tail; counts are in characters."""
-    return f"[… {kept:,} of {total:,} characters are shown; read {path} for the rest …]"
+def split_text(text: str, head_characters: int, tail_characters: int) -> tuple[str, str]:
+    """Return the head and the tail of a longer text, each with at most so many characters."""
+    head_end = _nearest_boundary(text, head_characters, -1)
+    tail_begin = _nearest_boundary(text, len(text) - tail_characters, 1)
+    line_end = text.rfind("\n", max(head_end - MAX_LINE_LOSS, 0), head_end)
+    line_begin = text.find("\n", tail_begin, tail_begin + MAX_LINE_LOSS) + 1
+    head = text[: head_end if line_end < 0 else line_end]
+    return head.removesuffix("\r"), text[line_begin or tail_begin :]
+
+
+def truncation_marker(kept: int, total: int, source: str) -> str:
+    """Return the line between head and tail, which names where to read the rest, if anywhere."""
+    rest = f"; read {source} for the rest" if source else ""
+    return f"[… {kept:,} of {total:,} characters are shown{rest} …]"
 
 
 def _nearest_boundary(text: str, index: int, step: Literal[1, -1]) -> int:

@@ -18,8 +18,8 @@ ESSENTIAL_TOOLS = frozenset(
 )
 """The tools of a model whose context window the descriptions of all tools would fill."""
 SMALL_WINDOW = (
-    "The context window of {model} is small, so it gets only the tools for files and commands, and "
-    "long instructions are cut. A model with a larger window gets all of them."
+    "The context window of {model} is small, so it gets only the tools for files and commands. A "
+    "model with a larger window gets all tools."
 )
 
 

@@ -9,11 +9,11 @@ SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
 
 def write(facts: PromptFacts) -> Iterator[PromptSection]:
-    """Yield the index; without any skill tool it is dropped."""
+    """Yield the index; without any skill tool it does not apply."""
     if facts.tools & SKILL_TOOLS:
         yield section_from("skills_index", "stable", facts.skills_index)
     elif facts.skills_index.text.strip():
         source = facts.skills_index.source
         yield PromptSection(
-            "skills_index", "stable", "", source, "dropped", "no skills tool is present"
+            "skills_index", "stable", "", source, "absent", "no skills tool is present"
         )

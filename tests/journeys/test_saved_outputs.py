@@ -13,7 +13,7 @@ from tests.support.editor import Object
 from tests.support.messages_api import call
 
 MODES = ("plan", "ask", "accept_edits", "bypass")
-SAVED = re.compile(r"the whole text is in (\S+) \(([\d,]+) lines")
+SAVED = re.compile(r"are shown; read (\S+) \(([\d,]+) lines")
 MAX_SHOWN = 10_000
 
 

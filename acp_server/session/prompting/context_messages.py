@@ -1,24 +1,43 @@
 """User-facing sentences about a prompt's contents. Pure text: reads nothing, decides nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prompt_engine.context_file_types import ContextFileNote
 from prompt_engine.report import SectionReport
 
 REPORTED_FATES = ("truncated", "blocked", "dropped")
 REPORTED_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
+SHORTENED = "To fit the model's context window, it sees only part of {texts}"
+LABELS: Mapping[str, str] = {
+    "skills_index": "the list of skills",
+    "external_memory": "the text of the memory provider",
+}
+"""Names for the user of sections that are no files."""
 
 
 def prompt_notices(entries: Sequence[SectionReport], notes: Sequence[ContextFileNote]) -> list[str]:
     """Return a sentence for each text that the model sees only in part or not at all."""
     # The note on a file says more than the notice of its section; one of them is enough.
-    files = {note.path for note in notes}
+    files = {note.path: note for note in notes}
     section_notices = [
         entry.notice
         for entry in entries
-        if entry.fate in REPORTED_FATES and entry.source not in files and entry.notice
+        # What is left out and has no source is nothing that the user wrote, such as git's counts.
+        if entry.fate in REPORTED_FATES and entry.source and entry.source not in files
     ]
-    return [*section_notices, *file_notices(notes)]
+    shortened = [entry for entry in entries if entry.fate == "shortened"]
+    texts = ", ".join(_shortened_text(entry, files.get(entry.source)) for entry in shortened)
+    # Of a file that was cut twice, the second cut says what is left.
+    named = {entry.source for entry in shortened}
+    other_notes = [n for n in notes if n.outcome != "cut" or n.path not in named]
+    window_notices = [SHORTENED.format(texts=texts)] if texts else []
+    return [*section_notices, *window_notices, *file_notices(other_notes)]
+
+
+def _shortened_text(entry: SectionReport, note: ContextFileNote | None) -> str:
+    total = 0 if note is None else note.total_characters
+    size = f"{entry.characters:,} of {total:,} characters" if total else entry.reason
+    return f"{LABELS.get(entry.name, entry.source or entry.name)} ({size})"
 
 
 def file_notices(notes: Sequence[ContextFileNote]) -> list[str]:

@@ -18,8 +18,8 @@ from acp_server.turn.ports import ToolOutcome
 
 NAME = "clarify"
 DESCRIPTION = (
-    "Ask the user, if only they can decide and a wrong guess would be costly. Do not ask for "
-    "permission to act."
+    "Ask the user, if only they can decide and a wrong guess would be costly. Do not ask "
+    "permission for ordinary steps."
 )
 MAX_CHOICES = 6
 MAX_CHOICE_CHARACTERS = 200

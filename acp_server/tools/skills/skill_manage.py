@@ -39,8 +39,8 @@ DESCRIPTION = (
     "correction, or on request, but not for one-offs. Prefer patch to edit. A good skill has "
     "triggers, numbered steps with exact commands, pitfalls and checks. Files of a skill: "
     "references/ (details), templates/ (to copy), scripts/ (to run), assets/ (the rest). Name each "
-    "in SKILL.md. Ask before you create or delete a skill that the user did not ask for. delete "
-    "archives."
+    "in SKILL.md. If the user did not ask for it, ask before you create or delete a skill. delete "
+    "moves it to the archive."
 )
 KIND: CallKind = "edit"
 MAX_DOUBTS = 3

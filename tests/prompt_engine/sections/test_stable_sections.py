@@ -154,10 +154,10 @@ def test_the_skill_index_needs_any_skills_tool(tool: str) -> None:
     assert list(skills_index.write(facts)) == [PromptSection("skills_index", "stable", "## Skills")]
 
 
-def test_a_skill_index_without_a_skills_tool_is_dropped_with_a_reason() -> None:
+def test_a_skill_index_without_a_skills_tool_does_not_apply() -> None:
     facts = replace(FACTS, skills_index=SourcedText("## Skills"), tools=frozenset({"todo"}))
     assert list(skills_index.write(facts)) == [
-        PromptSection("skills_index", "stable", "", "", "dropped", "no skills tool is present")
+        PromptSection("skills_index", "stable", "", "", "absent", "no skills tool is present")
     ]
 
 
