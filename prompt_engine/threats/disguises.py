@@ -1,6 +1,7 @@
 """Restores words that were split up, without moving a character.
 
-Handles HTML entities, inline tags and emphasis inside words, and words written letter by letter.
+Handles HTML entities, percent-encoded letters, inline tags and emphasis inside words, and words
+written letter by letter.
 Every step preserves the length: removed text becomes `FILLER`, which folding drops. Offsets
 therefore need no mapping.
 """
@@ -20,6 +21,8 @@ DENSE_MARKS = 6
 
 _WITHOUT_EMPHASIS = str.maketrans(dict.fromkeys("*`~", FILLER))
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8});")
+_PERCENT = re.compile(r"(?:%(?:[46][1-9a-fA-F]|[57][0-9aA])){3,}+")
+"""Run of letters in percent-encoding; a shorter one hides no word."""
 _TAG = r"</?(?:b|i|u|s|em|strong|code|mark|small|sub|sup|span|wbr)\s{0,3}/?>"
 _TAGS = re.compile(rf"{_TAG}(?:{_TAG})*+", re.I)
 _EMPHASIS_INSIDE = re.compile(
@@ -59,6 +62,9 @@ def undo_disguises(text: str) -> str:
     text = text.replace("\\\n", FILLER + " ")  # shell line continuation
     if "&" in text:
         text = _ENTITY.sub(_EntityTable().replacement, text)
+    if "%" in text:
+        text = text.replace("%20", " " + FILLER * 2)
+        text = _PERCENT.sub(_decode_percent, text)
     if "<" in text:
         text = _TAGS.sub(lambda found: FILLER * len(found[0]), text)
     if "____" in text:
@@ -74,6 +80,11 @@ def undo_disguises(text: str) -> str:
     if _spaced_letters_expression().search(text.encode(errors="replace")):
         text = _LETTERS_APART.sub(lambda found: _join_letters(found[0]), text)
     return text
+
+
+def _decode_percent(found: re.Match[str]) -> str:
+    characters = bytes.fromhex(found[0].replace("%", "")).decode()
+    return (FILLER * 2).join(characters) + FILLER * 2
 
 
 class _EntityTable(dict[str, str]):

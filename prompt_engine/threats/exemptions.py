@@ -39,7 +39,7 @@ _PLACEHOLDER = re.compile(
 _MIN_DISTINCT_BYTES = 9
 _HARMLESS_READ_OF_ENV = re.compile(
     r"(?:cat|head|tail) (?:\./)?\.env(?:\.local)?(?: 2>/dev/null)? \| (?:"
-    r"grep (?:-\w+ )*[\"']?\^?(?!\w*(?:key|token|secret|pass|auth|credential))[a-z0-9_]+=?[\"']?"
+    r"grep (?:-\w+ )*(?:[\"']?\^?[a-z0-9_]+=?[\"']?|[\"'][a-z0-9_|^=]+[\"'])"
     r"|sed (?:-\w+ )*[\"']s/=\.\*/=[^/\n]*/g?[\"']|cut -d ?[\"']?=[\"']? -f ?1"
     r")(?=\s*(?:\n|$|`|\)|>))"
 )
@@ -78,7 +78,10 @@ def sends_only_to_key_owner(command: TextSpan) -> bool:
 
 
 def hides_values_of_env(command: TextSpan) -> bool:
-    """Return whether a command reads only names of `.env`, or a setting not named as a secret."""
+    """Return whether a command reads only names of `.env`, or looks up settings.
+
+    A look-up of a secret is only marked: documents tell how to check that one is set.
+    """
     rest = command.after(LINE_CHARACTERS)
     line = (command.text[command.start : command.end] + rest).casefold().lstrip("`|&; \n")
     return _HARMLESS_READ_OF_ENV.match(line) is not None

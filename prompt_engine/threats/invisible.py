@@ -2,8 +2,9 @@
 
 Some are legitimate: joiners hold emoji together and shape the letters of many scripts, and the
 zero-width space divides words in scripts without spaces (Thai, Lao, Burmese, Khmer) and keeps a
-code fence within a code fence from ending it. Those, a byte order mark at the very start and the
-tags of a flag emoji are no finding.
+code fence within a code fence from ending it; generators of documents put one into the link of a
+heading to itself. Those, a byte order mark at the very start, the tags
+of a flag emoji and an example that is named next to it are no finding.
 """
 
 import re
@@ -28,10 +29,14 @@ _HIDDEN_CHARACTER = re.compile(
     rf"[{_HIDDEN}]"
     rf"(?<![{_JOINED_SCRIPTS}][\u200c\u200d](?=[{_JOINED_SCRIPTS}]))"
     rf"(?<![{_UNSPACED_SCRIPTS}]\u200b(?=[{_UNSPACED_SCRIPTS}]))"
-    r"(?<!\n\u200b(?=```))"
+    r"(?<!\n\u200b(?=```))(?<!\[\u200b(?=\]\(#))"
     rf"(?<![{_VIRAMAS}][\u200c\u200d])"
     rf"(?<![{_PICTOGRAPHS}\ufe0f]\u200d(?=[{_PICTOGRAPHS}]))"
 )
+_ANY_HIDDEN = re.compile(rf"[{_HIDDEN}]")
+_NAME = re.compile(r"zero.width|\bU\+(?:20[026]|FEFF)|\\u(?:20[026]|feff)|\bword joiner\b", re.I)
+_NAME_DISTANCE = 120
+"""Maximum distance, in characters, between a hidden character and its name."""
 _FLAG = re.compile(r"\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 
 
@@ -41,4 +46,18 @@ def find_hidden_characters(text: str) -> Iterator[int]:
         return iter(())
     masked = _FLAG.sub(lambda flag: "-" * len(flag[0]), text)
     start = 1 if masked.startswith("\ufeff") else 0
-    return (found.start() for found in _HIDDEN_CHARACTER.finditer(masked, start))
+    return (
+        found.start()
+        for found in _HIDDEN_CHARACTER.finditer(masked, start)
+        if not _is_named(masked, found.start())
+    )
+
+
+def _is_named(text: str, offset: int) -> bool:
+    """Return whether a character is the example of a text that says what it shows.
+
+    It is the only hidden one around: a hidden message needs more.
+    """
+    surroundings = text[max(0, offset - _NAME_DISTANCE) : offset + _NAME_DISTANCE]
+    is_alone = len(_ANY_HIDDEN.findall(surroundings)) == 1
+    return is_alone and _NAME.search(surroundings) is not None

@@ -13,7 +13,7 @@ from prompt_engine.threats.catalogue import PatternGroup, ThreatPattern, pattern
 from prompt_engine.threats.disguises import undo_disguises
 from prompt_engine.threats.encodings import decode_base64
 from prompt_engine.threats.folding import AsciiView, FoldedText
-from prompt_engine.threats.mentions import is_mention
+from prompt_engine.threats.mentions import is_description, is_mention
 from prompt_engine.threats.spans import TextSpan
 
 MAX_LOCATIONS = 50
@@ -40,7 +40,9 @@ def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
     found.update(_find_locations(text, scope))
     if (decoded := decode_base64(text)) is not None:
         for offset, pattern, pattern_scope in _find_locations(decoded.text, scope):
-            found.add((decoded.origin(offset), pattern, pattern_scope))
+            origin = decoded.origin(offset)
+            if scope == "strict" or not is_mention(TextSpan(text, origin, origin)):
+                found.add((origin, pattern, pattern_scope))
     findings: list[ThreatFinding] = []
     line, counted_offset = 1, 0
     for offset, pattern, pattern_scope in sorted(found):
@@ -77,7 +79,9 @@ def _group_locations(
         if pattern.id == "print-secret-file" and exemptions.hides_values_of_env(span):
             return True
         # Agent memory has no reason to quote attacks.
-        return scope != "strict" and is_mention(span)
+        if scope == "strict":
+            return False
+        return is_mention(span) or (pattern.scope == "mark" and is_description(span))
 
     for pattern, start, _ in group.matches(view.data, is_exempt, MAX_EXEMPTION_CHECKS):
         yield first_word(start), pattern.id, pattern.scope

@@ -1,8 +1,8 @@
 """Distinguishes commands and instructions of a skill from mentions of them.
 
 Security notes and style guides quote forbidden actions. A match is a mention if the same sentence
-forbids it, or if it is quoted and the surrounding text discusses attacks. In programs only comments
-can be mentions; decoded text never is.
+or the heading of its list forbids it, or if it is quoted and the surrounding text discusses
+attacks. In programs only comments can be mentions; decoded text never is.
 
 Not the same as `mentions`: a sentence for the model and a command are negated, quoted and discussed
 in different ways.
@@ -13,12 +13,21 @@ import re
 _BEFORE_BYTES = 500
 _AFTER_BYTES = 200
 _SENTENCE_BYTES = 160
+_LIST_BYTES = 1000
+"""Maximum distance of a list item from the heading of its list."""
 
 _FORBIDDEN = re.compile(
     rb"\b(?:never|do not|don.{1,3}t|must not|should not|shouldn.{1,3}t|avoid|refuse(?: to)?|forbid|"
     rb"reject|instead of|rather than|no longer|cannot|beware of|warn(?:s|ing)? "
     rb"(?:about|against|on)|watch (?:out )?for|stop if)\b"
     rb"(?P<rest>(?:[^.!?\n:]{0,12}\bthis:|\s*:|[^.!?\n:]*following:)?[^.!?\n:]*)$",
+    re.I,
+)
+_LIST_ITEM = re.compile(rb"[ \t]*(?:[-*+]|\d+[.)])[ \t]")
+_HEADING = re.compile(rb"^(?:#{1,6}[ \t]|\*\*)([^\n]*)$", re.M)
+_FORBIDDING_HEADING = re.compile(
+    rb"\b(?:never|do not|don.{1,3}t|must not)(?! (?:forget|miss|skip|fail))\b"
+    rb"|\b(?:avoid|forbidden|prohibited|not allowed|anti.?patterns?|red flags?|bad practices?)\b",
     re.I,
 )
 _ORDER = re.compile(rb"\b(?:but|then|instead|now|just|please|you must|always)\b", re.I)
@@ -51,6 +60,8 @@ def is_mention(data: bytes, start: int, end: int, *, is_program: bool) -> bool:
     prohibition = _FORBIDDEN.search(head)
     if prohibition and not _ORDER.search(prohibition["rest"]):
         return True
+    if _LIST_ITEM.match(head) and _is_under_prohibition(data, line_start):
+        return True
     before = data[max(0, start - _BEFORE_BYTES) : start]
     line_end = data.find(b"\n", start)
     tail = data[start : line_end if line_end >= 0 else None][:_BEFORE_BYTES]
@@ -63,3 +74,9 @@ def is_mention(data: bytes, start: int, end: int, *, is_program: bool) -> bool:
     preceding = before[-_SENTENCE_BYTES * 2 :]
     is_discussed = _TALK.search(preceding) is not None and _CUE.search(context) is not None
     return is_discussed and _OBEY.search(preceding) is None
+
+
+def _is_under_prohibition(data: bytes, line_start: int) -> bool:
+    """Return whether the last heading in front of a list forbids what the list names."""
+    headings = _HEADING.findall(data, max(0, line_start - _LIST_BYTES), line_start)
+    return bool(headings) and _FORBIDDING_HEADING.search(headings[-1]) is not None

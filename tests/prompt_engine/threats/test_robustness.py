@@ -38,6 +38,7 @@ PIECES = {
     "underscores": "_",
     "stars": "a*",
     "entities": "&#65;",
+    "percent-encoded letters": "%41%42%43-",
     "tags": "<b>",
     "zero width spaces": "\u200b",
     "joined Persian": "می\u200cخ",

@@ -23,7 +23,7 @@ def level_with(**more: bytes) -> RiskLevel:
         (SkillContents({}), "caution", "has no SKILL.md"),
         (
             SkillContents({"SKILL.md": TEXT, **{f"references/{n}.md": b"a" for n in range(50)}}),
-            "caution",
+            "safe",
             "51 files",
         ),
         (
