@@ -269,9 +269,7 @@ def _patch_failure_reason(error: PatchError, text: str, old_string: str) -> str:
     if not lines:
         return str(error)
     excerpt = "\n".join(f"{number}|{line}" for number, line in lines)
-    return (
-        f"The old text is not there. Copy it from the file exactly; the closest lines:\n{excerpt}"
-    )
+    return f"The old text is not in the file. Copy it exactly; the closest lines:\n{excerpt}"
 
 
 def _write_file(call: ManageCall, skill: Skill) -> _PlannedEdit:

@@ -7,10 +7,10 @@ While the model is still streaming them, jiter parses the incomplete JSON lenien
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TypeVar, cast
+from typing import Annotated, TypeVar, cast
 
 import jiter
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.validation_errors import validation_reason
@@ -34,9 +34,16 @@ MAX_PROBLEMS = 5
 
 
 class Arguments(BaseModel):
-    """Base class of all tool arguments. Unknown ones are named before: `dialects/reading.py`."""
+    """Base class of all tool arguments and of objects in them.
+
+    Unknown ones are named before: `dialects/reading.py`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+
+ExactText = Annotated[str, Field(strict=True)]
+"""Text that a file will hold. A number is refused: as text, 1.10 would become 1.1."""
 
 
 class ArgumentError(ValueError):

@@ -6,6 +6,6 @@ r"""Applies a model's edits and patches to a text. Pure: no I/O; expects line-fe
 >>> replace("def f():\n    return 1\n", "return 1", "return 2").text
 'def f():\n    return 2\n'
 >>> (change,) = parse_patch("*** Update File: a.py\n@@ def f():\n-    return 1\n+    return 2")
->>> apply_hunks("def f():\n    return 1\n", change.hunks)
-HunksApplied(text='def f():\n    return 2\n', lines=(2,), skipped=())
+>>> apply_hunks("def f():\n    return 1\n", change.hunks).text
+'def f():\n    return 2\n'
 """

@@ -46,7 +46,7 @@ class NothingToFindError(PatchError):
     """The old text is empty."""
 
     def __init__(self) -> None:
-        super().__init__("The old text is empty. Give the text that is to be replaced.")
+        super().__init__("The old text is empty. Give the text that you want to replace.")
 
 
 class NothingToChangeError(PatchError):
@@ -54,8 +54,8 @@ class NothingToChangeError(PatchError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The edit changes nothing: the text already reads so. "
-            "Go on, or give new text that differs."
+            "The edit changes nothing: the file already has the new text. If this is what you "
+            "want, go on. If not, give another new text."
         )
 
 
@@ -88,11 +88,14 @@ class AmbiguousError(PatchError):
         shown = tuple(lines[:MAX_SHOWN_SPANS])
         listed = ", ".join(map(str, shown)) + (", ..." if count > len(shown) else "")
         advice = (
-            "Add lines around it until it is unique, or set replace_all."
+            "To change one place, add the lines around it to the old text. To change all places, "
+            "set replace_all."
             if hunk is None
-            else "Add lines of context around it, or a heading that leads to it (@@ ...)."
+            else "Add unchanged lines around the change, or a heading above it (@@ def name)."
         )
-        super().__init__(f"The old text is there {count} times (lines {listed}). {advice}", hunk)
+        super().__init__(
+            f"The old text is in the file {count} times (lines {listed}). {advice}", hunk
+        )
         self.count = count
         self.lines = shown
 
@@ -102,9 +105,11 @@ class UnplacedInsertionError(PatchError):
 
     def __init__(self, hunk: int, heading: str | None = None) -> None:
         super().__init__(
-            "It only adds lines and does not say where. Add lines of context."
+            "It only adds lines and does not say where. Add the unchanged lines before or after "
+            "them."
             if heading is None
-            else f"Its heading is not in the file exactly once: {heading}. Add lines of context.",
+            else f"Its heading must be in the file exactly once, and is not: {heading}. Add the "
+            "unchanged lines before or after the new ones.",
             hunk,
         )
         self.heading = heading
@@ -123,8 +128,8 @@ class EmptyPatchError(MalformedPatchError):
 
     def __init__(self) -> None:
         super().__init__(
-            "it names no file. Begin with *** Update File: path, or Add or Delete; or give a "
-            "unified diff with --- and +++ lines.",
+            "it names no file. Begin it with *** Update File: path (or Add File, Delete File), or "
+            "give a unified diff with --- and +++ lines.",
             1,
         )
 
@@ -134,8 +139,8 @@ class RepeatedPathError(MalformedPatchError):
 
     def __init__(self, path: str, line: int) -> None:
         super().__init__(
-            f"{path} is named twice, and the two sections contradict each other. Say all about "
-            "one file in one section.",
+            f"{path} is named twice, and the two sections contradict each other. Put all changes "
+            "of one file into one section.",
             line,
         )
         self.path = path
@@ -146,16 +151,16 @@ def _not_found_message(
 ) -> str:
     if applied_line is not None:
         return (
-            f"The old text is not there, and the new text already is, at line {applied_line}: "
-            "the edit seems to be made. Read the file before trying again."
+            f"The old text is not in the file, but the new text is, at line {applied_line}: the "
+            "edit seems to be made. Read the file before you try again."
         )
     if nearest is None:
-        unlike = ", nor anything like it" if is_unlike else ""
-        return f"The old text is not there{unlike}. Read the file and try again."
+        unlike = ", and no line is similar to it" if is_unlike else ""
+        return f"The old text is not in the file{unlike}. Read the file and try again."
     shown = "\n".join(
         f"{number}|{line}" for number, line in enumerate(nearest.lines, nearest.first_line)
     )
     return (
-        "The old text is not there. Copy it from the file exactly; "
-        f"the nearest is at lines {nearest.first_line}-{nearest.last_line}:\n{shown}"
+        "The old text is not in the file. The nearest is at "
+        f"lines {nearest.first_line}-{nearest.last_line}. Copy it exactly:\n{shown}"
     ) + (f"\n{nearest.difference}" if nearest.difference else "")

@@ -1,11 +1,10 @@
 """Locates the hunks of a patch in a text and applies them.
 
 A hunk is searched for below its heading, then after the previous hunk, then anywhere. A unique
-match decides. Of several matches after the previous hunk, the first is taken if the hunk has no
-heading and no line number: so Codex places hunks, and models write them for it. The first of
-several equal hunks takes the first of as many matches. Of several matches below one heading the
-first is taken, unless the same block contains another. Line numbers only decide between equally
-good matches.
+match decides. Of several matches after the previous hunk, or in the whole text for the first one,
+the first is taken if the hunk has no heading and no line number: so Codex places hunks, and models
+write them for it. Of several matches below one heading the first is taken, unless the same block
+contains another. Line numbers only decide between equally good matches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,12 +46,14 @@ class HunksApplied:
     """Text after a patch, with the first changed line (1-based) of each hunk that changes it.
 
     `skipped` are the numbers of the hunks that change nothing, apart from those that only mark a
-    position.
+    position. `first_fits` has the number of each hunk that was placed at the first of several
+    matches, and how many there were.
     """
 
     text: str
     lines: tuple[int, ...]
     skipped: tuple[int, ...] = ()
+    first_fits: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class HunkEdit:
     end: int
     new: str
     line: int
+    fits: int = 1
+    """How many matches there were if the first of them was taken for being the first."""
 
 
 def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
@@ -78,11 +81,11 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
     cursor: int | None = None
     placed: list[tuple[int, int]] = []  # the first changed line, and the number of lines added
     skipped: list[int] = []
+    first_fits: list[tuple[int, int]] = []
     for number, hunk in enumerate(hunks, 1):
         cursor = None if hunk.starts_section else cursor
-        twins = sum(each.lines == hunk.lines for each in hunks[number - 1 :])
         try:
-            edit = _locate_edit(result, _shifted(hunk, placed), number, cursor, twins)
+            edit = _locate_edit(result, _shifted(hunk, placed), number, cursor or 0)
         except PatchError:
             if hunk.is_change:
                 raise
@@ -95,6 +98,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
             # A later hunk can apply above an earlier one, which shifts the lines already reported.
             placed = [(line + growth * (line > edit.line), more) for line, more in placed]
             placed.append((edit.line, growth))
+            first_fits += [(number, edit.fits)] if edit.fits > 1 else []
         elif any(line.sign != " " for line in hunk.lines):
             skipped.append(number)
         result = changed
@@ -102,7 +106,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
         raise NothingToChangeError
     last = result.count("\n") + (not result.endswith("\n"))
     lines = tuple(max(1, min(line, last)) for line, _ in placed)
-    return HunksApplied(result, lines, tuple(skipped))
+    return HunksApplied(result, lines, tuple(skipped), tuple(first_fits))
 
 
 def _shifted(hunk: Hunk, placed: Sequence[tuple[int, int]]) -> Hunk:
@@ -115,10 +119,10 @@ def _shifted(hunk: Hunk, placed: Sequence[tuple[int, int]]) -> Hunk:
     return replace(hunk, line_hint=hint)
 
 
-def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int | None, twins: int) -> HunkEdit:
-    """Return the effect of a hunk; `twins` is the number of equal hunks from this one on."""
+def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:
+    """Return the effect of a hunk; `cursor` is the end of the one before it."""
     if not any(line.sign == "-" or (line.sign == " " and line.text.strip()) for line in hunk.lines):
-        return _locate_insertion(text, hunk, number, cursor or 0)
+        return _locate_insertion(text, hunk, number, cursor)
     request = EditRequest(
         "\n".join(hunk.old_lines),
         "\n".join(hunk.new_lines),
@@ -127,14 +131,12 @@ def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int | None, twins: 
         takes_newline_before=not hunk.new_lines,
         takes_newline_after=not hunk.new_lines,
     )
-    for scopes in _search_scopes(text, hunk, cursor or 0):
+    for scopes in _search_scopes(text, hunk, cursor):
         found = _find_in_scopes(text, scopes, request)
         if found:
-            is_below = cursor is not None and all(scope.start >= cursor for scope in scopes)
-            matches = sum(len(finding.spans) for _, finding in found)
-            is_first_fit = is_below or (twins > 1 and matches == twins)
+            is_below = all(scope.start >= cursor for scope in scopes)
             is_bare = not hunk.headings and hunk.line_hint is None
-            return _choose_edit(text, found, hunk, number, takes_first=is_first_fit and is_bare)
+            return _choose_edit(text, found, hunk, number, takes_first=is_below and is_bare)
     edit = _locate_by_changed_lines(text, hunk)
     if edit is not None:
         return edit
@@ -225,7 +227,7 @@ def _choose_edit(
     """Choose one of the matches and build its edit."""
     spans = [span for _, finding in found for span in finding.spans]
     scope, finding = found[0]
-    span = spans[0]
+    span, fits = spans[0], 1
     if len(spans) > 1:
         preferred: MatchedSpan | None = None
         hinted = [each for each in spans if hunk.line_hint == line_number(text, each.start)]
@@ -235,8 +237,8 @@ def _choose_edit(
             preferred = hinted[0]
         if preferred is None and len(found) == 1 and is_first_alone_in_block(text, scope, spans):
             preferred = span
-        if takes_first and finding.strategy in FIRST_FIT_STRATEGIES:
-            preferred = preferred or span
+        if preferred is None and takes_first and finding.strategy in FIRST_FIT_STRATEGIES:
+            preferred, fits = span, len(spans)
         if preferred is None:
             raise AmbiguousError(len(spans), first_line_numbers(text, spans), number)
         span = preferred
@@ -245,7 +247,7 @@ def _choose_edit(
     changed = text[:start] + new + text[end:]
     is_unchanged = changed == text
     line = line_number(text, start) if is_unchanged else first_changed_line(text, changed, start)
-    return HunkEdit(start, end, new, line)
+    return HunkEdit(start, end, new, line, fits)
 
 
 def _locate_insertion(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:

@@ -117,7 +117,7 @@ class _Alignment:
             line = _quote(self.old_lines[old_start].strip())
             difference = f"The old text has {line} before line {number}; the file does not."
         count = sum(max(end - start, end2 - start2) for _, start, end, start2, end2 in self.changes)
-        return f"{difference} {count} lines differ in all." if count > 1 else difference
+        return f"{difference} In all, {count} lines differ." if count > 1 else difference
 
 
 def _align(lines: Sequence[str], old_lines: Sequence[str], start: int) -> _Alignment:

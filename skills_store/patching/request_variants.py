@@ -174,14 +174,16 @@ def describe_mistake(old: str) -> str:
     marked = [line for line in lines if line.startswith(("-", "+"))]
     is_marked = bool(marked) and all(not line or line[0] in "-+ " for line in lines)
     mistakes = {
-        "is a patch: give it as the argument patch, with mode patch": bool(_PATCH_LINE.search(old)),
-        f"is abbreviated ({ellipsis}): write all of its lines, or take a shorter part": ellipsis,
-        "has a code fence (```): leave it out, unless the file has it": (
+        "is a patch. Give it as the argument patch, with mode patch": bool(_PATCH_LINE.search(old)),
+        f"is abbreviated ({ellipsis}). Write all of its lines, or take a shorter part": ellipsis,
+        "has a code fence (```). If the file does not have it, leave it out": (
             any(line.lstrip().startswith("```") for line in lines)
         ),
-        "has HTML entities (such as &lt;): write the characters": bool(_ENTITY.search(old)),
-        "has the marks of a diff (- and +): leave them out": is_marked,
-        "has line numbers that do not fit: leave them out": (
+        "has HTML entities (such as &lt;). Write the characters themselves": bool(
+            _ENTITY.search(old)
+        ),
+        "has the marks of a diff (- and +). Leave them out": is_marked,
+        "has line numbers that do not fit. Leave them out": (
             all(_NUMBERED.fullmatch(line) for line in lines)
         ),
     }
@@ -218,15 +220,13 @@ def _without_some_line_numbers(request: EditRequest) -> tuple[EditRequest, int] 
     first_numbers = {number - index for index, number in numbers.items()}
     marks = tuple(f"{number}|" for number in numbers.values())
     plain_new = [_without_mark(line, marks) for line in new]
-    is_in_form = len(first_numbers) == 1 and not any(map(_is_misplaced, numbers.values()))
+    is_in_form = len(first_numbers) == 1 and not any(
+        number % NUMBERED_EVERY for number in numbers.values()
+    )
     if not is_in_form or any(map(_SPARSELY_NUMBERED.match, plain_new)):
         return None
     plain_old = "\n".join(_without_mark(line, marks) for line in old)
     return _unnumbered(request, plain_old, "\n".join(plain_new)), first_numbers.pop()
-
-
-def _is_misplaced(number: int) -> bool:
-    return number % NUMBERED_EVERY != 0
 
 
 def _without_mark(line: str, marks: Sequence[str]) -> str:

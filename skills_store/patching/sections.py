@@ -97,7 +97,7 @@ class PatchReader:
         elif self.is_open:
             self._read_body(self.sections[-1], line)
         elif self.sections and line.strip():
-            self._add_problem("it belongs to no file.")
+            self._add_problem("it belongs to no file. Write *** Update File: path above it.")
 
     def _read_marker(self, line: str) -> bool:
         if boundary := _BOUNDARY.fullmatch(line):
@@ -208,7 +208,7 @@ class PatchReader:
                 self._read_hunk(section, line)
             case "delete":
                 if not (section.is_diff or not line.strip() or line.startswith("```")):
-                    self._add_problem("a file that is deleted has no lines.")
+                    self._add_problem("it follows *** Delete File, which takes no lines.")
 
     def _read_added(self, section: PatchSection, line: str) -> None:
         if not line.strip():
@@ -220,7 +220,7 @@ class PatchReader:
         elif line.startswith(_NO_NEWLINE):
             section.lacks_last_newline = section.is_diff
         elif not (line.startswith("```") or (line.startswith("@@") and not section.added)):
-            self._add_problem("every line of a new file begins with +.")
+            self._add_problem("every line of a new file must begin with +.")
 
     def _read_hunk(self, section: PatchSection, line: str) -> None:
         if line.startswith("@@"):

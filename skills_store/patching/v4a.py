@@ -61,7 +61,7 @@ def parse_patch(text: str, path: str | None = None) -> tuple[FileChange, ...]:
     if all(_says_nothing(change) for change in changes.values()):
         first = sections[0]
         hint = "Give lines that begin with -, + or a blank."
-        raise MalformedPatchError(f"nothing is said of {first.path}. {hint}", first.line)
+        raise MalformedPatchError(f"it has no changes of {first.path}. {hint}", first.line)
     return tuple(changes.values())
 
 

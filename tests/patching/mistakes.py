@@ -442,8 +442,7 @@ PATCHES = [
         "k\na\nk\n",
         None,
         V4A.format("@@\n-k\n+x\n"),
-        REFUSED,
-        "2 times",
+        "x\na\nk\n",
     ),
     Mistake(
         "lines that are not there",
@@ -490,7 +489,7 @@ WRONG = [
     ),
     Mistake("another order", "a = 1\nb = 2\nc = 3\n", "b = 2\na = 1", "c", REFUSED, "a = 1"),
     Mistake("another comment", "x = 1  # the first\n", "x = 1  # first", "x = 2", REFUSED, "the"),
-    Mistake("blanks within quotes", 'p("a  b")\n', 'p("a b")', 'p("c")', REFUSED, "the nearest"),
+    Mistake("blanks within quotes", 'p("a  b")\n', 'p("a b")', 'p("c")', REFUSED, "The nearest"),
     Mistake("another case", "Return x\n", "return x", "return y", REFUSED, '"Return"'),
     Mistake(
         "a line that is there twice", PY, "self.items = ", "self.things = ", REFUSED, "2 times"
@@ -520,7 +519,7 @@ WRONG = [
         "b = f()",
         "None",
         REFUSED,
-        "the nearest",
+        "The nearest",
     ),
     Mistake("an edit without a change", PY, "total = 0", "total = 0", REFUSED, "changes nothing"),
     Mistake("nothing", PY, "", "x", REFUSED, "is empty"),

@@ -137,7 +137,7 @@ def test_the_nearest_lines_are_shown_with_line_numbers() -> None:
         'Line 43: the file has "number", the old text "umber".',
     )
     assert str(caught.value) == (
-        "The old text is not there. Copy it from the file exactly; the nearest is at lines 41-43:\n"
+        "The old text is not in the file. The nearest is at lines 41-43. Copy it exactly:\n"
         "41|line number 41\n42|line number 42\n43|line number 43\n"
         'Line 43: the file has "number", the old text "umber".'
     )
@@ -163,7 +163,7 @@ def test_nothing_is_shown_if_nothing_is_similar() -> None:
     with pytest.raises(NotFoundError) as caught:
         replace("alpha\nbeta\n", "gamma delta", "x")
     assert (caught.value.nearest, caught.value.applied_line) == (None, None)
-    assert "nor anything like it" in str(caught.value)
+    assert "no line is similar" in str(caught.value)
 
 
 TEXT = """\
@@ -198,7 +198,7 @@ say("a b")
         ),
         pytest.param(
             "def read(file, mode):\n    with open(file, mode) as file:",
-            'Line 3: the file has "path", the old text "file". 2 lines differ in all.',
+            'Line 3: the file has "path", the old text "file". In all, 2 lines differ.',
             id="two lines",
         ),
         pytest.param("importing osx", 'the file has "import os"', id="similar, no word the same"),

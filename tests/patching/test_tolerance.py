@@ -409,3 +409,9 @@ def test_of_two_overlapping_matches_the_first_is_replaced() -> None:
 )
 def test_the_first_changed_line_is_reported(text: str, old: str, new: str, line: int) -> None:
     assert replace(text, old, new).line == line
+
+
+def test_the_spans_of_a_text_with_ellipses_are_those_of_its_parts() -> None:
+    text = "a\nfirst\nb\nkept\nc\nlast\nd\n"
+    result = replace(text, "first\n...\nlast\n", "one\n...\ntwo\n")
+    assert [text[start:end] for start, end in result.spans] == ["first", "last"]

@@ -125,8 +125,8 @@ def test_a_patch_without_a_match_shows_the_closest_lines(house: SkillHome) -> No
     with pytest.raises(PatchRefusedError) as caught:
         house.editor.plan(call)
     assert str(caught.value) == (
-        "SKILL.md was not changed. The old text is not there. Copy it from the file exactly; "
-        "the nearest is at lines 8-8:\n8|1. Boil the water.\n"
+        "SKILL.md was not changed. The old text is not in the file. The nearest is at lines 8-8. "
+        "Copy it exactly:\n8|1. Boil the water.\n"
         'Line 8: the file has " the water.", the old text "  some water!".'
     )
 
@@ -136,7 +136,9 @@ def test_the_closest_lines_are_shown_even_without_a_common_word(house: SkillHome
     call = ManageCall(
         "patch", "brew", old_string="D0 1t.", new_string="x", file_path="references/a.md"
     )
-    with pytest.raises(PatchRefusedError, match=r"the nearest is at lines 3-3:\n3\|Do  it\.\n"):
+    with pytest.raises(
+        PatchRefusedError, match=r"The nearest is at lines 3-3. Copy it exactly:\n3\|Do  it\.\n"
+    ):
         house.editor.plan(call)
 
 

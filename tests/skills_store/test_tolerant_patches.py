@@ -50,7 +50,7 @@ def test_different_text_is_not_patched(house: SkillHome, text: str, old: str) ->
     path.write_bytes(text.encode())
     before = files_in(house.folder)
     call = ManageCall("patch", "brew", old_string=old, new_string="x", file_path=FILE)
-    with pytest.raises(PatchRefusedError, match="not there"):
+    with pytest.raises(PatchRefusedError, match="not in the file"):
         house.apply(call)
     assert files_in(house.folder) == before
 

@@ -174,3 +174,49 @@ async def test_a_diff_without_names_is_applied_to_the_path(tmp_path: Path) -> No
     diff = "@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
     _, files = await patched(tmp_path, diff, {"a.txt": "one\ntwo\n"}, path="a.txt")
     assert files == {"a.txt": "one\n2\n"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "name"),
+    [
+        ("patch", {"path": "a.txt", "old_string": 1.0, "new_string": "2"}, "old_string"),
+        ("patch", {"path": "a.txt", "old_string": "three", "new_string": 1.10}, "new_string"),
+        ("write_file", {"path": "a.txt", "content": 1.10}, "content"),
+    ],
+)
+async def test_a_number_is_no_text_of_a_file(
+    tmp_path: Path, tool: str, arguments: dict[str, JsonValue], name: str
+) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_seen_file("a.txt", f"{TEXT}1.0\n")
+        updates = await session.run_one(call(tool, **arguments))
+        assert updates.text == (f"`{name}` must be a text. Nothing was done: make the call again.")
+        assert path.read_text() == f"{TEXT}1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_named"),
+    [
+        ("three", "```python\n3\n```", True),
+        ("three", "```\n3", False),
+        ("```\nthree\n```", "```\n3\n```", False),
+        ("three", "`3`", False),
+    ],
+)
+async def test_a_fence_that_the_old_text_lacks_is_named(
+    tmp_path: Path, old: str, new: str, *, is_named: bool
+) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_seen_file("a.md", f"one\n{old}\n")
+        made = call("patch", path="a.md", old_string=old, new_string=new)
+        updates = await session.run_one(made)
+        assert path.read_text() == f"one\n{new}\n"
+        assert ("begins and ends with ```" in updates.text) == is_named
+
+
+async def test_a_hunk_that_fits_twice_is_named(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        session.write_seen_file("a.txt", TEXT)
+        patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch\n"
+        updates = await session.run_one(call("patch", mode="patch", patch=patch))
+        assert "hunk 1 fits at 2 places, it was applied at the first" in updates.text

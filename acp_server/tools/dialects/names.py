@@ -54,7 +54,12 @@ def find_tool(name: str, known: Collection[str]) -> ToolMeant:
 def describe_unknown_tool(name: str, known: Sequence[str]) -> str:
     """Return the error that there is no such tool, with what to do instead first."""
     text = f"there is no tool {name!r}"
-    advice = alias_table().advice.get(squash(_PREFIX.sub("", name, count=1)), "")
+    table, key = alias_table(), squash(_PREFIX.sub("", name, count=1))
+    advice = table.advice.get(key, "")
     nearest = get_close_matches(name.lower(), known, n=MAX_NEAREST, cutoff=0.5)
+    if not nearest:  # a misspelt name of another agent's tool
+        aliases = [alias for alias, tool in table.tools.items() if tool in known]
+        close = get_close_matches(key, aliases, n=MAX_NEAREST, cutoff=0.75)
+        nearest = list(dict.fromkeys(table.tools[alias] for alias in close))
     hint = advice or (f"the nearest is {' or '.join(nearest)}" if nearest else "")
     return "; ".join(filter(None, (text, hint, f"there are {', '.join(known)}" if known else "")))

@@ -54,7 +54,7 @@ class PathCorrector:
         bare = _without_marks(raw_path)
         if not must_exist:
             return CorrectedPath(bare) if bare and bare != raw_path else None
-        found = self._in_any_case(bare)
+        found = self._in_any_case(bare) or self._in_any_case(bare.removeprefix("@"))
         return None if found is None else CorrectedPath(found)
 
     def _exists(self, raw_path: str) -> bool:

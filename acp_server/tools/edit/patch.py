@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.arguments import Arguments, ExactText, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import ChangePlanner, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import TextPreview
@@ -60,8 +60,8 @@ Unchanged lines begin with a blank. @@ separates changes. A patch can also have 
 class Edit(Arguments):
     """One of several replacements in a file."""
 
-    old_string: str
-    new_string: str
+    old_string: ExactText
+    new_string: ExactText
     replace_all: bool = False
 
 
@@ -74,6 +74,11 @@ EDITS_AND_STRINGS = (
 )
 
 
+CODE_FENCE = "```"
+FENCE_NOTE = (
+    "; new_string begins and ends with ```, and these lines are now in the file: remove them if "
+    "you did not mean them"
+)
 NO_NOTEBOOK_CELL = (
     "to change a cell of a notebook, give path, cell (its number) and new_string, the new source. "
     "Nothing was changed."
@@ -84,11 +89,11 @@ class PatchArguments(Arguments):
     """Either a replacement in one file, or a patch of any number of files."""
 
     path: str | None = Field(default=None, description="file to change; required to replace")
-    old_string: str | None = Field(
+    old_string: ExactText | None = Field(
         default=None,
-        description="required to replace: exact text that is in the file once; add lines around it",
+        description="required to replace: exact text of the file, long enough to occur only once",
     )
-    new_string: str | None = Field(
+    new_string: ExactText | None = Field(
         default=None, description="required to replace: its new text; empty deletes it"
     )
     replace_all: bool = Field(
@@ -341,6 +346,8 @@ class PatchUse(EditUse[PatchArguments]):
         if applied.skipped:
             numbers = ", ".join(map(str, applied.skipped))
             note += f"; skipped hunk {numbers}: nothing changes there"
+        for number, fits in applied.first_fits:
+            note += f"; hunk {number} fits at {fits} places, it was applied at the first"
         note += self.services.guard.note_change(resolved, base)
         line = applied.lines[0] if applied.lines else 1
         lines = _whole_lines(each for hunk in file_change.hunks for each in hunk.new_lines)
@@ -424,6 +431,8 @@ def _make_edits(original: str, edits: Sequence[Edit], expected_count: int | None
             note = f" ({replaced.count} places)"
         if replaced.strategy != "exact":
             note += f"; old_string matched by {replaced.strategy}"
+        if _brings_a_fence(edit):
+            note += FENCE_NOTE
         notes.append(note)
         text, count = replaced.text, count + replaced.count
     if expected_count is not None and count != expected_count:
@@ -434,6 +443,13 @@ def _make_edits(original: str, edits: Sequence[Edit], expected_count: int | None
         raise PatchError(problem)
     check_placeholders(original, text)
     return _EditsMade(text, line, ",".join(notes))
+
+
+def _brings_a_fence(edit: Edit) -> bool:
+    """Whether the new text is in a code fence that the old text does not have."""
+    old, new = edit.old_string.strip(), edit.new_string.strip()
+    has_fence = new.startswith(CODE_FENCE) and new.endswith(CODE_FENCE) and "\n" in new
+    return has_fence and CODE_FENCE not in old
 
 
 def _whole_lines(lines: Iterable[str]) -> frozenset[str]:

@@ -6,7 +6,7 @@ from functools import partial
 import anyio
 from pydantic import Field
 
-from acp_server.tools.arguments import Arguments, ArgumentsT, PartialArguments
+from acp_server.tools.arguments import Arguments, ArgumentsT, ExactText, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import EditFlow, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
@@ -45,7 +45,7 @@ class WriteFileArguments(Arguments):
     """
 
     path: str = Field(description="file to write")
-    content: str = Field(description="the whole text")
+    content: ExactText = Field(description="the whole text")
 
 
 class EditUse(TypedToolUse[ArgumentsT]):

@@ -485,6 +485,7 @@ OTHERS = [
     no("multi_tool_use.parallel", "make the calls themselves", tool_uses=[]),
     no("frobnicate", "there are read_file", x=1),
     no("read_fil", "the nearest is read_file", path="a.py"),
+    no("Gloob", "the nearest is search_files", pattern="*"),
     no("mcp__github__create_issue", "there is no tool", title="x"),
     ok("ListSkills", '"success": true'),
     no("Skill", "nothing", skill="nothing"),
@@ -523,7 +524,7 @@ PATHS = [
         ok("read_file", ("line 1\n", f"`{path}` as `a.py`"), path=path)
         for path in (
             *("`a.py`", '"a.py"', "'a.py'", " a.py ", "@a.py", "a.py:1", "A.PY", "file://a.py"),
-            *("/a.py", "a/a.py", "b/a.py", "workspace/a.py", ".\\a.py", "`@a.py`", "A.py"),
+            *("/a.py", "a/a.py", "b/a.py", "workspace/a.py", ".\\a.py", "`@a.py`", "A.py", "@A.PY"),
         )
         if path != ".\\a.py"
     ],
