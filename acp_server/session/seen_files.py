@@ -1,9 +1,9 @@
 """What the model of one conversation has seen of each file: digests of the file and of its lines.
 
 A file counts as seen only as far as its text reached the model. A read is therefore noted when it
-is made, and counts once the model has answered a conversation that holds its text: the result may
-be shortened before it is sent, and calls of one response do not see each other's results. What the
-model wrote itself counts at once.
+is made, and counts once the model has answered a conversation that holds its text, as far as it
+does: the result may be shortened before it is sent, and calls of one response do not see each
+other's results. What the model wrote itself counts at once.
 
 Paths are absolute with links followed; texts have the newlines that the file service returns.
 """
@@ -11,9 +11,10 @@ Paths are absolute with links followed; texts have the newlines that the file se
 import io
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import takewhile
 
 from acp_server.session.ports.archive import SeenFile
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -33,6 +34,10 @@ MAX_LINES = 200_000
 MAX_RANGES = 5
 MAX_SHOWN = 1_000
 """How many of the latest reads are remembered as results that the conversation still holds."""
+MIN_REFERRED_CHARACTERS = 200
+"""A shorter run of lines is repeated rather than referred to."""
+_WINDOW_LINES = 5
+"""Lines that must agree before it is looked how far a run goes."""
 _DIGEST_BYTES = 16
 _LINE_DIGEST_BYTES = 6
 _UNSEEN_RUN = re.compile(b"\0+")
@@ -88,8 +93,33 @@ class _UnconfirmedRead:
     source: str
     """The id of the call, or the URI of the attachment."""
     shown_text: str
-    """What the model must have been sent for the read to count."""
+    """What the model must have been sent for the whole read to count."""
+    skipped_lines: int
+    """How many lines of `shown_text` come before these."""
     order: int
+
+    def received_part(self, received: str) -> "_UnconfirmedRead | None":
+        """Return the read as far as the text that the model received shows it."""
+        if received.startswith(self.shown_text):
+            return self
+        # A text that was cut begins with whole lines of what it was.
+        pairs = zip(_lines_of(self.shown_text), _lines_of(received), strict=False)
+        common = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+        first, last = self.lines
+        last = min(first + len(common) - self.skipped_lines - 1, last)
+        if last < first:
+            return None
+        return replace(self, lines=(first, last), shown_text="".join(common))
+
+
+@frozen_dataclass
+class ShownRun:
+    """Lines of a file that an earlier result in the conversation shows as they are now."""
+
+    first: int
+    last: int
+    first_there: int
+    """The number that the first of them has in that result."""
 
 
 @frozen_dataclass
@@ -105,16 +135,27 @@ class _ShownLines:
     shown_digest: str
     """Digest of the beginning of the result, up to `shown_characters`."""
 
-    def holds(self, path: str, content: _Content, lines: LineRange) -> bool:
-        """Whether these are the lines `lines` of a file, and what it has there now."""
-        first, last = lines
-        skipped = (first - self.first_line) * _LINE_DIGEST_BYTES
-        wanted = content.line_digests[(first - 1) * _LINE_DIGEST_BYTES : last * _LINE_DIGEST_BYTES]
-        return (
-            path == self.path
-            and skipped >= 0
-            and self.line_digests[skipped : skipped + len(wanted)] == wanted
-        )
+    def find_run(self, digests: bytes, number: int) -> tuple[int, int]:
+        """Return the longest run that begins here and that these lines hold too.
+
+        `digests` are those of the lines from `number` on. The run is given by the number of its
+        first line in this result, and its length; 0 if there is none. The same line numbers come
+        first, as most edits leave the lines before them where they are.
+        """
+        own = self.line_digests
+        same = (number - self.first_line) * _LINE_DIGEST_BYTES
+        best, length = 0, 0
+        if 0 <= same < len(own):
+            best, length = number, _common_lines(own, same, digests)
+        window = digests[: _WINDOW_LINES * _LINE_DIGEST_BYTES]
+        position = own.find(window) if length < _WINDOW_LINES else -1
+        while position >= 0:
+            if position % _LINE_DIGEST_BYTES == 0:
+                common = _common_lines(own, position, digests)
+                if common > length:
+                    best, length = self.first_line + position // _LINE_DIGEST_BYTES, common
+            position = own.find(window, position + 1)
+        return best, length
 
     def is_in(self, received: Mapping[str, str]) -> bool:
         """Whether the conversation still holds it, given its results and attachments."""
@@ -177,32 +218,47 @@ class SeenFiles:
         received = _received_texts(self._arrived)
         self._shown = [each for each in self._shown if each.is_in(received)]
 
-    def is_still_shown(self, path: str, text: str, lines: LineRange) -> bool:
-        """Whether the conversation shows these lines of a file as they are in `text`.
+    def shown_runs(self, path: str, text: str, lines: LineRange) -> Sequence[ShownRun]:
+        """Return the runs of these lines of a file that the conversation shows, in order.
 
-        Asked twice in a row about the same lines, it says no: a model that reads again what it was
-        referred to has not found it.
+        Asked twice in a row about the same lines, it returns none: a model that reads again what
+        it was referred to has not found it.
         """
         wanted, referred = (path, lines), self._referred
         self._referred = None
-        if wanted == referred or all(each.path != path for each in self._shown):
-            return False
-        content = _content_of(text)
-        if content is None or not any(each.holds(path, content, lines) for each in self._shown):
-            return False
-        self._referred = wanted
-        return True
+        results = [each for each in reversed(self._shown) if each.path == path]
+        content = _content_of(text) if results and wanted != referred else None
+        if content is None:
+            return ()
+        lengths = [len(line) for line in io.StringIO(text, newline="\n")]
+        runs = [
+            run
+            for run in _find_runs(results, content, lines)
+            if sum(lengths[run.first - 1 : run.last]) >= MIN_REFERRED_CHARACTERS
+        ]
+        self._referred = wanted if runs else None
+        return runs
 
     def note_read(
-        self, path: str, text: str, lines: LineRange, call_id: str, shown_text: str
+        self,
+        path: str,
+        text: str,
+        lines: LineRange,
+        call_id: str,
+        shown_text: str,
+        skipped_lines: int = 0,
     ) -> None:
-        """Note that a call's result shows lines of a file, beginning with `shown_text`."""
+        """Note that a call's result shows lines of a file.
+
+        The result begins with `shown_text`, in which the lines of the file follow `skipped_lines`
+        others, each on a line of its own.
+        """
         source = call_id.removeprefix(self._call_prefix)
-        self._note_pending(path, text, lines, source, shown_text)
+        self._note_pending(path, text, lines, source, shown_text, skipped_lines)
 
     def note_attachment(self, path: str, text: str, uri: str, shown_text: str) -> None:
         """Note that a whole file is attached to the prompt that is being written."""
-        self._note_pending(path, text, (1, MAX_LINES), uri, shown_text)
+        self._note_pending(path, text, (1, MAX_LINES), uri, shown_text, 0)
 
     def note_written(self, path: str, text: str) -> None:
         """Note that the model wrote a whole file."""
@@ -292,25 +348,35 @@ class SeenFiles:
         return "deleted" if text is None else self.describe_change(path, text)
 
     def _note_pending(
-        self, path: str, text: str, lines: LineRange, source: str, shown_text: str
+        self,
+        path: str,
+        text: str,
+        lines: LineRange,
+        source: str,
+        shown_text: str,
+        skipped_lines: int,
     ) -> None:
         content = _content_of(text)
         if content is not None:
             self._order += 1
-            read = _UnconfirmedRead(path, content, lines, source, shown_text, self._order)
-            self._pending.append(read)
+            self._pending.append(
+                _UnconfirmedRead(
+                    path, content, lines, source, shown_text, skipped_lines, self._order
+                )
+            )
 
     def _settle(self) -> None:
-        """Count the reads whose text the model has received; the others never count."""
+        """Count the reads as far as the model has received their text; the rest never counts."""
         pending, arrived = self._pending, self._arrived
         self._pending, self._arrived = [], []
         if not pending:
             return
         received = _received_texts(arrived)
         for read in pending:
-            if received.get(read.source, "").startswith(read.shown_text):
-                self._count(read)
-                self._shown.append(_shown_lines(read))
+            part = read.received_part(received.get(read.source, ""))
+            if part is not None:
+                self._count(part)
+                self._shown.append(_shown_lines(part))
         del self._shown[:-MAX_SHOWN]
 
     def _count(self, read: _UnconfirmedRead) -> None:
@@ -347,11 +413,47 @@ class SeenFiles:
             self.forget(next(iter(self._views)))
 
 
+def _lines_of(text: str) -> Iterator[str]:
+    return iter(io.StringIO(text, newline="\n"))
+
+
 def _received_texts(messages: Iterable[UserMessage]) -> Mapping[str, str]:
     """Return the results by call id, and the attachments by URI."""
     parts = [part for message in messages for part in message.parts]
     attached = {part.uri: part.text for part in parts if isinstance(part, Attachment)}
     return attached | {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
+
+
+def _find_runs(
+    results: Sequence[_ShownLines], content: _Content, lines: LineRange
+) -> Iterator[ShownRun]:
+    """Yield the runs of lines that results show: as long as possible, across several results."""
+    number, last = lines
+    run: ShownRun | None = None
+    while number <= last:
+        start = (number - 1) * _LINE_DIGEST_BYTES
+        digests = content.line_digests[start : last * _LINE_DIGEST_BYTES]
+        there, length = max(
+            (each.find_run(digests, number) for each in results), key=lambda run: run[1]
+        )
+        if run and not (length and there - number == run.first_there - run.first):
+            yield run
+            run = None
+        if length:
+            end = number + length - 1
+            run = replace(run, last=end) if run else ShownRun(number, end, there)
+        number += max(length, 1)
+    if run:
+        yield run
+
+
+def _common_lines(own: bytes, position: int, digests: bytes) -> int:
+    """Return how many lines from a position on are the first of `digests`."""
+    length, size = 0, _LINE_DIGEST_BYTES
+    while own[position : position + size] == digests[length * size : (length + 1) * size] != b"":
+        length += 1
+        position += size
+    return length
 
 
 def _shown_lines(read: _UnconfirmedRead) -> _ShownLines:

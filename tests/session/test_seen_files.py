@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from acp_server.session.ports.archive import SeenFile
-from acp_server.session.seen_files import MAX_FILES, MAX_LINES, SeenFiles
+from acp_server.session.seen_files import MAX_FILES, MAX_LINES, SeenFiles, ShownRun
 from acp_server.turn.conversation import (
     AssistantMessage,
     Attachment,
@@ -53,6 +53,7 @@ def numbered(count: int) -> str:
 
 
 TEXT = numbered(60)
+LONG = TEXT.replace("\n", " of a file that is like any other\n")
 
 
 def test_a_file_read_whole_is_seen_until_it_changes() -> None:
@@ -97,16 +98,39 @@ def test_a_deletion_is_seen_only_where_it_was_made() -> None:
     assert reader.seen.unseen_lines(PATH, changed) == ""
 
 
-@pytest.mark.parametrize(
-    "received", ["line 1\n… shortened …", "(cleared)", ""], ids=["shortened", "cleared", "empty"]
-)
-def test_a_result_that_was_cut_before_it_was_sent_does_not_count(received: str) -> None:
+@pytest.mark.parametrize("received", ["(cleared)", "", "line 1 and"])
+def test_a_result_that_was_removed_before_it_was_sent_does_not_count(received: str) -> None:
     reader = Reader()
     shown = reader.note_read(TEXT)
     reader.conversation.append(UserMessage((ToolResult("call", shown),)))
     reader.conversation.rebuild((UserMessage((ToolResult("call", received),)),))
     reader.conversation.append(ANSWER)
     assert not reader.seen.is_known(PATH)
+
+
+def test_a_result_that_was_cut_before_it_was_sent_counts_as_far_as_it_was_sent() -> None:
+    reader = Reader()
+    reader.note_read(LONG, 11)
+    received = f"{''.join(LONG.splitlines(keepends=True)[10:30])}line 3\n… cut …\nline 60\n"
+    reader.conversation.append(UserMessage((ToolResult("call", received),)))
+    reader.conversation.append(ANSWER)
+    assert reader.seen.unseen_lines(PATH, LONG) == "lines 1-10, 31-60"
+    assert reader.seen.shown_runs(PATH, LONG, (1, 60)) == [ShownRun(11, 30, 11)]
+    reader.conversation.rebuild((UserMessage((ToolResult("call", "(cleared)"),)),))
+    assert not reader.seen.shown_runs(PATH, LONG, (1, 60))
+    assert reader.seen.unseen_lines(PATH, LONG) == "lines 1-10, 31-60"
+
+
+def test_of_a_result_that_shows_several_parts_the_parts_before_the_cut_count() -> None:
+    reader = Reader()
+    lines = TEXT.splitlines(keepends=True)
+    shown = "".join([*lines[:10], "[lines 11-20: unchanged since you read them]\n", *lines[20:40]])
+    reader.seen.note_read(PATH, TEXT, (1, 10), "call", shown)
+    reader.seen.note_read(PATH, TEXT, (21, 40), "call", shown, skipped_lines=11)
+    received = f"{''.join(shown.splitlines(keepends=True)[:16])}\n… cut …"
+    reader.conversation.append(UserMessage((ToolResult("call", received),)))
+    reader.conversation.append(ANSWER)
+    assert reader.seen.unseen_lines(PATH, TEXT) == "lines 11-20, 26-60"
 
 
 def test_a_result_that_is_cleared_after_it_was_sent_still_counts() -> None:
@@ -137,14 +161,14 @@ def test_a_read_before_an_edit_of_the_same_batch_keeps_the_edit() -> None:
     assert reader.seen.describe_change(PATH, after) == ""
 
 
-def test_an_attached_file_is_seen_if_it_was_not_shortened() -> None:
-    for received in (TEXT, TEXT[:50]):
+def test_an_attached_file_is_seen_as_far_as_it_was_not_shortened() -> None:
+    for received, unseen in ((TEXT, ""), (TEXT[:50], "lines 8-60")):
         reader = Reader()
         reader.seen.note_attachment(PATH, TEXT, "file:///workspace/a.py", TEXT)
         attachment = Attachment("file:///workspace/a.py", received)
         reader.conversation.append(UserMessage((attachment,)))
         reader.conversation.append(ANSWER)
-        assert reader.seen.is_known(PATH) is (received == TEXT)
+        assert reader.seen.unseen_lines(PATH, TEXT) == unseen
 
 
 def test_a_patch_of_a_file_read_whole_keeps_it_seen_and_one_of_another_does_not() -> None:
@@ -309,40 +333,64 @@ class EditedFile(RuleBasedStateMachine):
 TestNoTextIsReplacedThatTheModelHasNotSeen = EditedFile.TestCase
 
 
+def shown(reader: Reader, text: str, lines: tuple[int, int], path: str = PATH) -> list[str]:
+    """Return the runs that earlier results show, as `first-last@number there`."""
+    runs = reader.seen.shown_runs(path, text, lines)
+    return [f"{run.first}-{run.last}@{run.first_there}" for run in runs]
+
+
 def test_lines_are_shown_until_their_result_is_shortened() -> None:
     reader = Reader()
-    reader.read(TEXT, 11, 30)
-    assert reader.seen.is_still_shown(PATH, TEXT, (11, 30))
-    assert reader.seen.is_still_shown(PATH, f"{TEXT}more\n", (12, 20))
-    whole = f"{''.join(TEXT.splitlines(keepends=True)[10:30])}\n[more]"
+    reader.read(LONG, 11, 30)
+    assert shown(reader, LONG, (11, 30)) == ["11-30@11"]
+    assert shown(reader, f"{LONG}more\n", (12, 20)) == ["12-20@12"]
+    whole = f"{''.join(LONG.splitlines(keepends=True)[10:30])}\n[more]"
     reader.conversation.rebuild((UserMessage((ToolResult("call", whole),)), ANSWER))
-    assert reader.seen.is_still_shown(PATH, TEXT, (11, 30))
+    assert shown(reader, LONG, (11, 30)) == ["11-30@11"]
     reader.conversation.rebuild((UserMessage((ToolResult("call", "[removed]"),)), ANSWER))
-    assert not reader.seen.is_still_shown(PATH, TEXT, (12, 20))
+    assert shown(reader, LONG, (12, 20)) == []
 
 
-def test_other_lines_and_changed_lines_are_not_shown() -> None:
+@pytest.mark.parametrize(
+    ("text", "lines", "expected"),
+    [
+        (LONG, (1, 40), ["11-30@11"]),
+        (LONG, (28, 40), []),  # too little to be worth a reference
+        (LONG.replace("line 20 ", "line Z "), (11, 30), ["11-19@11", "21-30@21"]),
+        (f"new first line\n{LONG}", (11, 31), ["12-31@11"]),
+        (LONG.replace("line 20 ", "new\nline 20 "), (1, 60), ["11-19@11", "21-31@20"]),
+    ],
+)
+def test_the_lines_that_a_result_shows_are_found_where_they_are_now(
+    text: str, lines: tuple[int, int], expected: list[str]
+) -> None:
     reader = Reader()
-    reader.note_read(TEXT, 11, 30)
-    assert not reader.seen.is_still_shown(PATH, TEXT, (11, 30)), "not sent yet"
-    reader.read(TEXT, 11, 30)
-    for text, lines in (
-        (TEXT, (10, 30)),
-        (TEXT, (11, 31)),
-        (TEXT.replace("line 20", "line Z"), (11, 30)),
-        (f"new first line\n{TEXT}", (11, 30)),
-    ):
-        assert not reader.seen.is_still_shown(PATH, text, lines)
-    assert not reader.seen.is_still_shown("/workspace/b.py", TEXT, (11, 30))
+    reader.read(LONG, 11, 30)
+    assert shown(reader, text, lines) == expected
+
+
+def test_lines_of_several_results_are_one_run() -> None:
+    reader = Reader()
+    reader.read(LONG, 1, 20)
+    reader.read(LONG, 21, 40)
+    assert shown(reader, LONG, (5, 50)) == ["5-40@5"]
+
+
+def test_other_files_and_forgotten_lines_are_not_shown() -> None:
+    reader = Reader()
+    reader.note_read(LONG, 11, 30)
+    assert shown(reader, LONG, (11, 30)) == [], "not sent yet"
+    reader.read(LONG, 11, 30)
+    assert shown(reader, LONG, (11, 30), "/workspace/b.py") == []
     reader.seen.forget_all()
-    assert not reader.seen.is_still_shown(PATH, TEXT, (11, 30))
+    assert shown(reader, LONG, (11, 30)) == []
 
 
 def test_lines_that_are_read_again_at_once_are_not_referred_to_twice() -> None:
     reader = Reader()
-    reader.read(TEXT)
+    reader.read(LONG)
     asked = [(1, 60), (1, 60), (1, 60), (1, 30), (1, 60)]
-    assert [reader.seen.is_still_shown(PATH, TEXT, lines) for lines in asked] == [
+    assert [bool(shown(reader, LONG, lines)) for lines in asked] == [
         True,
         False,
         True,

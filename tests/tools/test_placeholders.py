@@ -39,6 +39,9 @@ PLACEHOLDERS = """\
 ... existing code ...
 [... rest of file ...]
 (... rest of the function ...)
+[lines 1-140: unchanged since you read them]
+[lines 1,031-1,061: the same as lines 1,030-1,060 that you read]
+[1,200 more: offset=501]
 """
 ORDINARY = """\
 ...rest,

@@ -241,6 +241,39 @@ async def test_unchanged_lines_are_referred_to_and_repeated_if_read_again(tmp_pa
         assert await read(offset=26, limit=10) == again.format("26-35")
 
 
+async def test_only_lines_that_no_result_shows_are_sent(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_file("a.txt", lines(60))
+
+        async def read(**arguments: int) -> str:
+            return (await session.run_one(call("read_file", path="a.txt", **arguments))).text
+
+        await read(limit=20)
+        first_part = "[lines 1-20: unchanged since you read them]\n"
+        rest = numbered(60).partition("21:")[2]
+        assert await read() == f"{first_part}21:{rest}"
+        assert await read() == numbered(60)
+        path.write_text(lines(60).replace("30:", "new\n30:"))
+        assert await read() == (
+            "[lines 1-29: unchanged since you read them]\n30|new\n"
+            "[lines 31-61: the same as lines 30-60 that you read]\n"
+        )
+        made = call("write_file", path="a.txt", content=f"{first_part}21:{rest}")
+        assert "would replace the code" in (await session.run_one(made)).text
+        path.write_text("new\n" + lines(60))
+        again = "unchanged since you read it (lines 41-60 of 61, there 40-59): use that result"
+        assert await read(offset=41, limit=20) == again
+
+
+async def test_a_file_of_which_only_a_part_was_sent_again_counts_as_read(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        session.write_file("a.txt", lines(60))
+        await session.run_one(call("read_file", path="a.txt", limit=20))
+        await session.run_one(call("read_file", path="a.txt"))
+        updates = await session.run_one(call("write_file", path="a.txt", content="new\n"))
+        assert updates.text == "edited a.txt (1 line)"
+
+
 async def test_a_secret_is_not_read_without_permission(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_tool_editor(tmp_path, mode="ask", answers=answers) as session:

@@ -53,6 +53,12 @@ _STANDS_FOR_CODE_IF_ELIDED = re.compile(
     rf"|{_PARTS} (?:continues|goes here)",
     re.IGNORECASE,
 )
+_READ_NOTE = re.compile(
+    r"\[lines [\d,]+-[\d,]+: (?:unchanged since you read them"
+    r"|the same as lines [\d,]+-[\d,]+ that you read)\]"
+    r"|\[[\d,]+ more(?:: offset=\d+| lines; .*)\]"
+)
+"""The lines in which `read_file` refers to lines that it does not show."""
 _MAX_WORDS_OF_SENTENCE_END = 3
 _MIN_WORDS_OUTSIDE_COMMENTS = 2
 """`...rest` is code, `... rest of the code` is not."""
@@ -104,10 +110,10 @@ def is_placeholder(line: str) -> bool:
     >>> is_placeholder("// ... existing code ..."), is_placeholder("...rest,")
     (True, False)
     """
-    if len(line) > MAX_LINE_CHARACTERS:
-        return False
-    words = list(_WORD.finditer(line))
-    if not words:
+    if _READ_NOTE.fullmatch(line):
+        return True
+    words = list(_WORD.finditer(line[: MAX_LINE_CHARACTERS + 1]))
+    if not words or len(line) > MAX_LINE_CHARACTERS:
         return False
     head, tail = line[: words[0].start()], line[words[-1].end() :]
     is_comment = _COMMENT.search(head) is not None

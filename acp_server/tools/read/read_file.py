@@ -8,6 +8,7 @@ from functools import partial
 from pydantic import Field
 
 from acp_server.session.commands.markdown import fenced_block
+from acp_server.session.seen_files import ShownRun
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
@@ -32,7 +33,7 @@ from skills_store.patching.request_variants import NUMBERED_EVERY
 
 DESCRIPTION = (
     "Read a text file, list a folder, or look at an image or a PDF. Every fifth line begins with "
-    "its number and |, which are not part of the file. Unsaved changes in the editor are included."
+    "its number and |, which are not part of the file."
 )
 PDF_START = "%PDF-"
 MAX_CHARACTERS = 25_000
@@ -40,8 +41,6 @@ MAX_LINE_CHARACTERS = 2_000
 MAX_SHOWN_CHARACTERS = 4_000
 MAX_MACHINE_CHARACTERS = 2_000
 """How much of a file that a machine wrote is shown unless lines of it are requested."""
-MIN_REFERRED_CHARACTERS = 200
-"""A shorter text is repeated rather than referred to."""
 EMPTY = "(the file is empty)"
 NOTEBOOK_ADVICE = "a notebook: change these cells with patch; `%% cell new code` begins a new one"
 
@@ -51,7 +50,7 @@ class ReadFileArguments(Arguments):
 
     path: str = Field(description="file or folder, absolute or relative to the workspace")
     offset: int = Field(default=1, ge=1, description="first line to read, from 1 (default 1)")
-    limit: int = Field(default=500, ge=1, le=5_000, description="number of lines (default 500)")
+    limit: int = Field(default=2_000, ge=1, le=5_000, description="number of lines (default 2000)")
 
 
 @frozen_dataclass
@@ -65,6 +64,8 @@ class _Page:
     advice: str = ""
     """How to find the rest, if reading on is not the way."""
     is_numbered: bool = True
+    runs: Sequence[ShownRun] = ()
+    """Lines that are not shown, because an earlier result shows them."""
 
     @property
     def last_line(self) -> int:
@@ -73,23 +74,46 @@ class _Page:
     @property
     def text(self) -> str:
         """The lines for the model; every fifth begins with its number."""
-        if not self.is_numbered:
-            return "".join(self.lines)
-        lines = enumerate(self.lines, self.first_line)
-        return "".join(f"{_line_mark(number)}{line}" for number, line in lines)
+        return "".join(self._parts(is_numbered=self.is_numbered))
+
+    @property
+    def is_all_referred(self) -> bool:
+        """Whether one earlier result shows all these lines."""
+        return any(run.first == self.first_line and run.last == self.last_line for run in self.runs)
+
+    def _parts(self, *, is_numbered: bool) -> Iterator[str]:
+        """Yield the lines, and a reference in place of each run that is not shown."""
+        start = self.first_line
+        for run in (*self.runs, None):
+            end = run.first if run else self.last_line + 1
+            for number in range(start, end):
+                line = self.lines[number - self.first_line]
+                yield f"{_line_mark(number)}{line}" if is_numbered else line
+            if run:
+                yield _refer_to(run)
+                start = run.last + 1
 
     def full_ranges(self) -> Iterator[tuple[int, int]]:
         """Yield the first and the last number of each run of lines that are shown in full."""
         start = self.first_line
-        for cut in (*sorted(self.cut_lines), self.last_line + 1):
-            if cut > start:
-                yield start, cut - 1
-            start = cut + 1
+        gaps = [*((number, number) for number in self.cut_lines)]
+        gaps += [(run.first, run.last) for run in self.runs]
+        end = self.last_line + 1
+        for first, last in (*sorted(gaps), (end, end)):
+            if first > start:
+                yield start, first - 1
+            start = last + 1
+
+    def lines_before(self, number: int) -> int:
+        """Return how many lines of the text come before this one, which is shown."""
+        hidden = sum(run.last - run.first for run in self.runs if run.last < number)
+        return number - self.first_line - hidden
 
     def outcome(self, total_lines: int | None) -> ToolOutcome:
         """Return the lines; a last line says how many more there are (None: unknown)."""
         note = self._note(total_lines)
-        text, shown_text = (_append(body, note) for body in (self.text, "".join(self.lines)))
+        plain = "".join(self._parts(is_numbered=False))
+        text, shown_text = (_append(body, note) for body in (self.text, plain))
         if len(shown_text) > MAX_SHOWN_CHARACTERS:
             beginning = shown_text[:MAX_SHOWN_CHARACTERS]
             shown_text = f"{beginning}\n… ({len(shown_text):,} characters were read)"
@@ -98,6 +122,9 @@ class _Page:
     def unchanged_outcome(self, total_lines: int) -> ToolOutcome:
         """Return that the model has these lines already."""
         lines = f"{self.first_line:,}-{self.last_line:,} of {total_lines:,}"
+        run = self.runs[0]
+        if run.first_there != run.first:
+            lines += f", there {_range(run.first_there, run.last - run.first + run.first_there)}"
         text = f"unchanged since you read it (lines {lines}): use that result"
         return ToolOutcome(text, shown=(Text(f"({text})"),))
 
@@ -114,6 +141,19 @@ class _Page:
         if not self.advice:
             return f"[{more}: offset={self.last_line + 1}]"
         return f"[{more} lines; {self.advice}]" if left else f"[{self.advice}]"
+
+
+def _refer_to(run: ShownRun) -> str:
+    """Return a line in place of lines that an earlier result shows."""
+    shift = run.first_there - run.first
+    if not shift:
+        return f"[lines {_range(run.first, run.last)}: unchanged since you read them]\n"
+    there = _range(run.first + shift, run.last + shift)
+    return f"[lines {_range(run.first, run.last)}: the same as lines {there} that you read]\n"
+
+
+def _range(first: int, last: int) -> str:
+    return f"{first:,}-{last:,}"
 
 
 def _line_mark(number: int) -> str:
@@ -225,23 +265,18 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
             and page.last_line == len(lines)
         ):
             page = replace(page, advice=NOTEBOOK_ADVICE)
-        if self._is_still_shown(resolved, text, page):
+        seen, path = self._services.guard.seen, str(resolved.real)
+        page = replace(page, runs=seen.shown_runs(path, text, (page.first_line, page.last_line)))
+        if page.is_all_referred:
             return page.unchanged_outcome(len(lines))
         self._note_seen(resolved, text, page)
         return page.outcome(len(lines))
-
-    def _is_still_shown(self, resolved: ResolvedPath, text: str, page: _Page) -> bool:
-        """Whether an earlier result shows the same, and is long enough to be referred to."""
-        if page.cut_lines or len(page.text) < MIN_REFERRED_CHARACTERS:
-            return False
-        lines = page.first_line, page.last_line
-        return self._services.guard.seen.is_still_shown(str(resolved.real), text, lines)
 
     def _note_seen(self, resolved: ResolvedPath, text: str, page: _Page) -> None:
         seen, path, call_id = self._services.guard.seen, str(resolved.real), self.reporter.call_id
         shown_text = page.text or EMPTY
         for lines in page.full_ranges() if text else ((1, 1),):
-            seen.note_read(path, text, lines, call_id, shown_text)
+            seen.note_read(path, text, lines, call_id, shown_text, page.lines_before(lines[0]))
 
     async def _read_media(self, resolved: ResolvedPath, not_text_error: FileError) -> ToolOutcome:
         """Return an image or a PDF; for any other file, the error that it is not text."""

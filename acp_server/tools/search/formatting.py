@@ -16,7 +16,7 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.search.records import LONG_LINE_BYTES
 
 MAX_LINE_CHARS = 200
-MAX_COUNTED = 10
+MAX_COUNTED = 8
 """How many of the files or directories with further items are named below a page."""
 _BEFORE_MATCH_CHARS = 60
 

@@ -62,7 +62,7 @@ async def test_a_page_ends_with_the_number_of_further_matches_by_file(tmp_path: 
     text = await text_of(tmp_path, "word", limit=1)
     assert text == (
         "a/b.py\n1:word\n[29 more: offset=1; a/: b.py 1, c.py 2; d/e.py 2; "
-        "f/: k.md 2, l.md 2, m.md 2, n.md 2, o.md 2, p.md 2, q.md 2; and 5 more]"
+        "f/: k.md 2, l.md 2, m.md 2, n.md 2, o.md 2; and 7 more]"
     )
     last = await text_of(tmp_path, "word", limit=10, offset=18)
     assert last.splitlines()[-1] == "[2 more: offset=28; f/v.md 2]"
