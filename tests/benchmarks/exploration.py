@@ -104,7 +104,8 @@ def _format_table(results: Mapping[str, Sequence[str]]) -> Iterator[str]:
 def _row(title: str, sizes: Sequence[int]) -> str:
     best = min(sizes[1:], default=0)
     ratio = f" ({sizes[0] / best:.2f})" if best else ""
-    return f"| {title} | {sizes[0]:,}{ratio} | " + " | ".join(f"{each:,}" for each in sizes[1:])
+    others = "".join(f" {each:,} |" for each in sizes[1:])
+    return f"| {title} | {sizes[0]:,}{ratio} |{others}"
 
 
 if __name__ == "__main__":
