@@ -20,6 +20,7 @@ Estimate / count, median per kind of text (in brackets: a flat 2.5 bytes a token
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import assert_never
 
 from acp_server.models.families import ModelFamily, Tokenizer
@@ -127,9 +128,15 @@ def estimate_request(request: ModelRequest, family: ModelFamily) -> int:
     """Estimate the prompt tokens of a request; messages add up as in `estimate_message`."""
     texts = [request.system]
     texts += [f"{tool.name} {tool.description} {tool.schema}" for tool in request.tools]
-    tokens = sum(estimate_tokens(text, family.tokenizer) for text in texts)
+    tokens = sum(_estimate_repeated(text, family.tokenizer) for text in texts)
     tokens += sum(estimate_message(message, family) for message in request.messages)
     return tokens + (TOOLS_TOKENS if request.tools else 0)
+
+
+@lru_cache(maxsize=256)
+def _estimate_repeated(text: str, tokenizer: Tokenizer) -> int:
+    """Estimate a system prompt or a tool, which are counted several times a request."""
+    return estimate_tokens(text, tokenizer)
 
 
 def prompt_tokens(request: ModelRequest, family: ModelFamily) -> int:

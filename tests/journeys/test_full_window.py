@@ -73,6 +73,30 @@ def test_after_more_reading_than_the_window_holds_the_session_goes_on(
         session.prompt("hi after a restart", greet)
 
 
+def rewrite_after_reading(shown: ShownRequest) -> ModelProgram:
+    """Rewrite a file of which no result can show all, as the refusals say."""
+    yield call("read_file", path="long.py")
+    for _ in range(20):
+        shown = yield call("write_file", path="long.py", content="short = True\n")
+        if "edited long.py" in shown.text:
+            return "Rewritten."
+        first, last = shown.find(r"Read lines (\d+)-(\d+) first").groups()
+        yield call("read_file", path="long.py", offset=int(first), limit=int(last))
+    raise AssertionError(shown.text)
+
+
+def test_a_file_too_long_for_one_result_can_be_read_in_parts_and_written(
+    tmp_path: Path, workspace: Path
+) -> None:
+    lines = (
+        f"value_{number} = compute({number})  # a line like any other" for number in range(250)
+    )
+    (workspace / "long.py").write_text("\n".join(lines) + "\n")
+    with open_day(tmp_path, DayConfig("messages", 8_000, mode="bypass")) as day:
+        day.open_session(workspace).prompt("Rewrite it.", rewrite_after_reading)
+    assert (workspace / "long.py").read_text() == "short = True\n"
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_window_that_is_smaller_than_the_settings_say_is_learned(
     tmp_path: Path, workspace: Path, form: ApiForm

@@ -66,6 +66,17 @@ class CharactersAsTokens:
         return float(usage.output_tokens)
 
 
+@dataclass
+class FixedPartMeter(CharactersAsTokens):
+    """Meter of a model whose system prompt and tools take part of the window."""
+
+    fixed: int
+
+    def estimate(self, request: ModelRequest) -> int:
+        """Return the length of all texts; a request without a system prompt is none."""
+        return super().estimate(request) + (self.fixed if request.system else 0)
+
+
 def exchanges(count: int, length: int) -> list[Message]:
     """Return questions and answers of some length."""
     return [
@@ -162,6 +173,15 @@ async def test_above_it_old_results_are_removed_and_no_summary_is_needed() -> No
     )
     assert measured == ContextMeasured(harness.totals.context_tokens, WINDOW, None)
     assert abs(harness.totals.context_tokens - harness.size) < 200
+
+
+async def test_the_notice_about_a_summary_names_only_what_became_less() -> None:
+    harness = CompactorHarness(RoundModel(SUMMARY), exchanges(1, 0))
+    await harness.compactor.compact(harness.conversation, harness.context, harness.sink)
+    ended = harness.sink.events[-2]
+    assert isinstance(ended, CompactionChanged)
+    assert ended.notice is not None
+    assert ended.notice.title == "The conversation was summarized"
 
 
 async def test_what_the_user_and_the_model_said_is_summarized() -> None:
@@ -303,7 +323,7 @@ async def test_what_is_cut_off_is_in_a_private_file_that_the_result_names(tmp_pa
     assert (small.text, small.saved_to) == ("z" * 100, "")
     saved = AsyncPath(large.saved_to)
     assert await saved.read_text() == "z" * 9_000
-    assert f"the whole text is in {saved}" in large.text
+    assert f"are shown; read {saved} (" in large.text
     assert saved.is_relative_to(tmp_path)
     assert [(await path.stat()).st_mode & 0o777 for path in (saved, saved.parent)] == [0o600, 0o700]
 
@@ -312,6 +332,35 @@ async def test_a_nearly_full_window_still_shows_an_eighth_of_its_size(tmp_path: 
     harness = CompactorHarness(RoundModel(), exchanges(9, 1_050), tmp_path)
     [large] = await bounded(harness, 9_000)
     assert 1_000 < len(large.text) <= 1_250
+
+
+@pytest.mark.parametrize("system", [0, 3_000, 6_000, 7_000])
+async def test_results_are_not_cut_again_before_the_model_has_seen_them(
+    system: int, tmp_path: Path
+) -> None:
+    harness = CompactorHarness(RoundModel(), reads(1, 10), tmp_path)
+    fixed = replace(harness.context, meter=FixedPartMeter(system))
+    harness.context = fixed
+    for number in range(2):
+        calls = tuple(ToolCall(f"{number}r{i}", "echo", "{}") for i in range(3))
+        harness.conversation.append(AssistantMessage(calls))
+        results = [ToolResult(call.id, "z" * 9_000) for call in calls]
+        bounded = await harness.compactor.bound_results(harness.conversation, fixed, results)
+        harness.conversation.append(UserMessage(tuple(bounded)))
+        await harness.prepare()
+        assert tuple(harness.conversation)[-1].parts == tuple(bounded)
+        assert all(len(result.text) > 200 for result in bounded)
+
+
+async def test_a_user_is_told_once_a_turn_that_results_were_removed(tmp_path: Path) -> None:
+    harness = CompactorHarness(RoundModel(), reads(8, 1_000), tmp_path)
+    turns = harness.sink, MemorySink()
+    for harness.sink in turns:
+        for _ in range(2):
+            harness.conversation.rebuild(reads(8, 1_000))
+            await harness.prepare()
+    told = [[type(event) for event in sink.events] for sink in turns]
+    assert told == [[NoticeRaised, ContextMeasured, ContextMeasured]] * 2
 
 
 async def test_the_first_results_of_a_conversation_are_bounded_too(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ a strict provider accepts: each call followed by its result, roles that alternat
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import ceil
 from pathlib import Path
 from random import Random
@@ -24,9 +25,11 @@ from acp_server.turn.conversation import (
     Link,
     Message,
     PromptPart,
+    ReplyPart,
     Text,
     ToolCall,
     UserMessage,
+    UserPart,
 )
 from acp_server.turn.errors import ContextOverflowError
 from acp_server.turn.events import CallAppeared, Usage
@@ -67,11 +70,16 @@ class Step:
     calls: Sequence[tuple[int, int]] = ()
 
 
+@lru_cache(maxsize=4096)
+def part_bytes(part: UserPart | ReplyPart) -> int:
+    """Count the bytes of a part; most parts of a request were in the one before."""
+    return len(repr(part))
+
+
 def request_bytes(request: ModelRequest) -> int:
     """Count the bytes that a request carries."""
-    return sum(len(repr(part)) for message in request.messages for part in message.parts) + len(
-        f"{request.system}{request.tools}"
-    )
+    parts = (part for message in request.messages for part in message.parts)
+    return sum(map(part_bytes, parts)) + len(f"{request.system}{request.tools}")
 
 
 @dataclass(eq=False)

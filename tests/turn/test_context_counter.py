@@ -1,6 +1,6 @@
 """The size of a request: what the endpoint counted, corrected estimates, and learned windows."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -18,6 +18,18 @@ from tests.turn.turn_harness import CharacterMeter, ModelRound, RoundModel
 MODEL, OTHER_MODEL = RoundModel(ModelRound()), RoundModel(ModelRound())
 METER = CharacterMeter(window_tokens=100_000, answer_tokens=1_000)
 ANSWER = AssistantMessage((Text("Yes."),))
+
+
+@dataclass(frozen=True)
+class RecordingMeter(CharacterMeter):
+    """Meter that records how many messages each estimate has read."""
+
+    lengths: list[int] = field(default_factory=list[int])
+
+    def estimate(self, request: ModelRequest) -> int:
+        """Return the total length of all user messages."""
+        self.lengths.append(len(request.messages))
+        return super().estimate(request)
 
 
 def said(characters: int) -> Message:
@@ -106,6 +118,35 @@ def test_a_report_on_a_request_estimated_as_empty_corrects_nothing() -> None:
     counter.record_usage(asked(), Usage(50, 0))
     assert counter.count(asked(ANSWER, said(10))) == 60
     assert counter.count(asked(said(100), generation=1)) == 100
+
+
+def test_a_report_has_only_added_messages_estimated() -> None:
+    meter, counter = RecordingMeter(100_000), ContextCounter()
+    history: list[Message] = [said(100)]
+    for tokens in (100, 200, 300):
+        metered = replace(asked(*history), meter=meter)
+        counter.record_usage(metered, Usage(tokens, 0))
+        history += [ANSWER, said(100)]
+    assert meter.lengths == [0, 1, 0, 2, 0, 2]
+    assert counter.count(asked(said(100), generation=1)) == 105, "calibrated by all of them"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(asked(said(40), ANSWER, said(10), generation=1), id="rewritten"),
+        pytest.param(asked(said(50)), id="shorter"),
+        pytest.param(
+            replace(asked(said(40), ANSWER, said(10)), model=OTHER_MODEL), id="for another model"
+        ),
+    ],
+)
+def test_messages_that_are_not_behind_the_estimated_ones_are_estimated_whole(
+    changed: MeteredRequest,
+) -> None:
+    counter = ContextCounter()
+    assert counter.estimate_messages(asked(said(100), ANSWER)) == 100
+    assert counter.estimate_messages(changed) == 50
 
 
 def test_a_loaded_conversation_continues_from_the_count_of_its_last_answer() -> None:

@@ -64,7 +64,8 @@ TARGET_SHARE, ENOUGH_SHARE = 0.5, 0.8
 """Fill, relative to the fill that triggers the work, at which clearing and cutting stop, and at
 which no summary is needed."""
 MAX_RESULT_SHARE, MIN_RESULT_SHARE = 4, 8
-"""One tool result takes at most 1/4 of the window; 1/8 also when the window is nearly full."""
+"""One tool result takes at most 1/4 of the window. When the window is nearly full, one still takes
+1/8 and a batch 1/4, or half of the room for messages if that is less."""
 CHARACTER_LIMITS = (20_000, 8_000, 3_000, 1_000, 300)
 """Lengths to which texts are cut, one after the other, until a conversation fits."""
 MAX_SUMMARY_ATTEMPTS = 4
@@ -130,6 +131,8 @@ class Compactor:
     _failed_at: float = field(default=float("-inf"), init=False)
     _incompressible: int = field(default=0, init=False)
     """The fill that the last attempt left, if it made too little room."""
+    _notified: TurnSink | None = field(default=None, init=False)
+    """The last turn with a notice that results were removed."""
 
     async def prepare_request(
         self, conversation: Conversation, context: TurnContext, sink: TurnSink
@@ -202,9 +205,14 @@ class Compactor:
         conversation.rebuild(shorter)
         before, after = room.used, room.count(shorter)
         self._incompressible = after if after > room.trigger else 0
-        title = f"The conversation was summarized: {len(messages)} messages became {len(shorter)}"
-        if before:
-            title += f", about {before:,} tokens became {after:,}"
+        gains: list[str] = []
+        if len(shorter) < len(messages):
+            gains.append(f"{len(messages)} messages became {len(shorter)}")
+        if after < before:
+            gains.append(f"about {before:,} tokens became {after:,}")
+        title = "The conversation was summarized"
+        if gains:
+            title += f": {', '.join(gains)}"
         progress.end("completed", notice=NoticeRaised("info", title, context.new_id()))
         context = replace(context, system=system)
         self._report_size(conversation, context, sink)
@@ -258,9 +266,17 @@ class Compactor:
         scale = max(room.tokens_per_estimated, context.counter.scale_of_new(context.model))
         counted = replace(room, tokens_per_estimated=scale)
         sizes = [counted.count((UserMessage((result,)),)) for result in results]
-        left = max(room.limit - room.used, 0)
-        max_tokens = min(window // MAX_RESULT_SHARE, max(window // MIN_RESULT_SHARE, left // 2))
-        max_batch = min(window // 2, max(window // MAX_RESULT_SHARE, left))
+        # More than this would be cut again before the model has seen it. If nothing is left, old
+        # results make room, but only so much where system prompt and tools fill most of a window.
+        estimated = context.counter.estimate_messages(context.metered_request(conversation))
+        # Of a short conversation `used` may be far too low, like any difference of large numbers.
+        used = max(room.used, ceil(estimated * room.tokens_per_estimated))
+        left = max(room.trigger - used, 0)
+        least, least_batch = (
+            min(window // share, room.target) for share in (MIN_RESULT_SHARE, MAX_RESULT_SHARE)
+        )
+        max_tokens = min(window // MAX_RESULT_SHARE, max(least, left // 2))
+        max_batch = min(window // 2, max(least_batch, left))
         max_tokens = min(max_tokens, _fair_share(sizes, max_batch))
         return [
             result if size <= max_tokens else await self._cut(result, max_tokens / size)
@@ -287,10 +303,8 @@ class Compactor:
         return _Fill(max(size - fixed, 0), limit, trigger)
 
     def _measure(self, conversation: Conversation, context: TurnContext) -> _Room:
-        # Estimates every message, which takes long in a large window.
         fill = self._fill(conversation, context)
-        messages = context.request(tuple(conversation)).messages
-        estimated = context.meter.estimate(ModelRequest(messages))
+        estimated = context.counter.estimate_messages(context.metered_request(conversation))
         # Of a short conversation, the difference of two large numbers says nothing.
         scale = context.counter.scale(context.model)
         if estimated:
@@ -314,7 +328,10 @@ class Compactor:
             "Old tool results were removed from the conversation to make room: about "
             f"{room.used:,} tokens became {after:,}"
         )
-        sink.emit_now(NoticeRaised("info", title, room.context.new_id()))
+        # In a small window this happens every few steps; the meter shows each of them.
+        if sink is not self._notified:
+            self._notified = sink
+            sink.emit_now(NoticeRaised("info", title, room.context.new_id()))
         self._incompressible = after if after > room.trigger else 0
         self._report_size(conversation, room.context, sink)
 
