@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from acp_server.checkpoints.config import CheckpointConfig
+from acp_server.config.provider_keys import ProviderKeys
 from acp_server.config.setting import SOURCE, NameKind, SettingSource, setting
 from acp_server.config.values import (
     ApiMode,
@@ -42,7 +43,6 @@ from acp_server.tools.tool_settings import CheckConfig, WebConfig
 
 MODEL_KEY = "model.default"
 """Has the short form `model: NAME`."""
-OptionalSecret = SecretStr | None
 
 
 @frozen_dataclass
@@ -77,20 +77,7 @@ class Settings:
     fallback_providers: Fallbacks = setting(
         (), "The same as Hermes writes it; used if `model.fallbacks` is empty", "fallback_providers"
     )
-    openai_api_key: OptionalSecret = setting(None, "The OpenAI API key", variable="OPENAI_API_KEY")
-    openrouter_api_key: OptionalSecret = setting(
-        None, "The OpenRouter API key", variable="OPENROUTER_API_KEY"
-    )
-    gemini_api_key: OptionalSecret = setting(None, "The Gemini API key", variable="GEMINI_API_KEY")
-    google_api_key: OptionalSecret = setting(
-        None, "The Gemini API key, alternative name", variable="GOOGLE_API_KEY"
-    )
-    dashscope_api_key: OptionalSecret = setting(
-        None, "The Alibaba Cloud API key", variable="DASHSCOPE_API_KEY"
-    )
-    deepseek_api_key: OptionalSecret = setting(
-        None, "The DeepSeek API key", variable="DEEPSEEK_API_KEY"
-    )
+    provider_keys: ProviderKeys = field(default_factory=ProviderKeys)
     model: str | None = setting(
         None,
         "The model to use",

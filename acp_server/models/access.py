@@ -17,6 +17,8 @@ class EndpointAccess:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers of each request."""
     read_timeout_seconds: float = 120.0
     """Read timeout: the longest silence before and within an answer."""
     connect_timeout_seconds: float = 10.0

@@ -6,7 +6,8 @@ from typing import NoReturn
 
 from acp_server.models.lazy_imports import scripted_model
 from acp_server.models.meters import NullMeter
-from acp_server.models.provider_profiles import PROFILES
+from acp_server.models.provider_profiles import provider_names
+from acp_server.session.commands.similar_names import find_similar_names
 from acp_server.session.ports.model_catalog import ModelChoice
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import ModelUnavailableError
@@ -84,11 +85,18 @@ class UnknownProviderModel:
             ModelUnavailableError: Always; names the provider and how to configure it.
         """
         del request, receive
-        raise ModelUnavailableError(
-            f"acp-server does not know the configured provider {self.provider!r} ({self.origin}); "
-            "set `model.base_url` to its address, or `model.provider` to one of "
-            f"{', '.join(profile.name for profile in PROFILES)}, in HERMES_HOME/acp/config.yaml"
-        )
+        raise ModelUnavailableError(unknown_provider_reason(self.provider, self.origin))
+
+
+def unknown_provider_reason(provider: str, origin: str) -> str:
+    """Return why a configured provider cannot be used, with the nearest known name."""
+    names = find_similar_names(provider.strip().lower(), provider_names())
+    question = f"did you mean `{names[0]}`? If not, " if names else ""
+    return (
+        f"acp-server does not know the configured provider {provider!r} ({origin}); {question}set "
+        "`model.base_url` to its address, or `model.provider` to a name that "
+        "`acp-server setup --help` lists, in HERMES_HOME/acp/config.yaml"
+    )
 
 
 def scripted_catalog(name: str) -> FixedCatalog | None:

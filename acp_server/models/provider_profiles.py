@@ -41,6 +41,9 @@ class ProviderProfile:
         base_url: Its address; None for the SDK's default or if it must be configured.
         key_variables: Environment variables for its API key; the first that is set is used.
         needs_key: Whether it rejects requests without a key.
+        is_offered_with_key: Whether its models are offered as soon as it has a key. Not if the
+            key is often there for another purpose.
+        headers: Further headers that it requires.
         default_port: The port of a server on this machine; None for a remote provider.
         preferred_ids: Substrings of the ids of preferred default models, best first.
         endpoint_profile: How it differs from other endpoints of its API format.
@@ -53,6 +56,8 @@ class ProviderProfile:
     base_url: str | None = None
     key_variables: tuple[str, ...] = ()
     needs_key: bool = True
+    is_offered_with_key: bool = True
+    headers: tuple[tuple[str, str], ...] = ()
     default_port: int | None = None
     preferred_ids: tuple[str, ...] = ()
     endpoint_profile: EndpointProfile = field(default_factory=EndpointProfile)
@@ -77,6 +82,7 @@ def _read_profiles() -> tuple[ProviderProfile, ...]:
             row[field_name] = tuple(row[field_name])
         if "cache_marked_models" in endpoint:
             endpoint["cache_marked_models"] = tuple(endpoint["cache_marked_models"])
+        row["headers"] = tuple(row.get("headers", {}).items())
         profile = EndpointProfile(**endpoint)
         profiles.append(ProviderProfile(name, endpoint_profile=profile, **row))
     return tuple(profiles)
@@ -92,6 +98,11 @@ def is_chat_model(model_id: str) -> bool:
     """Return whether a model id looks like a chat model."""
     name = model_id.lower()
     return not any(part in name for part in NON_CHAT_ID_PARTS)
+
+
+def provider_names() -> tuple[str, ...]:
+    """Return all names of known providers, with their other names."""
+    return tuple(_BY_NAME)
 
 
 def find_profile(name: str) -> ProviderProfile | None:

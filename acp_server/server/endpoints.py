@@ -15,12 +15,16 @@ from pydantic import SecretStr
 
 from acp_server.config.credentials import Credential, CredentialProvider, KeyStore, account_name
 from acp_server.config.settings import Configuration
-from acp_server.config.table import Settings, setting_sources
+from acp_server.config.table import Settings, setting_fields, setting_sources
 from acp_server.config.values import FallbackEndpoint
 from acp_server.models.access import EndpointAccess
 from acp_server.models.aggregate_catalog import AggregateCatalog
 from acp_server.models.endpoint_catalog import EndpointCatalog, EndpointConfig
-from acp_server.models.fixed_catalog import scripted_catalog, unknown_provider_catalog
+from acp_server.models.fixed_catalog import (
+    scripted_catalog,
+    unknown_provider_catalog,
+    unknown_provider_reason,
+)
 from acp_server.models.lazy_imports import (
     ProviderEntryPoint,
     lazy_anthropic_client,
@@ -86,6 +90,8 @@ class ModelService:
     endpoints: Sequence[tuple[ConfiguredProvider, EndpointCatalog]] = ()
     fallbacks: tuple[FallbackChoice, ...] = ()
     """Models for when the chosen one is out of service."""
+    configuration_problem: str | None = None
+    """Why no prompt can be answered, to be told before the first one."""
 
     async def sign_in(self) -> bool:
         """Undo a logout; return whether the main provider can be used."""
@@ -114,7 +120,12 @@ def open_models(configuration: Configuration) -> ModelService:
         catalog = scripted or unknown_provider_catalog(current.provider, origin, current.model)
         store = KeyStore(configuration.home)
         credentials = CredentialProvider(configured_credential(configuration), store)
-        return ModelService(cast("ModelCatalog", catalog), [credentials], [])
+        problem = None
+        if scripted is None:
+            problem = unknown_provider_reason(current.provider, origin)
+        return ModelService(
+            cast("ModelCatalog", catalog), [credentials], [], configuration_problem=problem
+        )
     opened = [_open_provider(provider, configuration) for provider in providers]
     (first, catalog, _, _), *others = opened
     by_name = {provider.profile.name: each for provider, each, _, _ in others}
@@ -171,7 +182,9 @@ def main_profile(current: Settings) -> ProviderProfile | None:
         found = CUSTOM
     elif current.model and not _has_anthropic_credential(current):
         found = _profile_with_key_for(current.model, current)
-    if found is None or (found is CUSTOM and not current.model_base_url):
+    if found is None or (
+        found is not ANTHROPIC and not found.base_url and not current.model_base_url
+    ):
         return None
     api_format = API_MODES.get(current.api_mode, found.api_format)
     endpoint_profile = replace(
@@ -202,6 +215,7 @@ def _additional_profiles(
     listed_names = {found.name for name in names if (found := find_profile(name))}
     for profile in PROFILES:
         has_key = _key_setting_name(profile, current) is not None
+        has_key = has_key and profile.is_offered_with_key
         if profile is ANTHROPIC:
             has_key = _has_anthropic_credential(current)
         if (
@@ -225,13 +239,16 @@ def _configure_provider(
     current = configuration.settings
     default = current.base_url if profile.name == ANTHROPIC.name else profile.base_url
     base_url = default
-    # `anthropic.base_url` is more specific than `model.base_url` for the Messages API.
+    # `anthropic.base_url` is more specific than `model.base_url` for Anthropic.
     if (
         is_main
         and current.model_base_url
-        and not (profile.api_format == "messages" and current.base_url)
+        and not (profile.name == ANTHROPIC.name and current.base_url)
     ):
         base_url = normalize_base_url(current.model_base_url, profile.api_format)
+        # An address without a path may be the whole of the provider's own.
+        if default and base_url == normalize_base_url(default, profile.api_format):
+            base_url = default
     # Compared by host: another path on the provider's own host may still get its key.
     is_custom_host = (
         base_url is not None and base_url != default and _url_host(base_url) != _url_host(default)
@@ -326,7 +343,7 @@ def _key_setting_name(profile: ProviderProfile, current: Settings) -> str | None
 
 
 def _secret_value(current: Settings, name: str) -> str | None:
-    value: object = getattr(current, name)
+    value = setting_fields()[name].value(current)
     return value.get_secret_value() if isinstance(value, SecretStr) else None
 
 
@@ -358,6 +375,7 @@ def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -
             provider.base_url,
             read_timeout_seconds=current.read_timeout_seconds,
             connect_timeout_seconds=current.connect_timeout_seconds,
+            headers=provider.profile.headers,
         ),
         model_id=provider.model_id,
         retry=RetryPolicy(max_retries=current.max_retries),

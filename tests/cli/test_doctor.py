@@ -120,11 +120,11 @@ WITHOUT_KEY = CheckResult(
             CheckResult("model", "ok", "claude-x, with the key from environment"),
         ),
         (
-            {"ACP_SERVER_PROVIDER": "nous", "ANTHROPIC_API_KEY": "secret"},
+            {"ACP_SERVER_PROVIDER": "nouse", "ANTHROPIC_API_KEY": "secret"},
             CheckResult(
                 "model",
                 "warning",
-                "unknown provider 'nous' (environment)",
+                "unknown provider 'nouse' (environment)",
                 "set `model.base_url` to its address in HERMES_HOME/acp/config.yaml",
             ),
         ),
@@ -168,9 +168,21 @@ def test_server_secrets_are_redacted_but_variable_names_are_shown() -> None:
         "a": StdioServer.model_validate(
             {"command": "a", "args": ["--token", "abc", "x"], "env": {"TOKEN": "abc", "PORT": 1}}
         ),
-        "b": HttpServer.model_validate({"url": "https://u:abc@h/", "headers": {"X": "abc"}}),
+        "b": HttpServer.model_validate(
+            {
+                "url": "https://u:abc@h/",
+                "headers": {"X": "abc"},
+                "oauth": {"client_id": "me", "client_secret": "abc"},
+            }
+        ),
     }
-    times = {"enabled": True, "timeout": 120.0, "connect_timeout": 60.0}
+    times = {
+        "enabled": True,
+        "timeout": 120.0,
+        "connect_timeout": 60.0,
+        "sampling": None,
+        "tools": None,
+    }
     assert displayable(servers) == {
         "a": {
             **times,
@@ -180,7 +192,22 @@ def test_server_secrets_are_redacted_but_variable_names_are_shown() -> None:
             "env": {"TOKEN": REDACTED, "PORT": REDACTED},
             "cwd": None,
         },
-        "b": {**times, "type": "http", "url": f"https://{REDACTED}@h/", "headers": {"X": REDACTED}},
+        "b": {
+            **times,
+            "type": "http",
+            "url": f"https://{REDACTED}@h/",
+            "headers": {"X": REDACTED},
+            "auth": "",
+            "oauth": {
+                "client_id": "me",
+                "client_secret": REDACTED,
+                "client_name": "",
+                "scope": "",
+                "redirect_host": "127.0.0.1",
+                "redirect_port": 0,
+                "timeout": 300.0,
+            },
+        },
     }
 
 
@@ -226,7 +253,7 @@ async def test_an_unreachable_endpoint_is_a_warning(free_tcp_port: int, tmp_path
 
 
 @pytest.mark.parametrize(
-    "variables", [{"ACP_SERVER_MODEL": "scripted:demo"}, {"ACP_SERVER_PROVIDER": "nous"}]
+    "variables", [{"ACP_SERVER_MODEL": "scripted:demo"}, {"ACP_SERVER_PROVIDER": "nouse"}]
 )
 async def test_only_endpoints_in_use_are_contacted(
     variables: dict[str, str], tmp_path: Path

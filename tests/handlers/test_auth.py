@@ -9,7 +9,7 @@ from acp_server.config.credentials import Credential, KeyStore
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
 from tests.handlers.fake_models import EchoModel
-from tests.support.editor import make_configuration, open_editor
+from tests.support.editor import json_at, make_configuration, open_editor
 from tests.support.server_parts import make_auth_handlers
 
 CONFIGURED = Credential("environment", api_key="sk-configured")
@@ -140,12 +140,15 @@ async def test_a_server_for_a_foreign_provider_reports_it_and_never_requires_sig
     tmp_path: Path,
 ) -> None:
     """Trap 19."""
-    configuration = make_configuration(tmp_path, environment={"ACP_SERVER_PROVIDER": "nous"})
+    configuration = make_configuration(tmp_path, environment={"ACP_SERVER_PROVIDER": "teapot"})
     async with open_editor(configuration) as editor:
         await editor.initialize()
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
+        reason = str(json_at(answer, "error", "data", "message"))
         assert answer == expected.error_response(
-            3, -32603, "The turn failed", editor.agent_text(session), kind="unavailable"
+            3, -32603, "The turn failed", reason, kind="unavailable"
         )
-        assert "know the configured provider 'nous' (environment)" in editor.agent_text(session)
+        assert "know the configured provider 'teapot' (environment)" in reason
+        # Once as soon as the session is open, and once as the answer.
+        assert editor.agent_text(session).count(reason) == 2

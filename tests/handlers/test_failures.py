@@ -95,14 +95,13 @@ async def test_a_server_without_a_key_opens_sessions_and_reports_it_on_a_prompt(
 
 async def test_an_unknown_provider_is_named_with_a_remedy() -> None:
     """Trap 19: a key would not help, so it is not asked for."""
-    async with open_checked_editor(UnknownProviderModel("nous", "config.yaml")) as editor:
+    async with open_checked_editor(UnknownProviderModel("nouse", "config.yaml")) as editor:
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
         reason = (
-            "acp-server does not know the configured provider 'nous' (config.yaml); set "
-            "`model.base_url` to its address, or `model.provider` to one of anthropic, openai, "
-            "openrouter, ollama, lmstudio, llamacpp, vllm, gemini, alibaba, deepseek, custom, in "
-            "HERMES_HOME/acp/config.yaml"
+            "acp-server does not know the configured provider 'nouse' (config.yaml); did you mean "
+            "`nous`? If not, set `model.base_url` to its address, or `model.provider` to a name "
+            "that `acp-server setup --help` lists, in HERMES_HOME/acp/config.yaml"
         )
         assert answer == expected.error_response(
             3, -32603, "The turn failed", reason, kind="unavailable"

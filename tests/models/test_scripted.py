@@ -229,19 +229,18 @@ async def test_a_script_has_no_context_window_price_thought_levels_or_learning()
     await catalog.refresh()
 
 
-@pytest.mark.parametrize(("model_id", "shown"), [("a-model", "a-model"), (None, "nous")])
+@pytest.mark.parametrize(("model_id", "shown"), [("a-model", "a-model"), (None, "nouse")])
 async def test_a_foreign_provider_is_named_with_its_origin_and_a_remedy(
     model_id: str | None, shown: str
 ) -> None:
-    catalog = unknown_provider_catalog("nous", "config.yaml", model_id)
+    catalog = unknown_provider_catalog("nouse", "config.yaml", model_id)
     assert catalog.default_id == shown
     model = catalog.model(shown)
-    assert model == UnknownProviderModel("nous", "config.yaml")
+    assert model == UnknownProviderModel("nouse", "config.yaml")
     with pytest.raises(ModelUnavailableError) as raised:
         await play(model, user_message("hi"))
     assert raised.value.reason == (
-        "acp-server does not know the configured provider 'nous' (config.yaml); set "
-        "`model.base_url` to its address, or `model.provider` to one of anthropic, openai, "
-        "openrouter, ollama, lmstudio, llamacpp, vllm, gemini, alibaba, deepseek, custom, in "
-        "HERMES_HOME/acp/config.yaml"
+        "acp-server does not know the configured provider 'nouse' (config.yaml); did you mean "
+        "`nous`? If not, set `model.base_url` to its address, or `model.provider` to a name that "
+        "`acp-server setup --help` lists, in HERMES_HOME/acp/config.yaml"
     )

@@ -96,11 +96,11 @@ HOMES: dict[str, tuple[str, dict[str, str], list[tuple[str, str, str | None]]]] 
         ],
     ),
     "a provider that is not known, with an address": (
-        "model:\n  provider: nous\n  default: hermes\n  base_url: https://n.example/v1\n",
+        "model:\n  provider: nouse\n  default: hermes\n  base_url: https://n.example/v1\n",
         {},
         [("custom", "https://n.example/v1", None)],
     ),
-    "a provider that is not known": ("model:\n  provider: nous\n  default: hermes\n", {}, []),
+    "a provider that is not known": ("model:\n  provider: nouse\n  default: hermes\n", {}, []),
 }
 
 

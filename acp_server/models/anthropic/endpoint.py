@@ -41,6 +41,7 @@ def connect(access: EndpointAccess, authorities: SSLContext) -> AnthropicEndpoin
         api_key=access.api_key,
         auth_token=None if access.api_key else access.auth_token,
         base_url=access.base_url,
+        default_headers=dict(access.headers),
         timeout=timeout,
         # Security: a redirect must not take the conversation to an origin that was not configured.
         http_client=DefaultAsyncHttpxClient(

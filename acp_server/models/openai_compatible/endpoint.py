@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from ipaddress import ip_address
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 
 import httpx2
 from pydantic import JsonValue
@@ -37,19 +38,26 @@ class OpenAiEndpoint:
 
 
 def connect(access: EndpointAccess, sign_in_hint: str) -> OpenAiEndpoint:
-    """Return an endpoint. Takes tens of milliseconds to read certificate authorities.
+    """Return an endpoint. Takes tens of milliseconds to read certificate authorities, if needed.
 
     Proxies and certificate authorities are taken from the environment, except for loopback
     addresses, which never use a proxy. Redirects are not followed: neither the key nor the
     conversation may be sent to another origin.
     """
     url = httpx2.URL((access.base_url or "").rstrip("/") + "/")
-    headers = {"authorization": f"Bearer {access.api_key}"} if access.api_key else {}
+    is_local = _is_loopback(url.host)
+    is_plain = is_local and url.scheme == "http"
+    headers = dict(access.headers)
+    if access.api_key:
+        headers["authorization"] = f"Bearer {access.api_key}"
     client = httpx2.AsyncClient(
+        # Without TLS, proxy and redirect no certificate is ever seen: a context that trusts nobody
+        # is enough, and saves reading the authorities.
+        verify=SSLContext(PROTOCOL_TLS_CLIENT) if is_plain else True,
         base_url=url,
         headers=headers,
         timeout=httpx2.Timeout(access.read_timeout_seconds, connect=access.connect_timeout_seconds),
-        trust_env=not _is_loopback(url.host),
+        trust_env=not is_local,
         follow_redirects=False,
     )
     return OpenAiEndpoint(client, url.host, sign_in_hint)

@@ -15,6 +15,7 @@ from tests.support.messages_api import (
     PauseBeforeEvent,
     ScriptedTurn,
     TrickledBytes,
+    call,
     messages_api_in_thread,
     not_found,
     rate_limited,
@@ -66,6 +67,34 @@ def test_a_connection_that_is_never_accepted_times_out(tmp_path: Path, retries: 
         code, result = PipelineStep(tmp_path, url).result("Look", *options)
     assert (code, result["outcome"]) == (75, "provider_error")
     assert "127.0.0.1 did not answer in time" in str(result["reason"])
+
+
+FALLBACK = """\
+fallback_providers:
+- {{provider: custom, model: claude-haiku-4-5, base_url: "{url}", api_key: test-key,
+   api_mode: anthropic_messages}}
+"""
+
+
+@pytest.mark.parametrize("limit", ["--max-turns", "--max-tokens"])
+def test_a_fallback_with_an_endpoint_of_its_own_counts_against_the_budget(
+    tmp_path: Path, limit: str
+) -> None:
+    reads = [reply(call("read_file", path=f"{number}.py")) for number in range(20)]
+    with (
+        messages_api_in_thread([server_error()] * 2) as api,
+        messages_api_in_thread(reads) as spare,
+    ):
+        step = make_step(tmp_path, api)
+        step.prepare()
+        (step.home / "config.yaml").write_text(FALLBACK.format(url=spare.url))
+        # The failed request counts as one.
+        most = {"--max-turns": "4", "--max-tokens": "100"}[limit]
+        code, result = step.result("Look", "--max-retries", "0", limit, most)
+        requests = len(spare.model_requests)
+    assert (code, result["outcome"]) == (7, "budget"), result
+    assert f"the run has reached its limit ({limit} {most})" in str(result["reason"])
+    assert requests == {"--max-turns": 3, "--max-tokens": 1}[limit]
 
 
 @pytest.mark.full
