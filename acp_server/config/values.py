@@ -3,6 +3,7 @@
 Knows no setting by name; reads neither files nor the environment.
 """
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -28,6 +29,10 @@ from acp_server.text.validation_errors import WEB_URL_PATTERN
 
 MAX_HOOK_SECONDS = 600.0
 _OWN_ENDPOINT_KEYS = ("base_url", "key_env", "api_key_env", "api_key", "api_mode", "context_length")
+HERMES_HOOK_SECONDS = 60
+MAX_HERMES_HOOK_SECONDS = 300
+HERMES_TOOL_NAMES = {"web_fetch": "web_extract"}
+"""Hermes' names of our tools where they differ."""
 """Keys of a fallback that cannot be written as `PROVIDER:MODEL`."""
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
@@ -83,6 +88,31 @@ def _as_fallbacks(value: object) -> object:
     entries = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
     fallbacks: list[object] = []
     for entry in entries:
+def _validate_words(command: str) -> str:
+    """Validate that a command can be split into words; return it unchanged."""
+    if not shlex.split(command):
+        raise ValueError("must not be empty")
+    return command
+
+
+def _hermes_timeout(value: object) -> object:
+    """Return the seconds that Hermes would wait: it clamps them, and mends what is no number."""
+    try:
+        seconds = int(str(value))
+    except ValueError:
+        return HERMES_HOOK_SECONDS
+    return min(seconds, MAX_HERMES_HOOK_SECONDS) if seconds >= 1 else HERMES_HOOK_SECONDS
+
+
+def _validate_time_zone(name: str) -> str:
+    """Validate the name of a time zone; return it unchanged."""
+    try:
+        ZoneInfo(name or "UTC")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("is not a time zone; write it as `Europe/Paris`") from None
+    return name
+
+
         if not isinstance(entry, Mapping):
             fallbacks.append(entry)
             continue
@@ -149,6 +179,13 @@ class FallbackEndpoint(BaseModel):
         Field(
             validation_alias=AliasChoices("key_env", "api_key_env"),
             description="The environment variable with its API key",
+PortSetting: TypeAlias = Annotated[
+    Literal["off", "ask", "on"],
+    BeforeValidator(_normalize_network, json_schema_input_type=Literal["off", "ask", "on"] | bool),
+]
+ApprovalMode: TypeAlias = Annotated[
+    Literal["manual", "smart", "off"], BeforeValidator(_normalize_off)
+]
         ),
     ] = ""
     api_key: SecretText | None = None
@@ -213,12 +250,87 @@ class StdioServer(_McpServerBase):
     type: Literal["stdio"] = "stdio"
     command: Annotated[str, Field(min_length=1)]
     args: tuple[str, ...] = ()
+class HermesHook(BaseModel):
+    """A command before or after tool calls as Hermes writes it. Unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    command: Annotated[
+        str,
+        Field(min_length=1, description="A program and its arguments; no shell reads them"),
+        AfterValidator(_validate_words),
+    ]
+    matcher: Annotated[
+        str | None, Field(description="Regular expression for whole tool names: `write_file|patch`")
+    ] = None
+    timeout: Annotated[
+        float,
+        BeforeValidator(_hermes_timeout, json_schema_input_type=float),
+        Field(description="Seconds, at most 300"),
+    ] = HERMES_HOOK_SECONDS
+
+    def matches(self, tool: str) -> bool:
+        """Return whether the hook is for a tool; an invalid expression is compared literally."""
+        if not self.matcher:
+            return True
+        names = (tool, HERMES_TOOL_NAMES.get(tool, tool))
+        try:
+            pattern = re.compile(self.matcher)
+        except re.error:
+            return self.matcher in names
+        return any(pattern.fullmatch(name) for name in names)
+
+    def as_line(self) -> TurnHook:
+        """Return the same command as a line for the shell."""
+        words = shlex.split(os.path.expanduser(self.command))  # noqa: PTH111  more than a path
+        return TurnHook(command=shlex.join(words), timeout_seconds=self.timeout)
+
+
+class SamplingSetting(BaseModel):
+    """How an MCP server may ask the model, as Hermes writes it. Unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    enabled: bool = True
+    max_tokens_cap: Annotated[PositiveInt, Field(description="The longest answer")] = 4096
+    max_rpm: Annotated[PositiveInt, Field(description="Requests per minute")] = 10
+
+
+class FeatureFilterSetting(BaseModel):
+    """Which features of an MCP server are used, as Hermes writes it. Unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    include: Annotated[Names, Field(description="The tools that are used; all if empty")] = ()
+    exclude: Annotated[Names, Field(description="Tools that are not used")] = ()
+    prompts: bool = True
+    resources: bool = True
+
+
     env: Mapping[str, SecretText] = {}
     cwd: UserPath | None = None
 
 
-class HttpServer(_McpServerBase):
-    """An MCP server reached over streamable HTTP."""
+class OAuthSetting(BaseModel):
+    """How to sign in to an MCP server, as Hermes writes it. Unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    client_id: Annotated[str, Field(description="A client registered there; else one is made")] = ""
+    client_secret: SecretText | None = None
+    client_name: Annotated[str, Field(description="The name that this program registers with")] = ""
+    scope: Annotated[str, Field(description="Scopes to ask for, separated by spaces")] = ""
+    redirect_host: Annotated[
+        Literal["127.0.0.1", "localhost"], Field(description="This machine's name in the redirect")
+    ] = "127.0.0.1"
+    redirect_port: Annotated[
+        int, Field(ge=0, le=65_535, description="The port of the redirect; 0 for any free one")
+    ] = 0
+    timeout: Annotated[PositiveFloat, Field(description="How long a sign-in may take")] = 300.0
+
+
+class _RemoteServer(_McpServerBase):
+    """Settings of the MCP servers that are reached by a URL."""
 
     type: Literal["http"] = "http"
     url: Annotated[str, Field(pattern=WEB_URL_PATTERN)]

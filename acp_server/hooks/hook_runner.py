@@ -15,8 +15,10 @@ from acp_server.config.values import TurnHook
 from acp_server.hooks.hook_protocol import (
     MAX_OUTPUT_CHARACTERS,
     HookResult,
+    as_hermes_json,
     as_json,
     outcome_as_json,
+    parse_block,
     parse_refusal,
 )
 from acp_server.hooks.rules import HookRules, matching_hooks
@@ -56,7 +58,8 @@ class HookRunner:
     def has_hooks(self, tool: str) -> bool:
         """Return whether any hook runs before or after calls of a tool."""
         rules = (*self.rules.before_tool, *self.rules.after_tool)
-        return bool(matching_hooks(rules, tool))
+        hermes_rules = (*self.rules.pre_tool_call, *self.rules.post_tool_call)
+        return bool(matching_hooks(rules, tool)) or any(each.matches(tool) for each in hermes_rules)
 
     async def run_before(self, call: ToolCall) -> ToolOutcome | None:
         """Run the hooks before a call in order; return the outcome of the first refusal."""
@@ -76,10 +79,25 @@ class HookRunner:
             reason = parse_refusal(await self.run(hook, payload))
             if reason is not None:
                 return REFUSED.format(reason=reason)
+        for hook in self.rules.pre_tool_call:
+            if hook.matches(call.name):
+                payload = as_hermes_json("pre_tool_call", self._call_facts(call), {})
+                reason = parse_block(await self.run(hook.as_line(), payload))
+                if reason is not None:
+                    return REFUSED.format(reason=reason)
         return None
 
     async def run_after(self, call: ToolCall, outcome: ToolOutcome) -> str:
-        """Run the hooks after a call, one after the other; return their output for the model."""
+        """Run the hooks after a call, one after the other; return their output for the model.
+
+        Hermes ignores the output of its hooks; so it is here.
+        """
+        for hook in self.rules.post_tool_call:
+            if hook.matches(call.name):
+                status = "error" if outcome.is_error else "ok"
+                extra: dict[str, JsonValue] = {"result": outcome.text, "status": status}
+                payload = as_hermes_json("post_tool_call", self._call_facts(call), extra)
+                await self.run(hook.as_line(), payload)
         hooks = matching_hooks(self.rules.after_tool, call.name)
         if not hooks:
             return ""

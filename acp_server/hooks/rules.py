@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from acp_server.config.setting import setting
-from acp_server.config.values import ToolHook, TurnHook
+from acp_server.config.values import HermesHook, ToolHook, TurnHook
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
@@ -22,13 +22,20 @@ class HookRules:
         (), "Commands run after tool calls; the model sees their output", "hooks.after_tool"
     )
     after_turn: tuple[TurnHook, ...] = setting((), "Commands run after turns", "hooks.after_turn")
+    pre_tool_call: tuple[HermesHook, ...] = setting(
+        (), "The same before tool calls, by the protocol of Hermes", "hooks.pre_tool_call"
+    )
+    post_tool_call: tuple[HermesHook, ...] = setting(
+        (), "The same after tool calls, by the protocol of Hermes", "hooks.post_tool_call"
+    )
     is_invalid: bool = False
     """Whether some configured hooks before calls cannot be parsed: every call is refused then."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to run."""
-        return not (self.before_tool or self.after_tool or self.after_turn or self.is_invalid)
+        hooks = (self.before_tool, self.after_tool, self.after_turn)
+        return not (any(hooks) or self.pre_tool_call or self.post_tool_call or self.is_invalid)
 
 
 def matching_hooks(hooks: Sequence[ToolHook], tool: str) -> Sequence[ToolHook]:

@@ -7,11 +7,12 @@ it misses are asked about.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.deny_list import DENY_WORDS, is_raw_device, match_deny_list
 from acp_server.permissions.shell.grammar import iter_nodes, node_text, parse
+from acp_server.permissions.shell.user_rules import UserRules
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,6 +35,7 @@ class DenyListScan:
     directory: str
     """Initial working directory; removing everything in it may be a catastrophe."""
     home: str | None
+    rules: UserRules = field(default_factory=UserRules)
     budget: int = 60
     """Budget of inner texts and statements: the cost grows with their square."""
 
@@ -46,6 +48,10 @@ class DenyListScan:
         # Quoted text is only text here; what a shell gets as its script is scanned again by itself.
         if _FORK_BOMB.search(re.sub(r"'[^']*'|\"[^\"]*\"", "''", command)):
             return "it is a fork bomb"
+        # Each command passes here: its text is read once more only if there are rules.
+        refusal = self.rules.match_line(lenient_text(command)) if self.rules.patterns else None
+        if refusal is not None:
+            return refusal
         folder = self.directory
         for node in iter_nodes(root):
             if node.type == "command":
@@ -101,6 +107,9 @@ class DenyListScan:
         return self._scan_texts([*texts, *(" ".join(words) for words in printed_words)])
 
     def _scan_words(self, words: Sequence[str], folder: str) -> str | None:
+        refusal = self.rules.match_words(words)
+        if refusal is not None:
+            return refusal
         if _program_name(words) not in DENY_WORDS["launchers"]:
             return self._scan_program(words, folder)
         # Launchers have flags with values (`sudo -u root rm`), so each later word may be the

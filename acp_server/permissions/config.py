@@ -1,0 +1,23 @@
+"""The user's standing decisions about commands, by the keys of a Hermes configuration."""
+
+from acp_server.config.setting import setting
+from acp_server.config.values import ApprovalMode, Names
+from acp_server.startup.fast_dataclass import frozen_dataclass
+
+
+@frozen_dataclass
+class ApprovalConfig:
+    """Commands that never run, and whether sessions ask at all."""
+
+    deny: Names = setting(
+        (),
+        "Commands that never run, in no mode: patterns such as `git push --force*`",
+        "approvals.deny",
+    )
+    mode: ApprovalMode = setting(
+        "manual",
+        "`off` begins sessions in the mode `bypass`, unless `default_mode` is set",
+        "approvals.mode",
+    )
+    is_invalid: bool = False
+    """Whether some rules cannot be read: no command runs then."""
