@@ -79,7 +79,9 @@ def show(cwd: Path | None, *, is_json: bool) -> int:
 @click.argument("file", type=FILE, required=False)
 @JSON
 def check(file: Path | None, *, is_json: bool) -> int:
-    """Check the settings; the exit code is 1 if there are problems. Old names are only reported.
+    """Check the settings; the exit code is 1 if there are problems.
+
+    Old names, and keys of Hermes that are not used here, are only reported.
 
     Without FILE, the files in HERMES_HOME and the environment are checked. A FILE is checked like
     HERMES_HOME/acp/config.yaml. With --json: [{"file", "line", "key", "reason"}].
@@ -137,8 +139,8 @@ def schema() -> int:
 
 
 def _has_mistakes(found: Sequence[SettingsProblem]) -> bool:
-    """Whether there are problems besides old names, which still work."""
-    return any(not each.problem.is_old_name for each in found)
+    """Whether there are problems besides notices, such as old names."""
+    return any(not each.problem.is_notice for each in found)
 
 
 def _print_problems(found: Sequence[SettingsProblem]) -> None:

@@ -30,6 +30,7 @@ from acp_server.cli.editor_detection import FoundEditor, find_editors
 from acp_server.config import settings
 from acp_server.config.credentials import CredentialProvider
 from acp_server.config.settings import Configuration
+from acp_server.config.unused_keys import describe_unused_keys
 from acp_server.headless.driver import spawn_agent
 from acp_server.headless.errors import AgentClientError
 from acp_server.headless.process import AgentLaunch, serve_command
@@ -123,7 +124,14 @@ def check_home(home: Path) -> CheckResult:
 def check_configuration(configuration: Configuration) -> Iterator[CheckResult]:
     """Yield a result for each problem in the settings, or one that says that there is none."""
     found = check_all_settings(configuration)
+    for line in describe_unused_keys(configuration.unused_keys):
+        fact = f"{configuration.home / 'config.yaml'}: {line}"
+        advice = "look whether this server has a setting for it: docs or `config show`"
+        yield CheckResult("configuration", "warning", fact, advice)
+    unused = {each.key for each in configuration.unused_keys}
     for each in found:
+        if each.problem.key in unused:
+            continue
         if each.problem.is_harmless:
             yield CheckResult("configuration", "warning", str(each), f"run `{PROGRAM} config edit`")
         else:

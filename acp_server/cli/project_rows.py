@@ -76,7 +76,7 @@ def _check_project_settings(
     servers, server_problems = parse_workspace_servers(values.pop(SERVERS, None))
     names = server_name_parts([*current.mcp_servers, *servers]).values()
     prefixes = tuple(name + SEPARATOR for name in names)
-    tools = offered_tool_names(current.memory)
+    tools = offered_tool_names(current.memory, current.toolsets)
     requested = parse_project_settings(values, models, tools, prefixes)
     mode = requested.mode
     widens_mode = mode is not None and stricter_mode(current.mode, mode) != mode

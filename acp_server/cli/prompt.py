@@ -106,7 +106,7 @@ async def _write_prompt(
     change the model, tools and skills, so the prompt is written a second time.
     """
     skill_service = SkillService(configuration.home, Path.home(), configuration.settings.skills)
-    names = offered_tool_names(configuration.settings.memory)
+    names = offered_tool_names(configuration.settings.memory, configuration.settings.toolsets)
 
     async def write(requested: ProjectSettings) -> str:
         model_id = model or requested.model or configuration.settings.model or "unnamed"

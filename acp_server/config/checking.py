@@ -6,7 +6,7 @@ Loading silently ignores unknown keys; here they are reported. Reads no file: ta
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from io import StringIO
 
 from dotenv.parser import parse_stream
@@ -14,7 +14,14 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from acp_server.config.fitting import validate_setting
 from acp_server.config.setting import NameKind
-from acp_server.config.table import MODEL_KEY, find_written, names_by_setting, value_at
+from acp_server.config.table import (
+    MODEL_KEY,
+    find_written,
+    names_by_setting,
+    setting_sources,
+    value_at,
+)
+from acp_server.config.unused_keys import find_unused_keys, known_keys, sections_of
 from acp_server.config.yaml_files import (
     InvalidYamlError,
     NotAMappingError,
@@ -40,8 +47,8 @@ class ConfigProblem:
     reason: str
     is_harmless: bool = False
     """Whether only this entry is affected, such as an unknown key that is never read."""
-    is_old_name: bool = False
-    """Whether it only reports an old name, which still works."""
+    is_notice: bool = False
+    """Whether nothing is wrong: an old name, which still works, or a key of Hermes alone."""
 
     def __str__(self) -> str:
         return f"{self.key}: {self.reason}" if self.key else self.reason
@@ -50,7 +57,8 @@ class ConfigProblem:
 def check_yaml(text: str, *, is_shared: bool = False) -> list[ConfigProblem]:
     """Return the problems in a config.yaml, ordered by line.
 
-    With `is_shared`, unknown keys and old names are not reported: other programs may use them.
+    With `is_shared`, old names are not reported, and unknown keys, which Hermes may use, are
+    notices at the end, safety rules first.
     """
     try:
         root, values = compose_nodes(text), parse_mapping(text)
@@ -69,7 +77,14 @@ def check_yaml(text: str, *, is_shared: bool = False) -> list[ConfigProblem]:
     if not is_shared:
         old_names = {each.key: each for each in _find_old_names("key", partial(value_at, values))}
         found = [*_find_unusual_keys(root, "", old_names), *found]
-    return sorted(found, key=lambda problem: problem.line or 0)
+    found.sort(key=lambda problem: problem.line or 0)
+    if is_shared:
+        for each in find_unused_keys(values):
+            line = _line(_node_at(root, each.key.split(".")))
+            found.append(
+                ConfigProblem(line, each.key, each.reason, is_harmless=True, is_notice=True)
+            )
+    return found
 
 
 def check_dotenv(text: str) -> list[ConfigProblem]:
@@ -117,12 +132,13 @@ def _find_old_names(kind: NameKind, lookup: Callable[[str], object]) -> Iterator
         current = names_by_setting(kind)[field][0]
         first = written[0][0]
         for name, _ in written:
-            if name == current:
+            is_of_hermes = kind == "key" and name in setting_sources()[field].hermes_keys
+            if name == current or (is_of_hermes and name == first):
                 continue
             reason = f"was renamed to {current}; the old name still works"
             if name != first:
                 reason = f"is ignored: {first} is also set"
-            yield ConfigProblem(None, name, reason, is_harmless=True, is_old_name=True)
+            yield ConfigProblem(None, name, reason, is_harmless=True, is_notice=True)
 
 
 def _find_unusual_keys(
@@ -142,7 +158,7 @@ def _find_unusual_keys(
             yield ConfigProblem(
                 line, name, "dotted keys are not supported; nest the keys", is_harmless=True
             )
-        elif name in _sections_of(_known_keys()):
+        elif name in sections_of(known_keys()):
             is_short_model = name == MODEL_KEY.partition(".")[0]
             if isinstance(value, MappingNode):
                 yield from _find_unusual_keys(value, f"{name}.", old_names)
@@ -150,7 +166,7 @@ def _find_unusual_keys(
                 yield ConfigProblem(_line(value), name, "must be a mapping of keys to values")
         elif name in old_names:
             yield replace(old_names[name], line=line)
-        elif name not in _known_keys():
+        elif name not in known_keys():
             yield ConfigProblem(line, name, _unknown_key_reason(name), is_harmless=True)
 
 
@@ -162,7 +178,7 @@ def _unknown_key_reason(name: str) -> str:
     if last in names:
         return _unknown_name_reason(name, [names[last][0]])
     current = frozenset(each[0] for each in names.values())
-    return _unknown_name_reason(name, [*current, *_sections_of(current)])
+    return _unknown_name_reason(name, [*current, *sections_of(current)])
 
 
 def _unknown_name_reason(name: str, known: list[str]) -> str:
@@ -172,21 +188,6 @@ def _unknown_name_reason(name: str, known: list[str]) -> str:
     similar += difflib.get_close_matches(name, known, n=2, cutoff=0.75)
     guesses = list(dict.fromkeys(similar or (known if len(known) == 1 else [])))[:2]
     return f"is not known; did you mean {' or '.join(guesses)}?" if guesses else "is not known"
-
-
-@cache
-def _known_keys() -> frozenset[str]:
-    return frozenset(key for keys in names_by_setting("key").values() for key in keys)
-
-
-@cache
-def _sections_of(keys: frozenset[str]) -> frozenset[str]:
-    """Return all proper prefixes of keys, such as `log` of `log.level`."""
-    return frozenset(
-        ".".join(parts[:depth])
-        for parts in (key.split(".") for key in keys)
-        for depth in range(1, len(parts))
-    )
 
 
 def _entries(mapping: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:

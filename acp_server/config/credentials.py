@@ -16,6 +16,7 @@ from anyio import to_thread
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from skills_store.atomic import write_atomically
+from skills_store.locks import locked
 
 logger = logging.getLogger(__name__)
 
@@ -78,8 +79,10 @@ class KeyStore:
             self._delete_from_file()
             return "the system keyring"
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._rename_broken_file()
-        self._write_keys({**self._read_keys(), self.account: api_key})
+        # Servers refresh tokens of MCP servers at any time: none may lose another's key.
+        with locked(self._file):
+            self._rename_broken_file()
+            self._write_keys({**self._read_keys(), self.account: api_key})
         return str(self._file)
 
     def delete(self) -> None:
@@ -94,6 +97,12 @@ class KeyStore:
 
     def _delete_from_file(self) -> None:
         """Remove the key from the file; delete the file with its last key."""
+        if not self._file.exists():
+            return
+        with locked(self._file):
+            self._delete_from_locked_file()
+
+    def _delete_from_locked_file(self) -> None:
         others = {name: key for name, key in self._read_keys().items() if name != self.account}
         if others:
             self._write_keys(others)

@@ -33,6 +33,7 @@ from acp_server.config.table import (
     setting_sources,
     value_at,
 )
+from acp_server.config.unused_keys import UnusedKey, find_unused_keys
 from acp_server.config.values import FallbackEndpoint, expand_user
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.pydantic_plugins import replaced_variables
@@ -58,6 +59,8 @@ class SettingsLayer:
     name: str
     written: Mapping[str, tuple[str, object]]
     """By field name: the name as written in this source, and its value."""
+    unused_keys: tuple[UnusedKey, ...] = ()
+    """The other keys of a file."""
 
 
 @frozen_dataclass
@@ -70,6 +73,11 @@ class Configuration:
     problems: tuple[str, ...]
     invalid_settings: frozenset[str] = field(default=frozenset(), compare=False)
     """Names of settings for which some source had an invalid value."""
+
+    unused_keys: tuple[UnusedKey, ...] = field(default=(), compare=False)
+    """Keys of the config.yaml shared with Hermes that have no effect here."""
+    passed_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Variables of the .env file that commands get, with their values."""
 
     @property
     def secret_variables(self) -> frozenset[str]:
@@ -109,7 +117,32 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
         _make_layer("option", "option", options.get),
     ]
     found = _resolve(layers, home, problems)
-    return replace(found, settings=_with_named_keys(found.settings, {**dotenv, **environment}))
+    passed = {
+        name: dotenv[name]
+        for name in found.settings.terminal.passed_variables
+        if name in dotenv and name not in environment and name not in found.secret_variables
+    }
+    named = _with_named_keys(found.settings, {**dotenv, **environment})
+    return replace(
+        found,
+        settings=_without_disabled_tools(named),
+        unused_keys=files[0].unused_keys,
+        passed_variables=passed,
+    )
+
+
+def _without_disabled_tools(current: Settings) -> Settings:
+    """Return the settings without what uses tools behind the back of a session without them."""
+    offers = current.toolsets.offers
+    memory, skills = current.memory, current.skills
+    return replace(
+        current,
+        memory=memory if offers("memory") else replace(memory, nudge_interval=0),
+        skills=skills
+        if offers("skill_manage")
+        else replace(skills, creation_nudge_interval=0, curator="off"),
+        web_search=current.web_search if offers("web_fetch") else "off",
+    )
 
 
 def _with_named_keys(current: Settings, variables: Mapping[str, str]) -> Settings:
@@ -148,6 +181,8 @@ def _resolve(layers: list[SettingsLayer], home: Path, problems: list[str]) -> Co
                 break
         origins.setdefault(name, "default")
     settings = build_settings(values)
+    if origins["mode"] == "default" and settings.approvals.mode == "off":
+        settings, origins["mode"] = replace(settings, mode="bypass"), origins["approvals_mode"]
     return Configuration(settings, home, origins, tuple(problems), frozenset(invalid_names))
 
 
@@ -198,4 +233,5 @@ def _file_layer(path: Path, problems: list[str]) -> SettingsLayer:
     except (InvalidYamlError, NotAMappingError) as error:
         problems.append(f"{path}: {error}; ignored")
         return SettingsLayer(str(path), {})
-    return _make_layer(str(path), "key", partial(value_at, document))
+    layer = _make_layer(str(path), "key", partial(value_at, document))
+    return replace(layer, unused_keys=find_unused_keys(document))

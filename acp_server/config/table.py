@@ -35,11 +35,17 @@ from acp_server.config.values import (
 )
 from acp_server.hooks.rules import HookRules
 from acp_server.memory.config import MemoryConfig
+from acp_server.permissions.config import ApprovalConfig
 from acp_server.session.prompting.prompt_config import PromptSettings
 from acp_server.skills.config import SkillConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.confinement.config import SandboxConfig
-from acp_server.tools.tool_settings import CheckConfig, WebConfig
+from acp_server.tools.tool_settings import (
+    CheckConfig,
+    TerminalConfig,
+    ToolsetConfig,
+    WebConfig,
+)
 
 MODEL_KEY = "model.default"
 """Has the short form `model: NAME`."""
@@ -133,6 +139,7 @@ class Settings:
         "The maximum number of model calls in one turn",
         "max_turn_requests",
         "ACP_SERVER_MAX_TURN_REQUESTS",
+        hermes_keys=("agent.max_turns",),
     )
     max_cost_usd: PositiveFloat | None = setting(
         None,
@@ -154,6 +161,7 @@ class Settings:
     mode: DefaultMode = setting(
         "ask", "The mode of a new session", "default_mode", "ACP_SERVER_MODE", "--mode"
     )
+    approvals: ApprovalConfig = field(default_factory=ApprovalConfig)
     prompt: PromptSettings = field(default_factory=PromptSettings)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     skills: SkillConfig = field(default_factory=SkillConfig)
@@ -163,6 +171,7 @@ class Settings:
         "busy_input_mode",
         "ACP_SERVER_BUSY_INPUT_MODE",
         old_keys=("busy_prompt",),
+        hermes_keys=("display.busy_input_mode",),
         old_variables=("ACP_SERVER_BUSY_PROMPT",),
     )
     sandbox: SandboxConfig = field(default_factory=SandboxConfig)
@@ -179,6 +188,8 @@ class Settings:
         "web.search",
     )
     web: WebConfig = field(default_factory=WebConfig)
+    terminal: TerminalConfig = field(default_factory=TerminalConfig)
+    toolsets: ToolsetConfig = field(default_factory=ToolsetConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     diagnostics: CheckConfig = field(default_factory=CheckConfig)
     hooks: HookRules = field(default_factory=HookRules)
@@ -187,6 +198,7 @@ class Settings:
         "The fraction of the context window at which the conversation is compacted",
         "compaction.threshold",
         "ACP_SERVER_COMPACTION_THRESHOLD",
+        hermes_keys=("compression.threshold",),
     )
     unstable: bool = setting(
         False, "Whether to offer draft protocol methods: `session/fork`", option="--unstable"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AfterValidator,
@@ -28,11 +29,11 @@ from pydantic import (
 from acp_server.text.validation_errors import WEB_URL_PATTERN
 
 MAX_HOOK_SECONDS = 600.0
-_OWN_ENDPOINT_KEYS = ("base_url", "key_env", "api_key_env", "api_key", "api_mode", "context_length")
 HERMES_HOOK_SECONDS = 60
 MAX_HERMES_HOOK_SECONDS = 300
 HERMES_TOOL_NAMES = {"web_fetch": "web_extract"}
 """Hermes' names of our tools where they differ."""
+_OWN_ENDPOINT_KEYS = ("base_url", "key_env", "api_key_env", "api_key", "api_mode", "context_length")
 """Keys of a fallback that cannot be written as `PROVIDER:MODEL`."""
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
@@ -52,6 +53,13 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _join_lines(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        return value
+    texts = (str(each).strip() for each in cast("list[object]", value))
+    return "\n".join(filter(None, texts))
+
+
 def _split_words(value: object) -> object:
     return shlex.split(value) if isinstance(value, str) else value
 
@@ -66,6 +74,11 @@ def _normalize_network(value: object) -> object:
     return {"false": "off", "true": "on"}.get(str(value).lower(), value)
 
 
+def _normalize_word(value: object) -> object:
+    """Return a word in lower case without spaces around it; nothing (YAML's null) as empty."""
+    return value.strip().lower() if isinstance(value, str) else value or ""
+
+
 def _validate_private_host(host: str) -> str:
     """Validate a host, an address or, if it has a slash, a network; return it unchanged."""
     if "/" in host:
@@ -75,19 +88,6 @@ def _validate_private_host(host: str) -> str:
     return host
 
 
-def _number_as_text(value: object) -> object:
-    """Return a number, such as a port, as text: environment variables are texts."""
-    return str(value) if type(value) in (int, float) else value
-
-
-def _as_fallbacks(value: object) -> object:
-    """Return models as a list; one that is only named, as `{provider, model}`, as text.
-
-    An entry without both is ignored, as Hermes ignores it.
-    """
-    entries = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
-    fallbacks: list[object] = []
-    for entry in entries:
 def _validate_words(command: str) -> str:
     """Validate that a command can be split into words; return it unchanged."""
     if not shlex.split(command):
@@ -113,6 +113,19 @@ def _validate_time_zone(name: str) -> str:
     return name
 
 
+def _number_as_text(value: object) -> object:
+    """Return a number, such as a port, as text: environment variables are texts."""
+    return str(value) if type(value) in (int, float) else value
+
+
+def _as_fallbacks(value: object) -> object:
+    """Return models as a list; one that is only named, as `{provider, model}`, as text.
+
+    An entry without both is ignored, as Hermes ignores it.
+    """
+    entries = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
+    fallbacks: list[object] = []
+    for entry in entries:
         if not isinstance(entry, Mapping):
             fallbacks.append(entry)
             continue
@@ -125,6 +138,11 @@ def _validate_time_zone(name: str) -> str:
     return fallbacks
 
 
+Paragraphs: TypeAlias = Annotated[
+    str, BeforeValidator(_join_lines, json_schema_input_type=str | tuple[str, ...])
+]
+"""A text, or a list of texts that are lines of it."""
+TimeZone: TypeAlias = Annotated[str, AfterValidator(_validate_time_zone)]
 UserPath: TypeAlias = Annotated[Path, AfterValidator(expand_user)]
 Names: TypeAlias = Annotated[
     tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...])
@@ -161,6 +179,13 @@ NetworkSetting: TypeAlias = Annotated[
         _normalize_network, json_schema_input_type=Literal["off", "hosts", "on"] | bool
     ),
 ]
+PortSetting: TypeAlias = Annotated[
+    Literal["off", "ask", "on"],
+    BeforeValidator(_normalize_network, json_schema_input_type=Literal["off", "ask", "on"] | bool),
+]
+ApprovalMode: TypeAlias = Annotated[
+    Literal["manual", "smart", "off"], BeforeValidator(_normalize_off)
+]
 CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_normalize_off)]
 
 
@@ -179,13 +204,6 @@ class FallbackEndpoint(BaseModel):
         Field(
             validation_alias=AliasChoices("key_env", "api_key_env"),
             description="The environment variable with its API key",
-PortSetting: TypeAlias = Annotated[
-    Literal["off", "ask", "on"],
-    BeforeValidator(_normalize_network, json_schema_input_type=Literal["off", "ask", "on"] | bool),
-]
-ApprovalMode: TypeAlias = Annotated[
-    Literal["manual", "smart", "off"], BeforeValidator(_normalize_off)
-]
         ),
     ] = ""
     api_key: SecretText | None = None
@@ -232,24 +250,6 @@ class ToolHook(TurnHook):
     ] = "*"
 
 
-class _McpServerBase(BaseModel):
-    """Settings that all MCP servers have. Unknown keys are ignored."""
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-    enabled: bool = True
-    timeout: Annotated[PositiveFloat, Field(description="Timeout of a tool call")] = 120.0
-    connect_timeout: Annotated[
-        PositiveFloat, Field(description="Timeout for starting and initializing")
-    ] = 60.0
-
-
-class StdioServer(_McpServerBase):
-    """An MCP server that this server starts and reaches over stdin and stdout."""
-
-    type: Literal["stdio"] = "stdio"
-    command: Annotated[str, Field(min_length=1)]
-    args: tuple[str, ...] = ()
 class HermesHook(BaseModel):
     """A command before or after tool calls as Hermes writes it. Unknown keys are ignored."""
 
@@ -307,6 +307,26 @@ class FeatureFilterSetting(BaseModel):
     resources: bool = True
 
 
+class _McpServerBase(BaseModel):
+    """Settings that all MCP servers have. Unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    enabled: bool = True
+    timeout: Annotated[PositiveFloat, Field(description="Timeout of a tool call")] = 120.0
+    connect_timeout: Annotated[
+        PositiveFloat, Field(description="Timeout for starting and initializing")
+    ] = 60.0
+    sampling: SamplingSetting | None = None
+    tools: FeatureFilterSetting | None = None
+
+
+class StdioServer(_McpServerBase):
+    """An MCP server that this server starts and reaches over stdin and stdout."""
+
+    type: Literal["stdio"] = "stdio"
+    command: Annotated[str, Field(min_length=1)]
+    args: tuple[str, ...] = ()
     env: Mapping[str, SecretText] = {}
     cwd: UserPath | None = None
 
@@ -332,17 +352,28 @@ class OAuthSetting(BaseModel):
 class _RemoteServer(_McpServerBase):
     """Settings of the MCP servers that are reached by a URL."""
 
-    type: Literal["http"] = "http"
     url: Annotated[str, Field(pattern=WEB_URL_PATTERN)]
     headers: Mapping[str, SecretText] = {}
+    auth: Annotated[
+        Annotated[
+            Literal["", "oauth", "header", "none"],
+            Field(description="`oauth` for a server with sign-in; `none` never signs in"),
+        ],
+        BeforeValidator(_normalize_word),
+    ] = ""
+    oauth: OAuthSetting | None = None
 
 
-class SseServer(_McpServerBase):
+class HttpServer(_RemoteServer):
+    """An MCP server reached over streamable HTTP."""
+
+    type: Literal["http"] = "http"
+
+
+class SseServer(_RemoteServer):
     """An MCP server reached over HTTP with server-sent events (deprecated in MCP)."""
 
     type: Annotated[Literal["sse"], Field(validation_alias=AliasChoices("type", "transport"))]
-    url: Annotated[str, Field(pattern=WEB_URL_PATTERN)]
-    headers: Mapping[str, SecretText] = {}
 
 
 def _server_type(value: object) -> str:

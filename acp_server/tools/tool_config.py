@@ -7,6 +7,7 @@ from pathlib import Path
 from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.hooks.rules import HookRules
 from acp_server.memory.config import MemoryConfig
+from acp_server.permissions.config import ApprovalConfig
 from acp_server.session.ports.session_search import SessionSearch
 from acp_server.session.project.headless_policy import HeadlessPolicy
 from acp_server.session.prompting.file_watch import FileWatch
@@ -17,7 +18,12 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from acp_server.subagents.task import SubAgentLimits as DelegationRules
 from acp_server.tools.shell.confinement.config import SandboxConfig
-from acp_server.tools.tool_settings import CheckConfig, WebConfig
+from acp_server.tools.tool_settings import (
+    CheckConfig,
+    TerminalConfig,
+    ToolsetConfig,
+    WebConfig,
+)
 
 
 def _fixed_prompt(workspace: SessionWorkspace) -> Lazy[PromptProvider]:
@@ -55,7 +61,10 @@ class ToolConfig:
     headless_policy: HeadlessPolicy | None = None
     """Policy of an unattended run."""
     web: WebConfig = field(default_factory=WebConfig)
+    terminal: TerminalConfig = field(default_factory=TerminalConfig)
+    toolsets: ToolsetConfig = field(default_factory=ToolsetConfig)
     hooks: HookRules = field(default_factory=HookRules)
+    approvals: ApprovalConfig = field(default_factory=ApprovalConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     delegation: DelegationConfig = field(default_factory=DelegationConfig)
     sandbox: SandboxConfig = field(default_factory=lambda: SandboxConfig("off"))

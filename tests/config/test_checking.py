@@ -78,9 +78,13 @@ def test_valid_settings_are_not_reported(text: str) -> None:
     assert [each for each in format_problems(text) if "base" not in each] == []
 
 
-def test_unknown_keys_in_a_shared_file_are_ignored() -> None:
+def test_unknown_keys_in_a_shared_file_are_notices() -> None:
     text = "display: {compact: true}\ndefault_mode: x"
-    assert [each.key for each in check_yaml(text, is_shared=True)] == ["default_mode"]
+    found = check_yaml(text, is_shared=True)
+    assert [(each.key, each.is_notice) for each in found] == [
+        ("default_mode", False),
+        ("display.compact", True),
+    ]
 
 
 def test_variables_are_reported_with_their_lines_and_without_their_values() -> None:

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from acp_server.config.fitting import InvalidPart, validate_setting
 from acp_server.config.settings import load, setting_sources
 from acp_server.config.table import Settings, build_settings
-from acp_server.config.values import HttpServer, SseServer, StdioServer
+from acp_server.config.values import FeatureFilterSetting, HttpServer, SseServer, StdioServer
 from acp_server.skills.config import SkillConfig
 from skills_store.index import MAX_CHARACTERS
 
@@ -92,7 +92,7 @@ def test_a_server_uses_its_declared_or_inferred_transport() -> None:
             url="https://a/mcp", headers={"Authorization": SecretStr("k")}, timeout=5
         ),
         "events": sse,
-        "of hermes": sse,
+        "of hermes": sse.model_copy(update={"tools": FeatureFilterSetting(include=("a",))}),
         "off": StdioServer(command="x", enabled=False),
     }
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from datetime import date, datetime
 from pathlib import Path
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import PositiveInt
 
 from acp_server.config.setting import setting
-from acp_server.config.values import PlatformHint
+from acp_server.config.values import Paragraphs, PlatformHint, TimeZone
 from acp_server.memory.config import MemoryConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -43,6 +45,12 @@ class PromptSettings:
     system_message: str = setting(
         "", "Additional text for the system prompt", "agent.system_prompt", name="system_message"
     )
+    coding_instructions: Paragraphs = setting(
+        "", "The same as Hermes writes it: a text or a list of texts", "agent.coding_instructions"
+    )
+    timezone: TimeZone = setting(
+        "", "The time zone of the date in the prompt, such as `Asia/Tokyo`", "timezone"
+    )
     max_characters: PositiveInt | None = setting(
         None,
         "The maximum characters per instruction file",
@@ -58,6 +66,15 @@ class PromptSettings:
         "Changes to the prompt's hint for a surface, such as `acp`",
         "platform_hints",
     )
+
+    def today(self) -> date:
+        """Return the date in the user's time zone: the configured one, else this machine's."""
+        return datetime.now(ZoneInfo(self.timezone) if self.timezone else None).date()
+
+    @property
+    def additional_text(self) -> str:
+        """All text that the settings add to the prompt."""
+        return "\n\n".join(filter(None, (self.system_message, self.coding_instructions)))
 
 
 @frozen_dataclass

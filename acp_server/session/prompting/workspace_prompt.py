@@ -64,7 +64,7 @@ class WorkspacePromptProvider:
         config: PromptConfig,
         workspace: SessionWorkspace,
         watch: FileWatch | None = None,
-        today: Callable[[], date] = date.today,
+        today: Callable[[], date] | None = None,
         shared_reads: SharedReads | None = None,
         show_notice: ShowNotice = hide_notice,
     ) -> None:
@@ -81,7 +81,7 @@ class WorkspacePromptProvider:
         self._prompt: AssembledPrompt | None = None
         self._project = ProjectContext()
         self._window_tokens: int | None = None
-        self._today = today
+        self._today = today or config.settings.today
         self._prompt_day: date | None = None
         """The day that the written prompt names."""
         self._hint_finder: HintFinder | None = None

@@ -95,7 +95,7 @@ class WorkspaceReader:
                 name: HintOverride(hint.replace, hint.append)
                 for name, hint in settings.platform_hints.items()
             },
-            system_message=SourcedText(settings.system_message, "agent.system_prompt"),
+            system_message=SourcedText(settings.additional_text, "agent.system_prompt"),
             workspace=read_workspace(
                 workspace.cwd, config.variables, scan, workspace.additional_directories
             ),
