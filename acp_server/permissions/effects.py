@@ -49,6 +49,18 @@ class RestoreFiles:
 
 
 @frozen_dataclass
+@frozen_dataclass
+class WorkspaceProgram:
+    """A program of a command that the workspace provides or chooses: its name says nothing."""
+
+    name: str
+    """As the command calls it."""
+    path: Path
+    """The program itself, or the file that chooses it."""
+    is_chosen: bool = False
+    """Whether it is the shim of a version manager, and `path` the file that chooses what runs."""
+
+
 class RunCommandEffect:
     """Run a shell command in a directory."""
 
@@ -57,8 +69,9 @@ class RunCommandEffect:
     is_input: bool = False
     """Whether it is input for a running command, whose reaction cannot be predicted."""
     sandbox_status: SandboxStatus = "free"
-    workspace_programs: tuple[str, ...] = ()
-    """Paths of its programs that PATH finds in the workspace; their names say nothing."""
+    is_isolated: bool = False
+    """Whether the sandbox can keep files from it, and it reaches only hosts that were allowed."""
+    workspace_programs: tuple[WorkspaceProgram, ...] = ()
     exposure: str = ""
     """Secrets of other processes that it could read outside the sandbox, as a phrase."""
 

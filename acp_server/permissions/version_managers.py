@@ -1,26 +1,43 @@
 """Shims of version managers: a file of the workspace chooses the program that they run.
 
 `.tool-versions` and its like may name a program of the workspace (`python path:./mine`), so even
-`python --version` may run it. All calls block.
+`python --version` may run it. `version_managers.toml` has the files. All calls block.
 """
 
+import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
+from acp_server.permissions.word_lists import read_word_lists
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from skills_store.reading import read_regular
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+MAX_MANIFEST_BYTES = 1_000_000
 _SHIM_DIRECTORY = "shims"
-_VERSION_FILES = (
-    *(".tool-versions", ".python-version", ".python-versions", ".ruby-version", ".node-version"),
-    *(".nvmrc", ".go-version", ".java-version", ".prototools", ".rtx.toml"),
-    *(".mise/config.toml", "mise/config.toml", ".config/mise.toml", ".config/mise/config.toml"),
-)
+_RYE_DIRECTORY = ".rye"
+_VOLTA_SHIM = "volta-shim"
+_AQUA_SHIM = "aqua-proxy"
+_COREPACK_DIRECTORY = "corepack"
+_MANIFEST = "package.json"
 _MISE_PREFIXES = ("mise.", ".mise.")
-_RYE_FILE = "pyproject.toml"
 
 
-def is_version_file(path: Path) -> bool:
-    """Return whether a path is named like a file that chooses versions of programs."""
-    return path.name in {*map(os.path.basename, _VERSION_FILES), _RYE_FILE} or _is_mise(path.name)
+@frozen_dataclass
+class _Choosers:
+    """Files that choose what a shim runs."""
+
+    names: tuple[str, ...] = ()
+    """Paths below a directory of the workspace or one above it."""
+    manifest_keys: tuple[str, ...] = ()
+    """`package.json` counts if it has one of these keys."""
+    has_mise: bool = False
+    """Whether files of mise count, too, which have many names."""
 
 
 def find_version_file(
@@ -30,31 +47,84 @@ def find_version_file(
 
     None if the program is no shim, or if there is no such file.
     """
-    places = (program.parent, program.resolve().parent)
-    if not any(place.name == _SHIM_DIRECTORY for place in places):
+    choosers = _choosers_of(program)
+    if choosers is None:
         return None
-    is_of_rye = any(place.parent.name == ".rye" for place in places)
-    names = (*_VERSION_FILES, _RYE_FILE) if is_of_rye else _VERSION_FILES
     for directory in directories:
         for folder in (directory, *directory.parents):
             if not any(folder.is_relative_to(root) for root in roots):
                 break
-            found = _find_in(folder, names)
+            found = _find_in(folder, choosers)
             if found is not None:
                 return found
     return None
 
 
-def _find_in(folder: Path, names: Iterable[str]) -> Path | None:
-    for name in names:
+@cache
+def _word_lists() -> Mapping[str, tuple[str, ...]]:
+    return read_word_lists(__file__)
+
+
+def _choosers_of(program: Path) -> _Choosers | None:
+    """Return what chooses the program that a shim runs; None if it is no shim."""
+    lists = _word_lists()
+    links = _follow_links(program)
+    if any(_VOLTA_SHIM in {link.name, link.stem} for link in links):
+        # In a project that has a package with that program, its own copy runs.
+        own = f"node_modules/.bin/{program.name}"
+        return _Choosers((*lists["volta_files"], own), lists["volta_keys"])
+    if any(link.name == _AQUA_SHIM for link in links):
+        return _Choosers(lists["aqua_files"])
+    if _COREPACK_DIRECTORY in links[-1].parts:
+        return _Choosers(manifest_keys=lists["corepack_keys"])
+    folders = [link.parent for link in links]
+    if not any(folder.name == _SHIM_DIRECTORY for folder in folders):
+        return None
+    is_of_rye = any(folder.parent.name == _RYE_DIRECTORY for folder in folders)
+    names = lists["version_files"] + (lists["rye_files"] if is_of_rye else ())
+    return _Choosers(names, has_mise=True)
+
+
+def _follow_links(program: Path) -> tuple[Path, ...]:
+    """Return a program, the file that it is a link to, and the one at the end of all links."""
+    try:
+        target = program.parent / program.readlink()
+    except OSError:
+        target = program
+    return (program, target, program.resolve())
+
+
+def _find_in(folder: Path, choosers: _Choosers) -> Path | None:
+    for name in choosers.names:
         # A link counts wherever it leads.
         if os.path.lexists(folder / name):
             return folder / name
+    if choosers.manifest_keys and _has_key(folder / _MANIFEST, choosers.manifest_keys):
+        return folder / _MANIFEST
+    return next(_mise_files(folder), None) if choosers.has_mise else None
+
+
+def _has_key(manifest: Path, keys: Iterable[str]) -> bool:
+    """Return whether a `package.json` has one of these keys, as far as it can be read."""
+    if not os.path.lexists(manifest):
+        return False
     try:
-        return next((each for each in folder.iterdir() if _is_mise(each.name)), None)
+        content = cast("JsonValue", json.loads(read_regular(manifest, MAX_MANIFEST_BYTES).data))
+    except (OSError, ValueError, RecursionError):
+        # Fail closed: the manager may read it in another way.
+        return True
+    return not isinstance(content, dict) or not content.keys().isdisjoint(keys)
+
+
+def _mise_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of mise in a directory."""
+    yield from (each for each in _toml_files(folder) if each.name.startswith(_MISE_PREFIXES))
+    for name in _word_lists()["mise_directories"]:
+        yield from _toml_files(folder / name)
+
+
+def _toml_files(folder: Path) -> Sequence[Path]:
+    try:
+        return [each for each in folder.iterdir() if each.name.endswith(".toml")]
     except OSError:
-        return None
-
-
-def _is_mise(name: str) -> bool:
-    return name.startswith(_MISE_PREFIXES) and name.endswith(".toml")
+        return []

@@ -20,7 +20,7 @@ FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|pl|sh|toml|mjs|tsx?))`")
 OTHER_FILES = frozenset(
     [
         *("pyproject.toml", "sitecustomize.py", "usercustomize.py", "anthropic.py", "json.py"),
-        "requirements.toml",
+        *("requirements.toml", "mise.toml"),
     ]
 )
 """Files of users and of other agents, and modules that a workspace could hide."""

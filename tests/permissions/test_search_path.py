@@ -142,5 +142,106 @@ async def test_a_shim_asks_if_a_file_of_the_workspace_chooses_its_program(
     assert not has_run(program)
 
 
+RUN_OTHERWISE = (
+    "timeout 5 python --version",
+    "time python --version",
+    "nice -n 5 python --version",
+    "stdbuf -oL timeout -k 1 5 python --version",
+    "env python --version",
+    "nohup python --version",
+    "command python --version",
+    "for x in python; do $x --version; done",
+    "find README.md -exec python --version ';'",
+    "find README.md | xargs -I% python --version",
+    "find README.md | xargs timeout 5 python --version",
+    'cat README.md && echo "$(python --version)"',
+    "cat <(python --version)",
+    "if python --version; then ls; fi",
+    "cd sub && timeout 5 python --version",
+    "py''thon --version",
+)
+
+
+async def test_a_shim_asks_however_it_is_run(stage: SecretWorkspace) -> None:
+    program = stage.home / ".pyenv/shims/python"
+    add_program(program)
+    stage.write_file("sub/empty", "")
+    stage.write_file(".python-version", "mine")
+    async with open_with_path(stage, "{home}/.pyenv/shims") as caller:
+        asked = {
+            command: (await caller.call("terminal", {"command": command})).is_error
+            for command in RUN_OTHERWISE
+        }
+    assert asked == dict.fromkeys(RUN_OTHERWISE, True)
+    assert len(caller.user.questions) == len(RUN_OTHERWISE)
+    assert not has_run(program)
+
+
+async def test_a_program_of_the_workspace_asks_behind_a_wrapper(stage: SecretWorkspace) -> None:
+    program = stage.root / "bin/ls"
+    add_program(program)
+    commands = ("timeout 5 ls", "for x in ls; do $x; done", "time ls")
+    async with open_with_path(stage, "{root}/bin") as caller:
+        for command in commands:
+            assert (await caller.call("terminal", {"command": command})).is_error
+    assert len(caller.user.questions) == len(commands)
+    assert not has_run(program)
+
+
+async def test_an_answer_for_one_program_covers_no_shim_of_another(stage: SecretWorkspace) -> None:
+    add_program(stage.home / ".pyenv/shims/pytest")
+    program = stage.home / ".pyenv/shims/python"
+    add_program(program)
+    user = RecordingUser("allow_session")
+    stage.write_file(".python-version", "mine")
+    async with open_with_path(stage, "{home}/.pyenv/shims", user=user) as caller:
+        assert not (await caller.call("terminal", {"command": "pytest -q"})).is_error
+        user.answer = "reject_once"
+        assert not (await caller.call("terminal", {"command": "pytest -x"})).is_error
+        await caller.call("terminal", {"command": "pytest -q && python --version"})
+    assert len(user.questions) == len(("the first pytest", "python"))
+    assert not has_run(program)
+
+
+SHIMS = {
+    "volta": (".volta/bin/node", "volta-shim", "package.json", '{"volta": {"node": "20.0.0"}}'),
+    "volta's hooks": (".volta/bin/node", "volta-shim", ".volta/hooks.json", "{}"),
+    "volta's own copy": (".volta/bin/npm", "volta-shim", "node_modules/.bin/npm", ""),
+    "corepack": (
+        *("npm/bin/npm", "corepack/dist/npm.js", "package.json"),
+        '{"packageManager": "npm@9.0.0"}',
+    ),
+    "aqua": (".aqua/bin/gh", "aqua-proxy", "aqua.yaml", ""),
+    "asdf": (".asdf/shims/python", "", ".tool-versions", "python path:./mine"),
+    "rye": (".rye/shims/python", "", "pyproject.toml", ""),
+    "nodenv": (".nodenv/shims/node", "", ".node-version", "mine"),
+    "rbenv": (".rbenv/shims/ruby", "", ".ruby-version", "mine"),
+    "plenv": (".plenv/shims/perl", "", ".perl-version", "mine"),
+    "mise": (".local/share/mise/shims/node", "", ".config/mise/conf.d/x.toml", ""),
+    "unreadable": (".volta/bin/node", "volta-shim", "package.json", "{"),
+}
+
+
+@pytest.mark.parametrize(("shim", "target", "file", "text"), SHIMS.values(), ids=SHIMS)
+async def test_a_shim_of_each_version_manager_asks(
+    shim: str, target: str, file: str, text: str, stage: SecretWorkspace
+) -> None:
+    program = stage.home / shim
+    program.parent.mkdir(parents=True)
+    real = stage.home / target if target else program
+    add_program(real)
+    if target:
+        program.symlink_to(real)
+    command = {"command": f"timeout 5 {program.name} --version"}
+    async with open_with_path(stage, f"{{home}}/{Path(shim).parent}") as caller:
+        assert not (await caller.call("terminal", command)).is_error
+        assert has_run(real)
+        real.with_name(f"{real.name}.ran").unlink()
+        stage.write_file(file, text)
+        outcome = await caller.call("terminal", command)
+    assert (outcome.is_error, len(caller.user.questions)) == (True, 1)
+    assert not has_run(real)
+
+
 def test_an_empty_path_never_remains(tmp_path: Path) -> None:
     assert remove_workspace_entries(f".:{tmp_path}/bin:", (tmp_path,)) == os.defpath

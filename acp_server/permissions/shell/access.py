@@ -3,7 +3,12 @@
 import re
 from dataclasses import replace
 
-from acp_server.permissions.shell.findings import CommandFindings, SearchedTree, UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    CommandFindings,
+    ProgramCall,
+    SearchedTree,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.patterns import could_match_name, pattern_root
 from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name
 from acp_server.permissions.shell.words import Word
@@ -41,24 +46,22 @@ class AccessRecorder:
             UndecidableCommand: The word is only known at run time, or names a special file.
         """
         if not word.is_known:
-            raise UndecidableCommand("a path in it is only known when it runs")
+            raise UndecidableCommand("one of its paths is known only when it runs")
         if word.is_pipe:
             return
         for path in self.scope.resolve_paths(word.text):
             if _KERNEL_FILE.match(path) and path not in _HARMLESS_KERNEL_FILES:
-                raise UndecidableCommand(f"it reads {path}, which is no ordinary file")
+                raise UndecidableCommand(f"it reads {path}, which is not an ordinary file")
         if word.pattern is None:
             self.findings.reads.update(dict.fromkeys(self.scope.resolve_paths(word.text)))
             return
         # Security: `*/../x` depends on symlinks that the glob may match.
         if has_dotdot_after_name(word.pattern):
-            raise UndecidableCommand("it goes back out of folders that a pattern picks")
+            raise UndecidableCommand("it leaves, by `..`, a folder that a pattern selects")
         for pattern in self.scope.resolve_paths(word.pattern):
             # Only the first part can lead there: `/d*/mem` is in /dev.
             if any(could_match_name("/" + pattern.split("/")[1], name) for name in _KERNEL_FOLDERS):
-                raise UndecidableCommand(
-                    "it reads files, by a pattern, that may be no ordinary ones"
-                )
+                raise UndecidableCommand("a pattern in it may match files that are not ordinary")
             self.findings.globs[pattern] = None
             self.findings.reads[pattern_root(pattern)] = None
 
@@ -79,7 +82,7 @@ class AccessRecorder:
             path for path in self.scope.resolve_paths(word.text) if _KERNEL_FILE.match(path + "/")
         ]
         if not _HARMLESS_KERNEL_FILES.issuperset(kernel_paths):
-            raise UndecidableCommand("it searches what is no ordinary folder")
+            raise UndecidableCommand("it searches a path that is not an ordinary folder")
         # A glob's matches may change before the command runs, so its literal parent directory
         # counts as searched.
         roots = (
@@ -89,6 +92,11 @@ class AccessRecorder:
         )
         for root in roots:
             self.findings.trees[replace(options, root=root)] = None
+
+    def record_program(self, word: Word) -> None:
+        """Record that a program is run, if its name is known."""
+        if word.is_literal and word.text:
+            self.findings.programs[ProgramCall(word.text, self.scope.directories)] = None
 
     def record_write(self, word: Word) -> None:
         """Record that a file is written, if its path is known."""

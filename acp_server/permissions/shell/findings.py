@@ -61,6 +61,15 @@ class GitUse:
 
 
 @frozen_dataclass
+class ProgramCall:
+    """One program that a line runs, also by another one, after the shell's expansions."""
+
+    name: str
+    directories: tuple[str, ...]
+    """The directories that it may run in."""
+
+
+@frozen_dataclass
 class RemoteRead:
     """A reading from another host, as far as the words of its command tell."""
 
@@ -116,11 +125,16 @@ class Assessment:
     """Paths written, as far as known: for the question, not for a decision."""
     git_uses: tuple[GitUse, ...] = ()
     """All uses of git that are known; if it asks, there may be others."""
+    programs: tuple[ProgramCall, ...] = ()
+    """All programs that it runs, as far as known; if it asks for another reason than its asked
+    commands, there may be others."""
     asked: tuple[AskedCommand, ...] = ()
     """The simple commands that ask, in text order."""
     is_coverable: bool = False
     """Whether these commands are the only reasons to ask, so that an "always" for each of them
     covers the line."""
+    removes_or_sends: bool = False
+    """Whether it names a program that removes files or sends data, or cannot be read."""
 
     @property
     def has_globs(self) -> bool:
@@ -137,6 +151,7 @@ class CommandFindings:
     trees: dict[SearchedTree, None] = field(default_factory=dict[SearchedTree, None])
     writes: dict[str, None] = field(default_factory=dict[str, None])
     git_uses: dict[GitUse, None] = field(default_factory=dict[GitUse, None])
+    programs: dict[ProgramCall, None] = field(default_factory=dict[ProgramCall, None])
     reasons: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     """Reasons to ask, each with its rank: how dangerous it is."""
     asked: dict[AskedCommand, None] = field(default_factory=dict[AskedCommand, None])

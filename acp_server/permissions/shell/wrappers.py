@@ -17,18 +17,21 @@ _FLAGS = {
 _VALUE_FLAGS = {"timeout": {"-k", "-s"}, "nice": {"-n"}}
 
 
-def unwrap_command(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Return the command that wrappers run; the same words if there is no wrapper or it is unclear.
+def split_wrappers(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+    """Return the names of wrappers, and the command that they run.
 
-    A wrapper with unknown flags is judged like any other command.
+    Without a wrapper, or if one is unclear, all words are the command: a wrapper with unknown flags
+    is judged like any other command.
     """
+    wrappers: list[Word] = []
     inner = words
     while inner and inner[0].is_literal and inner[0].text in _FLAGS:
         rest = _skip_flags(inner)
         if not rest:
-            return words
+            return (), words
+        wrappers.append(inner[0])
         inner = rest
-    return inner
+    return tuple(wrappers), inner
 
 
 def _skip_flags(words: Sequence[Word]) -> tuple[Word, ...]:

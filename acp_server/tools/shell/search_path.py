@@ -6,14 +6,12 @@ must therefore not find them in a directory of the workspace, nor in the working
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from acp_server.permissions.shell.assessment import list_command_words
+from acp_server.permissions.effects import WorkspaceProgram
+from acp_server.permissions.shell.findings import ProgramCall
 from acp_server.permissions.version_managers import find_version_file
-
-MAX_DIRECTORIES = 64
-"""Of a line with many `cd`."""
 
 
 def remove_workspace_entries(search_path: str, roots: Sequence[Path]) -> str:
@@ -24,36 +22,28 @@ def remove_workspace_entries(search_path: str, roots: Sequence[Path]) -> str:
 
 
 def find_workspace_programs(
-    command: str, cwd: Path, search_path: str, roots: Sequence[Path]
-) -> tuple[str, ...]:
-    """Return the paths of programs that a command would take from the workspace by its PATH.
+    calls: Iterable[ProgramCall], cwd: Path, search_path: str, roots: Sequence[Path]
+) -> tuple[WorkspaceProgram, ...]:
+    """Return the programs of a command that PATH finds in the workspace, or that it chooses.
 
-    For a shim of a version manager, that is the file of the workspace that chooses the program.
+    `cwd` is the directory that the command starts in. Blocks.
     """
     entries = search_path.split(os.pathsep)
-    commands = [words for words in list_command_words(command) or () if words]
-    names = {words[0] for words in commands}
-    directories = _list_directories(commands, cwd)
-    found: list[str] = []
-    for name in sorted(name for name in names if "/" not in name):
+    directories: dict[str, dict[Path, None]] = {}
+    for call in calls:
+        folders = directories.setdefault(call.name, {})
+        folders.update(dict.fromkeys(map(Path, call.directories)))
+    found: list[WorkspaceProgram] = []
+    for name in sorted(name for name in directories if "/" not in name):
         entry = next((each for each in entries if shutil.which(name, path=str(cwd / each))), None)
         if entry is None:
             continue
+        program = cwd / entry / name
         if _is_in_workspace(entry, roots):
-            found.append(os.path.normpath(cwd / entry / name))
-        elif version_file := find_version_file(cwd / entry / name, directories, roots):
-            found.append(str(version_file))
+            found.append(WorkspaceProgram(name, Path(os.path.normpath(program))))
+        elif version_file := find_version_file(program, directories[name], roots):
+            found.append(WorkspaceProgram(name, version_file, is_chosen=True))
     return tuple(found)
-
-
-def _list_directories(commands: Sequence[Sequence[str]], cwd: Path) -> list[Path]:
-    """Return the directories that the commands of a line may run in."""
-    directories = [cwd]
-    for words in commands:
-        if words[0] in {"cd", "pushd"} and len(words) > 1:
-            moved = (Path(os.path.normpath(each / words[-1])) for each in directories)
-            directories = list(dict.fromkeys((*directories, *moved)))[:MAX_DIRECTORIES]
-    return directories
 
 
 def _is_in_workspace(entry: str, roots: Sequence[Path]) -> bool:

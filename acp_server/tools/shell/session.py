@@ -12,6 +12,8 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
+from acp_server.permissions.effects import WorkspaceProgram
+from acp_server.permissions.shell.findings import ProgramCall
 from acp_server.session.ports.editor import TerminalExit
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child, OutputCallback, ShellLaunch, Stdin
@@ -66,15 +68,19 @@ class ShellSession:
     def _search_path(self) -> str:
         return self._environment.get("PATH", os.defpath)
 
-    async def find_workspace_programs(self, command: str, cwd: Path) -> tuple[str, ...]:
-        """Return the paths of programs that PATH finds in the workspace for a command."""
+    async def find_workspace_programs(
+        self, calls: Sequence[ProgramCall], cwd: Path
+    ) -> tuple[WorkspaceProgram, ...]:
+        """Return the programs that PATH finds in the workspace, or that it chooses."""
         return await to_thread.run_sync(
-            self.find_workspace_programs_now, command, cwd, abandon_on_cancel=True
+            self.find_workspace_programs_now, calls, cwd, abandon_on_cancel=True
         )
 
-    def find_workspace_programs_now(self, command: str, cwd: Path) -> tuple[str, ...]:
-        """Return the paths of programs that PATH finds in the workspace for a command. Blocks."""
-        return find_workspace_programs(command, cwd, self._search_path, self._roots)
+    def find_workspace_programs_now(
+        self, calls: Sequence[ProgramCall], cwd: Path
+    ) -> tuple[WorkspaceProgram, ...]:
+        """Return the programs that PATH finds in the workspace, or that it chooses. Blocks."""
+        return find_workspace_programs(calls, cwd, self._search_path, self._roots)
 
     async def safe_search_path(self) -> str | None:
         """Return PATH without the entries that lead into the workspace; None if it has none."""
@@ -105,7 +111,10 @@ class ShellSession:
         launcher: tuple[str, ...] = ()
         if self._sandbox is not None and not access.is_unconfined:
             launcher, environment = await self._sandbox.wrap_command(
-                environment, access.origin, has_network=access.has_network
+                environment,
+                access.origin,
+                has_network=access.has_network,
+                shield=access.shield,
             )
         child = await Child.start(
             ShellLaunch(command, cwd, environment, stdin, launcher, tuple(self._roots))
