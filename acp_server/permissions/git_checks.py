@@ -11,6 +11,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from acp_server.permissions.file_kinds import exists, is_directory, is_link, is_regular_file
+from acp_server.permissions.git_directories import (
+    find_work_tree,
+    git_directories_of,
+    reads_other_files,
+)
 from acp_server.permissions.git_environment import git_hardening_variables
 from acp_server.permissions.git_queries import (
     MAX_SECONDS,
@@ -33,6 +38,7 @@ _SECRET_NAMES = ("extraheader", "password", "token")
 _SETTINGS_FILES = ("config", "config.worktree", "modules/*/config", "worktrees/*/config.worktree")
 _SECRET_FILES = ("credentials", ".git-credentials")
 _PROGRAMS = "the git configuration of this repository names programs that git would run"
+_LEADS_ELSEWHERE = "the git directory of this repository leads to files elsewhere"
 _OTHER_FILES = "the git configuration of this repository names other files as its own"
 HOOK_REASON = "git runs it as a hook"
 _UNREADABLE = "the git configuration of this repository cannot be checked"
@@ -54,7 +60,7 @@ def find_git_doubt(
     deadline = time.monotonic() + MAX_SECONDS
     for use in assessment.git_uses:
         for directory in map(Path, use.directories):
-            if "GIT_DIR" not in variables and _find_work_tree(directory) is None:
+            if "GIT_DIR" not in variables and find_work_tree(directory) is None:
                 continue
             roots = [root.path for root in workspace.roots]
             program = find_program("git", variables.get("PATH", os.defpath), outside=roots)
@@ -63,7 +69,7 @@ def find_git_doubt(
             environment = {**variables, **git_hardening_variables(variables, only_reads=True)}
             git = GitQueries(program, directory, environment, deadline)
             doubt = _find_shown_credentials(use, directory, workspace, variables)
-            doubt = doubt or _find_use_doubt(use, git)
+            doubt = doubt or _find_use_doubt(use, git, workspace)
             if doubt:
                 return doubt
     return ""
@@ -81,7 +87,7 @@ def find_hook_directories(
     roots = [root.path for root in workspace.roots]
     program = find_program("git", variables.get("PATH", os.defpath), outside=roots)
     found: list[Path] = []
-    for work_tree in filter(None, map(_find_work_tree, roots)):
+    for work_tree in filter(None, map(find_work_tree, roots)):
         if program is None or _has_special_file(work_tree):
             continue
         try:
@@ -98,23 +104,23 @@ def _find_shown_credentials(
     """Return the reason to ask because git would print settings with credentials; empty if none."""
     if use.subcommand.split(" ")[0] not in {"remote", "config"}:
         return ""
-    work_tree = _find_work_tree(folder)
-    directories = () if work_tree is None else _git_directories_of(work_tree)
+    work_tree = find_work_tree(folder)
+    directories = () if work_tree is None else git_directories_of(work_tree)
     has_secrets = any(
         has_git_secrets(each, workspace, variables, shows_text=False) for each in directories
     )
     return "the git configuration contains credentials" if has_secrets else ""
 
 
-def _find_use_doubt(use: GitUse, git: GitQueries) -> str:
+def _find_use_doubt(use: GitUse, git: GitQueries, workspace: ResolvedWorkspace) -> str:
     """Return the reason to ask before this use of git; empty if there is none.
 
     Some settings are overridden when a command runs. The remaining risk is programs that git runs
     to show or compare files, also those of submodules, and secrets among the files.
     """
     try:
-        index = git.index() if not (doubt := _find_settings_doubt(git)) else []
-        doubt = doubt or _find_submodule_doubt(git, index)
+        index = git.index() if not (doubt := _find_settings_doubt(git, workspace)) else []
+        doubt = doubt or _find_submodule_doubt(git, index, workspace)
     except GitQueryError:
         return _UNREADABLE
     try:
@@ -123,7 +129,9 @@ def _find_use_doubt(use: GitUse, git: GitQueries) -> str:
         return _UNBOUNDED
 
 
-def _find_submodule_doubt(git: GitQueries, index: Sequence[IndexEntry]) -> str:
+def _find_submodule_doubt(
+    git: GitQueries, index: Sequence[IndexEntry], workspace: ResolvedWorkspace
+) -> str:
     """Return the reason to ask because of the settings of submodules; empty if none.
 
     Git looks for changes in submodules by running itself there.
@@ -134,7 +142,7 @@ def _find_submodule_doubt(git: GitQueries, index: Sequence[IndexEntry]) -> str:
         if count >= MAX_SUBMODULES:
             return "the git configuration of its submodules cannot be checked"
         inner = git.in_folder(submodule)
-        doubt = _find_settings_doubt(inner)
+        doubt = _find_settings_doubt(inner, workspace)
         if doubt:
             return doubt
         found = _submodules_of(submodule, inner.index())
@@ -155,28 +163,50 @@ def _word_lists() -> Mapping[str, frozenset[str]]:
     return {key: frozenset(words) for key, words in lists.items()}
 
 
-def _find_settings_doubt(git: GitQueries) -> str:
-    """Return the reason to ask because of the settings in one directory; empty if none."""
-    work_tree = _find_work_tree(git.folder)
+def _find_settings_doubt(git: GitQueries, workspace: ResolvedWorkspace) -> str:
+    """Return the reason to ask because of the repository of one directory; empty if none.
+
+    It is in its settings, or in files that git reads besides them.
+    """
+    work_tree = find_work_tree(git.folder)
     if work_tree is not None and _has_special_file(work_tree):
         return _UNREADABLE
     settings = git.settings()
     if not all(map(_is_harmless, settings)):
         return _PROGRAMS
-    if (
+    top = work_tree or git.folder
+    named_files = (each.value for each in settings if each.key in _word_lists()["files"])
+    has_work_tree_setting = any(each.key == "core.worktree" for each in settings)
+    if not all(_is_readable_file(each, top, workspace) for each in named_files) or (
         work_tree is not None
-        and any(each.key == "core.worktree" for each in settings)
+        and has_work_tree_setting
         and git.work_tree().resolve() != work_tree.resolve()
     ):
         return _OTHER_FILES
+    if work_tree is not None and reads_other_files(
+        work_tree, workspace, has_work_tree_setting=has_work_tree_setting
+    ):
+        return _LEADS_ELSEWHERE
     return ""
+
+
+def _is_readable_file(name: str, top: Path, workspace: ResolvedWorkspace) -> bool:
+    """Return whether a setting names a file that may be read without a question.
+
+    Git shows lines of it that it does not understand.
+    """
+    # Git replaces these beginnings.
+    if name.startswith(("~", ":", "%")):
+        return False
+    path = top / name
+    return workspace.is_inside(path) and not workspace.is_protected(path)
 
 
 def _has_special_file(work_tree: Path) -> bool:
     """Return whether git would wait for a pipe in place of one of its files."""
     return any(
         exists(folder / name) and not is_regular_file(folder / name)
-        for folder in _git_directories_of(work_tree)
+        for folder in git_directories_of(work_tree)
         for name in ("config", "config.worktree", "index")
     )
 
@@ -192,7 +222,7 @@ def _is_harmless(setting: Setting) -> bool:
         return False
     if names & lists["commands"] and setting.value.lstrip().startswith("!"):
         return False
-    return bool(names & (lists["allowed"] | lists["overridden"]))
+    return bool(names & (lists["allowed"] | lists["overridden"] | lists["files"]))
 
 
 def _find_content_doubt(use: GitUse, git: GitQueries, index: Sequence[IndexEntry]) -> str:
@@ -272,13 +302,6 @@ def _listing_arguments(use: GitUse, types: Sequence[tuple[str, str]]) -> list[st
     ]
 
 
-def _find_work_tree(folder: Path) -> Path | None:
-    """Return the nearest directory that contains `.git`."""
-    return next(
-        (each for each in (folder, *folder.parents) if os.path.lexists(each / ".git")), None
-    )
-
-
 def _is_in_bare_repository(folder: Path, workspace: ResolvedWorkspace) -> bool:
     """Return whether git would treat a directory, or one above it, as a bare repository.
 
@@ -296,18 +319,6 @@ def _is_in_bare_repository(folder: Path, workspace: ResolvedWorkspace) -> bool:
         if os.path.lexists(each / ".git"):
             return False
     return False
-
-
-def _git_directories_of(work_tree: Path) -> tuple[Path, ...]:
-    """Return the git directory of a work tree, and the one that it shares with others, if any.
-
-    A `.git` may be a file that points to another directory, and that may point to a common one.
-    """
-    path = work_tree / ".git"
-    # `gitdir:` and `commondir` may be relative; joining keeps an absolute path as it is.
-    own = path if is_directory(path) else work_tree / _text(path).removeprefix("gitdir:").strip()
-    common = _text(own / "commondir").strip()
-    return (own, own / common) if common else (own,)
 
 
 def has_git_secrets(

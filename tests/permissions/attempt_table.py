@@ -15,6 +15,7 @@ from pathlib import Path
 
 from acp_server.permissions.modes import Mode
 from tests.permissions.hostile_repositories import (
+    FOREIGN_ATTEMPTS,
     PROGRAM_ATTEMPTS,
     SECRET_ATTEMPTS,
     HostileRepository,
@@ -30,7 +31,11 @@ from tests.permissions.live_attempts import (
 )
 from tests.permissions.secret_workspace import MARKER
 
-GROUPS = {"runs a program": PROGRAM_ATTEMPTS, "shows a secret": SECRET_ATTEMPTS}
+GROUPS = {
+    "runs a program": PROGRAM_ATTEMPTS,
+    "shows a secret": SECRET_ATTEMPTS,
+    "reads other files": FOREIGN_ATTEMPTS,
+}
 SANDBOXES: tuple[SandboxMode, ...] = ("off", "workspace")
 
 
@@ -58,7 +63,9 @@ def build_attempts(base: Path, step: int = 1) -> list[GitAttempt]:
 
 def is_held(live: LiveAttempts, attempt: GitAttempt, mode: Mode) -> bool:
     """Make an attempt that the user rejects; return whether it had no effect."""
-    attempt.repository.trace.unlink(missing_ok=True)
+    # Its folder may be no folder.
+    if attempt.repository.trace.exists():
+        attempt.repository.trace.unlink()
     result = live.run(attempt.call, mode)
     # The user who is asked sees the command, and nothing has run yet.
     is_shown = not result.is_asked and result.shows(MARKER)

@@ -5,8 +5,9 @@ or print the secret if git ran as usual.
 """
 
 import os
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class HostileRepository:
             file.write(text.replace("PROGRAM", str(self.program)) + "\n")
 
     def run_unprotected(self, command: str) -> str:
-        """Run a command as a terminal would, and return its output."""
+        """Run a command as a terminal would, and return its output and errors."""
         done = subprocess.run(
             ("bash", "-c", command),
             cwd=self.root,
@@ -75,7 +76,7 @@ class HostileRepository:
             check=False,
             timeout=HANG_TIMEOUT_SECONDS,
         )
-        return done.stdout
+        return done.stdout + done.stderr
 
 
 def create_hostile_repository(base: Path) -> HostileRepository:
@@ -302,6 +303,123 @@ def _in_a_submodule(repository: HostileRepository) -> None:
     repository.commit(".env", folder="sub")
     repository.commit("sub")
     repository.add_settings("[diff] submodule = diff")
+
+
+def _write_foreign_secret(repository: HostileRepository) -> Path:
+    # The second word is no valid attribute, the whole line no reference and no commit.
+    return repository.space.write_file(repository.space.outside / "key", f"a {MARKER}+b\n")
+
+
+def _linked(name: str, others: Mapping[str, str] | None = None) -> Build:
+    """Put a link to a secret outside in place of a file of git, besides other files."""
+
+    def build(repository: HostileRepository) -> None:
+        secret = _write_foreign_secret(repository)
+        link = repository.root / ".git" / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(secret)
+        for other, text in (others or {}).items():
+            repository.space.write_file(f".git/{other}", text.replace("ROOT", str(repository.root)))
+
+    return build
+
+
+def _named_secret(key: str) -> Build:
+    """Name a secret outside as a file that git reads."""
+
+    def build(repository: HostileRepository) -> None:
+        secret = _write_foreign_secret(repository)
+        section, name = key.split(".")
+        repository.add_settings(f"[{section}] {name} = {secret}")
+
+    return build
+
+
+def _create_foreign_repository(repository: HostileRepository) -> Path:
+    """Create a repository outside of the workspace; return its git directory."""
+    folder = repository.space.outside
+    repository.space.write_file(folder / "plan.txt", f"{MARKER}\n")
+    repository.git("init", "-q", "-b", "main", folder=str(folder))
+    repository.commit(".", folder=str(folder))
+    return folder / ".git"
+
+
+def _foreign_by_file(repository: HostileRepository) -> None:
+    foreign = _create_foreign_repository(repository)
+    shutil.rmtree(repository.root / ".git")
+    repository.space.write_file(".git", f"gitdir: {foreign}\n")
+
+
+def _foreign_by_link(repository: HostileRepository) -> None:
+    foreign = _create_foreign_repository(repository)
+    shutil.rmtree(repository.root / ".git")
+    (repository.root / ".git").symlink_to(foreign)
+
+
+def _foreign_common_directory(repository: HostileRepository) -> None:
+    foreign = _create_foreign_repository(repository)
+    repository.space.write_file(".git/commondir", f"{foreign}\n")
+
+
+def _foreign_objects(repository: HostileRepository) -> None:
+    foreign = _create_foreign_repository(repository)
+    shutil.rmtree(repository.root / ".git/objects")
+    (repository.root / ".git/objects").symlink_to(foreign / "objects")
+    shutil.copy(foreign / "refs/heads/main", repository.root / ".git/refs/heads/main")
+
+
+def _borrowed_objects(repository: HostileRepository) -> None:
+    foreign = _create_foreign_repository(repository)
+    between = repository.root / "between"
+    # Borrowed from a directory of the workspace that borrows itself.
+    repository.space.write_file(".git/objects/info/alternates", f"{between}\n")
+    repository.space.write_file("between/info/alternates", f"{foreign}/objects\n")
+    shutil.copy(foreign / "refs/heads/main", repository.root / ".git/refs/heads/main")
+
+
+_REBASING = {"interactive": "", "head-name": "refs/heads/main\n", "onto": "a\n"}
+_REBASE_FILES = {f"rebase-merge/{name}": text for name, text in _REBASING.items()}
+_WORK_TREE = {"HEAD": "ref: refs/heads/main\n", "commondir": "../..\n"}
+_WORK_TREE_FILES = {f"worktrees/x/{name}": text for name, text in _WORK_TREE.items()}
+
+FOREIGN_ATTEMPTS: dict[str, tuple[Build, str]] = {
+    "attributes in a file": (_named_secret("core.attributesFile"), "git diff"),
+    "ignored commits in a file": (_named_secret("blame.ignoreRevsFile"), "git blame a.txt"),
+    "attributes behind a link": (_linked("info/attributes"), "git diff"),
+    "packed references behind a link": (_linked("packed-refs"), "git log"),
+    "commits cut off behind a link": (_linked("shallow"), "git log"),
+    "replaced commits behind a link": (_linked("info/grafts"), "git log"),
+    "borrowed objects behind a link": (_linked("objects/info/alternates"), "git log"),
+    "steps of a rebase behind a link": (
+        _linked("rebase-merge/git-rebase-todo", {**_REBASE_FILES, "rebase-merge/done": "pick a\n"}),
+        "git status",
+    ),
+    "the base of a rebase behind a link": (
+        _linked(
+            "rebase-apply/onto", {"rebase-apply/rebasing": "", "rebase-apply/head-name": "a\n"}
+        ),
+        "git status",
+    ),
+    "the start of a bisection behind a link": (
+        _linked("BISECT_START", {"BISECT_LOG": ""}),
+        "git status",
+    ),
+    "a work tree behind a link": (
+        _linked("worktrees/x/gitdir", _WORK_TREE_FILES),
+        "git worktree list",
+    ),
+    "the lock of a work tree behind a link": (
+        _linked("worktrees/x/locked", {**_WORK_TREE_FILES, "worktrees/x/gitdir": "ROOT/x/.git\n"}),
+        "git worktree list -v",
+    ),
+    "another repository by a file": (_foreign_by_file, "git log -p"),
+    "another repository by a link": (_foreign_by_link, "git log -p"),
+    "another repository as the common one": (_foreign_common_directory, "git log -p"),
+    "objects of another repository": (_foreign_objects, "git log -p"),
+    "borrowed objects of another repository": (_borrowed_objects, "git log -p"),
+}
+"""A secret, or another repository, outside of the workspace, that git would take for its own."""
 
 
 BLOB = "<BLOB>"

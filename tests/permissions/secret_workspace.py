@@ -106,7 +106,9 @@ class SecretWorkspace:
 
     def snapshot(self) -> Snapshot:
         """Return all paths with kind and mode, and contents or link targets."""
-        return {str(each.relative_to(self.base)): _state(each) for each in self.base.rglob("*")}
+        found: dict[str, tuple[int, str]] = {}
+        _add_states(str(self.base), "", found)
+        return found
 
     def fill_placeholders(self, value: JsonValue) -> JsonValue:
         """Return arguments with their placeholders replaced."""
@@ -142,11 +144,24 @@ def create_secret_workspace(base: Path) -> SecretWorkspace:
     return space
 
 
-def _state(path: Path) -> tuple[int, str]:
-    mode = path.lstat().st_mode
+def _add_states(folder: str, prefix: str, found: dict[str, tuple[int, str]]) -> None:
+    """Add what is in a folder; by plain strings, since each attempt takes a snapshot."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name, mode = f"{prefix}{entry.name}", entry.stat(follow_symlinks=False).st_mode
+            found[name] = (mode, _contents(entry.path, mode))
+            if stat.S_ISDIR(mode):
+                _add_states(entry.path, f"{name}/", found)
+
+
+def _contents(path: str, mode: int) -> str:
+    """Return the text of a file or the target of a link; nothing for others."""
     if stat.S_ISLNK(mode):
-        return mode, str(path.readlink())
-    return mode, path.read_text(errors="replace") if stat.S_ISREG(mode) else ""
+        return os.readlink(path)  # noqa: PTH115  as above
+    if not stat.S_ISREG(mode):
+        return ""
+    with open(path, "rb") as file:  # noqa: PTH123  as above
+        return file.read().decode(errors="replace")
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ import pytest
 from acp_server.tools.shell.confinement.config import SandboxConfig
 from tests.permissions.attempt_table import build_attempts, is_held
 from tests.permissions.hostile_repositories import (
+    FOREIGN_ATTEMPTS,
     PROGRAM_ATTEMPTS,
     SECRET_ATTEMPTS,
     Build,
@@ -73,8 +74,10 @@ async def test_no_program_of_a_repository_is_run(
     assert not repository.trace.exists()
 
 
-@pytest.mark.parametrize(("build", "command", "sandbox"), attempt_params(SECRET_ATTEMPTS))
-async def test_no_secret_of_a_history_is_shown(
+@pytest.mark.parametrize(
+    ("build", "command", "sandbox"), attempt_params(SECRET_ATTEMPTS | FOREIGN_ATTEMPTS)
+)
+async def test_no_secret_that_git_can_read_is_shown(
     tmp_path: Path, build: Build, command: str, sandbox: SandboxMode
 ) -> None:
     repository = create_hostile_repository(tmp_path)

@@ -14,6 +14,7 @@ from acp_server.permissions.shell.assessment import assess
 
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 PROGRAMS = "the git configuration of this repository names programs that git would run"
+LEADS_ELSEWHERE = "the git directory of this repository leads to files elsewhere"
 TRACKED_FILE_DOUBT = ".env is tracked by git, and its changes may be shown"
 
 
@@ -203,3 +204,88 @@ def test_a_named_pipe_in_the_git_directory_does_not_block(root: Path, name: str)
     (root / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(root / ".git" / name)
     assert "cannot be checked" in doubt_on("git diff", root)
+
+
+def test_a_linked_work_tree_does_not_require_asking(root: Path) -> None:
+    git(root, *IDENTITY, "commit", "-q", "-m", "first")
+    tree = root.parent / "tree"
+    git(root, "worktree", "add", "-q", str(tree))
+    assert doubt_on("git log -p", tree) == ""
+    # Another directory with the same pointer is not the one that git knows.
+    copy = root.parent / "copy"
+    shutil.copytree(tree, copy)
+    assert doubt_on("git log -p", copy) == LEADS_ELSEWHERE
+
+
+def test_a_submodule_that_is_opened_alone_does_not_require_asking(root: Path) -> None:
+    git(root, *IDENTITY, "commit", "-q", "-m", "first")
+    inner = root / "inner"
+    allowed = ("-c", "protocol.file.allow=always")
+    git(root, *allowed, "submodule", "--quiet", "add", str(root), "inner")
+    assert (inner / ".git").is_file()
+    assert doubt_on("git log -p", inner) == ""
+
+
+def test_a_directory_of_a_repository_does_not_require_asking(root: Path) -> None:
+    (root / "part").mkdir()
+    assert doubt_on("git status", root / "part") == ""
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "doubt"),
+    [
+        (".git/hooks/pre-commit", "/etc/hostname", ""),
+        (".git/info/exclude", "../../a.txt", ""),
+        (".git/ORIG_HEAD", "HEAD", ""),
+        (".git/info/exclude", "../../.env", "elsewhere"),
+        (".git/info/exclude", "/etc/hostname", "elsewhere"),
+        (".git/objects/ab", "/etc", "elsewhere"),
+        (".git/objects/pack", "/etc", "elsewhere"),
+        (".git/refs", "/etc", "elsewhere"),
+        (".git/logs", "/etc", "elsewhere"),
+    ],
+)
+def test_a_link_in_a_git_directory_is_followed(
+    root: Path, link: str, target: str, doubt: str
+) -> None:
+    path = root / link
+    if path.is_dir():
+        shutil.copytree(path, root / "refs")
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+    found = doubt_on("git check-ignore x", root)
+    # Without references it is no repository any more.
+    assert found.endswith(doubt)
+    assert bool(found) == bool(doubt)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "is_harmless"),
+    [
+        ("blame.ignoreRevsFile", ".git-blame-ignore-revs", True),
+        ("core.excludesFile", "a.txt", True),
+        ("core.attributesFile", "link", False),
+        ("core.excludesFile", "~/.gitignore", False),
+        ("core.excludesFile", ".env", False),
+        ("blame.ignoreRevsFile", "/etc/hostname", False),
+    ],
+)
+def test_files_that_settings_name_must_be_readable(
+    root: Path, key: str, value: str, *, is_harmless: bool
+) -> None:
+    (root / "link").symlink_to("/etc/hostname")
+    git(root, "config", key, value)
+    assert (doubt_on("git status", root) == "") is is_harmless
+
+
+@pytest.mark.parametrize(
+    ("line", "is_harmless"),
+    [("# none", True), ("../../spare", True), ("/etc", False), ('"/etc"', False), ("a\0b", False)],
+)
+def test_borrowed_objects_must_be_in_the_workspace(
+    root: Path, line: str, *, is_harmless: bool
+) -> None:
+    (root / "spare").mkdir()
+    (root / ".git/objects/info/alternates").write_text(f"{line}\n")
+    assert (doubt_on("git log", root) == "") is is_harmless

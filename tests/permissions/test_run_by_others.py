@@ -29,6 +29,8 @@ _RUN_BY_OTHERS = """
 Jenkinsfile deploy/Jenkinsfile.release .travis.yml azure-pipelines.yml .buildkite/pipeline.yml
 .forgejo/workflows/a.yml .gitea/workflows/a.yml .circleci/config.yml
 .yarnrc.yml .pnpmfile.cjs .yarn/plugins/a.cjs .cargo/config.toml sitecustomize.py
+.tool-versions web/.tool-versions .volta/hooks.json aqua.yaml rust-toolchain.toml .prototools
+pnpm-workspace.yaml .Rprofile .bazelrc tools/bazel .jj/repo/config.toml .replit
 .venv/bin/python venv/bin/python env/bin/activate node_modules/.bin/tsc web/node_modules/.bin/tsc
 .github\u200b/workflows/ci.yml .github./workflows/ci.yml
 """

@@ -57,7 +57,7 @@ def _judge_diff(command: ReadOnlyCommand, words: Sequence[Word], access: AccessR
 def _read_operand(word: Word, access: AccessRecorder) -> None:
     # `:(glob)*`, `:!x` and `*` reach git itself, so the shell has not expanded them.
     if word.is_literal and (word.text.startswith(":") or _MAGIC.search(word.text)):
-        raise UndecidableCommand("git itself would pick the files by a pattern")
+        raise UndecidableCommand("git would select the files by a pattern")
     access.record_read(word)
     # `REVISION:path` names a file of the repository; the path is recorded, too.
     if word.is_literal:
@@ -69,8 +69,18 @@ def _read_operand(word: Word, access: AccessRecorder) -> None:
 
 def _judge_names(command: ReadOnlyCommand, words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge a subcommand that only lists names; git may expand the patterns."""
-    for word in parse_arguments(command.options, words).operands:
+    parsed = parse_arguments(command.options, words)
+    _check_format(parsed)
+    for word in parsed.operands:
         access.record_read(word)
+
+
+def _check_format(parsed: ParsedArguments) -> None:
+    """Check that a format shows no contents of files: `%(raw)` does, of a reference to a file."""
+    texts = [word.text for word in parsed.values_of("--format")]
+    # A wildcard could match a file that is named like the whole flag.
+    if any("raw" in text or _MAGIC.search(text) for text in texts):
+        raise UndecidableCommand("its format may show contents of files")
 
 
 def _judge_grep(command: ReadOnlyCommand, words: Sequence[Word], access: AccessRecorder) -> None:
@@ -88,11 +98,12 @@ def _judge_listing(command: ReadOnlyCommand, words: Sequence[Word], access: Acce
     """Judge a listing subcommand; an operand makes it change something unless a flag lists."""
     del access
     parsed = parse_arguments(command.options, words)
+    _check_format(parsed)
     listing_flags = command.table.get("listing_flags", "").split()
     if parsed.operands and not parsed.has(*listing_flags):
-        raise UndecidableCommand("it may make or change what it names")
+        raise UndecidableCommand("it may create or change what it names")
     if any(not word.is_literal for word in parsed.operands):
-        raise UndecidableCommand("a word in it is only known when it runs")
+        raise UndecidableCommand("a word in it is known only when it runs")
 
 
 def _judge_reflog(command: ReadOnlyCommand, words: Sequence[Word], access: AccessRecorder) -> None:
@@ -141,7 +152,7 @@ def judge_git(options: AllowedOptions, words: Sequence[Word], access: AccessReco
         if rest.pop(0).text != "-C":
             continue
         if not rest or not rest[0].is_literal:
-            raise UndecidableCommand("the folder git runs in is only known when it runs")
+            raise UndecidableCommand("the folder that git runs in is known only when it runs")
         folder = rest.pop(0)
         access.record_read(folder)
         scope = access.scope.with_directories(access.scope.resolve_paths(folder.text))
@@ -152,7 +163,7 @@ def judge_git(options: AllowedOptions, words: Sequence[Word], access: AccessReco
     length = 2 if " ".join(names) in subcommands and len(names) > 1 else 1
     command = subcommands.get(" ".join(names[:length]))
     if command is None or any(" " in name for name in names[:length]):
-        raise UndecidableCommand("this git command is not known to only read")
+        raise UndecidableCommand("this git command may do more than read")
     if "asks" in command.table:
         raise UndecidableCommand(command.table["asks"])
     GIT_JUDGES[command.table.get("judge", "")](command, rest[length:], access)
@@ -160,8 +171,28 @@ def judge_git(options: AllowedOptions, words: Sequence[Word], access: AccessReco
     access.findings.git_uses[use] = None
 
 
+def follow_git_directory(
+    words: tuple[Word, ...], access: AccessRecorder
+) -> tuple[tuple[Word, ...], AccessRecorder]:
+    """Return `git -C DIR …` as `git …` in that directory; anything else as it is.
+
+    Raises:
+        UndecidableCommand: The directory is no ordinary one.
+    """
+    while (
+        [word.text for word in words[:2] if word.is_literal] == ["git", "-C"]
+        and len(words) > len(("git", "-C", "DIR"))
+        and words[2].is_literal
+        and not words[2].text.startswith("-")
+    ):
+        access.record_read(words[2])
+        scope = access.scope.with_directories(access.scope.resolve_paths(words[2].text))
+        words, access = (words[0], *words[3:]), AccessRecorder(access.findings, scope)
+    return words, access
+
+
 def record_unknown_git_use(words: Sequence[Word], access: AccessRecorder) -> None:
-    """Record a use of git that is not known to only read, or that another program starts."""
+    """Record a use of git that may do more than read, or that another program starts."""
     names = [word.text.rpartition("/")[2] if word.is_literal else "" for word in words]
     if "git" not in names:
         return
