@@ -26,6 +26,9 @@ _READING_VARIABLES = {
     # `go list` and `go doc` download nothing, not even the version of go that `go.mod` names.
     "GOPROXY": "off",
     "GOTOOLCHAIN": "local",
+    # `go env` shows all settings; in these, and in GOPROXY, could be a key.
+    "GOAUTH": "off",
+    "GOSUMDB": "off",
     "GOVCS": "*:off",
     # A partial clone fetches missing objects with the program that its remote names. Versions of
     # git that do not know the first variable find no protocol that they may use.
@@ -59,4 +62,13 @@ def git_hardening_variables(base: Mapping[str, str], *, only_reads: bool) -> dic
         "GIT_OPTIONAL_LOCKS": "0",
         **config_variables,
         **(_READING_VARIABLES if only_reads else {}),
+        **(_go_flags(base) if only_reads else {}),
     }
+
+
+def _go_flags(base: Mapping[str, str]) -> dict[str, str]:
+    """Return the flags of go, with one that keeps `go list` from running git or Mercurial.
+
+    It would ask them for the state of the repository, whose settings name programs.
+    """
+    return {"GOFLAGS": f"{base.get('GOFLAGS', '')} -buildvcs=false".strip()}

@@ -6,6 +6,7 @@ that mending it fails one test after another.
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,13 +110,18 @@ class Repository:
 
 
 def create_shop(root: Path) -> Repository:
-    """Create the repository with one commit."""
+    """Create the repository of the shop with one commit."""
+    return create_repository(root, FILES, "Begin the shop")
+
+
+def create_repository(root: Path, files: Mapping[str, str], subject: str) -> Repository:
+    """Create a repository with one commit that holds the files, by path."""
     repository = Repository(root)
-    for path, text in FILES.items():
+    for path, text in files.items():
         repository.write(path, text)
     repository.git("init", "-q", "-b", "main")
     repository.git("config", "user.name", "Test")
     repository.git("config", "user.email", "test@example.org")
     repository.git("add", "-A")
-    repository.git("commit", "-q", "-m", "Begin the shop")
+    repository.git("commit", "-q", "-m", subject)
     return repository

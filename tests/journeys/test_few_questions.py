@@ -7,7 +7,7 @@ import pytest
 
 from tests.journeys.day import DayConfig, open_day
 from tests.journeys.model_seat import ModelProgram
-from tests.journeys.shop_repository import Repository
+from tests.journeys.shop_repository import Repository, create_repository
 from tests.journeys.shown_request import ShownRequest
 from tests.journeys.user import AskedQuestion, FormAnswer
 from tests.support.editor import Object
@@ -112,14 +112,7 @@ def run_all(steps: Sequence[str]) -> ModelProgram:
 def test_a_day_of_sixty_commands_asks_at_most_eight_questions(
     tmp_path: Path, settings: Object
 ) -> None:
-    repository = Repository(tmp_path / "shop")
-    for name, text in FILES.items():
-        repository.write(name, text)
-    repository.git("init", "-q", "-b", "main")
-    repository.git("config", "user.name", "Test")
-    repository.git("config", "user.email", "test@example.org")
-    repository.git("add", "-A")
-    repository.git("commit", "-q", "-m", "Begin")
+    repository = create_repository(tmp_path / "shop", FILES, "Begin")
     assert len(STEPS) == 60
 
     def work(shown: ShownRequest) -> ModelProgram:

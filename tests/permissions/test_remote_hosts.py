@@ -65,6 +65,7 @@ def scope_of(root: Path, command: str, **variables: str) -> Scope | None:
         ("git fetch -q origin main --prune 2>&1 | tail -3", HOST.host),
         ("git fetch --all && git log --oneline origin/main | head", HOST.host),
         ("git fetch --depth 1 origin", HOST.host),
+        ("git -C . fetch origin", HOST.host),
         ("git ls-remote --heads origin", HOST.host),
         ("git remote show origin", HOST.host),
         ("git ls-remote https://other.example.org:8443/a/b main", "other.example.org:8443"),

@@ -6,39 +6,56 @@ and trees. A command that passes must be run by bash without start-up files, ali
 """
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.characters import find_character_fault
 from acp_server.permissions.shell.command_line import CommandSource, collect_words
+from acp_server.permissions.shell.dangers import removes_or_sends
 from acp_server.permissions.shell.deny_scan import DenyListScan
 from acp_server.permissions.shell.findings import Assessment, UndecidableCommand
 from acp_server.permissions.shell.grammar import is_wide_gap, iter_commands, parse
 from acp_server.permissions.shell.scope import ShellScope, normalize_path
+from acp_server.permissions.shell.user_rules import UserRules
 from acp_server.permissions.shell.walker import CommandWalker
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
-    """Return the effects of a bash command line that runs in the absolute directory `cwd`."""
+def assess(
+    command: str, cwd: str, home: str | None = None, denied: Sequence[str] = ()
+) -> Assessment:
+    """Return the effects of a bash command line that runs in the absolute directory `cwd`.
+
+    `denied` are patterns of commands that the user has forbidden (`user_rules.py`).
+    """
+    rules = UserRules(denied, home)
+    # Before the check for odd characters, after which it would only be asked about.
+    refusal = rules.match_line(command)
+    if refusal is not None:
+        return Assessment("refused", refusal)
     fault = find_character_fault(command)
     if fault is not None:
-        return Assessment("asks", fault)
+        return Assessment("asks", fault, removes_or_sends=True)
     folder = normalize_path(cwd)
     source = CommandSource(command.encode("utf-8"))
     root = parse(source.text)
     # Order: the deny list comes before the check for parse errors, so that text which our grammar
     # cannot parse, but bash perhaps can, is still refused.
-    refusal = DenyListScan(folder, home).scan_tree(root, command)
+    refusal = DenyListScan(folder, home, rules).scan_tree(root, command)
     if refusal is not None:
-        return Assessment("refused", refusal)
+        return Assessment("refused", refusal, removes_or_sends=True)
     if root.has_error:
-        return Assessment("asks", "it cannot be read as a shell command")
+        return Assessment("asks", "it cannot be parsed as a shell command", removes_or_sends=True)
     walker = CommandWalker(source)
     walker.run(root, ShellScope(folder, (folder,), home))
     findings = walker.findings
+    # The walker knows the values of variables, which the lenient scan does not.
+    for asked in findings.asked:
+        refusal = rules.match_words(asked.words)
+        if refusal is not None:
+            return Assessment("refused", refusal)
     reason = findings.worst_reason
     return Assessment(
         "asks" if reason else "reads",
@@ -48,8 +65,10 @@ def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
         tuple(findings.trees),
         tuple(findings.writes),
         tuple(findings.git_uses),
+        tuple(findings.programs),
         tuple(findings.asked),
         is_coverable=bool(reason) and not findings.has_other_reasons,
+        removes_or_sends=removes_or_sends(root, source),
     )
 
 

@@ -57,7 +57,7 @@ def judge_awk(options: AllowedOptions, words: Sequence[Word], access: AccessReco
         raise UndecidableCommand("it has no program")
     program = parsed.operands[0]
     if not program.is_literal or not is_printing_program(program.text):
-        raise UndecidableCommand("its awk program is not known to only print")
+        raise UndecidableCommand("its awk program may do more than print")
     read_after_first(parsed, access)
 
 

@@ -27,7 +27,7 @@ def find_character_fault(command: str) -> str | None:
     if len(command) > MAX_BYTES or len(command.encode("utf-8", "replace")) > MAX_BYTES:
         return "it is too long to be checked"
     if _CONTROL.search(command):
-        return "it holds control characters"
+        return "it contains control characters"
     return None if command.isascii() else _find_unicode_fault(command)
 
 
@@ -36,11 +36,11 @@ def _find_unicode_fault(command: str) -> str | None:
         if not character.isascii() and (
             _INVISIBLE.match(character) or unicodedata.category(character) in _INVISIBLE_CATEGORIES
         ):
-            return "it holds invisible characters"
+            return "it contains invisible characters"
         # Security: a full-width or ligature form looks like the ASCII character, but bash and the
         # file system take it for another one.
         if unicodedata.normalize("NFKC", character) != character:
-            return "it holds characters that look like others"
+            return "it contains characters that look like other characters"
     words = (word for word in _LETTERS.findall(command) if not word.isascii())
     if any(len(set(map(_script_name, word))) > 1 for word in words):
         return "it mixes letters of several scripts in one word"

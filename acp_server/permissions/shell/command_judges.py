@@ -25,7 +25,7 @@ from acp_server.permissions.shell.options import (
 )
 from acp_server.permissions.shell.read_only_commands import load_read_only_commands
 from acp_server.permissions.shell.sed_scripts import judge_sed
-from acp_server.permissions.shell.words import Word
+from acp_server.permissions.shell.words import Word, is_shown_variable
 
 _SYSTEM_DIRECTORIES = ("/bin/", "/usr/bin/")
 
@@ -38,7 +38,7 @@ def command_name(word: Word) -> str:
             directories.
     """
     if not word.is_literal:
-        raise UndecidableCommand("which command it runs is only known when it runs")
+        raise UndecidableCommand("which command it runs is decided only when it runs")
     folder, slash, name = word.text.rpartition("/")
     # Security: `./ls` or `/tmp/ls` may be any program.
     if slash and folder + slash not in _SYSTEM_DIRECTORIES:
@@ -50,9 +50,10 @@ def judge_command(words: Sequence[Word], access: AccessRecorder) -> None:
     """Record the effects of a simple command, name first.
 
     Raises:
-        UndecidableCommand: It is not known to only read.
+        UndecidableCommand: It may do more than read.
     """
     table = load_read_only_commands()
+    access.record_program(words[0])
     name, arguments = command_name(words[0]), words[1:]
     # Alone only: with a further word a flag may mean something else; `gcc -v x.c` compiles.
     is_alone = len(arguments) == 1 and arguments[0].is_literal
@@ -60,7 +61,7 @@ def judge_command(words: Sequence[Word], access: AccessRecorder) -> None:
         return
     command = table.commands.get(name)
     if command is None:
-        raise UndecidableCommand(f"{words[0].text} is not known to only read")
+        raise UndecidableCommand(f"{words[0].text} may do more than read")
     judge = command.table.get("judge", "")
     if judge in WORDS_JUDGES:
         WORDS_JUDGES[judge](command.options, arguments, access)
@@ -71,7 +72,7 @@ def judge_command(words: Sequence[Word], access: AccessRecorder) -> None:
         # A glob may expand to more operands than the line shows.
         may_expand = max_operands and any(not word.is_literal for word in parsed.operands)
         if len(parsed.operands) > max_operands or may_expand:
-            raise UndecidableCommand("it has more operands than the ones it reads")
+            raise UndecidableCommand("it has more arguments than the files that it reads")
     ARGUMENTS_JUDGES[judge](parsed, access)
 
 
@@ -123,9 +124,9 @@ _HARMLESS_CONVERSIONS = re.compile(r"%[-+ 0#]*\d*(?:\.\d+)?[sbqdiouxXeEfFgGc%]")
 def _judge_printf(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge a format; `-v` and some conversions set variables."""
     if not words or not words[0].is_literal or words[0].text.startswith("-"):
-        raise UndecidableCommand("its format is only known when it runs")
+        raise UndecidableCommand("its format is known only when it runs")
     if "%" in _HARMLESS_CONVERSIONS.sub("", words[0].text):
-        raise UndecidableCommand("its format holds a conversion that is not known to only print")
+        raise UndecidableCommand("its format may do more than print")
     _judge_echo(options, words, access)
 
 
@@ -173,7 +174,7 @@ def _check_globbed_flags(parsed: ParsedArguments, access: AccessRecorder) -> Non
     """
     picked = [word.pattern for word in parsed.operands if word.pattern and word.could_be_flag]
     if any("." not in pattern.rpartition("/")[2].rpartition("*")[2] for pattern in picked):
-        raise UndecidableCommand("a pattern in it may pick a file whose name is a flag")
+        raise UndecidableCommand("a pattern in it may match a file whose name is a flag")
     access.record_search(parsed.operands[0], SearchedTree(""))
 
 
@@ -190,7 +191,7 @@ def _judge_rg(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge rg: everything below its directories is read, except hidden and ignored files."""
     is_listing = parsed.has("--files", "--type-list", "--version")
     if is_listing and parsed.has(*_RG_SEARCH_MODES):
-        raise UndecidableCommand("the last of its flags chooses whether it lists or searches")
+        raise UndecidableCommand("its last flag decides whether it lists or searches")
     has_pattern = is_listing or parsed.has("-e", "-f", "--regexp", "--file")
     operands = searched_operands(parsed, has_pattern=has_pattern)
     read_all(ParsedArguments(files=parsed.files), access)
@@ -216,14 +217,14 @@ def _judge_find(options: AllowedOptions, words: Sequence[Word], access: AccessRe
     while rest and rest[-1].is_literal and rest[-1].text in {"-L", "-H", "-P"}:
         follows = rest.pop().text != "-P"
         if follows and Word("-exec") in rest:
-            raise UndecidableCommand("which files find hands over is not known")
+            raise UndecidableCommand("it is not known which files find passes on")
     roots: list[Word] = []
     while rest and not rest[-1].text.startswith("-") and rest[-1].text not in {"!", "(", ")", ","}:
         roots.append(rest.pop())
     for root in roots or [Word(".")]:
         # Security: a file named `-delete` would become an action.
         if root.could_be_flag:
-            raise UndecidableCommand("a pattern in it may pick a file whose name is an action")
+            raise UndecidableCommand("a pattern in it may match a file whose name is an action")
         access.record_read(root)
     _judge_expression(options, roots or [Word(".")], rest, access)
 
@@ -238,17 +239,17 @@ def _judge_expression(
     while rest:
         word = rest.pop()
         if not word.is_literal:
-            raise UndecidableCommand("a part of it is only known when it runs")
+            raise UndecidableCommand("a part of it is known only when it runs")
         if word.text in options.long_flags.split():
             continue
         if word.text == "-exec":
             _judge_executed(_take_executed(rest), roots, tests, access)
             continue
         if word.text not in file_tests + valued_tests or not rest:
-            raise UndecidableCommand(f"find {word.text} is not known to only read")
+            raise UndecidableCommand(f"find {word.text} may do more than read")
         value = rest.pop()
         if not value.is_literal:
-            raise UndecidableCommand("a part of it is only known when it runs")
+            raise UndecidableCommand("a part of it is known only when it runs")
         if word.text in file_tests:
             access.record_read(value)
 
@@ -272,7 +273,7 @@ def _judge_executed(
     """Judge the command that find runs for the files it finds."""
     names = find_names(roots, tests[: tests.index(Word("-exec"))])
     if names is None or Word("-follow") in tests:
-        raise UndecidableCommand("which files find hands over is not known")
+        raise UndecidableCommand("it is not known which files find passes on")
     # With `-o`, even behind it, the tests before it may not hold.
     if not is_conjunction(tests):
         names = FileNames(names.roots, replace(names.tree, name_patterns=()))
@@ -283,15 +284,15 @@ def judge_on_names(words: Sequence[Word], names: FileNames, access: AccessRecord
     """Judge a command with `{}` for each of these files.
 
     Raises:
-        UndecidableCommand: It is not known to only read, or a name would be a part of a word.
+        UndecidableCommand: It may do more than read, or a name would be a part of a word.
     """
     if not words or words[0] == Word("{}") or command_name(words[0]) in _RUNNERS:
         raise UndecidableCommand("it runs another command for each file")
     if any("{}" in word.text and word != Word("{}") for word in words):
-        raise UndecidableCommand("it makes other words of the names of files")
+        raise UndecidableCommand("it builds other words from file names")
     for root in names.roots:
         if not root.is_literal or root.text.startswith("-"):
-            raise UndecidableCommand("which files it works on is only known when it runs")
+            raise UndecidableCommand("which files it works on is known only when it runs")
         judge_command([root if word == Word("{}") else word for word in words], access)
         # Whatever is done with them, the files count as read.
         access.record_search(root, names.tree)
@@ -305,12 +306,12 @@ def judge_xargs(words: Sequence[Word], names: FileNames | None, access: AccessRe
     """Judge xargs, name first; `names` are those on its input, if they are known.
 
     Raises:
-        UndecidableCommand: It runs what is not known to only read, or on unknown names.
+        UndecidableCommand: It runs what may do more than read, or on unknown names.
     """
     if names is None:
-        raise UndecidableCommand("the names that xargs works on are only known when it runs")
+        raise UndecidableCommand("the names that xargs gets are known only when it runs")
     if not all(word.is_literal for word in words):
-        raise UndecidableCommand("a word in it is only known when it runs")
+        raise UndecidableCommand("a word in it is known only when it runs")
     rest = [word.text for word in words[1:]]
     flags = dict(_take_xargs_flags(rest))
     placeholder = flags.get("-I", "")
@@ -318,7 +319,7 @@ def judge_xargs(words: Sequence[Word], names: FileNames | None, access: AccessRe
         names = names.separated()
     # xargs replaces the text anywhere in a word, so it must be one that stands alone.
     if placeholder and any(placeholder in word and placeholder != word for word in rest):
-        raise UndecidableCommand("it makes other words of the names of files")
+        raise UndecidableCommand("it builds other words from file names")
     inner = [Word("{}") if placeholder and word == placeholder else Word(word) for word in rest]
     judge_on_names(inner if placeholder else [*inner, Word("{}")], names, access)
 
@@ -336,13 +337,12 @@ def _take_xargs_flags(rest: list[str]) -> Iterator[tuple[str, str]]:
         ):
             yield flag[:2], ""
         else:
-            raise UndecidableCommand(f"the flag {flag} is not known to only read")
+            raise UndecidableCommand(f"the flag {flag} may do more than read")
 
 
-# They run other commands, or have rules of their own for the names of files.
-_RUNNERS = frozenset(
-    {"find", "xargs", "git", "command", "echo", "printf", "test", "[", "go", "awk"}
-)
+NAME_RUNNERS = frozenset({"find", "xargs", "git", "command", "go", "awk"})
+"""They run other commands, or have rules of their own for the names of files."""
+_RUNNERS = NAME_RUNNERS | {"echo", "printf", "test", "["}
 
 
 def _judge_fd(parsed: ParsedArguments, access: AccessRecorder) -> None:
@@ -357,7 +357,7 @@ def _judge_numbers(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge operands that are numbers with an optional unit."""
     read_none(parsed, access)
     if any(re.fullmatch(r"[0-9.]+[smhd]?", word.text) is None for word in parsed.operands):
-        raise UndecidableCommand("it has an operand that is no number")
+        raise UndecidableCommand("one of its arguments is not a number")
 
 
 def _judge_date(parsed: ParsedArguments, access: AccessRecorder) -> None:
@@ -387,7 +387,29 @@ def _judge_ps(parsed: ParsedArguments, access: AccessRecorder) -> None:
         raise UndecidableCommand("it may show the environment of processes")
     columns = [name for word in parsed.values_of("-o") for name in word.text.split(",")]
     if any(_PS_COLUMN.fullmatch(column.partition("=")[0]) is None for column in columns):
-        raise UndecidableCommand("it shows columns that are not known to be harmless")
+        raise UndecidableCommand("it may show columns that hold secrets")
+
+
+_HARMLESS_SHELL_OPTIONS = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
+_HARMLESS_SHELL_FLAGS = re.compile(r"[-+][euxo]+")
+
+
+def _judge_set(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
+    """Judge `set`: options that end a line earlier or print it; others change what it means."""
+    del options, access
+    texts = [word.text for word in words if word.is_literal]
+    are_known = len(texts) == len(words) > 0 and all(
+        _HARMLESS_SHELL_FLAGS.fullmatch(text) or text in _HARMLESS_SHELL_OPTIONS for text in texts
+    )
+    if not are_known or not texts[0].startswith(("-", "+")):
+        raise UndecidableCommand("it changes how the shell reads the line, or shows variables")
+
+
+def _judge_printenv(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
+    """Judge printenv; without a name it would show all variables."""
+    del options, access
+    if not words or not all(word.is_literal and is_shown_variable(word.text) for word in words):
+        raise UndecidableCommand("it shows variables that may hold a secret")
 
 
 def _judge_command(parsed: ParsedArguments, access: AccessRecorder) -> None:
@@ -418,7 +440,7 @@ def _judge_go(options: AllowedOptions, words: Sequence[Word], access: AccessReco
     name, *rest = words or [Word("")]
     flags = _GO_FLAGS.get(name.text, "").split()
     if not flags or not all(word.is_literal for word in words):
-        raise UndecidableCommand("this go command is not known to only read")
+        raise UndecidableCommand("this go command may do more than read")
     operands = [word for word in rest if not word.text.startswith("-")]
     for word in rest:
         flag = word.text.partition("=")[0]
@@ -426,10 +448,9 @@ def _judge_go(options: AllowedOptions, words: Sequence[Word], access: AccessReco
         if word.text.startswith("-") and (
             flag not in flags or (flag == "-u" and name.text != "doc")
         ):
-            raise UndecidableCommand(f"the flag {word.text} is not known to only read")
-    if name.text == "env" and (
-        not operands or not all(_SAFE_GO_SETTINGS.fullmatch(word.text) for word in operands)
-    ):
+            raise UndecidableCommand(f"the flag {word.text} may do more than read")
+    # Without a name it shows all of them; those with addresses and keys are overridden.
+    if name.text == "env" and not all(_SAFE_GO_SETTINGS.fullmatch(word.text) for word in operands):
         raise UndecidableCommand("it shows settings that may be secret")
     if name.text != "env":
         for word in operands:
@@ -443,12 +464,15 @@ def _judge_gofmt(parsed: ParsedArguments, access: AccessRecorder) -> None:
 
 
 def _judge_pip(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
-    """Judge pip's local queries; those that contact a package index are not included."""
+    """Judge pip's local queries; those that contact a package index are not included.
+
+    Absent is `freeze`: it runs git and Mercurial in the directories of editable packages.
+    """
     name, *rest = words or [Word("")]
     if name.text == "check" and not rest:
         return
-    if not name.is_literal or name.text not in {"list", "show", "freeze"}:
-        raise UndecidableCommand("it is not known to only list packages")
+    if not name.is_literal or name.text not in {"list", "show"}:
+        raise UndecidableCommand("it may do more than list packages")
     read_none(parse_arguments(options, rest), access)
 
 
@@ -475,6 +499,8 @@ WORDS_JUDGES: dict[str, Callable[[AllowedOptions, Sequence[Word], AccessRecorder
     "git": judge_git,
     "go": _judge_go,
     "pip": _judge_pip,
+    "printenv": _judge_printenv,
     "printf": _judge_printf,
+    "set": _judge_set,
     "strings": _judge_strings,
 }

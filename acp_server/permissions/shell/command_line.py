@@ -30,7 +30,7 @@ NOT_WORDS = frozenset(
 )
 _REASONS = {
     "variable_assignment": "it sets a variable for a command",
-    "process_substitution": "it hands a command to another one as a file",
+    "process_substitution": "it passes the output of a command to another one as a file",
 }
 _WORD_ENDS = b" \t\n|&;()<>"
 
@@ -60,7 +60,7 @@ class CommandSource:
             UndecidableCommand: Its value is unknown, or the grammar splits it where bash would not.
         """
         if node.type in NOT_WORDS or not self.is_whole_word(node):
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand("it can be read in more than one way")
         return expand_word(node_text(node), scope, self.judged_substitutions_in(node))
 
     def judged_substitutions_in(self, node: "Node") -> Mapping[int, int]:
@@ -107,9 +107,9 @@ def collect_words(
     for left, right in pairwise(command.children):
         between = source.text[left.end_byte : right.start_byte]
         if not between or not is_inline_gap(between):
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand("it can be read in more than one way")
     nodes = tuple(child for child in command.children if child not in excluded)
     for node in nodes:
         if node.type in NOT_WORDS and node not in allowed:
-            raise UndecidableCommand(_REASONS.get(node.type, "it cannot be read unambiguously"))
+            raise UndecidableCommand(_REASONS.get(node.type, "it can be read in more than one way"))
     return nodes

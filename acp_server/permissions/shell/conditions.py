@@ -34,18 +34,18 @@ def split_test(node: "Node", scope: ShellScope) -> tuple[Word, ...]:
     """
     opening, closing = node.children[0].type, node.children[-1].type
     if (opening, closing) not in {("[", "]"), ("[[", "]]")}:
-        raise UndecidableCommand("it calculates, which can set variables and run commands")
+        raise UndecidableCommand("it contains arithmetic, which can set variables and run commands")
     text = node_text(node)[len(opening) : -len(closing)]
     # Without a blank inside each bracket, these are other words to bash.
     if text.strip(" \t") == text or text[0] not in " \t" or text[-1] not in " \t":
-        raise UndecidableCommand("it cannot be read unambiguously")
+        raise UndecidableCommand("it can be read in more than one way")
     # Even in quotes: the tokens below are split by a simpler grammar than that of bash.
     if any(breaks_words(character) for character in text if character not in " \t"):
-        raise UndecidableCommand("its test holds more than a question about a file or a text")
+        raise UndecidableCommand("its test does more than compare texts or look at a file")
     found = _TOKEN.findall(text)
     # A lone quote is part of no token and would escape the analysis.
     if len("".join(found)) != len(_BLANKS.sub("", text)):
-        raise UndecidableCommand("its test cannot be read unambiguously")
+        raise UndecidableCommand("its test can be read in more than one way")
     # No substitutions: nothing has judged the commands inside a test, so they must ask.
     words = tuple(expand_word(token, scope, {}) for token in found)
     return (Word(opening), *words, Word("]"))
@@ -64,7 +64,7 @@ def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
     # Security: files named `-v` and `a[$(command)]` that a glob matches would be the operator and
     # its operand. Only `[[` does not expand globs.
     if name != "[[" and any(word.pattern is not None or word.is_split for word in expression):
-        raise UndecidableCommand("a pattern in its test may pick a file whose name is an operator")
+        raise UndecidableCommand("a pattern in its test may match a file whose name is an operator")
     while expression[:1] == [Word("!")]:
         del expression[0]
     match expression:
@@ -75,7 +75,7 @@ def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
         case [left, Word(operator, None, True), right]:
             _judge_pair(left, operator, right, access)
         case _:
-            raise UndecidableCommand("its test is not a plain question")
+            raise UndecidableCommand("its test is not a simple comparison")
 
 
 def _judge_pair(left: Word, operator: str, right: Word, access: AccessRecorder) -> None:
@@ -88,4 +88,4 @@ def _judge_pair(left: Word, operator: str, right: Word, access: AccessRecorder) 
         if any(re.fullmatch(r"\d+", word.text) is None for word in (left, right)):
             raise UndecidableCommand("it compares something that may not be a number")
     elif operator not in _STRING_COMPARISONS or left.pattern is not None:
-        raise UndecidableCommand("its test is not a plain question")
+        raise UndecidableCommand("its test is not a simple comparison")

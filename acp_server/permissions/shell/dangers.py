@@ -1,11 +1,28 @@
 """Ranks the commands of a line by what they may do, so that a question names the worst."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from acp_server.permissions.shell.command_line import NOT_WORDS
+from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.grammar import iter_commands, iter_descendants, node_text
+from acp_server.permissions.shell.scope import ShellScope
 from acp_server.permissions.shell.words import Word
 from acp_server.permissions.word_lists import read_word_lists
 
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from acp_server.permissions.shell.command_line import CommandSource
+
+_INPUTS = ("heredoc_body", "herestring_redirect")
+_LOCALHOST = frozenset({"localhost", "127.0.0.1", "::1"})
+_AMBIGUOUS = frozenset("\\@{} ")
+"""Characters by which programs disagree about the host, or that stand for several addresses."""
+_WORD_BREAK = re.compile(r"[^\w./+-]+")
 RANKS = ("", "other", "changes", "sends", "removes", "runs_code")
 """Kinds of reasons, from the least dangerous; the first are those of the shell's own words."""
 
@@ -22,7 +39,87 @@ def describe_input(words: Sequence[Word], *, has_input: bool) -> str | None:
     operands = [word for word in words[1:] if word.text not in {"-", "-s", "/dev/stdin"}]
     if not has_input or operands or find_rank(words) != RANKS.index("runs_code"):
         return None
-    return f"{words[0].text} runs what it is given as its input"
+    return f"{words[0].text} runs its input as code"
+
+
+def removes_or_sends(root: "Node", source: "CommandSource") -> bool:
+    """Return whether a line names a program that removes files or sends data, at any depth.
+
+    Whatever runs other programs (`xargs rm`) is searched word by word; if there is a shell, all
+    texts of the line are. What other code does by itself is not seen.
+    """
+    kept_back = _lists()["removes"] | _lists()["sends"]
+    commands = [tuple(_readable_words(each, source)) for each in iter_commands(root)]
+    # A program that is only known when it runs may be any of them.
+    if not all(words and words[0].is_literal for words in commands):
+        return True
+    names = [_names_of(words) for words in commands]
+    runs_texts = any(each & _lists()["runs_texts"] for each in names)
+    inputs = [each for kind in _INPUTS for each in iter_descendants(root, kind)]
+    texts = [node_text(each) for each in inputs if runs_texts]
+    for words, own_names in zip(commands, names, strict=True):
+        stays_here = bool(own_names & _lists()["fetches"]) and _names_only_localhost(words)
+        if (own_names & kept_back and not stays_here) or any(
+            word.text == "-delete" for word in words
+        ):
+            return True
+        if "git" in own_names and any(_destroys(word.text) for word in words[1:]):
+            return True
+        if runs_texts or own_names & _lists()["runs_others"]:
+            texts += [word.text for word in words]
+    return any(_names_in(text) & kept_back for text in texts)
+
+
+def _names_only_localhost(words: Sequence[Word]) -> bool:
+    """Return whether a command that fetches names no host but localhost.
+
+    In the private network of the sandbox that is a server of another command, and no proxy is used.
+    """
+    if not all(word.is_literal for word in words):
+        return False
+    texts = iter(word.text for word in words[1:])
+    has_address = False
+    for text in texts:
+        if text in _lists()["fetch_flags_with_value"]:
+            next(texts, None)
+        elif text not in _lists()["fetch_flags"]:
+            if not _is_at_localhost(text):
+                return False
+            has_address = True
+    return has_address
+
+
+def _is_at_localhost(address: str) -> bool:
+    """Return whether every reader of an address takes it for one of localhost."""
+    if not address.isascii() or not address.isprintable() or set(address) & _AMBIGUOUS:
+        return False
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and parts.hostname in _LOCALHOST
+
+
+def _readable_words(command: "Node", source: "CommandSource") -> Iterator[Word]:
+    """Yield the words of a command; those that are not known are empty."""
+    for node in command.children:
+        if node.type in NOT_WORDS:
+            continue
+        try:
+            yield source.expand_word(node, ShellScope("/", ("/",), None))
+        except UndecidableCommand:
+            yield Word("", is_known=False)
+
+
+def _destroys(word: str) -> bool:
+    """Return whether a word of a git command makes it remove files or history, or send."""
+    lists = _lists()
+    return word in lists["git_destroys"] or f"git-{word}" in lists["removes"] | lists["sends"]
+
+
+def _names_in(text: str) -> set[str]:
+    """Return every word of a text of shell that may be the name of a program."""
+    return {word.rpartition("/")[2] for word in _WORD_BREAK.split(text)}
 
 
 def _names_of(words: Sequence[Word]) -> set[str]:

@@ -20,10 +20,17 @@ _DOTDOT_AFTER_NAME = re.compile(r"(?:^|/)(?!\.{1,2}(?:/|$))[^/]+/+(?:\./+)*\.\.(
 
 @frozen_dataclass
 class VariableValue:
-    """Value of a loop variable: a text, or a name matched by a glob."""
+    """Value of a variable: a text, a name matched by a glob, or one of several file names."""
 
     text: str
     pattern: str | None = None
+    is_known: bool = True
+    """Whether it is known before the line runs."""
+    is_file_name: bool = False
+    """Whether it is the name of any file below the directory `text`."""
+
+
+UNKNOWN_VALUE = VariableValue("", is_known=False)
 
 
 @frozen_dataclass
@@ -45,12 +52,16 @@ class ShellScope:
             UndecidableCommand: There are too many of them.
         """
         if len(folders) > MAX_DIRECTORIES:
-            raise UndecidableCommand("it changes the folder too often to be followed")
+            raise UndecidableCommand("it changes the folder too often to be checked")
         return replace(self, directories=folders)
 
     def with_value(self, name: str, value: VariableValue) -> "ShellScope":
         """Return the same scope with a variable."""
         return replace(self, values={**self.values, name: value})
+
+    def with_values(self, values: Mapping[str, VariableValue]) -> "ShellScope":
+        """Return the same scope with more variables."""
+        return replace(self, values={**self.values, **values}) if values else self
 
     def with_input(self) -> "ShellScope":
         """Return the same scope with an input."""

@@ -41,7 +41,7 @@ def judge_sed(parsed: ParsedArguments, access: AccessRecorder) -> None:
         raise UndecidableCommand("it has no script")
     for script in scripts or parsed.operands[:1]:
         if not script.is_literal or not is_read_only_script(script.text):
-            raise UndecidableCommand("its sed script is not known to only print")
+            raise UndecidableCommand("its sed script may do more than print")
     (read_after_first if inline else read_all)(parsed, access)
 
 

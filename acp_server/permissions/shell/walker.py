@@ -4,13 +4,23 @@ Security: fails closed. An unknown kind of statement, word or command asks. The 
 the first reason to ask, so that the user sees all reads and writes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.assignments import Assignment, read_assignment
-from acp_server.permissions.shell.command_judges import command_name, judge_command, judge_xargs
+from acp_server.permissions.shell.assignments import (
+    Assignment,
+    is_harmless_variable,
+    read_assignment,
+)
+from acp_server.permissions.shell.command_judges import (
+    NAME_RUNNERS,
+    command_name,
+    judge_command,
+    judge_xargs,
+)
 from acp_server.permissions.shell.command_line import (
     NOT_WORDS,
     CommandSource,
@@ -26,7 +36,10 @@ from acp_server.permissions.shell.findings import (
     GitUse,
     UndecidableCommand,
 )
-from acp_server.permissions.shell.git_commands import record_unknown_git_use
+from acp_server.permissions.shell.git_commands import (
+    follow_git_directory,
+    record_unknown_git_use,
+)
 from acp_server.permissions.shell.grammar import (
     are_fully_parsed,
     is_comment,
@@ -34,7 +47,12 @@ from acp_server.permissions.shell.grammar import (
     iter_nodes,
     node_text,
 )
-from acp_server.permissions.shell.loops import read_loop_values, read_loop_variable
+from acp_server.permissions.shell.loops import (
+    assigned_names,
+    read_line_variables,
+    read_loop_values,
+    read_loop_variable,
+)
 from acp_server.permissions.shell.name_sources import (
     FileNames,
     is_name_filter,
@@ -42,9 +60,15 @@ from acp_server.permissions.shell.name_sources import (
 )
 from acp_server.permissions.shell.redirects import judge_redirect
 from acp_server.permissions.shell.remote_readers import find_remote_read
-from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name, merge_directories
+from acp_server.permissions.shell.scope import (
+    UNKNOWN_VALUE,
+    ShellScope,
+    VariableValue,
+    has_dotdot_after_name,
+    merge_directories,
+)
 from acp_server.permissions.shell.words import Word
-from acp_server.permissions.shell.wrappers import unwrap_command
+from acp_server.permissions.shell.wrappers import split_wrappers
 from acp_server.permissions.shell.write_targets import record_changes
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -56,14 +80,12 @@ MAX_DEPTH = 40
 MAX_PARTS_BEFORE_XARGS = 8
 
 Directories = tuple[str, ...]
+Values = Mapping[str, VariableValue]
 _SEPARATORS = frozenset({";", "\n"})
-_UNKNOWN_CONSTRUCT = "it holds a construct that is not known to only read"
+_UNKNOWN_CONSTRUCT = "it uses shell syntax that may do more than read"
 _UNKNOWN_NODES = {
-    "variable_assignment": "it sets a variable",
-    "variable_assignments": "it sets variables",
     "function_definition": "it defines a function",
     "declaration_command": "it sets or shows variables",
-    "while_statement": "it repeats commands until something changes",
     "case_statement": "it chooses between commands",
 }
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
@@ -75,6 +97,10 @@ class DirectoryOutcome:
 
     after_success: Directories
     after_failure: Directories
+    success_values: Values = field(default_factory=dict[str, VariableValue])
+    """The variables that were set, if it succeeded."""
+    values: Values = field(default_factory=dict[str, VariableValue])
+    """The variables that may have been set; unknown where that depends on a failure."""
 
     @property
     def either(self) -> Directories:
@@ -103,6 +129,9 @@ class CommandWalker:
             "elif_clause": self._if_statement,
             "else_clause": self._if_statement,
             "for_statement": self._loop,
+            "while_statement": self._while_read,
+            "variable_assignment": self._assignment,
+            "variable_assignments": self._assignments,
             "command": self._command,
             "test_command": self._test,
         }
@@ -113,7 +142,7 @@ class CommandWalker:
         ends = (text[: root.start_byte], text[root.end_byte :])
         # Security: bytes outside the root node are no part of the analysis.
         if any(end.strip(b" \t\n") for end in ends):
-            self.findings.add_reason("it cannot be read unambiguously")
+            self.findings.add_reason("it can be read in more than one way")
         self._statement(root, scope)
         # Security: fails closed if a handler forgets a part of the tree. The loop is skipped if the
         # command asks in any case.
@@ -121,7 +150,7 @@ class CommandWalker:
             node.type in _SUBSTITUTIONS and node.start_byte not in self._source.judged_substitutions
             for node in iter_nodes(root)
         ):
-            self.findings.add_reason("it runs a command inside a word that cannot be judged")
+            self.findings.add_reason("it runs a command inside a word, which cannot be checked")
 
     def _statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         # Fail closed: constructs that are not in the table ask.
@@ -132,7 +161,7 @@ class CommandWalker:
         # Bounds on hostile input: nesting would exceed Python's recursion, and loops multiply
         # statements.
         if self._depth >= MAX_DEPTH or self._is_too_long():
-            self.findings.add_reason("it is too long or too deep to be followed")
+            self.findings.add_reason("it is too long or too deeply nested to be checked")
             return _unchanged(scope)
         self._statements += 1
         self._depth += 1
@@ -150,7 +179,7 @@ class CommandWalker:
     def _child_statements(self, node: "Node", tokens: frozenset[str]) -> Iterator["Node"]:
         """Yield the statements of a node; its other children must be these tokens or comments."""
         if not is_fully_parsed(node, self._source.text):
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand("it can be read in more than one way")
         for child in node.children:
             if child.is_named and child.type != "comment":
                 yield child
@@ -163,11 +192,20 @@ class CommandWalker:
 
     def _sequence(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk consecutive statements; each may follow a failure of the previous one."""
+        return self._run_in_order(node, scope, _SEPARATORS | {"{", "}"})
+
+    def _run_in_order(
+        self, node: "Node", scope: ShellScope, tokens: frozenset[str]
+    ) -> DirectoryOutcome:
         self._check_separators(node)
         outcome = _unchanged(scope)
-        for part in self._child_statements(node, _SEPARATORS | {"{", "}"}):
-            outcome = self._statement(part, scope.with_directories(outcome.either))
-        return outcome
+        values: Values = {}
+        for part in self._child_statements(node, tokens):
+            part_scope = scope.with_directories(outcome.either).with_values(values)
+            outcome = self._statement(part, part_scope)
+            values = {**values, **outcome.values}
+        last = {**values, **outcome.success_values}
+        return replace(outcome, success_values=last, values=values)
 
     def _check_separators(self, node: "Node") -> None:
         for left, right in pairwise(node.children):
@@ -176,22 +214,33 @@ class CommandWalker:
             # Security: without a separator between them, bash would read the two statements
             # differently.
             if are_statements and b"\n" not in between:
-                raise UndecidableCommand("it cannot be read unambiguously")
+                raise UndecidableCommand("it can be read in more than one way")
 
     def _list(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         parts = list(self._child_statements(node, frozenset({"&&", "||"})))
         tokens = [child.type for child in node.children if not child.is_named]
         if len(parts) != len(("left", "right")) or len(tokens) != 1:
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand("it can be read in more than one way")
         left = self._statement(parts[0], scope)
         if tokens == ["&&"]:
             # `&&` runs the right side only after success, `||` only after failure.
-            right = self._statement(parts[1], scope.with_directories(left.after_success))
+            right_scope = scope.with_directories(left.after_success)
+            right = self._statement(parts[1], right_scope.with_values(left.success_values))
             failures = merge_directories(left.after_failure, right.after_failure)
-            return DirectoryOutcome(right.after_success, failures)
-        right = self._statement(parts[1], scope.with_directories(left.after_failure))
+            return DirectoryOutcome(
+                right.after_success,
+                failures,
+                {**left.success_values, **right.success_values},
+                {**left.values, **_forget(right.values)},
+            )
+        right_scope = scope.with_directories(left.after_failure).with_values(left.values)
+        right = self._statement(parts[1], right_scope)
+        values = {**left.values, **_forget(right.values)}
         return DirectoryOutcome(
-            merge_directories(left.after_success, right.after_success), right.after_failure
+            merge_directories(left.after_success, right.after_success),
+            right.after_failure,
+            values,
+            values,
         )
 
     def _pipeline(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
@@ -202,7 +251,8 @@ class CommandWalker:
             # Bounded: the parts before it are read once more. An input redirect would replace their
             # names; the parser puts `< list` around the whole pipeline.
             is_short = index <= MAX_PARTS_BEFORE_XARGS
-            if _is_plain_xargs(part) and is_short and not (joins_errors or scope.has_input):
+            works_on_names = _is_plain_xargs(part) or part.type == "while_statement"
+            if works_on_names and is_short and not (joins_errors or scope.has_input):
                 self._input_names = self._find_input_names(parts[:index], scope)
             self._statement(part, scope.with_input() if index else scope)
             self._input_names = None
@@ -233,11 +283,8 @@ class CommandWalker:
         return self._read_command(part, scope)[1]
 
     def _subshell(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
-        self._check_separators(node)
-        outcome = _unchanged(scope)
-        for part in self._child_statements(node, _SEPARATORS | {"(", ")", "$(", "<("}):
-            outcome = self._statement(part, scope.with_directories(outcome.either))
-        # A subshell keeps its `cd` to itself.
+        self._run_in_order(node, scope, _SEPARATORS | {"(", ")", "$(", "<("})
+        # A subshell keeps its `cd` and its variables to itself.
         return _unchanged(scope)
 
     def _negated(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
@@ -245,41 +292,102 @@ class CommandWalker:
         for part in self._child_statements(node, frozenset({"!"})):
             outcome = self._statement(part, scope)
         # `!` swaps success and failure.
-        return DirectoryOutcome(outcome.after_failure, outcome.after_success)
+        values = outcome.values
+        return DirectoryOutcome(outcome.after_failure, outcome.after_success, values, values)
 
     def _if_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk an `if`: in every branch, its parts run in text order."""
         # Branches are not kept apart: assuming that every part may have run only adds directories.
-        folders = self._parts(node, scope, {"if", "then", "elif", "else", "fi"})
-        return DirectoryOutcome(folders, folders)
+        return self._parts(node, scope, {"if", "then", "elif", "else", "fi"})
 
-    def _parts(self, node: "Node", scope: ShellScope, tokens: set[str]) -> Directories:
-        """Walk parts that may run or not; return the directories after any of them."""
-        folders = scope.directories
+    def _parts(self, node: "Node", scope: ShellScope, tokens: set[str]) -> DirectoryOutcome:
+        """Walk parts that may run or not; return the outcome after any of them."""
+        folders, values = scope.directories, dict[str, VariableValue]()
         for part in self._child_statements(node, _SEPARATORS | tokens):
-            folders = merge_directories(
-                folders, self._statement(part, scope.with_directories(folders)).either
-            )
-        return folders
+            part_scope = scope.with_directories(folders).with_values(values)
+            outcome = self._statement(part, part_scope)
+            folders = merge_directories(folders, outcome.either)
+            values |= _forget(outcome.values)
+        return DirectoryOutcome(folders, folders, values, values)
 
     def _loop(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk the body of a `for` loop once per value."""
         body = node.child_by_field_name("body")
         if body is None or not is_fully_parsed(node, self._source.text):
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand("it can be read in more than one way")
         name = read_loop_variable(node, self._source)
+        for value_node in node.children_by_field_name("value"):
+            self._judge_substitutions(value_node, scope)
         values = read_loop_values(node, AccessRecorder(self.findings, scope), self._source)
+        return self._rounds(node, body, scope, [{name: value} for value in values])
+
+    def _rounds(
+        self, loop: "Node", body: "Node", scope: ShellScope, rounds: Sequence[Values]
+    ) -> DirectoryOutcome:
+        """Walk the body of a loop once for each set of its variables."""
+        # Security: a round may begin with what another one has set.
+        forgotten = dict.fromkeys(assigned_names(loop), UNKNOWN_VALUE)
         folders = scope.directories
-        for value in values:
+        for values in rounds:
             # `_statement` only adds a reason at the limit; nested loops would still run all rounds.
             if self._is_too_long():
-                raise UndecidableCommand("it is too long or too deep to be followed")
+                raise UndecidableCommand("it is too long or too deeply nested to be checked")
             # An iteration may fail or change the directory, so the next one starts in any directory
             # so far.
-            body_scope = scope.with_directories(folders).with_value(name, value)
+            body_scope = scope.with_directories(folders).with_values({**forgotten, **values})
             self._check_separators(body)
-            folders = merge_directories(folders, self._parts(body, body_scope, {"do", "done"}))
-        return DirectoryOutcome(folders, folders)
+            outcome = self._parts(body, body_scope, {"do", "done"})
+            folders = merge_directories(folders, outcome.either)
+        return DirectoryOutcome(folders, folders, forgotten, forgotten)
+
+    def _while_read(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
+        """Walk a loop over the lines of its input: `find … | while read -r f; do …; done`."""
+        names, self._input_names = self._input_names, None
+        condition = node.child_by_field_name("condition")
+        body = node.child_by_field_name("body")
+        if (
+            condition is None
+            or body is None
+            or condition.type != "command"
+            or [child for child in node.children if child.is_named] != [condition, body]
+            or any(child.type == "herestring_redirect" for child in condition.children)
+            or node.children[0].type != "while"
+            or not is_fully_parsed(node, self._source.text)
+        ):
+            raise UndecidableCommand("it repeats commands until something changes")
+        assignments, words = self._read_command(condition, scope)
+        variables = read_line_variables(words)
+        # A quoted name would escape the search for what a loop sets.
+        if not assigned_names(node).issuperset(variables):
+            raise UndecidableCommand("it cannot be read unambiguously")
+        if any(each.name != "IFS" or not each.value.is_literal for each in assignments):
+            raise UndecidableCommand("it repeats commands until something changes")
+        if names is None or len(variables) != 1 or assignments[1:]:
+            return self._rounds(node, body, scope, [dict.fromkeys(variables, UNKNOWN_VALUE)])
+        access = AccessRecorder(self.findings, scope)
+        for root in names.roots:
+            # Whatever is done with them, the files count as read.
+            access.record_search(root, names.tree)
+        values = [VariableValue(root.text, is_file_name=True) for root in names.roots]
+        return self._rounds(node, body, scope, [{variables[0]: value} for value in values])
+
+    def _assignment(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
+        """Walk the assignment of a variable of the line's own."""
+        if node.type != "variable_assignment":
+            raise UndecidableCommand("it sets a variable")
+        self._judge_substitutions(node, scope)
+        assignment = read_assignment(node, self._source, scope)
+        if not is_harmless_variable(assignment.name) or assignment.value.is_file_name:
+            raise UndecidableCommand("it sets a variable")
+        word = assignment.value
+        values = {assignment.name: VariableValue(word.text) if word.is_known else UNKNOWN_VALUE}
+        return replace(_unchanged(scope), success_values=values, values=values)
+
+    def _assignments(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
+        values: dict[str, VariableValue] = {}
+        for part in self._child_statements(node, frozenset()):
+            values |= self._assignment(part, scope.with_values(values)).values
+        return replace(_unchanged(scope), success_values=values, values=values)
 
     def _redirected_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk a redirected statement, then its redirects in every possible directory."""
@@ -324,7 +432,7 @@ class CommandWalker:
             or command.type != "command"
             or not are_fully_parsed(rest, self._source.text)
         ):
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand("it can be read in more than one way")
         assignments, words = self._read_command(command, scope)
         self._simple_command((*words, Word("-")), scope, assignments)
 
@@ -333,14 +441,14 @@ class CommandWalker:
     ) -> None:
         """Judge a command again, with the words that follow its redirects."""
         if body.type != "command":
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand("it can be read in more than one way")
         # The walk over the body has not seen these words.
         for node in trailing_nodes:
             self._judge_substitutions(node, scope)
         assignments, first_words = self._read_command(body, scope)
         # The outcome was computed without these words, and would be another directory with them.
         if first_words[0].text == "cd":
-            raise UndecidableCommand("it changes to a folder that is only known when it runs")
+            raise UndecidableCommand("it changes to a folder that is known only when it runs")
         trailing = (self._source.expand_word(node, scope) for node in trailing_nodes)
         self._simple_command((*first_words, *trailing), scope, assignments)
 
@@ -387,7 +495,7 @@ class CommandWalker:
     def _judge_pipe(self, node: "Node", scope: ShellScope) -> Word:
         """Judge the commands of `<(...)`; a program reads their output like a file."""
         if node.children[0].type != "<(" or not self._source.is_whole_word(node):
-            raise UndecidableCommand("it hands a command to another one as a file")
+            raise UndecidableCommand("it passes the output of a command to another one as a file")
         if node.start_byte not in self._source.judged_substitutions:
             self._source.judged_substitutions.add(node.start_byte)
             self._subshell(node, scope)
@@ -406,7 +514,7 @@ class CommandWalker:
         assignments: Sequence[Assignment] = (),
     ) -> DirectoryOutcome:
         access = AccessRecorder(self.findings, scope)
-        words = self._unwrap(words)
+        words = self._unwrap(words, access)
         # Order: record the writes before the command raises, so that the question can show them.
         record_changes(words, access)
         setting = next((each for each in assignments if not each.is_harmless), None)
@@ -415,6 +523,8 @@ class CommandWalker:
             return _change_directory(words[1:], access)
         try:
             name = command_name(words[0])
+            if name in NAME_RUNNERS and any(word.is_file_name for word in words):
+                raise UndecidableCommand("it makes other words of the names of files")
             if name in {"test", "["}:
                 judge_test(words, access)
             elif name == "xargs":
@@ -424,16 +534,19 @@ class CommandWalker:
             if setting is not None:
                 raise UndecidableCommand(f"it sets {setting.name} for a command")
         except UndecidableCommand as error:
+            words, access = follow_git_directory(words, access)
             # A saved "always" may still allow it, but covers no program that git would run.
             record_unknown_git_use(words, access)
             self._add_asked(words, access, assignments, error.reason)
         return _unchanged(scope)
 
-    def _unwrap(self, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    def _unwrap(self, words: tuple[Word, ...], access: AccessRecorder) -> tuple[Word, ...]:
         """Return the command that a wrapper runs, such as `timeout 60`; else the same words."""
-        inner = unwrap_command(words)
-        if inner is not words and inner[0].text == "cd":
-            raise UndecidableCommand("it changes to a folder that is only known when it runs")
+        wrappers, inner = split_wrappers(words)
+        for word in (*wrappers, inner[0]):
+            access.record_program(word)
+        if wrappers and inner[0].text == "cd":
+            raise UndecidableCommand("it changes to a folder that is known only when it runs")
         return inner
 
     def _add_asked(
@@ -504,7 +617,7 @@ def _change_directory(words: tuple[Word, ...], access: AccessRecorder) -> Direct
     target = words[0] if words else Word(scope.home or "")
     # `cd -` goes to $OLDPWD, and a glob may match several directories.
     if len(words) > 1 or not target.is_literal or target.text.startswith("-") or not target.text:
-        raise UndecidableCommand("it changes to a folder that is only known when it runs")
+        raise UndecidableCommand("it changes to a folder that is known only when it runs")
     # Security: `..` after a name that may be a symlink has no certain target.
     if has_dotdot_after_name(target.text):
         raise UndecidableCommand("it changes to a folder that depends on links")
@@ -515,6 +628,11 @@ def _change_directory(words: tuple[Word, ...], access: AccessRecorder) -> Direct
         for folder in scope.directories
     )
     return DirectoryOutcome(merge_directories(*after), scope.directories)
+
+
+def _forget(values: Values) -> dict[str, VariableValue]:
+    """Return the same variables with unknown values."""
+    return dict.fromkeys(values, UNKNOWN_VALUE)
 
 
 def _unchanged(scope: ShellScope) -> DirectoryOutcome:

@@ -7,10 +7,13 @@ by character, so that both must agree. Anything whose value is uncertain is unde
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.patterns import escape_pattern
-from acp_server.permissions.shell.scope import ShellScope, VariableValue
+from acp_server.permissions.shell.scope import UNKNOWN_VALUE, ShellScope, VariableValue
+from acp_server.permissions.word_lists import read_word_lists
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 _WORD_BREAKS = frozenset(" \t\n|&;()<>")
@@ -36,13 +39,15 @@ class Word:
     """False if a part of it is only known at run time."""
     is_split: bool = False
     """Whether it may become several words, or none, at run time."""
+    is_file_name: bool = False
+    """Whether it is the name of any file below the directory `text`."""
     is_pipe: bool = False
     """Whether it is a file that stands for the output of a command, as of `<(ls)`."""
 
     @property
     def is_literal(self) -> bool:
         """Whether the word is exactly its text."""
-        return self.is_known and self.pattern is None
+        return self.is_known and self.pattern is None and not self.is_file_name
 
     @property
     def could_be_flag(self) -> bool:
@@ -68,7 +73,13 @@ def expand_word(text: str, scope: ShellScope, substitutions: Mapping[int, int]) 
     if _TILDE_INSIDE_WORD.search(unquoted):
         raise UndecidableCommand("it uses `~` inside a word")
     pattern = "".join(scanner.pattern) if scanner.has_pattern else None
-    return Word("".join(scanner.text), pattern, scanner.is_known, is_split=scanner.is_split)
+    return Word(
+        "".join(scanner.text),
+        pattern,
+        scanner.is_known,
+        is_split=scanner.is_split,
+        is_file_name=scanner.is_file_name,
+    )
 
 
 def _is_brace_expansion(unquoted: str) -> bool:
@@ -95,11 +106,12 @@ class _Scanner:
     has_pattern: bool = False
     is_known: bool = True
     is_split: bool = False
+    is_file_name: bool = False
 
     def run(self) -> None:
         # bash would take it for a comment.
         if self.source.startswith("#"):
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand("it can be read in more than one way")
         if self.source.startswith("~"):
             self._scan_tilde()
         while self.position < len(self.source):
@@ -124,7 +136,7 @@ class _Scanner:
         else:
             found = _PLAIN.match(self.source, self.position)
             if found is None:
-                raise UndecidableCommand("it cannot be read unambiguously")
+                raise UndecidableCommand("it can be read in more than one way")
             self._add_unquoted(found.group())
 
     def _add_unquoted(self, text: str) -> None:
@@ -142,7 +154,7 @@ class _Scanner:
         next_character = self.source[self.position + 1 : self.position + 2]
         # bash joins the lines, and the grammar may have split the word there.
         if next_character in {"", "\n"}:
-            raise UndecidableCommand("a word in it goes on in the next line")
+            raise UndecidableCommand("a word in it continues in the next line")
         # Inside double quotes, a backslash before any other character stays in the word.
         is_kept = quoted and next_character not in '$`"\\'
         self._add_literal("\\" + next_character if is_kept else next_character)
@@ -162,7 +174,7 @@ class _Scanner:
             elif self.source.startswith("\\", self.position):
                 self._scan_escape(quoted=True)
             else:
-                raise UndecidableCommand("it holds a backquote or a quote that is not closed")
+                raise UndecidableCommand("it contains a backquote, or a quote that is not closed")
         self.position += 1
 
     def _scan_dollar(self, *, quoted: bool) -> None:
@@ -190,6 +202,13 @@ class _Scanner:
 
     def _add_variable(self, name: str, *, quoted: bool) -> None:
         value = self._look_up_variable(name)
+        # As a part of a word, the name of a file makes another name.
+        self.is_file_name = value.is_file_name and self.source in {f'"${name}"', f'"${{{name}}}"'}
+        if not value.is_known or (value.is_file_name and not self.is_file_name):
+            self.is_known = False
+            self.is_split = self.is_split or not quoted
+            self._add_literal("")
+            return
         # Security: bash splits an unquoted value at white space and expands wildcards in it, so it
         # could become flags or other paths.
         splits = not quoted and (
@@ -212,16 +231,29 @@ class _Scanner:
             return VariableValue(self.scope.home)
         if name == "PWD" and len(self.scope.directories) == 1:
             return VariableValue(self.scope.directories[0])
+        if is_shown_variable(name):
+            return UNKNOWN_VALUE
         raise UndecidableCommand(f"it uses the value of ${name}")
 
     def _scan_tilde(self) -> None:
         # Includes `~+` and `~-`, which stand for the values of PWD and OLDPWD.
         if self.source[1:2] not in {"", "/"}:
-            raise UndecidableCommand("it names the home folder of somebody else")
+            raise UndecidableCommand("it names the home folder of another user")
         if self.scope.home is None:
             raise UndecidableCommand("it names the home folder, which is not known")
         self._add_literal(self.scope.home)
         self.position = 1
+
+
+@cache
+def _shown_variables() -> frozenset[str]:
+    lists = read_word_lists(str(Path(__file__).with_name("assignments.py")))
+    return frozenset(lists["shown"])
+
+
+def is_shown_variable(name: str) -> bool:
+    """Return whether a variable of the environment holds no secret, so that it may be printed."""
+    return name in _shown_variables()
 
 
 def breaks_words(character: str) -> bool:

@@ -90,7 +90,7 @@ NEVER_OFFERED = [
         "git add --pathspec-from-file=x",
     ),
     *("git reset --hard", "git checkout -f main", "git branch -D x", "git merge -s x main"),
-    *("git merge --strategy=x main", "git -C x commit -m y"),
+    *("git merge --strategy=x main", "git -C $X commit -m y"),
     *(
         "cargo",
         "cargo run",
@@ -212,6 +212,15 @@ def test_an_always_belongs_to_its_directory() -> None:
     assert [part.directories for part in parts_of("cd web; npm test")] == [
         (Path("/code/space/web"), ROOT)
     ]
+
+
+def test_a_git_command_for_another_directory_belongs_to_that_directory() -> None:
+    for command in ("git -C web add a", "git -C ./web commit -m x", "cd web && git add a"):
+        words = ("git", "commit" if "commit" in command else "add")
+        assert is_covered(command, words, directory=ROOT / "web"), command
+        assert not is_covered(command, words), command
+    assert not is_covered("git -C $X add a", ("git", "add"))
+    assert not is_covered("git -C --git-dir=x add a", ("git", "add"))
 
 
 def test_an_older_rule_with_more_words_covers_what_it_did() -> None:

@@ -1,5 +1,10 @@
 from acp_server.permissions.shell.assessment import assess
-from acp_server.permissions.shell.findings import AskedCommand, Assessment, SearchedTree
+from acp_server.permissions.shell.findings import (
+    AskedCommand,
+    Assessment,
+    ProgramCall,
+    SearchedTree,
+)
 from tests.permissions.shell.ordinary import HARMLESS_COMMANDS, TREES
 from tests.support.case_table import each_case
 
@@ -28,15 +33,20 @@ def test_a_read_only_command_reports_everything_it_reads() -> None:
         "reads",
         reads=("/code/space/src",),
         globs=("/code/space/src/*.py",),
+        programs=(
+            ProgramCall("cd", (WORKSPACE,)),
+            ProgramCall("cat", ("/code/space/src",)),
+        ),
     )
 
 
 def test_a_command_that_requires_permission_reports_its_reads_and_writes() -> None:
     assert assess("cp a b && ls src", WORKSPACE) == Assessment(
         "asks",
-        "cp is not known to only read",
+        "cp may do more than read",
         reads=("/code/space/a", "/code/space/src"),
         writes=("/code/space/b",),
+        programs=(ProgramCall("cp", (WORKSPACE,)), ProgramCall("ls", (WORKSPACE,))),
         asked=(AskedCommand(("cp", "a", "b"), (WORKSPACE,), program="cp", paths=("a", "b")),),
     )
 

@@ -45,7 +45,42 @@ READERS: dict[str, tuple[SearchedTree, ...]] = {
     "git config user.name": (),
     "git config --get remote.origin.url": (),
     "stat -f %m a": (),
+    "go env | grep GOPATH": (),
+    "set -euo pipefail; ls": (),
+    "printenv PATH; echo $JAVA_HOME": (),
+    'basename "$(pwd)"': (),
+    "X=$(git rev-parse HEAD); echo $X": (),
+    'N=$(wc -l < a) && echo "$N lines"': (),
+    "f=a && cat $f; grep x $f": (),
+    "if test -f a; then x=b; fi; echo $x": (),
+    "x=b; for i in 1 2; do echo $i $x; x=c; done": (),
+    "for i in $(seq 1 3); do echo $i; done": (),
+    'while read -r line; do echo "$line"; done < a': (),
+    'git log --oneline | while read h rest; do echo "$h: $rest"; done': (),
+    "find . -name '*.go' | while read -r f; do grep -c x \"$f\"; done": (SPLIT_GO_FILES,),
+    "git ls-files '*.go' | while IFS= read -r f; do head -2 \"$f\"; done": (SPLIT_GO_FILES,),
+    'find . -name \'*.go\' | sort | while read f; do echo "== $f"; wc -l "$f"; done': (
+        SPLIT_GO_FILES,
+    ),
 }
+VARIABLES = {
+    "x=.env; cat $x": ".env",
+    "a=.e; b=nv; cat $a$b": ".env",
+    'a=.e && b=nv && cat "$a$b"': ".env",
+    "X=1 Y=.env; cat $Y": ".env",
+    "x=sub; cd $x && cat .env": "sub/.env",
+    "for f in a .env; do cat $f; done": ".env",
+    "{ x=.env; }; cat $x": ".env",
+    "x=a; (x=.env; cat $x)": ".env",
+}
+"""Lines that read a file by a variable, with its path."""
+
+
+@each_case(("command", "path"), VARIABLES.items(), ids=VARIABLES.keys())
+def test_a_file_that_a_variable_names_is_reported(command: str, path: str) -> None:
+    found = assess(command, WORKSPACE, HOME)
+    assert found.verdict == "reads"
+    assert f"{WORKSPACE}/{path}" in found.reads
 
 
 @each_case(("command", "trees"), READERS.items(), ids=READERS.keys())

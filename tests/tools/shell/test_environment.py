@@ -62,6 +62,13 @@ def test_git_runs_no_configured_program_for_a_command_that_only_reads() -> None:
     }
 
 
+def test_go_asks_no_version_control_for_a_command_that_only_reads() -> None:
+    found = build_command_environment({"GOFLAGS": "-mod=vendor"}, (), "a.", only_reads=True)
+    assert found["GOFLAGS"] == "-mod=vendor -buildvcs=false"
+    assert build_command_environment({}, (), "a.", only_reads=True)["GOFLAGS"] == "-buildvcs=false"
+    assert "GOFLAGS" not in build_command_environment({}, (), "a.")
+
+
 def test_a_secret_value_under_another_name_is_removed_too() -> None:
     variables = VARIABLES | {"COPY": "sk-1234567890", "OTHER": "sk-other"}
     environment = build_command_environment(variables, ["KEY"], "a.")
