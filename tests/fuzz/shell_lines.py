@@ -8,7 +8,9 @@ A line is built from bash's grammar: readers, effects and words, in statements, 
 and wrappers; or from a command of the gate's own table with odd flags and values. Most lines are
 quiet: they name effects in quotes, comments and here-documents only. Half of the lines are then
 damaged, where the gate's grammar and bash may disagree, and lines that passed are joined and
-damaged again. The same seed gives the same lines, if the gate gives the same answers.
+damaged again. Two in five lines hold one suspect among plain readers, of one family of rules:
+in other lines, a rule that is wrong is seldom the only one that a line depends on. The same seed
+gives the same lines, if the gate gives the same answers.
 """
 
 import string
@@ -16,6 +18,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import TypeAlias, cast
 
 from acp_server.permissions.shell.options import AllowedOptions
 from acp_server.permissions.shell.read_only_commands import load_read_only_commands
@@ -27,9 +30,19 @@ MAX_DEPTH = 4
 MAX_LENGTH = 600
 MIN_PASSED = 40
 MAX_PASSED = 400
-WORDS: Mapping[str, Sequence[str]] = tomllib.loads(
-    Path(__file__).with_name("shell_words.toml").read_text("utf-8")
+SUSPECT_SHARE = 0.4
+_Words: TypeAlias = Mapping[str, Sequence[str]]
+_DOCUMENT = cast(
+    "Mapping[str, Sequence[str] | _Words]",
+    tomllib.loads(Path(__file__).with_name("shell_words.toml").read_text("utf-8")),
 )
+WORDS: _Words = {name: words for name, words in _DOCUMENT.items() if not isinstance(words, Mapping)}
+SUSPECTS = cast("_Words", _DOCUMENT["suspects"])
+"""Forms of lines with one suspect, by the family of rules that must hold it."""
+_SUSPECT_PARTS = cast("_Words", _DOCUMENT["suspect_parts"])
+_SPELLINGS = ("'C'", '"C"', "\\C", "$'\\xHEX'", "''C", 'C""', "C\\\n")
+"""Spellings of the character C that bash reads alike."""
+_ODD_SPELLINGS = ("${z}C", '"$(echo C)"', "[C]", "{C,}")
 _ATTEMPTS = tuple(line for line in ATTEMPTS.values() if len(line) < 80 and line.isascii())
 """Lines that are known to need permission; a change may hide that from the gate."""
 
@@ -78,6 +91,8 @@ class LineGenerator:
     def next_line(self) -> str:
         """Return the next line."""
         chance = self._chance
+        if chance.random() < SUSPECT_SHARE:
+            return self.suspect_line(self._pick(tuple(SUSPECTS)))[:MAX_LENGTH]
         self._is_quiet = chance.random() < 0.75
         is_variant = len(self._passed) > MIN_PASSED and chance.random() < 0.5
         if is_variant:
@@ -97,6 +112,17 @@ class LineGenerator:
             self._passed.append(line)
         else:
             self._passed[self._chance.randrange(MAX_PASSED)] = line
+
+    def suspect_line(self, family: str) -> str:
+        """Return a line with one suspect of a family of rules."""
+        parts = {name: self._pick(words) for name, words in _SUSPECT_PARTS.items()}
+        parts["reader"] = self._pick(WORDS["readers"])
+        parts["effect"] = self._pick(WORDS["effects"])
+        for name in ("effect", "secret", "near", "flag", "action", "script"):
+            parts[f"quoted_{name}"] = self._disguise(parts[name], spellings=_SPELLINGS)
+        parts["looped"] = parts["looped"].replace("{effect}", parts["effect"])
+        line = self._pick(SUSPECTS[family]).format(**parts)
+        return self._pick(WORDS["suspect_contexts"]).format(line)
 
     def _pick(self, items: Sequence[str]) -> str:
         return self._chance.choice(items)
@@ -491,24 +517,12 @@ class LineGenerator:
             case _:
                 return "'" + text.replace("'", "'\\''") + "'"
 
-    def _disguise(self, line: str) -> str:
+    def _disguise(self, line: str, spellings: Sequence[str] = ()) -> str:
         """Return a line with a part of one of its words spelled in another way."""
         at = self._chance.randrange(len(line))
         character = line[at]
-        other = self._pick(
-            (
-                f"'{character}'",
-                f'"{character}"',
-                f"\\{character}",
-                f"$'\\x{ord(character):02x}'",
-                f"''{character}",
-                f"{character}\\\n",
-                f"${{z}}{character}",
-                f'"$(echo {character})"',
-                f"[{character}]",
-                f"{{{character},}}",
-            )
-        )
+        form = self._pick(spellings or (*_SPELLINGS, *_ODD_SPELLINGS))
+        other = form.replace("HEX", f"{ord(character):02x}").replace("C", character)
         return line[:at] + other + line[at + 1 :]
 
 

@@ -42,6 +42,8 @@ _FILES = {
     "src/app.py": "x = 1\n",
     "src/deep/util.py": "x = 2\n",
     "list": "a\nmade\ncanary\n-o\n$(canary)\n;canary\n",
+    "snares/--output=made": "x\n",
+    "snares/x": "x\n",
     "traps/-o": "x\n",
     "traps/-delete": "x\n",
     "traps/--output=made": "x\n",
@@ -224,6 +226,8 @@ class ShellWorld:
             command = (*git, "config", setting, str(self.work / "canary"))
             subprocess.run(command, cwd=evil, env=self._environment(), check=True)
         _write(evil / ".gitattributes", "* diff=x filter=x\n")
+        # A change, so that git compares.
+        _write(evil / ".gitignore", "/.env\n")
         shutil.copytree(evil / ".git", bare)
 
 

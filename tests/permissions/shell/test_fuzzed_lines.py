@@ -1,10 +1,20 @@
 """Lines that the gate lets pass have no effect, whatever they are built of."""
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
+from tree_sitter import Node
 
+from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.command_judges import WORDS_JUDGES
+from acp_server.permissions.shell.command_line import CommandSource
+from acp_server.permissions.shell.grammar import node_text
+from acp_server.permissions.shell.loops import read_loop_values
+from acp_server.permissions.shell.scope import ShellScope, VariableValue
+from acp_server.permissions.shell.walker import CommandWalker, DirectoryOutcome
+from acp_server.permissions.shell.words import Word
 from acp_server.tools.shell.confinement.launchers import MissingLauncher
 from tests.fuzz.shell_lines import LineGenerator
 from tests.fuzz.shell_world import ShellWorld
@@ -72,6 +82,141 @@ def test_a_line_once_found_has_no_effect(line: str, tmp_path: Path) -> None:
         world.restore()
         assert world.passes(line)
         assert not world.run(line)
+
+
+FAMILIES = {
+    *("assignments", "loops", "substitutions", "globs", "quoting", "git", "find", "xargs"),
+    "redirects",
+}
+MAX_LINES_TO_A_FAULT = 2_000
+SHELL = "acp_server.permissions.shell"
+
+
+def _pass(*arguments: object, **options: object) -> None:
+    del arguments, options
+
+
+def _only_first_value(
+    loop: Node, access: AccessRecorder, source: CommandSource
+) -> tuple[VariableValue, ...]:
+    return read_loop_values(loop, access, source)[:1]
+
+
+def _skip(walker: CommandWalker, node: Node, scope: ShellScope) -> DirectoryOutcome:
+    del walker, node
+    return DirectoryOutcome(scope.directories, scope.directories)
+
+
+_record_read = AccessRecorder.record_read
+_expand_word = CommandSource.expand_word
+
+
+def _overlook_globs(access: AccessRecorder, word: Word) -> None:
+    if word.pattern is None:
+        _record_read(access, word)
+
+
+def _keep(characters: str) -> Callable[[CommandSource, Node, ShellScope], Word]:
+    """Return an expansion that takes these characters for themselves."""
+
+    def expand(source: CommandSource, node: Node, scope: ShellScope) -> Word:
+        text = node_text(node)
+        is_kept = not set(characters).isdisjoint(text) and "$" not in text
+        return Word(text) if is_kept else _expand_word(source, node, scope)
+
+    return expand
+
+
+def _find_nothing(*arguments: object) -> str:
+    del arguments
+    return ""
+
+
+def _no_words(*arguments: object) -> tuple[()]:
+    del arguments
+    return ()
+
+
+def _is_true(value: object) -> bool:
+    del value
+    return True
+
+
+def _is_false(value: object) -> bool:
+    del value
+    return False
+
+
+FAULTS: dict[str, tuple[str, object]] = {
+    "assignments: all are harmless": (
+        f"{SHELL}.assignments.Assignment.is_harmless",
+        property(_is_true),
+    ),
+    "loops: only the first value counts": (f"{SHELL}.walker.read_loop_values", _only_first_value),
+    "loops: any variable may be set": (f"{SHELL}.loops.is_harmless_variable", _is_true),
+    "loops: the body does not count": (f"{SHELL}.walker.CommandWalker._loop", _skip),
+    "substitutions: what they run does not count": (
+        f"{SHELL}.walker.CommandWalker._subshell",
+        _skip,
+    ),
+    "globs: they read nothing": (f"{SHELL}.access.AccessRecorder.record_read", _overlook_globs),
+    "globs: they pick no flags": (f"{SHELL}.words.Word.could_be_flag", property(_is_false)),
+    "quoting: quotes stay in words": (
+        f"{SHELL}.command_line.CommandSource.expand_word",
+        _keep("'\""),
+    ),
+    "quoting: escapes stay in words": (
+        f"{SHELL}.command_line.CommandSource.expand_word",
+        _keep("\\"),
+    ),
+    "git: no repository is looked at": (
+        "acp_server.permissions.git_checks._find_use_doubt",
+        _find_nothing,
+    ),
+    "git: all subcommands read": (
+        f"{SHELL}.command_judges.WORDS_JUDGES",
+        {**WORDS_JUDGES, "git": _pass},
+    ),
+    "find: any command may be run": (f"{SHELL}.command_judges._judge_executed", _pass),
+    "find: all actions read": (f"{SHELL}.command_judges._judge_expression", _pass),
+    "xargs: any command may be run": (f"{SHELL}.walker.judge_xargs", _pass),
+    "xargs: names are not looked at": (f"{SHELL}.command_judges.judge_on_names", _pass),
+    "redirects: none is judged": (f"{SHELL}.walker.judge_redirect", _no_words),
+}
+"""Faults of the gate by the rules that they break: a name, and what takes its place."""
+
+
+def count_lines_to_effect(world: ShellWorld, seed: int) -> int | None:
+    """Return after how many lines the first one that passes has an effect; None if none has."""
+    lines = LineGenerator(Random(seed))  # noqa: S311  no secret
+    for count in range(1, MAX_LINES_TO_A_FAULT + 1):
+        line = lines.next_line()
+        if not world.passes(line):
+            continue
+        lines.note_passed(line)
+        if world.run(line):
+            world.restore()
+            return count
+    return None
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(each, marks=pytest.mark.full) for each in (2, 3))]
+)
+def test_planted_faults_are_found(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = launcher()
+    assert not isinstance(found, MissingLauncher)
+    assert {name.partition(":")[0] for name in FAULTS} == FAMILIES
+    with ShellWorld(tmp_path, found) as world:
+        counts: dict[str, int | None] = {}
+        for name, (target, fault) in FAULTS.items():
+            with monkeypatch.context() as patch:
+                patch.setattr(target, fault)
+                counts[name] = count_lines_to_effect(world, seed)
+    assert None not in counts.values(), counts
 
 
 @needs_sandbox
