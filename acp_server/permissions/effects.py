@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
+from acp_server.permissions.network_access import PortAccess
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 SandboxStatus = Literal["free", "confined", "networked", "unconfined", "unprotected"]
@@ -49,7 +50,6 @@ class RestoreFiles:
 
 
 @frozen_dataclass
-@frozen_dataclass
 class WorkspaceProgram:
     """A program of a command that the workspace provides or chooses: its name says nothing."""
 
@@ -61,6 +61,7 @@ class WorkspaceProgram:
     """Whether it is the shim of a version manager, and `path` the file that chooses what runs."""
 
 
+@frozen_dataclass
 class RunCommandEffect:
     """Run a shell command in a directory."""
 
@@ -119,6 +120,24 @@ class ConnectHost:
 
 
 @frozen_dataclass
+class ConnectSocket:
+    """Let a running command of the sandbox connect to a service outside by its Unix socket."""
+
+    path: str
+    danger: str
+    """What the service can do for the command, as a phrase."""
+
+
+@frozen_dataclass
+class ForwardPort:
+    """Let this machine connect to a port of the sandbox's private network."""
+
+    port: int
+    access: PortAccess = "ask"
+    """What the user has chosen for all ports."""
+
+
+@frozen_dataclass
 class ChangeSkill:
     """Change a skill, which affects later sessions, too."""
 
@@ -144,4 +163,6 @@ Effect = (
     | CallMcpTool
     | FetchUrl
     | ConnectHost
+    | ConnectSocket
+    | ForwardPort
 )

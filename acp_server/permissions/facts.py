@@ -11,18 +11,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acp_server.permissions.config import ApprovalConfig
 from acp_server.permissions.effects import (
     CallMcpTool,
     ChangeMemory,
     ChangeSkill,
     ConnectHost,
+    ConnectSocket,
     Effect,
     FetchUrl,
     FileTarget,
+    ForwardPort,
     LeavePlanMode,
     ReadFiles,
     RestoreFiles,
     RunCommandEffect,
+    WorkspaceProgram,
     WriteFiles,
 )
 from acp_server.permissions.file_kinds import is_directory
@@ -39,26 +43,38 @@ from acp_server.permissions.policy import (
     Facts,
     FetchFacts,
     FileFacts,
+    ForwardFacts,
     McpToolFacts,
     MemoryFacts,
     PlanFacts,
     RestoreFacts,
     SkillFacts,
+    SocketFacts,
 )
 from acp_server.permissions.project_checks import is_project_check
 from acp_server.permissions.protected_names import SEARCH_GLOBS
 from acp_server.permissions.remote_hosts import find_hosts
 from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
 from acp_server.permissions.rules import CommandPart
-from acp_server.permissions.scopes import FileAccess, HostScope, McpToolScope, SiteScope
+from acp_server.permissions.scopes import (
+    FileAccess,
+    HostScope,
+    McpToolScope,
+    PortScope,
+    SiteScope,
+)
 from acp_server.permissions.shell.assessment import assess
 from acp_server.permissions.shell.findings import AskedCommand, Assessment
+from acp_server.permissions.shielded_files import Shield, UnshieldableError, find_shield
 from acp_server.permissions.symlinks import resolve_links
 from acp_server.permissions.tree_checks import MAX_ENTRIES, find_tree_doubt
-from acp_server.permissions.version_managers import is_version_file
 
 MAX_SHOWN_DOUBTS = 3
 MAY_HOLD_SECRETS = "may hold secrets or settings"
+UNREADABLE_RULES = (
+    "the user's rules in `approvals.deny` cannot be read; ask the user to run "
+    "`acp-server config check`"
+)
 _GLOB_CHARACTERS = re.compile(r"[*?\[\]{}\\!]")
 
 
@@ -75,6 +91,7 @@ class FactCollector:
     """The directory with the long outputs of the session, which it may read without a question."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment of commands, which git finds its settings by."""
+    approvals: ApprovalConfig = field(default_factory=ApprovalConfig)
     _ignore_files: IgnoreFiles = field(default_factory=IgnoreFiles, init=False)
 
     def collect(self, effect: Effect) -> Facts:
@@ -92,7 +109,7 @@ class FactCollector:
             case RestoreFiles():
                 files = self._file_facts("write", effect.targets)
                 return RestoreFacts(files, effect.changed_since)
-            case ChangeMemory() | CallMcpTool() | LeavePlanMode() | FetchUrl() | ConnectHost():
+            case _:
                 return _facts_without_disk(effect)
 
     def has_moved(self, effect: Effect) -> bool:
@@ -205,19 +222,21 @@ class FactCollector:
 
     def _command_facts(self, effect: RunCommandEffect) -> CommandFacts:
         cwd = effect.cwd.real
-        assessment = assess(effect.command, str(cwd), str(self.home))
+        assessment = self._assess(effect.command, str(cwd))
+        workspace = self._workspace()
         doubts: list[str] = []
+        outside: list[Path] = []
         if assessment.verdict == "reads" or assessment.is_coverable:
             # Security: it is judged harmless by the names of well-known programs.
+            # An answer for a program covers what it runs.
             asked = {command.program for command in assessment.asked}
             doubts += [
-                _describe_program(Path(each))
+                _describe_program(each)
                 for each in effect.workspace_programs
-                # An answer for a program covers it as a shim, too.
-                if Path(each).name not in asked and not (asked and is_version_file(Path(each)))
+                if each.name not in asked
             ]
         if assessment.verdict != "refused":
-            doubts += self._doubts(effect, assessment, self._workspace())
+            doubts += self._doubts(effect, assessment, workspace, outside)
         # Look at all doubts, then cut: the one about secrets may come after the shown ones.
         is_protected = any(doubt.endswith(MAY_HOLD_SECRETS) for doubt in doubts)
         shown_doubts = tuple(doubts[:MAX_SHOWN_DOUBTS])
@@ -229,15 +248,59 @@ class FactCollector:
             sandbox_status=effect.sandbox_status,
             parts=tuple(self._command_part(each, effect) for each in assessment.asked),
             exposure=effect.exposure,
+            outside=tuple(map(resolve_links, dict.fromkeys(outside))),
+            coverable_directory=self._coverable_directory(
+                tuple(map(resolve_links, outside)), workspace
+            ),
+            shield=None if doubts else self._find_shield(effect, assessment),
         )
 
+    def _find_shield(self, effect: RunCommandEffect, assessment: Assessment) -> Shield | None:
+        """Return what must be kept from a command that the sandbox alone approves.
+
+        None if it may not be approved so.
+        """
+        # Security: whatever its words show to be removed or sent, the user decides.
+        if (
+            not effect.is_isolated
+            or effect.sandbox_status != "confined"
+            or assessment.verdict != "asks"
+            or assessment.removes_or_sends
+        ):
+            return None
+        workspace = self._workspace()
+        named = (*map(Path, assessment.writes), *self._paths_in_words(assessment))
+        if any(workspace.run_by_others_reason(path) for path in named):
+            return None
+        # Also those that the settings name, and those of a linked work tree's main repository.
+        hooks = map(resolve_links, find_hook_directories(workspace, self.variables))
+        try:
+            return find_shield(workspace, tuple(hooks))
+        except UnshieldableError:
+            return None
+
+    def _assess(self, command: str, cwd: str) -> Assessment:
+        if self.approvals.is_invalid:
+            # Fail closed: the rule that cannot be read may be the one that forbids this command.
+            return Assessment("refused", UNREADABLE_RULES)
+        return assess(command, cwd, str(self.home), self.approvals.deny)
+
     def _doubts(
-        self, effect: RunCommandEffect, assessment: Assessment, workspace: ResolvedWorkspace
+        self,
+        effect: RunCommandEffect,
+        assessment: Assessment,
+        workspace: ResolvedWorkspace,
+        outside: list[Path],
     ) -> Iterator[str]:
-        """Yield the reasons why the files that a command accesses are not simply allowed."""
+        """Yield the reasons why the files that a command accesses are not simply allowed.
+
+        The paths outside the workspace that it only reads are added to `outside` instead.
+        """
         if effect.is_input:
             yield "it is sent to a running command, whose reaction cannot be predicted"
-        if not effect.cwd.is_inside:
+        if not effect.cwd.is_inside and assessment.verdict == "reads":
+            outside.append(effect.cwd.real)
+        elif not effect.cwd.is_inside:
             yield "it runs outside the workspace"
         try:
             read = self._read_paths(assessment)
@@ -248,8 +311,12 @@ class FactCollector:
         for path in dict.fromkeys((*others, *map(Path, assessment.writes))):
             if workspace.is_protected(path):
                 yield f"{path.name} {MAY_HOLD_SECRETS}"
-            elif not workspace.is_inside(path):
+            elif workspace.is_inside(path):
+                continue
+            elif str(path) in assessment.writes:
                 yield f"{path} is outside the workspace"
+            else:
+                outside.append(path)
         # For every command, also one that only reads: git runs configured programs on `git diff`.
         folder = effect.cwd.real
         yield from filter(None, (find_git_doubt(assessment, folder, workspace, self.variables),))
@@ -307,8 +374,14 @@ class FactCollector:
                             yield Path(os.path.normpath(Path(directory) / text))
 
 
-def _facts_without_disk(
-    effect: ChangeMemory | CallMcpTool | LeavePlanMode | FetchUrl | ConnectHost,
+def _facts_without_disk(  # noqa: PLR0911  one per kind
+    effect: ChangeMemory
+    | CallMcpTool
+    | LeavePlanMode
+    | FetchUrl
+    | ConnectHost
+    | ConnectSocket
+    | ForwardPort,
 ) -> Facts:
     match effect:
         case ChangeMemory():
@@ -319,15 +392,19 @@ def _facts_without_disk(
             return FetchFacts(SiteScope(effect.site))
         case ConnectHost(site, address):
             return ConnectFacts(HostScope(site, address))
+        case ConnectSocket(_, danger):
+            return SocketFacts(danger)
+        case ForwardPort(port, access):
+            return ForwardFacts(PortScope(port), access)
         case CallMcpTool(server, identity, tool):
             scope = McpToolScope(server, identity, tool)
             return McpToolFacts(scope, effect.read_only_hint, effect.destructive_hint)
 
 
-def _describe_program(path: Path) -> str:
-    if is_version_file(path):
-        return f"{path} chooses the program that runs"
-    return f"PATH finds {path} in the workspace"
+def _describe_program(program: WorkspaceProgram) -> str:
+    if program.is_chosen:
+        return f"{program.path} chooses the program that runs as {program.name}"
+    return f"PATH finds {program.path} in the workspace"
 
 
 def _is_any_protected(target: FileTarget, workspace: ResolvedWorkspace) -> bool:

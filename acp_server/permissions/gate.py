@@ -183,12 +183,12 @@ class PermissionGate:
         if not isinstance(decision, Ask):
             # Without this, calls that need no question would block the questions behind them.
             self._queue.leave(question.call_id)
-            return _refusal_of(decision)
+            return _conclude(question, decision)
         # Decide again at the front: an "always" given to an earlier call may cover this one.
         async with self._queue.wait_for_turn(question.call_id):
             decision = await self._decide(question)
             if not isinstance(decision, Ask):
-                return _refusal_of(decision)
+                return _conclude(question, decision)
             return await self._ask_user(question, decision)
 
     def search_excludes(self) -> Sequence[str]:
@@ -249,11 +249,20 @@ class PermissionGate:
         refusal = await self._recheck(question, decision)
         if choice.scope is not None:
             await self._save_rule(answer, choice.scope)
-        if refusal is None and answer in _MODES:
-            self.switch_mode(_MODES[answer])
-        if refusal is None and answer == "ask_per_host":
-            self.ask_per_host()
+        if refusal is None:
+            self._apply_yes(answer, question, decision)
         return refusal
+
+    def _apply_yes(
+        self, answer: PermissionChoiceId, question: PermissionQuestion, decision: Ask
+    ) -> None:
+        """Let an answer take effect beyond its question."""
+        if answer in _MODES:
+            self.switch_mode(_MODES[answer])
+        if answer == "allow_confined" and decision.shield is not None:
+            question.note_shield(decision.shield)
+        if answer == "ask_per_host":
+            self.ask_per_host()
 
     async def _cancel_turn(self, question: PermissionQuestion) -> Refusal:
         """End the turn: the user dismissed the question."""
@@ -271,7 +280,7 @@ class PermissionGate:
         if isinstance(decision, Ask):
             # A different question than the one answered: the user did not approve this effect.
             return None if decision == previous_decision else Refusal(CHANGED)
-        return _refusal_of(decision)
+        return _conclude(question, decision)
 
     async def _save_rule(self, answer: PermissionChoiceId, scope: Scope) -> None:
         """Store an "always" answer; if it cannot be saved, it holds for this session."""
@@ -292,7 +301,7 @@ _MODES: Mapping[PermissionChoiceId, Mode] = {
 _YES: frozenset[PermissionChoiceId] = frozenset(
     {
         *("allow_once", "allow_session", "allow_workspace", "allow_exactly", "allow_checks"),
-        *("ask_per_host", *_MODES),
+        *("allow_confined", "ask_per_host", *_MODES),
     }
 )
 _SAVED: frozenset[PermissionChoiceId] = frozenset(
@@ -300,9 +309,11 @@ _SAVED: frozenset[PermissionChoiceId] = frozenset(
 )
 
 
-def _refusal_of(decision: Allow | Refuse) -> Refusal | None:
+def _conclude(question: PermissionQuestion, decision: Allow | Refuse) -> Refusal | None:
     match decision:
-        case Allow():
+        case Allow(shield):
+            if shield is not None:
+                question.note_shield(shield)
             return None
         case Refuse():
             return Refusal(decision.reason)

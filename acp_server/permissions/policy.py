@@ -4,26 +4,30 @@ Pure: facts about files and commands are collected beforehand (`FactCollector`).
 """
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import assert_never
 
 from acp_server.permissions.effects import SandboxStatus
 from acp_server.permissions.modes import Mode
+from acp_server.permissions.network_access import PortAccess
 from acp_server.permissions.rules import CommandPart, RuleBook
 from acp_server.permissions.scopes import (
     CommandScope,
+    ConfinedCommandsScope,
     DirectoryScope,
     FileAccess,
     HostScope,
     McpToolScope,
     NetworkScope,
+    PortScope,
     ProjectChecksScope,
     RemoteReadScope,
     Scope,
     SiteScope,
 )
 from acp_server.permissions.shell.findings import Assessment
+from acp_server.permissions.shielded_files import Shield
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
@@ -60,6 +64,13 @@ class CommandFacts:
     """The simple commands that ask."""
     exposure: str = ""
     """Secrets that it could read outside the sandbox, as a phrase."""
+    outside: tuple[Path, ...] = ()
+    """Paths outside the workspace that it reads, symlinks resolved; an "always" for reading their
+    directory covers them, if it only reads or is confined."""
+    coverable_directory: Path | None = None
+    """The directory that this "always" may cover; None if it would cover too much."""
+    shield: Shield | None = None
+    """What is kept from it if the sandbox alone approves it; None if it may not be approved so."""
 
 
 @frozen_dataclass
@@ -118,6 +129,23 @@ class ConnectFacts:
 
 
 @frozen_dataclass
+class SocketFacts:
+    """A connection of a sandboxed command to a service of this machine."""
+
+    danger: str
+    """What the service can do for the command, as a phrase."""
+
+
+@frozen_dataclass
+class ForwardFacts:
+    """A port of the sandbox's private network that this machine is to connect to."""
+
+    scope: PortScope
+    access: PortAccess
+    """What the user has chosen for all ports."""
+
+
+@frozen_dataclass
 class PlanFacts:
     """A plan to be accepted, which ends plan mode."""
 
@@ -131,6 +159,8 @@ Facts = (
     | McpToolFacts
     | FetchFacts
     | ConnectFacts
+    | ForwardFacts
+    | SocketFacts
     | PlanFacts
 )
 
@@ -138,6 +168,9 @@ Facts = (
 @frozen_dataclass
 class Allow:
     """The effect is allowed."""
+
+    shield: Shield | None = None
+    """Files that must be kept from the command; None if it may do what any command may."""
 
 
 @frozen_dataclass
@@ -150,6 +183,9 @@ class Ask:
     """A narrower scope that an "always" answer may cover instead; None if there is none."""
     checks_scope: Scope | None = None
     """A wider scope that an "always" answer may cover instead; None if there is none."""
+    shield: Shield | None = field(default=None, compare=False)
+    """If not None, an answer may also cover all commands that the sandbox confines; these files
+    are kept from them."""
     is_allowable: bool = field(default=False, compare=False)
     """Whether a rule of an unattended run would have allowed it."""
 
@@ -165,7 +201,7 @@ Decision = Allow | Ask | Refuse
 
 PLANNING = "plan mode is on: nothing is written and nothing is run; read, search and plan instead"
 NOT_PLANNING = "plan mode is off, so no plan has to be accepted: do the work"
-ALWAYS_REFUSED = "this is never run in any mode: {reason}"
+ALWAYS_REFUSED = "this command is refused in every mode: {reason}"
 MEMORY_NEEDS_APPROVAL = "your settings require approval of each memory change"
 DESTRUCTIVE_HINT = "the server marks this tool as destructive"
 READ_ONLY_HINT = "the server says that this tool is read-only, which cannot be verified"
@@ -178,10 +214,20 @@ NOT_PUBLIC = "{site} leads to {address}, which is on this machine or in a privat
 READS_FROM_HOST = "it reads from {hosts}, and what it asks for could carry data there"
 UNKNOWN_HOST = "where it reads from is not certain"
 NO_SANDBOX = "commands cannot be sandboxed on this machine"
+FROM_THIS_MACHINE = (
+    "programs on this machine, such as your browser, could then connect to what commands serve at "
+    "port {port}, until the session ends"
+)
+NOT_CONFINED = "nothing is asked in this mode; run the command again with unconfined=true"
+NO_PORTS = (
+    "the user lets no port of commands be reached from this machine; `/forward {port}` or the "
+    "session's option for ports would, by the user"
+)
+MAX_SHOWN = 3
 REJECTED_BY_RULE = "the user has forbidden this for good"
 
 
-def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
+def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:  # noqa: PLR0911  one per kind
     """Return the decision on an effect."""
     match facts:
         case FileFacts():
@@ -192,8 +238,11 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
             return _decide_on_memory(facts, mode)
         case SkillFacts() | RestoreFacts():
             return _decide_on_doubtful(facts, mode, rules)
-        case McpToolFacts() | FetchFacts() | ConnectFacts():
+        case McpToolFacts() | FetchFacts() | ConnectFacts() | ForwardFacts():
             return _decide_on_remote(facts, mode, rules)
+        case SocketFacts():
+            # It leaves the sandbox, which no mode and no "always" allows by itself.
+            return Refuse(NOT_CONFINED) if mode == "bypass" else Ask(facts.danger)
         case PlanFacts():
             return Ask() if mode == "plan" else Refuse(NOT_PLANNING)
         case _:
@@ -249,34 +298,62 @@ def _decide_on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Deci
     if mode == "plan":
         return Refuse(PLANNING)
     verdict = rules.verdict_on_command(facts.parts)
-    if verdict is False:
+    reading_verdict = not facts.outside or rules.verdict_on_files("read", facts.outside)
+    if verdict is False or reading_verdict is False:
         return Refuse(REJECTED_BY_RULE)
     network_verdict = facts.sandbox_status != "networked" or rules.verdict_on(NetworkScope())
     if not network_verdict:
         return _decide_on_network(facts, network_verdict)
-    only_reads = assessment.verdict == "reads" and facts.sandbox_status != "unprotected"
+    approval = None
+    if reading_verdict:
+        is_covered = bool(verdict) and assessment.is_coverable
+        approval = _approve_command(facts, rules, is_covered=is_covered)
+    return approval or _ask_about_command(facts, may_read_outside=bool(reading_verdict))
+
+
+def _approve_command(facts: CommandFacts, rules: RuleBook, *, is_covered: bool) -> Allow | None:
+    """Return the approval of a command; None if the user must be asked."""
+    only_reads = facts.assessment.verdict == "reads" and facts.sandbox_status != "unprotected"
     # A saved "always" never covers running outside the sandbox.
     may_run = not facts.doubts and facts.sandbox_status != "unconfined"
-    is_covered = verdict and assessment.is_coverable
-    return Allow() if may_run and (is_covered or only_reads) else _ask_about_command(facts)
+    if may_run and (only_reads or (is_covered and not facts.outside)):
+        return Allow()
+    is_shielded = facts.shield is not None and rules.verdict_on(ConfinedCommandsScope())
+    return Allow(facts.shield) if is_shielded else None
 
 
 def _decide_on_network(facts: CommandFacts, verdict: bool | None) -> Decision:  # noqa: FBT001
     """Decide on a command that asks for the network, by what the rules say about that."""
     if verdict is False:
         return Refuse(REJECTED_BY_RULE)
-    return Ask("; ".join((WITH_NETWORK, *facts.doubts)), NetworkScope())
+    return Ask("; ".join((WITH_NETWORK, *facts.doubts, *_describe_outside(facts))), NetworkScope())
 
 
-def _ask_about_command(facts: CommandFacts) -> Ask:
+def _describe_outside(facts: CommandFacts) -> tuple[str, ...]:
+    return tuple(f"{path} is outside the workspace" for path in facts.outside[:MAX_SHOWN])
+
+
+def _ask_about_command(facts: CommandFacts, *, may_read_outside: bool) -> Ask:
     assessment = facts.assessment
-    reason = assessment.reason or "; ".join(facts.doubts)
+    reason = assessment.reason or "; ".join((*facts.doubts, *_describe_outside(facts)))
     if facts.sandbox_status == "unconfined":
         return Ask("; ".join(filter(None, (OUTSIDE_SANDBOX, facts.exposure, reason))))
     reason = reason or (NO_SANDBOX if facts.sandbox_status == "unprotected" else "")
+    shield = facts.shield if may_read_outside else None
+    if not (may_read_outside or facts.doubts) and assessment.verdict == "reads":
+        directory = facts.coverable_directory
+        # Where no sandbox works, a command that only reads asks in any case.
+        if directory is None or facts.sandbox_status == "unprotected":
+            return Ask(reason)
+        return Ask(reason, DirectoryScope("read", directory))
+    if facts.doubts or facts.outside or not assessment.is_coverable:
+        return Ask(reason, shield=shield)
+    return replace(_ask_about_parts(facts, reason), shield=shield)
+
+
+def _ask_about_parts(facts: CommandFacts, reason: str) -> Ask:
+    """Ask about commands that an "always" may cover one by one."""
     parts = facts.parts
-    if facts.doubts or not assessment.is_coverable:
-        return Ask(reason)
     if any(part.command.remote is not None and not part.hosts for part in parts):
         return Ask("; ".join((reason, UNKNOWN_HOST)))
     hosts = tuple(dict.fromkeys(host for part in parts for host in part.hosts))
@@ -321,14 +398,17 @@ def _decide_on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: Rul
 
 
 def _decide_on_remote(
-    facts: McpToolFacts | FetchFacts | ConnectFacts, mode: Mode, rules: RuleBook
+    facts: McpToolFacts | FetchFacts | ConnectFacts | ForwardFacts, mode: Mode, rules: RuleBook
 ) -> Decision:
     """Decide on an effect that is executed by another program or host.
 
     The read-only hint of a server's tool is unverified, so the hint alone never allows a call.
     Fetching a page changes nothing here, but its URL may leak data.
     """
-    if mode == "bypass":
+    port_access = facts.access if isinstance(facts, ForwardFacts) else "ask"
+    if isinstance(facts, ForwardFacts) and port_access == "off":
+        return Refuse(NO_PORTS.format(port=facts.scope.port))
+    if mode == "bypass" or port_access == "on":
         return Allow()
     reason = ""
     if isinstance(facts, McpToolFacts):
@@ -340,6 +420,8 @@ def _decide_on_remote(
             reason = READ_ONLY_HINT
     elif isinstance(facts, ConnectFacts) and facts.scope.address:
         reason = NOT_PUBLIC.format(site=facts.scope.site, address=facts.scope.address)
+    elif isinstance(facts, ForwardFacts):
+        reason = FROM_THIS_MACHINE.format(port=facts.scope.port)
     verdict = rules.verdict_on(facts.scope)
     if verdict is None:
         return Ask(reason, facts.scope)

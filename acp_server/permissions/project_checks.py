@@ -1,4 +1,4 @@
-"""Project checks: tests, linters and builds that a workspace declares in its own files.
+"""Project checks: tests, builds and servers that a workspace declares in its own files.
 
 One "always" covers them all, in the sandbox. All calls block; files are read in bounds.
 """

@@ -1,20 +1,27 @@
 """Permission questions: their content, the possible answers, and the queue of questions."""
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
-from acp_server.permissions.scopes import NetworkScope, Scope, describe_scope
+from acp_server.permissions.scopes import (
+    ConfinedCommandsScope,
+    NetworkScope,
+    Scope,
+    describe_scope,
+)
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.events import CallContent, CallKind, Location
 
 if TYPE_CHECKING:
     from acp_server.permissions.effects import Effect
     from acp_server.permissions.policy import Ask
+    from acp_server.permissions.shielded_files import Shield
 
 PermissionChoiceId = Literal[
     "allow_once",
@@ -22,6 +29,7 @@ PermissionChoiceId = Literal[
     "allow_workspace",
     "allow_exactly",
     "allow_checks",
+    "allow_confined",
     "reject_once",
     "reject_workspace",
     "ask_per_host",
@@ -29,6 +37,10 @@ PermissionChoiceId = Literal[
     "accept_edits",
     "keep_planning",
 ]
+
+
+def _ignore_shield(shield: "Shield") -> None:
+    del shield
 
 
 @frozen_dataclass
@@ -47,6 +59,8 @@ class PermissionQuestion:
     """The delegating call, if a sub-agent asks."""
     is_awaited: bool = True
     """Whether the call waits for the answer, so that a dismissal ends it with its turn."""
+    note_shield: Callable[["Shield"], None] = field(default=_ignore_shield, compare=False)
+    """Called with the files that must be kept from the command, before it is authorized."""
 
 
 @frozen_dataclass
@@ -86,8 +100,9 @@ def choices_for(decision: "Ask", root: Path) -> tuple[PermissionChoice, ...]:
     once = PermissionChoice("allow_once", "Allow once", "allow_once")
     reject = PermissionChoice("reject_once", "Reject", "reject_once")
     scope, exact, checks = decision.scope, decision.exact_scope, decision.checks_scope
+    confined = () if decision.shield is None else (ALLOW_CONFINED,)
     if scope is None:
-        return (once, reject)
+        return (once, *confined, reject)
     text = describe_scope(scope, root)
     choices = [
         once,
@@ -106,6 +121,7 @@ def choices_for(decision: "Ask", root: Path) -> tuple[PermissionChoice, ...]:
     name = f"Always reject {text} (saved)"
     return (
         *choices,
+        *confined,
         reject,
         PermissionChoice("reject_workspace", name, "reject_always", scope),
     )
@@ -113,6 +129,12 @@ def choices_for(decision: "Ask", root: Path) -> tuple[PermissionChoice, ...]:
 
 ASK_PER_HOST = PermissionChoice(
     "ask_per_host", "Ask for each host instead, in this session", "allow_always"
+)
+ALLOW_CONFINED = PermissionChoice(
+    "allow_confined",
+    f"Allow {describe_scope(ConfinedCommandsScope(), Path())} for this session",
+    "allow_always",
+    ConfinedCommandsScope(),
 )
 PLAN_CHOICES = (
     PermissionChoice("accept_and_ask", "Accept and ask before edits", "allow_once"),

@@ -9,18 +9,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from acp_server.permissions.rules import PermissionRule
 from acp_server.permissions.scopes import (
     CommandPattern,
     CommandScope,
+    ConfinedCommandsScope,
     DirectoryScope,
     HostScope,
     McpToolScope,
     NetworkScope,
+    PortScope,
     ProjectChecksScope,
     RemoteReadScope,
+    Scope,
     SiteScope,
 )
 from skills_store.json_file import Json, JsonFile, JsonObject
@@ -28,107 +31,87 @@ from skills_store.json_file import Json, JsonFile, JsonObject
 logger = logging.getLogger(__name__)
 
 
-class _FolderRule(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+class _StoredRule(BaseModel):
+    allow: bool
 
+
+class _FolderRule(_StoredRule):
     act: Literal["read", "write"]
     folder: str
-    allow: bool
 
-    def rule(self, root: Path) -> PermissionRule:
-        del root
-        return PermissionRule(DirectoryScope(self.act, Path(self.folder)), self.allow)
+    def scope(self) -> Scope:
+        return DirectoryScope(self.act, Path(self.folder))
 
 
-class _CommandRule(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _CommandRule(_StoredRule):
     act: Literal["run"]
     prefix: Annotated[tuple[str, ...], Field(min_length=1)]
-    directory: str | None = None
-    """Older rules have none; they hold in the workspace's own directory."""
+    directory: str
     exact: bool = False
-    allow: bool
 
-    def rule(self, root: Path) -> PermissionRule:
-        directory = root if self.directory is None else Path(self.directory)
-        pattern = CommandPattern(self.prefix, directory, is_exact=self.exact)
-        return PermissionRule(CommandScope((pattern,)), self.allow)
+    def scope(self) -> Scope:
+        return CommandScope(
+            (CommandPattern(self.prefix, Path(self.directory), is_exact=self.exact),)
+        )
 
 
-class _ChecksRule(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _ChecksRule(_StoredRule):
     act: Literal["checks"]
-    allow: bool
 
-    def rule(self, root: Path) -> PermissionRule:
-        del root
-        return PermissionRule(ProjectChecksScope(), self.allow)
+    def scope(self) -> Scope:
+        return ProjectChecksScope()
 
 
-class _RemoteRule(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _RemoteRule(_StoredRule):
     act: Literal["remote"]
     service: str
     """The host; older rules have `GitHub`."""
-    allow: bool
 
-    def rule(self, root: Path) -> PermissionRule:
-        del root
+    def scope(self) -> Scope:
         host = "github.com" if self.service == "GitHub" else self.service
-        return PermissionRule(RemoteReadScope(host), self.allow)
+        return RemoteReadScope(host)
 
 
-class _ServerRule(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _ServerRule(_StoredRule):
     act: Literal["call"]
     server: str
     identity: str
     tool: str
-    allow: bool
 
-    def rule(self, root: Path) -> PermissionRule:
-        del root
-        return PermissionRule(McpToolScope(self.server, self.identity, self.tool), self.allow)
+    def scope(self) -> Scope:
+        return McpToolScope(self.server, self.identity, self.tool)
 
 
-class _SiteRule(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _SiteRule(_StoredRule):
     act: Literal["fetch"]
     site: str
-    allow: bool
 
-    def rule(self, root: Path) -> PermissionRule:
-        del root
-        return PermissionRule(SiteScope(self.site), self.allow)
+    def scope(self) -> Scope:
+        return SiteScope(self.site)
 
 
-class _HostRule(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _HostRule(_StoredRule):
     act: Literal["connect"]
     site: str
     address: str = ""
-    allow: bool
 
-    def rule(self, root: Path) -> PermissionRule:
-        del root
-        return PermissionRule(HostScope(self.site, self.address), self.allow)
+    def scope(self) -> Scope:
+        return HostScope(self.site, self.address)
 
 
-class _NetworkRule(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _NetworkRule(_StoredRule):
     act: Literal["network"]
-    allow: bool
 
-    def rule(self, root: Path) -> PermissionRule:
-        del root
-        return PermissionRule(NetworkScope(), self.allow)
+    def scope(self) -> Scope:
+        return NetworkScope()
+
+
+class _PortRule(_StoredRule):
+    act: Literal["forward"]
+    port: int
+
+    def scope(self) -> Scope:
+        return PortScope(self.port)
 
 
 _AnyRule: TypeAlias = (
@@ -140,6 +123,7 @@ _AnyRule: TypeAlias = (
     | _SiteRule
     | _HostRule
     | _NetworkRule
+    | _PortRule
 )
 # The "act" field selects the model, so one kind of rule is never read as another.
 _RULE_ADAPTER: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
@@ -185,16 +169,21 @@ class RuleStore:
 
 def _parse_rules(rules: Json, root: Path) -> Sequence[PermissionRule]:
     found: list[PermissionRule] = []
+    # Older rules for commands name no directory: they hold in the workspace's own.
+    defaults: dict[str, Json] = {"directory": str(root)}
     for each in rules if isinstance(rules, list) else ():
         try:
             # Each rule by itself: one that a newer version wrote must not disable the others.
-            found.append(_RULE_ADAPTER.validate_python(each).rule(root))
+            stored = _RULE_ADAPTER.validate_python(
+                defaults | each if isinstance(each, dict) else each
+            )
+            found.append(PermissionRule(stored.scope(), stored.allow))
         except ValidationError as error:
             logger.warning("ignoring a saved permission rule that is not valid: %s", error)
     return found
 
 
-def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: PLR0911  one per kind
+def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: C901, PLR0911  one per kind
     match rule.scope:
         case DirectoryScope(act, folder):
             return [{"act": act, "folder": str(folder), "allow": rule.is_allowed}]
@@ -204,6 +193,9 @@ def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: PLR0911  one pe
                 *(_pattern_as_json(each, is_allowed=rule.is_allowed) for each in patterns),
                 *(_host_as_json(each, is_allowed=rule.is_allowed) for each in hosts),
             ]
+        case ConfinedCommandsScope():
+            # For one session at most: what commands may do changes with the sandbox's settings.
+            return []
         case ProjectChecksScope():
             return [{"act": "checks", "allow": rule.is_allowed}]
         case RemoteReadScope(host):
@@ -218,6 +210,8 @@ def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: PLR0911  one pe
             return [{"act": "connect", **connection, "allow": rule.is_allowed}]
         case NetworkScope():
             return [{"act": "network", "allow": rule.is_allowed}]
+        case PortScope(port):
+            return [{"act": "forward", "port": port, "allow": rule.is_allowed}]
 
 
 def _host_as_json(host: str, *, is_allowed: bool) -> Json:

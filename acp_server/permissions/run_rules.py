@@ -22,12 +22,14 @@ from acp_server.permissions.policy import (
     Facts,
     FetchFacts,
     FileFacts,
+    ForwardFacts,
     McpToolFacts,
     MemoryFacts,
     PlanFacts,
     Refuse,
     RestoreFacts,
     SkillFacts,
+    SocketFacts,
 )
 from acp_server.permissions.shell.assessment import list_command_words, split_plain_command
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -133,6 +135,8 @@ def summarize_effect(tool: str, facts: Facts) -> EffectSummary:  # noqa: PLR0911
             return EffectSummary(tool, host=_host_of(scope.site))
         case ConnectFacts(scope):
             return EffectSummary(tool, host=_host_of(scope.site), is_unconfined=True)
+        case ForwardFacts() | SocketFacts():
+            return EffectSummary(tool, is_unconfined=True)
         case MemoryFacts() | McpToolFacts() | PlanFacts():
             return EffectSummary(tool)
         case _:

@@ -46,6 +46,11 @@ class ProjectChecksScope:
 
 
 @frozen_dataclass
+class ConfinedCommandsScope:
+    """Command lines that the sandbox confines, with the files of a `Shield` kept from them."""
+
+
+@frozen_dataclass
 class RemoteReadScope:
     """Commands that only read from a host, with the user's account there."""
 
@@ -81,13 +86,27 @@ class NetworkScope:
     """The whole network, for sandboxed commands that ask for it."""
 
 
+@frozen_dataclass
+class PortScope:
+    """Connections of this machine to one port of the sandbox's private network."""
+
+    port: int
+
+
 RemoteScope = (
-    ProjectChecksScope | RemoteReadScope | McpToolScope | SiteScope | HostScope | NetworkScope
+    ProjectChecksScope
+    | ConfinedCommandsScope
+    | RemoteReadScope
+    | McpToolScope
+    | SiteScope
+    | HostScope
+    | NetworkScope
+    | PortScope
 )
 Scope = DirectoryScope | CommandScope | RemoteScope
 
 
-def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per kind
+def describe_scope(scope: Scope, root: Path) -> str:  # noqa: C901, PLR0911  one per kind
     """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:
         case CommandScope():
@@ -95,7 +114,9 @@ def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per k
             reading = _describe_reading(scope.hosts) if scope.hosts else ""
             return " and ".join(filter(None, (patterns, reading)))
         case ProjectChecksScope():
-            return "this project's tests, linters and builds in the sandbox"
+            return "this project's tests, builds and servers in the sandbox"
+        case ConfinedCommandsScope():
+            return "everything that the sandbox confines (but no removing or sending)"
         case RemoteReadScope(host):
             return _describe_reading((host,))
         case McpToolScope():
@@ -106,6 +127,8 @@ def describe_scope(scope: Scope, root: Path) -> str:  # noqa: PLR0911  one per k
         case HostScope():
             address = f" at {scope.address}" if scope.address else ""
             return f"connections of commands to `{_replace_unprintable(scope.site)}`{address}"
+        case PortScope(port):
+            return f"connections of this machine to port {port} of commands"
         case NetworkScope():
             return "the network for commands that ask for it"
         case DirectoryScope():

@@ -7,7 +7,12 @@ from dataclasses import dataclass, field
 import anyio
 from pydantic import JsonValue
 
-from acp_server.mcp.ports import ClientCallbacks, Json, McpConnection, ProgressCallback
+from acp_server.mcp.ports import (
+    ClientCallbacks,
+    Json,
+    McpConnection,
+    ProgressCallback,
+)
 from acp_server.session.ports.mcp_configs import ServerConfig
 
 PLAIN_TOOL: dict[str, JsonValue] = {"name": "tool", "inputSchema": {"type": "object"}}
@@ -41,6 +46,9 @@ class MemoryServer:
     ) -> AsyncGenerator[McpConnection]:
         del server, host
         yield self
+
+    def account(self, server: ServerConfig) -> None:
+        del server
 
     async def load(self) -> "MemoryServer":
         """Return the connector."""

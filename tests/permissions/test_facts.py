@@ -39,7 +39,7 @@ def facts_on(stage: SecretWorkspace, act: str, *names: str) -> FileFacts:
 def doubts_on(stage: SecretWorkspace, command: str, workdir: str = ".") -> tuple[str, ...]:
     facts = fact_collector_of(stage).collect(RunCommandEffect(command, target(stage, workdir)))
     assert isinstance(facts, CommandFacts)
-    return facts.doubts
+    return (*facts.doubts, *map(str, facts.outside))
 
 
 def test_an_ordinary_workspace_file_has_no_special_facts(stage: SecretWorkspace) -> None:

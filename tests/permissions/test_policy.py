@@ -25,6 +25,7 @@ from acp_server.permissions.policy import (
     Facts,
     FetchFacts,
     FileFacts,
+    ForwardFacts,
     McpToolFacts,
     MemoryFacts,
     Refuse,
@@ -40,6 +41,7 @@ from acp_server.permissions.scopes import (
     HostScope,
     McpToolScope,
     NetworkScope,
+    PortScope,
     SiteScope,
 )
 from acp_server.permissions.shell.findings import AskedCommand, Assessment
@@ -53,6 +55,7 @@ FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
 SERVER = McpToolScope("github", "0123", "search")
 SITE = SiteScope("example.com")
 HOST = HostScope("example.com")
+PORT = PortScope(8000)
 PYTEST_ASKED = AskedCommand(("pytest", "-q"), (str(ROOT),), (("pytest",),), is_exact=True)
 PYTEST = Assessment("asks", "it runs", asked=(PYTEST_ASKED,), is_coverable=True)
 PYTEST_PARTS = (CommandPart(PYTEST_ASKED, (ROOT,)),)
@@ -103,6 +106,9 @@ FACTS: dict[str, Facts] = {
     "memory, asked first": MemoryFacts(asks_first=True),
     "page": FetchFacts(SITE),
     "host": ConnectFacts(HOST),
+    "port": ForwardFacts(PORT, "ask"),
+    "port, switched off": ForwardFacts(PORT, "off"),
+    "port, switched on": ForwardFacts(PORT, "on"),
     "private host": ConnectFacts(HostScope("example.com", "10.0.0.1")),
     "server": McpToolFacts(SERVER, read_only_hint=False, destructive_hint=False),
     "server that claims to read": McpToolFacts(SERVER, read_only_hint=True, destructive_hint=False),
@@ -181,6 +187,11 @@ TABLE: dict[tuple[str, SavedRule], tuple[Outcome, Outcome, Outcome, Outcome]] = 
     ("host", "nothing"): ("ask, always", "ask, always", "ask, always", "allow"),
     ("host", "yes"): ("allow", "allow", "allow", "allow"),
     ("host", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("port", "nothing"): ("ask, always", "ask, always", "ask, always", "allow"),
+    ("port", "yes"): ("allow", "allow", "allow", "allow"),
+    ("port", "no"): ("refuse", "refuse", "refuse", "allow"),
+    ("port, switched off", "yes"): ("refuse", "refuse", "refuse", "refuse"),
+    ("port, switched on", "nothing"): ("allow", "allow", "allow", "allow"),
     ("private host", "yes"): ("ask, always", "ask, always", "ask, always", "allow"),
     ("server", "nothing"): ("ask, always", "ask, always", "refuse", "allow"),
     ("server", "yes"): ("allow", "allow", "refuse", "allow"),
@@ -214,6 +225,7 @@ def make_rules(rule: SavedRule) -> RuleBook:
         PYTEST_SCOPE,
         HOST,
         NetworkScope(),
+        PORT,
     )
     return RuleBook(
         [] if rule == "nothing" else [PermissionRule(each, rule == "yes") for each in scopes]

@@ -1,4 +1,4 @@
-"""Project checks: one answer for the tests, linters and builds that a workspace declares."""
+"""Project checks: one answer for the tests, builds and servers that a workspace declares."""
 
 from pathlib import Path
 
@@ -12,7 +12,10 @@ from acp_server.permissions.scopes import ProjectChecksScope
 from tests.support.case_table import each_case
 
 FILES = {
-    "package.json": '{"scripts": {"test": "", "lint:css": "", "deploy": "", "test:deploy": ""}}',
+    "package.json": (
+        '{"scripts": {"test": "", "lint:css": "", "dev": "", "start:prod": "", "deploy": "",'
+        ' "test:deploy": ""}}'
+    ),
     "Makefile": "X := test2\nall: test\ntest lint:\n\tgo test\n\tbuild: no\nrelease:\n",
     "mise.toml": "[tasks.test]\nrun = 'x'\n[tasks.'test:ci']\nrun = 'x'\n",
     "mise-tasks/lint/go": "#!/bin/sh\n",
@@ -25,12 +28,25 @@ CHECKS = (
     *("npm test", "npm run lint:css -- --fix", "npm t", "make test", "make -j4 lint all"),
     *("mise run test:ci 2>&1 | tail -5", "mise run lint:go", "go test ./... && go vet ./..."),
     *("cd web/src && npx eslint .", "cd crate && cargo clippy", "cd py && uv run pytest -q"),
-    *("timeout 60 make test", "CI=1 npm test", "make test && ls", "golangci-lint run"),
+    *(
+        "npm run dev",
+        "timeout 60 make test",
+        "CI=1 npm test",
+        "make test && ls",
+        "golangci-lint run",
+    ),
 )
 OTHERS = (
     *("npm run deploy", "npm run test:deploy", "npm run missing", "make release", "make build"),
     *("make test2", "make", "mise run missing", "mise run ../../x", "cargo test", "pytest"),
-    *("E2E=1 npm test", "make test && rm x", "make test > log", "make test SHELL=x", "npm install"),
+    *(
+        "E2E=1 npm test",
+        "make test && rm x",
+        "make test > log",
+        "make test SHELL=x",
+        "npm install x",
+    ),
+    *("npm ci --registry http://x", "npm run start:prod", "uv sync", "yarn add x"),
     *("git add a", "go run .", "go test -exec x ./...", "cd / && make test", "bd list"),
 )
 COVERED = RuleBook([PermissionRule(ProjectChecksScope(), is_allowed=True)])

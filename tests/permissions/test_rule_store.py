@@ -20,6 +20,7 @@ from acp_server.permissions.scopes import (
     HostScope,
     McpToolScope,
     NetworkScope,
+    PortScope,
     ProjectChecksScope,
     RemoteReadScope,
     SiteScope,
@@ -42,6 +43,7 @@ NETWORK = (
     PermissionRule(HostScope("example.com"), is_allowed=True),
     PermissionRule(HostScope("example.com", "10.0.0.1"), is_allowed=False),
     PermissionRule(NetworkScope(), is_allowed=False),
+    PermissionRule(PortScope(8000), is_allowed=True),
 )
 
 WRITER = """

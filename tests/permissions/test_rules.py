@@ -10,6 +10,7 @@ from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.scopes import (
     CommandPattern,
     CommandScope,
+    ConfinedCommandsScope,
     DirectoryScope,
     HostScope,
     McpToolScope,
@@ -18,6 +19,7 @@ from acp_server.permissions.scopes import (
     SiteScope,
     describe_scope,
 )
+from acp_server.permissions.shielded_files import Shield
 from tests.permissions.shell.covering import parts_of
 from tests.support.case_table import each_case
 
@@ -147,7 +149,7 @@ def test_a_rule_covers_one_site(site: str, *, verdict: bool | None) -> None:
         (_commands(("npm", "test"), directory=ROOT / "web"), "`npm test …` in web/"),
         (_commands(("npm", "test"), directory=Path("/x")), "`npm test …` in /x/"),
         (_commands(("a\nb\u202ec",), is_exact=True), "exactly `'a\ufffdb\ufffdc'`"),
-        (ProjectChecksScope(), "this project's tests, linters and builds in the sandbox"),
+        (ProjectChecksScope(), "this project's tests, builds and servers in the sandbox"),
         (McpToolScope("a`\n", "0123", "b"), "`b` of the server `a`\ufffd`"),
         (SiteScope("example.com:8080"), "pages of `example.com:8080`"),
         (HostScope("example.com"), "connections of commands to `example.com`"),
@@ -182,6 +184,18 @@ def test_with_a_scope_each_answer_says_what_it_covers() -> None:
     )
 
 
+def test_an_answer_for_all_confined_commands_is_offered_if_files_can_be_kept_from_them() -> None:
+    confined = PermissionChoice(
+        "allow_confined",
+        "Allow everything that the sandbox confines (but no removing or sending) for this session",
+        "allow_always",
+        ConfinedCommandsScope(),
+    )
+    assert choices_for(Ask(shield=Shield()), ROOT)[1:-1] == (confined,)
+    found = choices_for(Ask("", _commands(("go", "test")), shield=Shield()), ROOT)
+    assert found.index(confined) == len(found) - len(("reject_once", "reject_workspace", "it"))
+
+
 def test_the_widths_of_an_always_are_offered_side_by_side() -> None:
     wide, exact = _commands(("go", "test")), _commands(("go", "test", "./x"), is_exact=True)
     checks = ProjectChecksScope()
@@ -193,7 +207,7 @@ def test_the_widths_of_an_always_are_offered_side_by_side() -> None:
         ("allow_workspace", "Always allow `go test …` (saved)", wide),
         (
             "allow_checks",
-            "Always allow this project's tests, linters and builds in the sandbox (saved)",
+            "Always allow this project's tests, builds and servers in the sandbox (saved)",
             checks,
         ),
         ("reject_once", "Reject", None),

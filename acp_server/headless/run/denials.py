@@ -16,8 +16,10 @@ from acp_server.permissions.effects import (
     ChangeMemory,
     ChangeSkill,
     ConnectHost,
+    ConnectSocket,
     Effect,
     FetchUrl,
+    ForwardPort,
     LeavePlanMode,
     ReadFiles,
     RestoreFiles,
@@ -43,7 +45,8 @@ class EffectTarget:
     """Action and target of an effect; equal values mean the same work."""
 
     action: str
-    """`read`, `write`, `run`, `fetch`, `call`, `remember`, or `leave plan mode`."""
+    """`read`, `write`, `run`, `fetch`, `connect`, `forward`, `call`, `remember`, or
+    `leave plan mode`."""
     name: str
     """A path, a command or a server's tool."""
 
@@ -129,7 +132,7 @@ def allow_rule(tool: str, effect: Effect, folder: Path) -> str:
             return tool
 
 
-def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:
+def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:  # noqa: C901, PLR0912  one per kind
     """Yield the targets of an effect."""
     match effect:
         case ReadFiles(targets):
@@ -144,6 +147,10 @@ def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:
             yield EffectTarget("fetch", url)
         case ConnectHost(site):
             yield EffectTarget("connect", site)
+        case ConnectSocket(path):
+            yield EffectTarget("connect", path)
+        case ForwardPort(port):
+            yield EffectTarget("forward", str(port))
         case ChangeMemory():
             yield EffectTarget("remember", "memory")
         case LeavePlanMode():

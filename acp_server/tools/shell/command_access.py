@@ -1,5 +1,6 @@
 """How a command is run: as the permission gate has judged and the user has allowed it."""
 
+from acp_server.permissions.shielded_files import Shield
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.confinement.command_origin import CommandOrigin
 
@@ -14,6 +15,8 @@ class CommandAccess:
     """Whether it runs outside the sandbox."""
     has_network: bool = False
     """Whether it uses the whole network although it is confined."""
+    shield: Shield | None = None
+    """Files that are kept from it, because the user has not approved this command itself."""
     only_reads: bool = False
     """Whether it may run without a question: it finds no programs of the workspace, and git runs
     none that a repository names."""

@@ -12,7 +12,7 @@ import anyio
 from anyio import to_thread
 from pydantic import Field, JsonValue
 
-from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
+from acp_server.permissions.effects import RunCommandEffect, SandboxStatus, WorkspaceProgram
 from acp_server.permissions.network_access import NetworkAccess
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.permissions.shell.assessment import (
@@ -20,6 +20,7 @@ from acp_server.permissions.shell.assessment import (
     list_command_words,
     list_printed_files,
 )
+from acp_server.permissions.shielded_files import Shield
 from acp_server.permissions.symlinks import resolve_links
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import (
@@ -66,6 +67,7 @@ from acp_server.tools.shell.session import CommandResult, ShellSession
 from acp_server.tools.shell.spill import SpillFile
 from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.tools.tool_settings import DEFAULT_COMMAND_SECONDS, MAX_COMMAND_SECONDS
 from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallChanged, CallContent, Location, TerminalView
@@ -80,8 +82,7 @@ CONFINED_DESCRIPTION = (
     "share one localhost. If a command fails because of that, run it again with network=true or "
     "unconfined=true. The user is asked then."
 )
-DEFAULT_TIMEOUT_SECONDS = 180
-MAX_TIMEOUT_SECONDS = 3_600
+OTHER_TIMEOUT = " On this machine the default timeout is {seconds:g} s."
 MAX_RESULT_CHARACTERS = 10_000
 HUGE_OUTPUT_CHARACTERS = 30_000
 HUGE_RESULT_CHARACTERS = 2_300
@@ -107,9 +108,9 @@ class TerminalArguments(Arguments):
 
     command: str = Field(min_length=1, description="bash command line")
     timeout: float = Field(
-        default=DEFAULT_TIMEOUT_SECONDS,
+        default=DEFAULT_COMMAND_SECONDS,
         gt=0,
-        le=MAX_TIMEOUT_SECONDS,
+        le=MAX_COMMAND_SECONDS,
         description="seconds after which it is stopped (default 180, at most 3600)",
     )
     workdir: str | None = Field(
@@ -143,6 +144,8 @@ class ShellServices:
     sandbox: SessionSandbox | None = None
     describe_exposure: Callable[[], str] = str
     """Returns which secrets a command could read outside the sandbox. Blocks."""
+    timeout_seconds: float = DEFAULT_COMMAND_SECONDS
+    """How long a command may take unless the model says otherwise."""
     has_editor_failed: bool = False
     """Whether the editor's terminals have failed to run a command; they are not used again."""
 
@@ -163,6 +166,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         self._origin = CommandOrigin(reporter.call_id, "", services.gate)
         self._access = CONFINED
         self._network_before: NetworkAccess = "off"
+        self._shield: Shield | None = None
 
     def _new_log(self) -> tuple[SpillFile, OutputLog]:
         spill = SpillFile(self._shell.outputs, self.reporter.call_id)
@@ -184,9 +188,11 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             cwd = resolve_links(self._services.lexical_path(arguments.workdir or "."))
         except (FileError, OSError):
             return CHANGES
-        is_reading = assess(command, str(cwd), str(self._services.home)).verdict == "reads"
+        assessment = assess(command, str(cwd), str(self._services.home))
+        is_reading = assessment.verdict == "reads"
+        session = self._shell.session
         # A program of the workspace may do anything, whatever its name.
-        if is_reading and self._shell.session.find_workspace_programs_now(command, cwd):
+        if is_reading and session.find_workspace_programs_now(assessment.programs, cwd):
             is_reading = False
         words = list_command_words(command) or ()
         is_polling = any(each[:1] in WAITING_COMMANDS for each in words)
@@ -196,6 +202,8 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         """Ask permission, run the command, return its output."""
         if "\0" in arguments.command:
             raise ShellError(NUL_IN_COMMAND)
+        if "timeout" not in arguments.model_fields_set:
+            arguments = arguments.model_copy(update={"timeout": self._shell.timeout_seconds})
         resolved = await self._services.resolve(arguments.workdir or ".")
         if self._shell.sandbox is not None and isinstance(arguments, ConfinedArguments):
             self._sandbox_status = await self._shell.sandbox.status(
@@ -203,23 +211,29 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             )
             self._network_before = self._shell.sandbox.network.choice()
         command = self._origin.command = arguments.command
-        programs = await self._shell.session.find_workspace_programs(command, resolved.real)
-        exposure = ""
+        assessment = assess(command, str(resolved.real), str(self._services.home))
+        programs = await self._shell.session.find_workspace_programs(
+            assessment.programs, resolved.real
+        )
+        is_isolated, exposure = False, ""
+        if self._shell.sandbox is not None and self._sandbox_status == "confined":
+            is_isolated = await self._shell.sandbox.can_shield()
         if self._sandbox_status == "unconfined":
             exposure = await to_thread.run_sync(
                 self._shell.describe_exposure, abandon_on_cancel=True
             )
         # Security: without such programs the gate may let the command run without a question, and
         # a program that the project adds meanwhile must not be found.
-        assessment = assess(command, str(resolved.real), str(self._services.home))
         only_reads = not programs and assessment.verdict == "reads"
         await self.require_permission(
-            self._services.gate, self._build_question(resolved, arguments, programs, exposure)
+            self._services.gate,
+            self._build_question(resolved, arguments, programs, exposure, is_isolated=is_isolated),
         )
         self._access = CommandAccess(
             self._origin,
             is_unconfined=self._sandbox_status == "unconfined",
             has_network=self._has_network(),
+            shield=self._shield,
             only_reads=only_reads,
         )
         # Security: runs in the resolved directory that was asked about. A link that is replaced
@@ -264,10 +278,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             found.append(snapshot)
         if "".join(each.text for each in found).rstrip("\n") != output:
             return
+        seen, call_id, lines_before = self._services.guard.seen, self.reporter.call_id, 0
         for each in found:
             path, text = each.resolved.real, visible_text(each.resolved.real, each.text)
-            seen, lines = self._services.guard.seen, (1, len(each.text))
-            seen.note_read(str(path), text, lines, self.reporter.call_id, output)
+            lines = (1, len(each.text))
+            seen.note_read(str(path), text, lines, call_id, output, lines_before)
+            lines_before += each.text.count("\n")
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the output so far. Does not await: a cancelled turn cannot wait for the end."""
@@ -299,8 +315,10 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         self,
         resolved: ResolvedPath,
         arguments: TerminalArguments,
-        programs: tuple[str, ...],
+        programs: tuple[WorkspaceProgram, ...],
         exposure: str,
+        *,
+        is_isolated: bool,
     ) -> PermissionQuestion:
         command = arguments.command
         description = self.describe(PartialArguments({"command": command}, {}))
@@ -310,6 +328,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 command,
                 target_for(resolved),
                 sandbox_status=self._sandbox_status,
+                is_isolated=is_isolated,
                 workspace_programs=programs,
                 exposure=exposure,
             ),
@@ -317,7 +336,11 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             kind="execute",
             content=(Text(fenced_block(command, "sh")),),
             locations=(Location(str(resolved.path)),),
+            note_shield=self._note_shield,
         )
+
+    def _note_shield(self, shield: Shield) -> None:
+        self._shield = shield
 
     async def _start_in_background(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
         started = await self._shell.background.start(arguments.command, cwd, self._access)
@@ -424,7 +447,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             return TerminalConfinement()
         has_network = self._access.has_network
         return await self._shell.sandbox.wrap_terminal_command(
-            self._origin, has_network=has_network
+            self._origin, has_network=has_network, shield=self._shield
         )
 
     async def _follow(self, terminal: EditorTerminal, timeout_seconds: float) -> CommandResult:
@@ -536,10 +559,11 @@ def _status(result: CommandResult, arguments: TerminalArguments) -> str:
 
 def terminal_tool(services: EditServices, shell: ShellServices) -> Tool:
     """Return the tool for a session."""
-    if shell.sandbox is None:
-        spec = build_spec("terminal", DESCRIPTION, TerminalArguments)
-    else:
-        description = CONFINED_DESCRIPTION.format(plain=DESCRIPTION)
-        spec = build_spec("terminal", description, ConfinedArguments)
+    description, arguments = DESCRIPTION, TerminalArguments
+    if shell.sandbox is not None:
+        description, arguments = CONFINED_DESCRIPTION.format(plain=DESCRIPTION), ConfinedArguments
+    if shell.timeout_seconds != DEFAULT_COMMAND_SECONDS:
+        description += OTHER_TIMEOUT.format(seconds=shell.timeout_seconds)
+    spec = build_spec("terminal", description, arguments)
     create_use = partial(TerminalUse, services, shell)
     return Tool(spec, "execute", "Run a command", create_use, returns_data=True)
