@@ -8,6 +8,7 @@ from acp_server.session.context import SessionContext
 from acp_server.session.ports.checkpoints import Checkpoints, NoCheckpoints
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.port_forwarding import NoPortForwarding, PortForwarding
 from acp_server.session.ports.seen_files import NoSeenFileChecks, SeenFileChecks
 from acp_server.session.ports.skills import NoSkills, SkillsPort
 from acp_server.session.ports.user_questions import NoUserAsker
@@ -56,6 +57,7 @@ class SessionToolset:
     servers: McpServersPort = field(default_factory=NoMcpServers)
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
     seen_files: SeenFileChecks = field(default_factory=NoSeenFileChecks)
+    port_forwarding: PortForwarding = field(default_factory=NoPortForwarding)
     take_notices: NoticeSource = _no_notices
     carry_over: CarryOver = _carry_nothing
     continue_asker: ContinueAsker = field(default_factory=NoUserAsker)

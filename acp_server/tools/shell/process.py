@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
+from anyio import to_thread
 from pydantic import Field
 
-from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
+from acp_server.permissions.effects import ForwardPort, RunCommandEffect, SandboxStatus
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import TerminalExit
@@ -27,12 +28,17 @@ from acp_server.turn.call_access import CHANGES, CallAccess
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome
 
-Action = Literal["list", "poll", "log", "write", "wait", "wait_for", "kill"]
+Action = Literal["list", "poll", "log", "write", "wait", "wait_for", "kill", "forward"]
 
 DESCRIPTION = (
-    "Control background commands. poll returns new output at once, wait when the command ends, "
-    "wait_for when a new line matches pattern. log returns any lines. write sends data to stdin."
+    "Control background commands. poll returns new output. wait waits until the command ends, "
+    "wait_for until a new line matches pattern. log returns any lines. write sends data to stdin. "
+    "forward opens a port of a sandboxed server to the user's browser."
 )
+NOT_LISTENING = "[nothing listens on port {port} in the sandbox yet]"
+NO_PORT = "forward needs the port that the server listens on"
+NO_SANDBOX = "commands are not sandboxed, so their servers already listen on this machine"
+FORWARDED = "port {port} of the sandbox is at {url} on this machine, until the session ends"
 
 
 class ProcessArguments(Arguments):
@@ -40,9 +46,11 @@ class ProcessArguments(Arguments):
 
     action: Action = Field(description="what to do")
     session_id: str = Field(
-        default="", description="the command, as terminal named it; required except to list"
+        default="",
+        description="id that terminal returned; required except for list and forward",
     )
     data: str = Field(default="", description="text to write")
+    port: int | None = Field(default=None, ge=1, le=65_535, description="port to forward")
     pattern: str = Field(default="", description="text to wait_for; | means or, .* any text")
     timeout: float = Field(
         default=60, gt=0, le=600, description="seconds to wait (default 60, at most 600)"
@@ -72,13 +80,15 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         action = so_far.complete_text("action")
         if action is None:
             return None
-        return CallDescription(
-            f"Process: {action} {so_far.complete_text('session_id') or ''}".strip()
-        )
+        if action == "forward":
+            name = str(so_far.complete.get("port") or "")
+        else:
+            name = so_far.complete_text("session_id") or ""
+        return CallDescription(f"Process: {action} {name}".strip())
 
     def access(self, arguments: ProcessArguments) -> CallAccess:
         """Return whether it looks at commands or changes them."""
-        is_change = arguments.action in {"write", "kill"}
+        is_change = arguments.action in {"write", "kill", "forward"}
         return CHANGES if is_change else CallAccess("reads", is_polling=True)
 
     async def run(self, arguments: ProcessArguments) -> ToolOutcome:
@@ -88,6 +98,8 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         # The other actions need none, and must not hold up the questions of other calls.
         if arguments.action == "write":
             return await self._write(arguments)
+        if arguments.action == "forward":
+            return await self._forward(arguments.port)
         self._services.gate.yield_queue(self.reporter.call_id)
         await self.reporter.mark_in_progress()
         saved_to = ""
@@ -189,6 +201,26 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         self._services.files.note_command()
         await self._background.write(state.id, arguments.data.encode())
         return ToolOutcome(f"wrote {len(arguments.data):,} characters")
+
+    async def _forward(self, port: int | None) -> ToolOutcome:
+        """Make a port of the sandbox reachable from this machine, if the user agrees."""
+        if self._sandbox is None:
+            raise ShellError(NO_SANDBOX)
+        if port is None:
+            raise ShellError(NO_PORT)
+        question = PermissionQuestion(
+            call_id=self.reporter.call_id,
+            effect=ForwardPort(port, self._sandbox.network.ports()),
+            title=f"Make port {port} reachable from this machine",
+            kind="execute",
+        )
+        await self.require_permission(self._services.gate, question)
+        forwarded = await self._sandbox.forward(port)
+        listening = await to_thread.run_sync(
+            self._sandbox.network.listening_ports, abandon_on_cancel=True
+        )
+        note = "" if port in listening else f"\n{NOT_LISTENING.format(port=port)}"
+        return ToolOutcome(FORWARDED.format(port=port, url=forwarded.url) + note)
 
 
 def _status_line(state: BackgroundCommand) -> str:

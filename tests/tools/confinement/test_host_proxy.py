@@ -1,12 +1,9 @@
 """Confined commands reach the hosts that the user allows, asked about by name, and no others."""
 
-import io
-import json
 import shlex
 import shutil
 import socket
 import sys
-import tarfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -38,6 +35,7 @@ from acp_server.tools.shell.confinement.proxy_requests import (
 )
 from acp_server.tools.shell.session import CommandResult
 from tests.support.case_table import each_case
+from tests.support.npm_registry import REGISTRY_HOST, serve_registry
 from tests.tools.confinement.sandbox_setup import (
     SandboxDirectories,
     create_directories,
@@ -48,8 +46,7 @@ from tests.tools.confinement.sandbox_setup import (
 )
 from tests.tools.shell.command_session import CommandSession
 
-HOST = "127.0.0.2"
-"""A name that leads to this machine, but not the localhost that programs connect to directly."""
+HOST = REGISTRY_HOST
 FETCH = (
     "import sys, urllib.request, urllib.error\n"
     "try: print(urllib.request.urlopen(sys.argv[1], timeout=30).read())\n"
@@ -210,42 +207,13 @@ async def test_npm_installs_from_an_allowed_host_and_leaves_the_home_as_it_is(
     directories: SandboxDirectories,
 ) -> None:
     user, names = User(), sorted(each.name for each in directories.home.iterdir())
-    async with serve_npm_package() as url, open_session(directories, user) as session:
-        (directories.root / "package.json").write_text("{}")
-        _, output = await session.run(f"npm install greeting --registry {url} 2>&1 | tail -5")
+    with serve_registry() as url:
+        async with open_session(directories, user) as session:
+            (directories.root / "package.json").write_text("{}")
+            _, output = await session.run(f"npm install greeting --registry {url} 2>&1 | tail -5")
     assert (directories.root / "node_modules/greeting/package.json").exists(), output
     assert user.hosts == [(url.removeprefix("http://"), HOST)]
     assert sorted(each.name for each in directories.home.iterdir()) == names
-
-
-@asynccontextmanager
-async def serve_npm_package() -> AsyncGenerator[str]:
-    """Serve a registry with the package `greeting`; yield its URL."""
-    manifest = {"name": "greeting", "version": "1.0.0"}
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        content = json.dumps(manifest).encode()
-        entry = tarfile.TarInfo("package/package.json")
-        entry.size = len(content)
-        archive.addfile(entry, io.BytesIO(content))
-    listener = await anyio.create_tcp_listener(local_host=HOST)
-    url = f"http://{HOST}:{listener.extra(SocketAttribute.local_port)}"  # noqa: S610  no Django
-    version = {**manifest, "dist": {"tarball": f"{url}/greeting.tgz"}}
-    versions = {"dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
-    document = json.dumps({"name": "greeting", **versions}).encode()
-    bodies = {"/greeting": document, "/greeting.tgz": packed.getvalue()}
-
-    async def answer(client: SocketStream) -> None:
-        async with client:
-            path = (await client.receive()).split()[1].decode()
-            body, status = bodies.get(path, b""), "200 OK" if path in bodies else "404 Not Found"
-            head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-            await client.send(head.encode() + body)
-
-    async with listener, anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.serve, answer)
-        yield url
-        tasks.cancel_scope.cancel()
 
 
 @needs_sandbox

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from acp_server.config.setting import setting
-from acp_server.config.values import Names, NetworkSetting, Paths, SandboxMode
+from acp_server.config.values import Names, NetworkSetting, Paths, PortSetting, SandboxMode
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
@@ -28,6 +28,12 @@ class SandboxConfig:
         (),
         "Hosts that sandboxed commands may connect to without a question, such as *.example.org",
         "sandbox.allowed_hosts",
+    )
+    ports: PortSetting = setting(
+        "ask",
+        "Ports of sandboxed servers on this machine: never, when you agree, or as needed",
+        "sandbox.ports",
+        "ACP_SERVER_SANDBOX_PORTS",
     )
     writable_directories: Paths = setting(
         (), "More directories that sandboxed commands may write", "sandbox.writable"

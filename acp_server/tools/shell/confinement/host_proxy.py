@@ -22,12 +22,12 @@ from acp_server.tools.shell.confinement.proxy_requests import (
     find_head,
     parse_request,
 )
+from acp_server.tools.shell.confinement.stream_copy import CHUNK_BYTES, connect_streams
 from acp_server.tools.web.addresses import WebAddress
 from acp_server.tools.web.network_policy import IpAddress, is_public, parse_ip_address
 
 HEAD_SECONDS = 30.0
 CONNECT_SECONDS = 30.0
-CHUNK_BYTES = 64 * 1024
 MAX_ADDRESSES = 4
 MAX_ORIGINS = 4_096
 """Older commands are forgotten, and reach nothing then."""
@@ -65,7 +65,8 @@ class HostProxy:
     def __init__(self, ask: AskHost, resolver: Resolver = resolve) -> None:
         self._ask = ask
         self._resolve = resolver
-        self._port: int | None = None
+        self.port: int | None = None
+        """Where it listens; None before `start`."""
         self._scope = anyio.CancelScope()
         self._origins: dict[int, CommandOrigin] = {}
         self._count = 0
@@ -73,11 +74,11 @@ class HostProxy:
     @property
     def is_running(self) -> bool:
         """Whether `start` was called."""
-        return self._port is not None
+        return self.port is not None
 
     async def start(self, listening: socket.socket) -> TaskFunction:
         """Return the task that serves a socket, which is bound and listens, until `close`."""
-        self._port = int(listening.getsockname()[1])
+        self.port = int(listening.getsockname()[1])
         return partial(self._serve, await SocketListener.from_socket(listening))
 
     def close(self) -> None:
@@ -92,7 +93,7 @@ class HostProxy:
             while len(self._origins) > MAX_ORIGINS:
                 del self._origins[next(iter(self._origins))]
         # Each command has an address of its own, by which it is known who asks.
-        url = f"http://{IPv4Address(_FIRST_ADDRESS + self._count)}:{self._port}"
+        url = f"http://{IPv4Address(_FIRST_ADDRESS + self._count)}:{self.port}"
         names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
         return {
             **dict.fromkeys(names, url),
@@ -126,9 +127,7 @@ class HostProxy:
                 await client.send(ESTABLISHED)
             if request.first_bytes:
                 await host.send(request.first_bytes)
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_copy, client, host)
-                tasks.start_soon(_copy, host, client)
+            await connect_streams(client, host)
 
     def _origin_of(self, client: SocketStream) -> CommandOrigin:
         local_host = client.extra(SocketAttribute.local_address)[0]  # noqa: S610  no Django
@@ -197,20 +196,6 @@ async def _receive_request(client: SocketStream) -> ProxyRequest:
     while (head := find_head(received)) is None:
         received += await client.receive(CHUNK_BYTES)
     return parse_request(head, received[len(head) :])
-
-
-async def _copy(source: SocketStream, target: SocketStream) -> None:
-    """Pass on what comes until its end, which is passed on, too."""
-    try:
-        while True:
-            await target.send(await source.receive(CHUNK_BYTES))
-    except anyio.EndOfStream:
-        try:
-            await target.send_eof()
-        except OSError:  # it is closed already
-            return
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        await target.aclose()
 
 
 async def _send_last(client: SocketStream, response: bytes) -> None:

@@ -7,11 +7,13 @@ out sockets of it. It ends when its pipe closes, so also when this process is ki
 keeps the namespace by file descriptors, so that another holder can take its place.
 """
 
+import errno
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from socket import AddressFamily
 from subprocess import DEVNULL
 
 import anyio
@@ -26,6 +28,8 @@ HOLDER_SECONDS = 5.0
 _NAMESPACES = ("user", "net")
 """In the order in which they are joined: the user namespace gives the right to join the others."""
 NO_SOCKET = "the private network of the sandbox does not answer"
+_LISTENING = "0A"
+"""TCP_LISTEN in the tables of /proc/net."""
 
 
 class SessionNamespaces:
@@ -61,24 +65,36 @@ class SessionNamespaces:
             except OSError as error:  # it has died a moment ago
                 raise ShellError(NO_SOCKET) from error
 
-    async def open_socket(self, launcher: SandboxLauncher) -> socket.socket:
-        """Return a new TCP socket (IPv4) of the namespace, not yet bound or connected.
+    async def open_socket(
+        self, launcher: SandboxLauncher, family: AddressFamily = AddressFamily.AF_INET
+    ) -> socket.socket:
+        """Return a new TCP socket of the namespace, not yet bound or connected.
 
         Raises:
             ShellError: There is no namespace, or its holder has died and cannot be replaced.
+            OSError: The system has no sockets of this family.
         """
         await self.files(launcher)
-        found: socket.socket | None = None
+        descriptors: list[int] | None = None
         async with self._lock:
             for _ in range(2):
                 holder = self._holder = self._holder or await self._start_holder(launcher)
-                found = None if holder is None else await holder.open_socket()
-                if holder is None or found is not None:
+                descriptors = None if holder is None else await holder.request_socket(family)
+                if holder is None or descriptors is not None:
                     break
                 await self._drop_holder()
-        if found is not None:
-            return found
-        raise ShellError(NO_SOCKET)
+        if descriptors is None:
+            raise ShellError(NO_SOCKET)
+        if not descriptors:
+            raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+        return socket.socket(fileno=descriptors[0])
+
+    def listening_ports(self) -> Sequence[int]:
+        """Return the TCP ports in the namespace that accept connections, in order. Blocks."""
+        if self._holder is None:
+            return ()
+        tables = Path(f"/proc/{self._holder.process.pid}/net")
+        return sorted({port for name in ("tcp", "tcp6") for port in _read_ports(tables / name)})
 
     async def close(self) -> None:
         """Let go of the namespace; it ends with the last command in it."""
@@ -171,14 +187,13 @@ class _Holder:
         await holder.close()
         return None
 
-    async def open_socket(self) -> socket.socket | None:
-        """Return a new socket of its network; None if it has died."""
+    async def request_socket(self, family: AddressFamily) -> list[int] | None:
+        """Return the descriptor of a new socket, none without this family; None if it has died."""
         try:
-            self.pipe.send(b"s")
+            self.pipe.send(b"6" if family == AddressFamily.AF_INET6 else b"4")
         except OSError:
             return None
-        descriptors = await self._receive()
-        return socket.socket(fileno=descriptors[0]) if descriptors else None
+        return await self._receive()
 
     async def _receive(self) -> list[int] | None:
         """Return the descriptors that come with the next byte; None if the holder has ended."""
@@ -194,3 +209,15 @@ class _Holder:
             await self.process.wait()
             return
         self.process.kill()
+
+
+def _read_ports(table: Path) -> Iterator[int]:
+    """Yield the listening ports of a table such as /proc/net/tcp; none if it cannot be read."""
+    try:
+        rows = table.read_text(encoding="ascii").splitlines()[1:]
+    except OSError:  # the holder has died, or there is no IPv6
+        return
+    for row in rows:
+        _, local, _, state, *_ = row.split()
+        if state == _LISTENING:
+            yield int(local.rpartition(":")[2], 16)
