@@ -54,13 +54,17 @@ from acp_server.tools.read.attachments import AttachmentReader
 from acp_server.tools.read.read_file import read_file_tool
 from acp_server.tools.search.search_files import search_files_tool
 from acp_server.tools.shell.background import BackgroundCommands
+from acp_server.tools.shell.confinement.connections import CommandConnections
 from acp_server.tools.shell.confinement.host_questions import HostQuestions
 from acp_server.tools.shell.confinement.limits import SandboxScope
 from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
 from acp_server.tools.shell.confinement.network import SessionNetwork
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
+from acp_server.tools.shell.confinement.session_directory import SessionDirectory
+from acp_server.tools.shell.confinement.socket_questions import SocketQuestions
 from acp_server.tools.shell.exposure import describe_exposure
 from acp_server.tools.shell.hook_process import HookProcessRunner
+from acp_server.tools.shell.port_commands import PortCommands
 from acp_server.tools.shell.process import process_tool, take_end_notices
 from acp_server.tools.shell.process_secrets import hide_process
 from acp_server.tools.shell.session import ShellSession
@@ -69,6 +73,7 @@ from acp_server.tools.shell.watcher import ProcessWatcher
 from acp_server.tools.skills.skill_tools import skill_tools
 from acp_server.tools.tool import Tool
 from acp_server.tools.tool_config import ToolConfig
+from acp_server.tools.tool_settings import ToolsetConfig
 from acp_server.tools.toolbox import (
     ConnectServers,
     NoServerTools,
@@ -110,9 +115,13 @@ Providers cache the tool list as part of the prompt prefix, so the order must no
 CHARACTERS_PER_TOKEN = 3
 
 
-def offered_tool_names(memory_config: MemoryConfig) -> tuple[str, ...]:
+def offered_tool_names(memory_config: MemoryConfig, toolsets: ToolsetConfig) -> tuple[str, ...]:
     """Return the names of the tools that a session has, before its project restricts them."""
-    return tuple(name for name in TOOL_NAMES if memory_config.limits or name != MEMORY_TOOL)
+    return tuple(
+        name
+        for name in TOOL_NAMES
+        if toolsets.offers(name) and (memory_config.limits or name != MEMORY_TOOL)
+    )
 
 
 @frozen_dataclass
@@ -201,11 +210,13 @@ class ToolFactory:
         hooks = self._hooks(context, shell.session)
         servers = (
             NoServerTools()
-            if connect_servers is None
+            if connect_servers is None or not self._config.toolsets.offers_mcp
             else connect_servers(gate, edit_services.tracking_file_changes)
         )
         shared = _SharedServices(context, file_service, gate, checkpoint_manager, hooks, servers)
-        tools = (*own, self._delegation_tool(shared, own))
+        delegation = self._delegation_tool(shared, own)
+        is_offered = self._config.toolsets.offers("delegate_task")
+        tools = (*own, delegation) if is_offered else own
         skills.tools = frozenset(tool.spec.name for tool in tools)
         attach, close = AttachmentReader(edit_services).attach, partial(_close_shell, shell)
         toolbox = SessionToolbox(tools, gate, attach, close, servers.tools)
@@ -217,6 +228,7 @@ class ToolFactory:
             servers=servers,
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
             seen_files=edit_services.guard,
+            port_forwarding=PortCommands(context.sandbox),
             continue_asker=user_asker or NoUserAsker(),
             take_notices=partial(take_end_notices, shell.background),
             carry_over=restate_todos,
@@ -250,7 +262,7 @@ class ToolFactory:
     ) -> tuple[Tool, ...]:
         """Return all tools except `delegate_task`; the todo list continues from `messages`."""
         gate = services.gate
-        return (
+        tools = (
             read_file_tool(services),
             search_files_tool(services, shell.sandbox, shell.outputs),
             write_file_tool(services),
@@ -265,6 +277,7 @@ class ToolFactory:
             *self._search_tools(context.session),
             *skill_tools(context.skills, gate, context.session.workspace.roots),
         )
+        return tuple(tool for tool in tools if self._config.toolsets.offers(tool.spec.name))
 
     def _hooks(self, context: _SessionToolContext, shell: ShellSession) -> HookRunner | None:
         """Return the user's hooks, if there are any."""
@@ -344,6 +357,7 @@ class ToolFactory:
                     for name, value in config.environment.items()
                     if name not in config.secret_names
                 },
+                config.approvals,
             ),
             store=RuleStore(config.config_home / "acp" / "permissions.json"),
             root=session.workspace.cwd.resolve(),
@@ -423,6 +437,7 @@ class ToolFactory:
                 config.secret_names,
                 has_private_memory=self._has_private_memory,
             ),
+            config.terminal.timeout_seconds,
         )
 
     def _sandbox_for(
@@ -442,9 +457,14 @@ class ToolFactory:
             SessionNamespaces(config.environment),
             HostQuestions(config.sandbox.allowed_hosts),
             lambda: session.options.network or config.sandbox.network,
+            lambda: session.options.ports or config.sandbox.ports,
             partial(_spawn, tasks),
         )
-        return SessionSandbox(self._sandbox, sandbox_scope, network)
+        directory = SessionDirectory()
+        connections = CommandConnections(
+            directory.path, SocketQuestions(config.environment).ask, partial(_spawn, tasks)
+        )
+        return SessionSandbox(self._sandbox, sandbox_scope, network, directory, connections)
 
 
 async def _close_shell(shell: ShellServices) -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import cast
 
 import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
 from acp_server.handlers.agent_connection import AgentConnection
@@ -56,6 +58,7 @@ class AnsweringEditor(CheckedEditor):
     ) -> None:
         super().__init__(transport, server_end)
         self._answers = answers
+        self._tasks: TaskGroup | None = None
 
     @property
     def requests(self) -> list[Object]:
@@ -84,12 +87,30 @@ class AnsweringEditor(CheckedEditor):
 
     def _store(self, message: Object) -> None:
         super()._store(message)
-        answer = self._answers.get(str(message.get("method"))) if _is_request(message) else None
-        if answer is not None:
-            try:
-                self.reply(message, answer(cast("Object", message["params"])))
-            except EditorRefusedError as error:
-                self.record_blocked_call(message, -32603, str(error))
+        method = str(message.get("method"))
+        answer = self._answers.get(method) if _is_request(message) else None
+        if answer is None:
+            return
+        if method == "terminal/create" and self._tasks is not None:
+            # A confined command may need the server before it ends, which has the same event loop.
+            self._tasks.start_soon(self._answer_in_thread, message, answer)
+            return
+        try:
+            self.reply(message, answer(cast("Object", message["params"])))
+        except EditorRefusedError as error:
+            self.record_blocked_call(message, -32603, str(error))
+
+    async def read(self) -> None:
+        async with anyio.create_task_group() as self._tasks:
+            await super().read()
+
+    async def _answer_in_thread(self, message: Object, answer: Answer) -> None:
+        try:
+            result = await to_thread.run_sync(answer, cast("Object", message["params"]))
+        except EditorRefusedError as error:
+            self.record_blocked_call(message, -32603, str(error))
+        else:
+            self.reply(message, result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +253,9 @@ async def open_tool_editor(  # noqa: PLR0913  what a test may set; all but the f
         folder, own_home, {"PATH": search_path}, (), checks=checks or CheckConfig()
     )
     link = ClientConnection.from_transport(server_end)
-    toolsets = ToolsetBuilder(link, tool_config, McpConfig(tool_config.environment, ()))
+    toolsets = ToolsetBuilder(
+        link, tool_config, McpConfig(tool_config.environment, (), tool_config.config_home)
+    )
     plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
     registry = SessionRegistry(replace(plain, toolset=toolsets))
     connection = AgentConnection(link, registry, make_auth_handlers())

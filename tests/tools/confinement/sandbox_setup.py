@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import anyio
 import pytest
 from anyio.abc import TaskGroup
 
@@ -21,6 +22,7 @@ from acp_server.config import settings
 from acp_server.permissions.network_access import NetworkAccess
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.confinement.connections import CommandConnections
 from acp_server.tools.shell.confinement.host_questions import HostQuestions
 from acp_server.tools.shell.confinement.launchers import (
     MissingLauncher,
@@ -31,6 +33,8 @@ from acp_server.tools.shell.confinement.limits import SandboxScope
 from acp_server.tools.shell.confinement.namespaces import SessionNamespaces
 from acp_server.tools.shell.confinement.network import SessionNetwork
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
+from acp_server.tools.shell.confinement.session_directory import SessionDirectory
+from acp_server.tools.shell.confinement.socket_questions import SocketQuestions
 from tests.tools.shell.command_session import CommandSession, open_command_session
 
 SECRET = "hush-4711"  # noqa: S105  content of every private file, not a real secret
@@ -113,6 +117,25 @@ needs_landlock = pytest.mark.skipif(
 )
 
 
+@cache
+def _has_namespaces() -> bool:
+    if not sys.platform.startswith("linux") or isinstance(launcher(), MissingLauncher):
+        return False
+
+    async def look() -> bool:
+        namespaces = SessionNamespaces(settings.child_environment({}))
+        found = await namespaces.files(working_launcher())
+        await namespaces.close()
+        return bool(found)
+
+    return anyio.run(look)
+
+
+needs_namespaces = pytest.mark.skipif(
+    not _has_namespaces(), reason="there are no namespaces to be had on this machine"
+)
+
+
 def make_sandbox(
     dirs: SandboxDirectories,
     config: SandboxConfig | None = None,
@@ -121,8 +144,13 @@ def make_sandbox(
 ) -> SessionSandbox:
     """Return the sandbox of a session; if its network is that of asked hosts, with `tasks`."""
     config = config or dirs.config
-    network = make_network(config.network, questions, tasks)
-    return SessionSandbox(Sandbox(config, {}, launcher), dirs.make_scope(config), network)
+    network, directory = make_network(config.network, questions, tasks), SessionDirectory()
+    connections = None
+    if tasks is not None:
+        ask = SocketQuestions({}).ask
+        connections = CommandConnections(directory.path, ask, tasks.start_soon)
+    scope = dirs.make_scope(config)
+    return SessionSandbox(Sandbox(config, {}, launcher), scope, network, directory, connections)
 
 
 def make_network(
@@ -137,7 +165,9 @@ def make_network(
         tasks.start_soon(task)
 
     namespaces = SessionNamespaces(settings.child_environment({}))
-    return SessionNetwork(namespaces, questions or HostQuestions(()), lambda: choice, spawn)
+    return SessionNetwork(
+        namespaces, questions or HostQuestions(()), lambda: choice, lambda: "ask", spawn
+    )
 
 
 @asynccontextmanager

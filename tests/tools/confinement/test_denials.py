@@ -9,7 +9,7 @@ READ = DenialContext(has_failed=False, only_reads=True)
 NETWORKED = DenialContext(has_failed=True, has_network=True)
 PROXIED = DenialContext(has_failed=True, has_hosts=True)
 WITHOUT_NAMESPACES = DenialContext(has_failed=True, has_localhost=False)
-FILES, SOCKETS = "write in the workspace", "no Unix sockets"
+FILES, SOCKETS = "write in the workspace", "Unix sockets below"
 NETWORK, LOCALHOST = "localhost of their own", "is their own"
 NPM = "npm error request to https://a.org/left-pad failed, reason: getaddrinfo EAI_AGAIN a.org"
 CARGO = "  [6] Could not resolve hostname (Could not resolve host: index.a.org)"

@@ -127,7 +127,7 @@ async def open_terminal_sessions(
     link = ClientConnection.from_transport(server_end)
     tool_config = ToolConfig(folder, own_home, VARIABLES, settings.secret_variables())
     tool_config = replace(tool_config, sandbox=sandbox or tool_config.sandbox)
-    toolsets = ToolsetBuilder(link, tool_config, McpConfig(VARIABLES, ()))
+    toolsets = ToolsetBuilder(link, tool_config, McpConfig(VARIABLES, (), tool_config.config_home))
     plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
     registry = SessionRegistry(replace(plain, toolset=toolsets))
     try:
@@ -174,6 +174,7 @@ class EditorShell:
 
     def _create(self, params: Object) -> JsonValue:
         terminal_id = f"editor_{len(self._ended) + 1}"
+        self._ended[terminal_id] = 0, ""  # the next one, in another thread, gets another id
         added = cast("list[dict[str, str]]", params.get("env") or [])
         completed = subprocess.run(
             [str(params["command"]), *cast("list[str]", params["args"])],

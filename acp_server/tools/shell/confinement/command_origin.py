@@ -5,7 +5,11 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from acp_server.permissions.effects import Effect
 from acp_server.permissions.gate import Gate
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.commands.markdown import fenced_block
+from acp_server.turn.conversation import Text
 
 
 @dataclass(slots=True)
@@ -28,6 +32,8 @@ class CommandOrigin:
         default_factory=dict[tuple[str, str], "HostAnswer"]
     )
     """What the user said about a site and an address; it holds until the command ends."""
+    refused_sockets: list[str] = field(default_factory=list[str])
+    """The Unix sockets that it was not allowed to connect to, without a question."""
     _time_limit: anyio.CancelScope | None = None
     _questions: int = 0
     _seconds_left: float = math.inf
@@ -41,14 +47,30 @@ class CommandOrigin:
         """Register the time limit of the command, which stands still while the user is asked."""
         self._time_limit = scope
 
-    def pause(self) -> None:
-        """Stop the time limit; each call is followed by one of `resume`."""
+    async def ask(self, effect: Effect, title: str) -> str:
+        """Return why the command may not have an effect; empty if the gate allows it.
+
+        The time limit stands still meanwhile.
+        """
+        shown = (Text(fenced_block(self.command, "sh")),)
+        question = PermissionQuestion(
+            self.call_id, effect, title, "execute", shown, is_awaited=False
+        )
+        self._pause()
+        try:
+            refusal = await self.gate.authorize(question)
+        finally:
+            self._resume()
+        return "" if refusal is None else refusal.reason
+
+    def _pause(self) -> None:
+        """Stop the time limit; each call is followed by one of `_resume`."""
         self._questions += 1
         if self._questions == 1 and self._time_limit is not None:
             self._seconds_left = self._time_limit.deadline - anyio.current_time()
             self._time_limit.deadline = math.inf
 
-    def resume(self) -> None:
+    def _resume(self) -> None:
         """Let the time limit go on once no question is open."""
         self._questions -= 1
         if self._questions == 0 and self._time_limit is not None:

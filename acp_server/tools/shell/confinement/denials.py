@@ -51,8 +51,12 @@ _FILES = (
     "it is needed, run it again with unconfined=true: the user is asked."
 )
 _SOCKETS = (
-    "Confined commands have no Unix sockets, such as those of Docker, agents for keys, or desktop "
-    "services. If they are needed, run it again with unconfined=true: the user is asked."
+    "Confined commands have Unix sockets below $TMPDIR at most, and no datagrams over them. If "
+    "they are needed, run it again with unconfined=true: the user is asked."
+)
+_OTHER_SOCKETS = (
+    "Confined commands connect to Unix sockets below $TMPDIR only. If another is needed, run it "
+    "again with unconfined=true: the user is asked."
 )
 _NO_NETWORK = (
     "Confined commands have no network but a localhost of their own, which all of this session "
@@ -85,6 +89,7 @@ class DenialContext:
     """Whether it reaches other hosts by the proxy."""
     has_localhost: bool = True
     refused_sites: Sequence[str] = ()
+    refused_sockets: Sequence[str] = ()
 
 
 def describe_denial(output: str, context: DenialContext) -> str:
@@ -95,6 +100,9 @@ def describe_denial(output: str, context: DenialContext) -> str:
     """
     if context.refused_sites:
         return REFUSED_SITES.format(sites=", ".join(context.refused_sites), advice=_ALLOW_HOST)
+    if context.refused_sockets and context.has_failed:
+        sockets = ", ".join(context.refused_sockets[-MAX_QUOTED_LINES:])
+        return REFUSED_SITES.format(sites=sockets, advice=_OTHER_SOCKETS)
     distinct_lines = dict.fromkeys(output[-SCANNED_CHARACTERS:].splitlines())
     cleaned_lines = (line.strip().replace("`", "'") for line in distinct_lines)
     found: list[tuple[DenialKind, str]] = [

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 
 from acp_server.permissions.effects import ConnectHost
-from acp_server.permissions.questions import PermissionQuestion
-from acp_server.session.commands.markdown import fenced_block
 from acp_server.tools.shell.confinement.command_origin import CommandOrigin, HostAnswer
-from acp_server.turn.conversation import Text
 
 
 class HostQuestions:
@@ -24,24 +21,8 @@ class HostQuestions:
         answer = origin.answers.setdefault((site, address), HostAnswer())
         async with answer.lock:
             if answer.refusal is None:
-                answer.refusal = await self._ask_user(origin, site, address)
+                answer.refusal = await origin.ask(ConnectHost(site, address), f"Connect to {site}")
         return answer.refusal
-
-    async def _ask_user(self, origin: CommandOrigin, site: str, address: str) -> str:
-        question = PermissionQuestion(
-            origin.call_id,
-            ConnectHost(site, address),
-            f"Connect to {site}",
-            "execute",
-            (Text(fenced_block(origin.command, "sh")),),
-            is_awaited=False,
-        )
-        origin.pause()
-        try:
-            refusal = await origin.gate.authorize(question)
-        finally:
-            origin.resume()
-        return "" if refusal is None else refusal.reason
 
     def _is_configured(self, site: str) -> bool:
         """Return whether the settings allow a site: by its host, or its host and port."""

@@ -8,8 +8,12 @@
 #   hide=PATH    neither read nor write PATH and all below it, except paths of `write` and `open`
 #   open=PATH    read PATH although it is inside a hidden directory
 #   keep=PATH    do not write PATH and all below it, although it is inside a path of `write`
+#   mask=PATH    show the file PATH as empty, and do not write it; needs namespaces
 #   net=open     allow the network; closed otherwise
 #   enter=FILE   join the namespace behind this file; may be repeated, the user namespace first
+#   connects=NUMBER:PROCESS:PATH  let the process that listens at the Unix socket PATH make the
+#                connections of the command, also those of Unix sockets; it is told the number;
+#                without namespaces, there is no such thing
 #   var=NAME=... set a variable for the command that perl itself must not obey
 #
 # Paths are absolute and free of symlinks; a path with one is skipped. In a writable directory that
@@ -22,11 +26,13 @@
 #                view of all but the writable paths, because Landlock ignores modes and times
 #   seccomp      no sockets except internet sockets, since services behind others (D-Bus, docker)
 #                could act for the command; no ways around that filter; and without a network
-#                namespace no internet sockets either
+#                namespace no internet sockets either. With `connects`, Unix sockets that must
+#                connect before they send, and each connection is made by the other side
 #
 # The second form confines nothing. It holds a private network for the commands of a session, which
 # join it by `enter`: on stdin, a Unix socket, it sends one byte once the network is ready, and then
-# a new TCP socket of that network for each byte it reads. It ends with that socket.
+# a new TCP socket of that network for each byte it reads: `6` is IPv6, any other IPv4. Where there
+# is no such socket, it sends a byte alone. It ends with its stdin.
 #
 # If the command cannot be confined, it is not run: exit code 121, and a line that begins as below.
 # No `use warnings`: loading it takes perl longer than all of this. 64-bit Linux only.
@@ -40,11 +46,11 @@ my ($NEW_MOUNTS, $NEW_USER, $NEW_NETWORK) = (0x00020000, 0x10000000, 0x40000000)
 my ($BIND, $RECURSIVE, $SLAVE, $READ_ONLY, $TREE) = (0x1000, 0x4000, 0x80000, 0x01, 0x8000);
 my %CALLS = (    # syscall numbers by the machine field of an ELF header
     0x3e => {arch => 0xc000003e, prctl => 157, unshare => 272, mount => 165, close => 3,
-        socket => 41, ioctl => 16, keys => [248, 249, 250], setns => 308,
+        socket => 41, connect => 42, socketpair => 53, seccomp => 317, ioctl => 16, keys => [248, 249, 250], setns => 308,
         sendmsg => 46, foreign => 0x40000000,
         by_process => [142, 144, 203, 302, 314], setpriority => 141, ioprio_set => 251},
     0xb7 => {arch => 0xc00000b7, prctl => 167, unshare => 97, mount => 40, close => 57,
-        socket => 198, ioctl => 29, keys => [217, 218, 219], setns => 268,
+        socket => 198, connect => 203, socketpair => 199, seccomp => 277, ioctl => 29, keys => [217, 218, 219], setns => 268,
         sendmsg => 211, foreign => 0xffffffff,
         by_process => [118, 119, 122, 261, 274], setpriority => 140, ioprio_set => 30},
 );    # by_process: sched_setparam, sched_setscheduler, sched_setaffinity, prlimit, sched_setattr
@@ -58,15 +64,16 @@ my @DEVICES = map { "/dev/$_" }
     qw(null zero full random urandom tty ptmx pts shm mqueue fd stdin stdout stderr);
 my @KEPT_POWERS = (0, 1, 3, 4, 5, 6, 7, 10);    # capabilities: files, own processes, low ports
 
-my (@write, @read, @hide, @open, @keep, @var, @enter, @hold, $net);
+my (@write, @read, @hide, @open, @keep, @mask, @var, @enter, @hold, @connects, $net);
 my (%calls, %above, %hidden, %mounted, $ruleset, $rights);
 
 sub fail { print STDERR "$FAILED: $_[0]; nothing was run\n"; exit 121 }
 
 sub read_arguments {
     my @net;
-    my %lists = (write => \@write, read => \@read, hide => \@hide, open => \@open, keep => \@keep, var => \@var,
-        net => \@net, enter => \@enter, hold => \@hold);
+    my %lists = (write => \@write, read => \@read, hide => \@hide, open => \@open, keep => \@keep, mask => \@mask,
+        var => \@var,
+        connects => \@connects, net => \@net, enter => \@enter, hold => \@hold);
     while (defined(my $argument = shift @ARGV)) {
         last if $argument eq '--';
         my ($name, $value) = $argument =~ /\A(\w+)=(.*)\z/s or fail("what is $argument");
@@ -134,6 +141,16 @@ sub raise_loopback {
     ioctl($socket, 0x8914, $request);
 }
 
+# Sends a text of at least one byte, and a descriptor with it.
+sub send_descriptor {
+    my ($socket, $descriptor, $text) = @_;
+    # The layouts of iovec, cmsghdr (SCM_RIGHTS) and msghdr on 64-bit Linux.
+    my $iovec = pack('PQ', $text, length $text);
+    my $control = pack('Qlll x4', 20, 1, 1, $descriptor);
+    my $message = pack('QQPQPQQ', 0, 0, $iovec, 1, $control, 24, 0);
+    return syscall($calls{sendmsg}, $socket, $message, 0) == length $text;
+}
+
 sub hold_network {
     if (@enter) { enter_namespaces() }
     else {
@@ -143,12 +160,8 @@ sub hold_network {
     open(my $pipe, '+<&=', 0) or return;
     syswrite($pipe, '+') or return;
     while (sysread($pipe, my $request, 1)) {
-        socket(my $socket, 2, 1, 0) or return;
-        # The layouts of iovec, cmsghdr (SCM_RIGHTS) and msghdr on 64-bit Linux.
-        my $iovec = pack('PQ', $request, 1);
-        my $control = pack('Qlll x4', 20, 1, 1, fileno($socket));
-        my $message = pack('QQPQPQQ', 0, 0, $iovec, 1, $control, 24, 0);
-        syscall($calls{sendmsg}, 0, $message, 0) == 1 or return;
+        if (!socket(my $socket, $request eq '6' ? 10 : 2, 1, 0)) { syswrite($pipe, '-') or return }
+        else { send_descriptor(0, fileno($socket), $request) or return }
     }
 }
 
@@ -178,6 +191,13 @@ sub keep_read_only {
     return mount_at($path, $path, $BIND | $RECURSIVE) && set_read_only($path, $READ_ONLY, 0);
 }
 
+# Mounts /dev/null on a file. It cannot be moved away, and a link to the file would cross the mount.
+sub mask {
+    my ($path) = @_;
+    my $null = '/dev/null';
+    mount_at($null, $path, $BIND) || !-e $path or fail("$path cannot be hidden: $!");
+}
+
 sub view_read_only {
     my $here = readlink('/proc/self/cwd');
     my ($root, $none) = ('/', 'none');
@@ -187,6 +207,7 @@ sub view_read_only {
     set_read_only($root, $READ_ONLY, 0) or return 0;
     set_read_only($_, 0, $READ_ONLY) for @own;
     @keep = grep { !keep_read_only($_) } @keep;
+    mask($_) for @mask;
     # The old working directory still refers to the read-only mount.
     chdir($here) or fail("the folder is gone: $!");
     return 1;
@@ -252,9 +273,20 @@ sub grant_all {
     grant($_, $use | $LIST | $WRITE | $TRUNCATE | $DEVICE | $MAKE) for @DEVICES;
 }
 
+# Connects to the other side that makes the connections of the command; returns nothing without one.
+sub reach_supervisor {
+    my ($number, $process, $path) = ($connects[-1] // '') =~ /\A(\d+):(\d+):(.*)\z/s or return;
+    socket(my $socket, 1, 1, 0) or return;
+    connect($socket, pack('Sa*x', 1, $path)) or return;
+    # Security: a command may have put a socket of its own there, if it can write the directory.
+    my ($listening) = unpack('l', getsockopt($socket, 1, 17));    # SO_PEERCRED
+    return if $listening != $process;
+    return ($number, $socket);
+}
+
 # seccomp filter in classic BPF; jump offsets count from the next instruction.
 sub filter {
-    my ($has_own_network) = @_;
+    my ($has_own_network, $is_supervised) = @_;
     my @families = (16, $net || $has_own_network ? (2, 10) : ());
     my $load = sub { pack('SCCL', 0x20, 0, 0, $_[0]) };
     my $refuse = sub { pack('SCCL', 0x06, 0, 0, 0x50000 | $_[0]) };
@@ -262,13 +294,20 @@ sub filter {
     my $allow = pack('SCCL', 0x06, 0, 0, 0x7fff0000);
     my @itself = $when->(0, $allow);
     my ($denied, $unknown) = ($refuse->(1), $refuse->(38));
+    # The type of a socket without its flags. A datagram could be sent to any socket, unasked.
+    my @type = ($load->(24), pack('SCCL', 0x54, 0, 0, 0xf));
+    my $ask = pack('SCCL', 0x06, 0, 0, 0x7fc00000);
+    my @unix = $when->(1, @type, $when->(1, $allow), $when->(5, $allow), $denied);
     return (
         # Order: check the architecture first. Syscall numbers mean something else in another ABI.
         $load->(4), pack('SCCL', 0x15, 1, 0, $calls{arch}), $denied,
         $load->(0), pack('SCCL', 0x35, 0, 1, $calls{foreign}), $denied,
         # io_uring could create sockets past this filter. ENOSYS makes programs fall back.
         (map { $when->($_, $unknown) } @{$calls{keys}}, $IO_URING_SETUP),
-        $when->($calls{socket}, $load->(16), (map { $when->($_, $allow) } @families), $denied),
+        $when->($calls{socket}, $load->(16), (map { $when->($_, $allow) } @families),
+            ($is_supervised ? @unix : ()), $denied),
+        $when->($calls{socketpair}, @type, $when->(2, $denied), $allow),
+        ($is_supervised ? $when->($calls{connect}, $ask) : ()),
         # The scheduling and the limits of any other process, which may be outside. A user (2 and 3)
         # stands for all of its processes.
         (map { $when->($_, $load->(16), @itself, $denied) } @{$calls{by_process}}),
@@ -280,16 +319,35 @@ sub filter {
     );
 }
 
+sub load_filter {
+    my (@filter) = @_;
+    my $code = join '', @filter;
+    my $program = pack('S x6 P', scalar @filter, $code);
+    return syscall($calls{prctl}, 22, 2, $program, 0, 0) == 0;
+}
+
+# Loads a filter that asks; returns the descriptor that gets the questions, or -1.
+sub load_asking_filter {
+    my (@filter) = @_;
+    my $code = join '', @filter;
+    my $program = pack('S x6 P', scalar @filter, $code);
+    # Where the kernel knows that, signals do not interrupt a question once it was read.
+    my $asked = syscall($calls{seccomp}, 1, 0x28, $program);
+    return $asked >= 0 ? $asked : syscall($calls{seccomp}, 1, 0x08, $program);
+}
+
 sub restrict {
-    my ($has_own_network) = @_;
+    my ($has_own_network, $number, $supervisor) = @_;
     for my $power (0 .. 63) { control(24, $power) unless grep { $_ == $power } @KEPT_POWERS }
     # no_new_privs: required by Landlock and seccomp, and set-uid programs gain nothing.
     control(38, 1) == 0 or fail("privileges cannot be given up: $!");
     syscall($RESTRICT, $ruleset, 0) == 0 or fail("Landlock refuses: $!");
-    my @filter = filter($has_own_network);
-    my $code = join '', @filter;
-    my $program = pack('S x6 P', scalar @filter, $code);
-    syscall($calls{prctl}, 22, 2, $program, 0, 0) == 0 or fail("seccomp refuses: $!");
+    # Fails where a filter that asks is there already: in the sandbox of another session.
+    my $asked = $supervisor ? load_asking_filter(filter($has_own_network, 1)) : -1;
+    if ($asked >= 0) {
+        send_descriptor(fileno($supervisor), $asked, "$number\n") or fail("nobody supervises: $!");
+    }
+    else { load_filter(filter($has_own_network)) or fail("seccomp refuses: $!") }
 }
 
 # Order: Landlock forbids mounts, so the namespaces and their mounts come before `restrict`.
@@ -300,8 +358,9 @@ build_ruleset();
 my $has_spaces = prepare_namespaces();
 my $has_own_network = $has_spaces && !$net;
 raise_loopback() if $has_own_network && !@enter;
-view_read_only() if $has_spaces;
+my $has_view = $has_spaces && view_read_only();
+fail("files cannot be hidden") if @mask && !$has_view;
 grant_all();
-restrict($has_own_network);
+restrict($has_own_network, $has_spaces ? reach_supervisor() : ());
 exec { $ARGV[0] } @ARGV;
 fail("$ARGV[0] cannot be started: $!");

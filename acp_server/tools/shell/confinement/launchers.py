@@ -54,11 +54,13 @@ def perl_launcher(perl: str) -> SandboxLauncher:
             "hide": limits.hidden,
             "open": limits.opened,
             "keep": limits.read_only,
+            "mask": limits.masked,
             "read": limits.readable or (),
         }
         limit_arguments = [f"{name}={path}" for name in paths for path in paths[name]]
         network = f"net={'open' if limits.has_network else 'closed'}"
-        joined = (f"enter={path}" for path in limits.namespaces)
+        joined = [f"enter={path}" for path in limits.namespaces]
+        joined += [f"connects={limits.supervisor}"] if limits.supervisor else []
         variables = (f"var={name}={value}" for name, value in command_variables.items())
         return (perl, str(SCRIPT), *limit_arguments, network, *joined, *variables, "--")
 

@@ -40,9 +40,13 @@ class SandboxLimits:
     """Readable although inside a hidden directory."""
     read_only: tuple[Path, ...] = ()
     """Not writable although inside a writable directory."""
+    masked: tuple[Path, ...] = ()
+    """Files that look empty and cannot be changed; where that cannot be had, nothing is run."""
     readable: tuple[Path, ...] | None = None
     """If not None, nothing else may be read."""
     has_network: bool = False
+    supervisor: str = ""
+    """Where the command's connections are made, as `connects` of the launcher; empty: nowhere."""
     namespaces: tuple[str, ...] = ()
     """Files by which the command joins the namespaces of its session; none: it gets its own."""
 

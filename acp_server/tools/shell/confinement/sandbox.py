@@ -13,12 +13,15 @@ import anyio
 from anyio import to_thread
 
 from acp_server.permissions.effects import SandboxStatus
+from acp_server.permissions.shielded_files import Shield
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.command_access import CommandAccess
 from acp_server.tools.shell.confinement.caches import cache_variables
 from acp_server.tools.shell.confinement.command_origin import CommandOrigin
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.confinement.connections import CommandConnections
 from acp_server.tools.shell.confinement.denials import DenialContext, describe_denial
+from acp_server.tools.shell.confinement.forwarding import ForwardedPort
 from acp_server.tools.shell.confinement.launchers import (
     PERL_VARIABLES,
     MissingLauncher,
@@ -26,9 +29,10 @@ from acp_server.tools.shell.confinement.launchers import (
     find_launcher,
 )
 from acp_server.tools.shell.confinement.limits import SandboxLimits, SandboxScope
-from acp_server.tools.shell.confinement.network import SessionNetwork
+from acp_server.tools.shell.confinement.network import NO_OWN_NETWORK, SessionNetwork
 from acp_server.tools.shell.confinement.search_limits import build_search_limits
 from acp_server.tools.shell.confinement.session_directory import SessionDirectory
+from acp_server.tools.shell.errors import ShellError
 
 UNAVAILABLE = (
     "The sandbox does not work on this machine: {reason}. You are therefore asked about every "
@@ -91,6 +95,8 @@ class SessionSandbox:
     scope: SandboxScope
     network: SessionNetwork
     directory: SessionDirectory = field(default_factory=SessionDirectory)
+    connections: CommandConnections | None = None
+    """Makes the connections of commands; without it, they have no Unix sockets."""
 
     async def status(
         self, *, is_unconfined: bool = False, needs_network: bool = False
@@ -107,16 +113,28 @@ class SessionSandbox:
                 is_more = needs_network and self.network.choice() != "on"
                 return "networked" if is_more else "confined"
 
+    async def can_shield(self) -> bool:
+        """Return whether files can be kept from a command that reaches only allowed hosts."""
+        launcher = await self._available_launcher()
+        # Files are masked by mounts, for which it takes namespaces.
+        return (
+            launcher is not None
+            and self.network.choice() != "on"
+            and bool(await self.network.namespaces.files(launcher))
+        )
+
     async def wrap_command(
         self,
         variables: Mapping[str, str],
         origin: CommandOrigin | None = None,
         *,
         has_network: bool = False,
+        shield: Shield | None = None,
     ) -> tuple[tuple[str, ...], dict[str, str]]:
         """Return the launcher arguments of a command, and its environment.
 
         With `has_network`, it has the network although the user has not chosen that for all.
+        The files of `shield` are kept from it; if they cannot be, it does not run.
 
         Without a launcher, there are no arguments and the environment is unchanged. Variables that
         the launcher itself must not obey reach the command through the arguments.
@@ -124,7 +142,9 @@ class SessionSandbox:
         launcher = await self._available_launcher()
         if launcher is None:
             return (), dict(variables)
-        limits, added = await self._resolve_limits(launcher, origin, has_network=has_network)
+        limits, added = await self._resolve_limits(
+            launcher, origin, has_network=has_network, shield=shield
+        )
         variables = {**variables, **added}
         command_variables = {name: variables[name] for name in PERL_VARIABLES if name in variables}
         launcher_environment = {
@@ -133,13 +153,19 @@ class SessionSandbox:
         return launcher.build_arguments(limits, command_variables), launcher_environment
 
     async def wrap_terminal_command(
-        self, origin: CommandOrigin | None = None, *, has_network: bool = False
+        self,
+        origin: CommandOrigin | None = None,
+        *,
+        has_network: bool = False,
+        shield: Shield | None = None,
     ) -> TerminalConfinement:
         """Return how a command is confined in the editor's terminal."""
         launcher = await self._available_launcher()
         if launcher is None:
             return TerminalConfinement()
-        limits, added = await self._resolve_limits(launcher, origin, has_network=has_network)
+        limits, added = await self._resolve_limits(
+            launcher, origin, has_network=has_network, shield=shield
+        )
         arguments = launcher.build_arguments(limits, {})
         return TerminalConfinement(arguments, launcher.files, dict(added))
 
@@ -167,24 +193,52 @@ class SessionSandbox:
             has_hosts=self.network.has_hosts,
             has_localhost=self.network.has_localhost,
             refused_sites=() if access.origin is None else access.origin.refused_sites,
+            refused_sockets=() if access.origin is None else access.origin.refused_sockets,
         )
         return describe_denial(output, context)
+
+    async def forward(self, port: int) -> ForwardedPort:
+        """Make a port of the commands' private network reachable from this machine.
+
+        Raises:
+            ShellError: Commands have no such network here, or this machine has no free port.
+        """
+        launcher = await self._available_launcher()
+        if launcher is None:
+            raise ShellError(NO_OWN_NETWORK)
+        return await self.network.forward(launcher, port)
 
     async def close(self) -> None:
         """Release the session's network, once no command of the session runs."""
         await self.network.close()
+        if self.connections is not None:
+            await self.connections.close()
         await to_thread.run_sync(self.directory.remove)
 
     async def _resolve_limits(
-        self, launcher: SandboxLauncher, origin: CommandOrigin | None, *, has_network: bool
+        self,
+        launcher: SandboxLauncher,
+        origin: CommandOrigin | None,
+        *,
+        has_network: bool,
+        shield: Shield | None,
     ) -> tuple[SandboxLimits, Mapping[str, str]]:
         """Return the limits of a command, and the variables that it needs under them."""
         limits = await to_thread.run_sync(self.scope.resolve_limits)
         directory = await to_thread.run_sync(self.directory.path)
         limits = replace(limits, writable=(*limits.writable, directory))
+        if shield is not None:
+            read_only = (*limits.read_only, *shield.read_only)
+            limits = replace(limits, masked=shield.hidden, read_only=read_only)
         variables = dict(cache_variables(self.scope.caches))
         variables |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(directory))
-        if has_network or self.network.choice() == "on":
+        has_network = has_network or self.network.choice() == "on"
+        # Other systems bound connections by the profile of their sandbox.
+        if self.connections is not None and launcher.hold_arguments is not None:
+            register = self.connections.register
+            supervisor = await register(origin, has_own_network=not has_network)
+            limits = replace(limits, supervisor=supervisor)
+        if has_network:
             return replace(limits, has_network=True), variables
         network = await self.network.join(launcher, origin)
         return replace(limits, namespaces=network.namespaces), {**variables, **network.variables}
