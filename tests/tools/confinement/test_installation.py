@@ -145,5 +145,5 @@ def test_the_macos_profile_denies_writing_it_last() -> None:
     limits = SandboxLimits((Path("/w"),), (), read_only=(Path("/w/a/.venv"),))
     lines = build_profile(limits).splitlines()
     place = lines.index('(deny file-write* (subpath "/w/a/.venv"))')
-    assert place > lines.index('(allow file-write* (subpath "/w"))')
+    assert place > lines.index('(allow file-read-data file-write* (subpath "/w"))')
     assert '(deny file-write-unlink (literal "/w/a"))' in lines[place:]

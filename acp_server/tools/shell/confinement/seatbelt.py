@@ -3,7 +3,7 @@
 The last matching rule wins, so exceptions must follow the rules that they relax.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from acp_server.tools.shell.confinement.limits import SandboxLimits
@@ -40,37 +40,40 @@ def build_profile(limits: SandboxLimits) -> str:
             '(allow file-read-data (literal "/"))',
         ]
     devices = " ".join(f"(literal {_quoted(each)})" for each in _DEVICES)
-    hidden_in_writable = [path for path in limits.hidden if _is_below(path, limits.writable)]
-    writable_in_hidden = [path for path in limits.writable if _is_below(path, hidden_in_writable)]
-    opened_in_hidden = [path for path in limits.opened if _is_below(path, hidden_in_writable)]
     rules += [
         "(deny file-write*)",
-        _rule("deny", "file-read-data", limits.hidden),
-        _rule("allow", "file-read-data", (*limits.opened, *limits.writable)),
-        _rule("allow", "file-write*", limits.writable),
         f'(allow file-write* {devices} (regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$"))',
-        # Order: these rules come last. Writable directories may contain hidden paths, which in turn
-        # may contain writable or opened ones.
-        _rule("deny", "file-read-data file-write*", hidden_in_writable),
-        _rule("allow", "file-read-data file-write*", writable_in_hidden),
-        _rule("allow", "file-read-data", opened_in_hidden),
+        *_directory_rules(limits),
         _rule("deny", "file-write*", limits.read_only),
+        _rule("deny", "file-read-data file-write*", limits.masked),
         # Moving a directory above would put another one in its place.
         *(
             f"(deny file-write-unlink (literal {_quoted(str(folder))}))"
             for folder in dict.fromkeys(each for path in limits.read_only for each in path.parents)
         ),
     ]
-    return "\n".join(rules) + "\n"
+    return "\n".join(filter(None, rules)) + "\n"
+
+
+def _directory_rules(limits: SandboxLimits) -> Iterator[str]:
+    """Yield rules so that of nested directories the innermost decides.
+
+    A hidden directory may contain a writable one, and that a hidden one.
+    """
+    # Of the same directory, what it is writable or opened for counts.
+    kinds = (
+        ("deny", "file-read-data file-write*", limits.hidden),
+        ("allow", "file-read-data", limits.opened),
+        ("allow", "file-read-data file-write*", limits.writable),
+    )
+    for depth in sorted({len(path.parts) for _, _, paths in kinds for path in paths}):
+        for action, operations, paths in kinds:
+            yield _rule(action, operations, (path for path in paths if len(path.parts) == depth))
 
 
 def _rule(action: str, operations: str, paths: Iterable[Path]) -> str:
     filters = " ".join(f"(subpath {_quoted(str(path))})" for path in paths)
     return f"({action} {operations} {filters})" if filters else ""
-
-
-def _is_below(path: Path, others: Iterable[Path]) -> bool:
-    return any(path != other and path.is_relative_to(other) for other in others)
 
 
 def _quoted(text: str) -> str:
