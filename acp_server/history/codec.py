@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol, cast, get_args, get_origin, get_type_hint
 
 from pydantic import JsonValue
 
-from acp_server.session.ports.archive import CallRecord, SeenFile, TaskMessage, TerminalRecord
+from acp_server.session.ports.archive import CallRecord, TerminalRecord, UnshownRecord
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
@@ -67,7 +67,7 @@ def record_types() -> Mapping[str, type[HistoryRecord]]:
     """Return all types that can be encoded, by name."""
     found: dict[str, type[HistoryRecord]] = {}
     pending: list[object] = [Message, Event, PromptReceived, CallRecord, TerminalRecord]
-    pending += [TaskMessage, SeenFile]
+    pending += [UnshownRecord]
     while pending:
         kind = pending.pop()
         if not isinstance(kind, type):

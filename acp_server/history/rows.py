@@ -24,7 +24,7 @@ _MICROSECOND = timedelta(microseconds=1)
 FACT_COLUMNS = (
     "id, cwd, additional, created_us, updated_us, title, mode, model_id, thought_level,"
     " input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,"
-    " cache_write_1h_tokens, requests, cost_usd, context_tokens"
+    " cache_write_1h_tokens, requests, cost_usd, context_tokens, network, ports"
 )
 """The columns of a session that `facts_from_row` reads."""
 
@@ -34,7 +34,7 @@ _CHANGING = (
 
 # max: if the clock is set back, a session must not move down in the list.
 SAVE_FACTS = f"""
-    INSERT INTO sessions ({FACT_COLUMNS}) VALUES ({", ".join("?" * 17)})
+    INSERT INTO sessions ({FACT_COLUMNS}) VALUES ({", ".join("?" * 19)})
     ON CONFLICT (id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _CHANGING)},
     updated_us = max(updated_us, excluded.updated_us)
 """  # noqa: S608 - names of ours
@@ -88,6 +88,8 @@ def facts_row(facts: SessionFacts) -> Row:
         facts.usage.requests,
         facts.usage.cost_usd,
         facts.usage.context_tokens,
+        _optional_text_to_column(facts.network),
+        _optional_text_to_column(facts.ports),
     )
 
 
@@ -106,6 +108,8 @@ def facts_from_row(row: Row, system: SavedSystem | None = None) -> SessionFacts:
         mode=text_from_column(row[6]),
         model_id=None if row[7] is None else text_from_column(row[7]),
         thought_level=None if row[8] is None else text_from_column(row[8]),
+        network=None if row[17] is None else text_from_column(row[17]),
+        ports=None if row[18] is None else text_from_column(row[18]),
         usage=UsageTotals(
             Usage(*tokens),
             cast("int", row[14]),

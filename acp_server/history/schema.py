@@ -92,5 +92,10 @@ _FIRST: Migration = (
     *text_index.SCHEMA,
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST,)
+_SANDBOX_OPTIONS: Migration = (
+    "ALTER TABLE sessions ADD COLUMN network TEXT",
+    "ALTER TABLE sessions ADD COLUMN ports TEXT",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SANDBOX_OPTIONS)
 """The statements that lead from each version to the next; version 1 starts empty."""

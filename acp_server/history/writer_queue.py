@@ -15,11 +15,10 @@ import anyio
 
 from acp_server.session.errors import ArchiveError, SessionError
 from acp_server.session.ports.archive import (
-    SeenFile,
     SessionFacts,
     SessionPage,
     StoredSession,
-    TaskMessage,
+    UnshownRecord,
 )
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
@@ -59,7 +58,7 @@ class SyncRequested:
     """Everything recorded so far should be synced to the disk."""
 
 
-ShownEvent = Event | PromptReceived | TaskMessage | SeenFile
+ShownEvent = Event | PromptReceived | UnshownRecord
 RecordedItem = (
     ShownEvent
     | Message

@@ -13,6 +13,7 @@ from acp_server.session.commands.builtin import BuiltinCommands
 from acp_server.session.commands.registry import CommandRegistry
 from acp_server.session.commands.router import PromptRouter
 from acp_server.session.context import SessionContext
+from acp_server.session.conversation_rewinds import ConversationRewinds
 from acp_server.session.diagnostics import DiagnosticsStore
 from acp_server.session.ports.external_memory import ExternalMemorySession
 from acp_server.session.ports.mcp_configs import ServerConfig
@@ -123,7 +124,10 @@ def _build_context(
         recorder.save_options,
         notices.add_model_switch,
         observer,
-        network=services.network,
+        default_network=services.network,
+        default_ports=services.ports,
+        chosen_network=facts.network,
+        chosen_ports=facts.ports,
     )
     return SessionContext(
         id=facts.id,
@@ -142,4 +146,5 @@ def _build_context(
         commands=CommandRegistry(observer=observer),
         outputs=services.archive.outputs(facts.id),
         checkpoint_ids=CheckpointIds(snapshot.checkpoints),
+        rewinds=ConversationRewinds(conversation, journal, snapshot.removed_messages),
     )

@@ -2,6 +2,7 @@
 
 from acp_server.session.checkpoint_ids import CheckpointIds
 from acp_server.session.commands.registry import CommandRegistry
+from acp_server.session.conversation_rewinds import ConversationRewinds
 from acp_server.session.diagnostics import DiagnosticsStore
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.project.restrictions import ProjectRestrictions
@@ -41,3 +42,4 @@ class SessionContext:
     commands: CommandRegistry
     outputs: SavedOutputs
     checkpoint_ids: CheckpointIds
+    rewinds: ConversationRewinds

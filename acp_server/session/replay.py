@@ -7,10 +7,11 @@ from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
+    RemovedMessages,
     SeenFile,
     StoredSession,
-    TaskMessage,
     TerminalRecord,
+    UnshownRecord,
 )
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -53,7 +54,7 @@ def replay_events(stored: StoredSession, *, shows_terminals: bool) -> Iterator[R
             yield from _call_events(entry, results, shows_terminals=shows_terminals)
         elif isinstance(entry, SummaryChunk):
             yield from _summary_events(entry, is_ended=entry.compaction_id in ended)
-        elif not isinstance(entry, TaskMessage | SeenFile):
+        elif not isinstance(entry, UnshownRecord):
             yield entry
 
 
@@ -61,6 +62,16 @@ def seen_files_of(stored: StoredSession) -> Sequence[SeenFile]:
     """Return what the model has seen of files, the latest record of each."""
     latest = {each.path: each for each in stored.entries if isinstance(each, SeenFile)}
     return tuple(latest.values())
+
+
+def removed_messages_of(stored: StoredSession) -> Mapping[str, tuple[Message, ...]]:
+    """Return the messages that rewinds removed and that are not back, by checkpoint."""
+    latest = {
+        each.checkpoint: each.messages
+        for each in stored.entries
+        if isinstance(each, RemovedMessages)
+    }
+    return {checkpoint: messages for checkpoint, messages in latest.items() if messages}
 
 
 def checkpoints_of(stored: StoredSession) -> Sequence[str]:

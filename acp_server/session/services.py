@@ -1,12 +1,12 @@
 """Dependencies of a session: the services that sessions share, and its saved state."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from acp_server.memory.pages import ReadMemory, no_memory_pages
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.network_access import NetworkAccess
+from acp_server.permissions.network_access import NetworkAccess, PortAccess
 from acp_server.permissions.trust import WorkspaceTrust
 from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_session_id
@@ -48,6 +48,8 @@ class SessionServices:
     mode: Mode = "ask"
     network: NetworkAccess | None = None
     """The network of sandboxed commands; None if commands are not sandboxed."""
+    ports: PortAccess | None = None
+    """Whether this machine may connect to their ports; None if they are not sandboxed."""
     max_turn_requests: int = 100
     fallback_models: tuple[FallbackChoice, ...] = ()
     """Ids of models that take over for the rest of a turn when the chosen one is out of service."""
@@ -72,6 +74,10 @@ class SessionSnapshot:
     seen_files: Sequence[SeenFile] = ()
     checkpoints: Sequence[str] = ()
     """Ids of the checkpoints that its prompts name."""
+    removed_messages: Mapping[str, tuple[Message, ...]] = field(
+        default_factory=dict[str, tuple[Message, ...]]
+    )
+    """What rewinds of the conversation removed, by checkpoint."""
 
 
 def new_snapshot(workspace: SessionWorkspace, services: SessionServices) -> SessionSnapshot:

@@ -2,8 +2,20 @@
 
 from pathlib import Path
 
-from acp_server.turn.conversation import AssistantMessage, Message, Text, UserMessage
+from acp_server.session.conversation_rewinds import ConversationRewinds, Rewinding
+from acp_server.session.ports.null_archive import NullJournal
+from acp_server.turn.conversation import (
+    AssistantMessage,
+    Conversation,
+    Message,
+    Text,
+    UserMessage,
+)
 from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
+from tests.journeys.day import DayConfig, open_day
+from tests.journeys.model_seat import ModelProgram
+from tests.journeys.shown_request import ShownRequest
+from tests.journeys.test_two_sessions import write
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -57,6 +69,49 @@ async def test_undoing_a_conversation_restore_restores_both(tmp_path: Path) -> N
         assert path.read_text() == "new\n"
         assert sent[:2] == PAIR
         assert sent[2 : 2 + len(before)] == before
+
+
+def test_a_conversation_restore_can_be_undone_by_another_process(tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    root.mkdir()
+    (root / "a.txt").write_text("old\n")
+    shown_parts: list[str] = []
+
+    def answer(shown: ShownRequest) -> ModelProgram:
+        shown_parts[:] = [part.text for part in shown.parts]
+        yield from ()
+        return "So it is."
+
+    with open_day(tmp_path, DayConfig(mode="bypass")) as day:
+        session = day.open_session(root)
+        session.prompt("Change it.", write("a.txt", "new\n"))
+        session.command("/undo --conversation")
+        assert (root / "a.txt").read_text() == "old\n"
+        day.kill()
+        day.start()
+        session.load()
+        session.command("/undo 1 --conversation")
+        assert (root / "a.txt").read_text() == "new\n"
+        session.prompt("And now?", answer)
+        assert "Change it." in "\n".join(shown_parts)
+        session.load()
+        # The messages are back: going back once more must not add them a second time.
+        output = session.command("/undo 2 --conversation")
+        assert "removed no messages that are still known" in output
+
+
+def prompt(text: str, checkpoint: str = "") -> UserMessage:
+    """Return a prompt, of an earlier version if it names no checkpoint."""
+    return UserMessage((Text(text),), checkpoint)
+
+
+def test_a_prompt_of_an_earlier_version_is_found_by_its_title_if_that_is_clear() -> None:
+    answer = AssistantMessage((Text("Done."),))
+    messages = [prompt("one"), answer, prompt("go on"), answer, prompt("go on"), answer]
+    messages += [prompt("two", "0001"), answer]
+    rewinds = ConversationRewinds(Conversation(messages), NullJournal(), {})
+    assert rewinds.find_titled("one") == Rewinding(())
+    assert [rewinds.find_titled(title) for title in ("go on", "two", "Done.")] == [None] * 3
 
 
 async def test_the_conversation_is_not_restored_if_it_was_replaced(tmp_path: Path) -> None:

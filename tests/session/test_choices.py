@@ -9,9 +9,11 @@ import pytest
 from acp_server.models.meters import NullMeter
 from acp_server.session.builder import build_session
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
+from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.project.options import Option, OptionValue
 from acp_server.session.prompting.provider import FixedPromptProvider, SystemPromptRequest
+from acp_server.session.services import SessionSnapshot
 from acp_server.session.session import Session
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
@@ -217,3 +219,30 @@ async def test_another_model_has_its_own_prompt_and_none_of_the_former_reasoning
     [request] = two.requests
     assert request.system == "prompt 2"
     assert request.messages == (HI, AssistantMessage((Text("Yes."),)), HI)
+
+
+def sandboxed(facts: SessionFacts | None = None) -> Session:
+    services = replace(make_services(make_catalog()), network="hosts", ports="ask")
+    workspace = SessionWorkspace(Path("/"))
+    if facts is None:
+        return build_session(workspace, services)
+    journal = services.archive.create(facts)
+    return build_session(workspace, services, SessionSnapshot(facts, (), journal))
+
+
+def test_the_network_and_ports_of_commands_are_kept_with_the_session() -> None:
+    session = sandboxed()
+    session.context.options.set_option("network", "off")
+    session.context.options.set_option("ports", "on")
+    restored = sandboxed(session.context.recorder.facts)
+    assert {"network": "off", "ports": "on"}.items() <= current(restored).items()
+    # A value of another version is not known here.
+    unknown = replace(session.context.recorder.facts, network="some", ports="few")
+    assert {"network": "hosts", "ports": "ask"}.items() <= current(sandboxed(unknown)).items()
+
+
+def test_a_session_without_a_choice_follows_the_settings() -> None:
+    session = sandboxed()
+    session.context.options.set_mode("plan")
+    facts = session.context.recorder.facts
+    assert (facts.network, facts.ports) == (None, None)

@@ -19,12 +19,11 @@ from acp_server.session.errors import (
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
-    SeenFile,
     SessionFacts,
     SessionPage,
     StoredSession,
-    TaskMessage,
     TerminalRecord,
+    UnshownRecord,
 )
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Message
@@ -56,6 +55,11 @@ class MemorySession:
     is_turn_open: bool = False
     owner: "MemoryArchive | None" = None
 
+    @property
+    def has_prompt(self) -> bool:
+        """Whether the user has sent anything."""
+        return bool(self.messages) or any(isinstance(e, PromptReceived) for e in self.entries)
+
 
 class MemoryArchive:
     """Archive in memory; archives over the same dict behave like processes over one database."""
@@ -63,6 +67,8 @@ class MemoryArchive:
     def __init__(self, sessions: dict[str, MemorySession] | None = None) -> None:
         self._sessions = {} if sessions is None else sessions
         self.on_problem: Callable[[str], None] = lambda _problem: None
+        self.on_incomplete: Callable[[str], None] | None = None
+        self.problem: str | None = None
 
     def create(self, facts: SessionFacts) -> "MemoryJournal":
         """Store a new session and return its journal."""
@@ -98,12 +104,8 @@ class MemoryArchive:
         return MemoryJournal(stored, self)
 
     async def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
-        """Return a page of sessions, newest first; empty ones are listed only while open."""
-        listed = [
-            stored.facts
-            for stored in self._sessions.values()
-            if stored.messages or stored.entries or stored.owner
-        ]
+        """Return a page of sessions that have a prompt, newest first."""
+        listed = [stored.facts for stored in self._sessions.values() if stored.has_prompt]
         found = [replace(facts, system=None) for facts in listed if cwd in {None, facts.cwd}]
         found.sort(key=lambda facts: (facts.updated_at, facts.id), reverse=True)
         first = 0 if cursor is None else self._index_after(found, cursor)
@@ -124,11 +126,9 @@ class MemoryArchive:
             self.release(stored)
 
     def release(self, session: MemorySession) -> None:
-        """Release a session to other archives; an empty one is deleted."""
+        """Release a session to other archives."""
         if session.owner is self:
             session.owner = None
-            if not session.messages and not session.entries:
-                self._sessions.pop(session.facts.id, None)
 
     def _find(self, session_id: str) -> MemorySession:
         if session_id not in self._sessions:
@@ -149,7 +149,7 @@ class MemoryJournal:
         self._session = session
         self._archive = archive
 
-    def show(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
+    def show(self, event: Event | PromptReceived | UnshownRecord) -> None:
         """Store an event that is shown to the client."""
         match event:
             case CallAppeared():

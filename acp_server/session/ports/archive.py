@@ -55,6 +55,10 @@ class SessionFacts:
     model_id: str | None = None
     """The model that the user selected; None for the default."""
     thought_level: str | None = None
+    network: str | None = None
+    """The network of commands that the user selected; None for that of the settings."""
+    ports: str | None = None
+    """The same for their ports."""
     usage: UsageTotals = field(default_factory=UsageTotals)
     system: SavedSystem | None = None
 
@@ -109,6 +113,21 @@ class SeenFile:
     """Digest of the content whose difference the model was told of."""
 
 
+@frozen_dataclass
+class RemovedMessages:
+    """Messages that a rewind of the conversation removed; stored, but not part of the shown events.
+
+    A later record of the same checkpoint replaces an earlier one.
+    """
+
+    checkpoint: str
+    """The checkpoint of the undo or restore: going back to it brings the messages back."""
+    messages: tuple[Message, ...] = ()
+    """None once they are back."""
+
+
+UnshownRecord = TaskMessage | SeenFile | RemovedMessages
+
 Entry = (
     PromptReceived
     | MessageChunk
@@ -118,8 +137,7 @@ Entry = (
     | NoticeRaised
     | SummaryChunk
     | CompactionChanged
-    | TaskMessage
-    | SeenFile
+    | UnshownRecord
 )
 """A complete visible item: the chunks of a message are merged, a compaction has ended."""
 
@@ -148,7 +166,7 @@ class SessionPage:
 class Journal(Protocol):
     """Stores one session. Records made within a tenth of a second are written together."""
 
-    def show(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
+    def show(self, event: Event | PromptReceived | UnshownRecord) -> None:
         """Store a shown event; transient call states and context measurements are skipped."""
         ...
 
@@ -191,6 +209,14 @@ class SessionArchive(Protocol):
     on_problem: Callable[[str], None]
     """Called when sessions can no longer be stored properly, with the reason and the remedy;
     once per problem."""
+    on_incomplete: Callable[[str], None] | None
+    """Called with the id of an open session whose stored messages are lost: its journal must be
+    given its facts and all messages again."""
+
+    @property
+    def problem(self) -> str | None:
+        """Message to the user while sessions cannot be saved; None while they can be."""
+        ...
 
     def create(self, facts: SessionFacts) -> Journal:
         """Start storing a session. Does not wait: it is written in the background."""
@@ -218,7 +244,7 @@ class SessionArchive(Protocol):
     async def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return stored sessions without their system prompts, most recently used first.
 
-        Sessions without messages are listed only while a process has them open.
+        Sessions without a prompt are not listed.
 
         Raises:
             InvalidCursorError: no page returned this cursor.

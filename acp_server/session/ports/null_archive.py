@@ -12,11 +12,10 @@ from anyio import to_thread
 from acp_server.session.errors import UnknownSessionError
 from acp_server.session.ports.archive import (
     Journal,
-    SeenFile,
     SessionFacts,
     SessionPage,
     StoredSession,
-    TaskMessage,
+    UnshownRecord,
 )
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Message
@@ -26,7 +25,7 @@ from acp_server.turn.events import Event, PromptReceived
 class NullJournal:
     """A journal that stores nothing."""
 
-    def show(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
+    def show(self, event: Event | PromptReceived | UnshownRecord) -> None:
         """Discard the event."""
 
     def append(self, message: Message) -> None:
@@ -63,6 +62,8 @@ class NullArchive:
 
     def __init__(self) -> None:
         self.on_problem: Callable[[str], None] = _ignore_problem
+        self.on_incomplete: Callable[[str], None] | None = None
+        self.problem: str | None = None
         # Unpredictable, so that nobody can be there first; created by the first output.
         self._outputs = Path(gettempdir(), f"acp-server-{token_hex(16)}")
 

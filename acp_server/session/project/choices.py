@@ -1,4 +1,4 @@
-"""The options selected for one session: mode, model and thought level."""
+"""The options selected for one session: mode, model, thought level, network and ports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,13 @@ from typing import cast
 import anyio
 
 from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
-from acp_server.permissions.network_access import NetworkAccess
+from acp_server.permissions.network_access import (
+    NETWORK_LEVELS,
+    PORT_LEVELS,
+    NetworkAccess,
+    PortAccess,
+    select_level,
+)
 from acp_server.session.errors import UnknownModeError
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.observer import NullObserver, SessionObserver
@@ -15,6 +21,7 @@ from acp_server.session.project.options import (
     MODE_OPTION,
     MODEL_OPTION,
     NETWORK_OPTION,
+    PORTS_OPTION,
     Option,
     OptionSelection,
     build_options,
@@ -48,8 +55,13 @@ class SelectedOptions:
     """Called with the new model's id when it replaces another."""
     observer: SessionObserver = field(default_factory=NullObserver)
     list_seconds: float = MODEL_LIST_SECONDS
-    network: NetworkAccess | None = None
-    """The network of sandboxed commands; None if they are not sandboxed."""
+    default_network: NetworkAccess | None = None
+    """The network of sandboxed commands by the settings; None if they are not sandboxed."""
+    default_ports: PortAccess | None = None
+    """The same for whether this machine may connect to their ports."""
+    chosen_network: str | None = None
+    """What the user selected instead; a stored one may come from another version."""
+    chosen_ports: str | None = None
     _awaited_model: str | None = field(default=None, init=False)
     """The latest model selection that still waits for its endpoint's list."""
 
@@ -71,10 +83,20 @@ class SelectedOptions:
         return self.catalog.default_thought_level(self.model_id)
 
     @property
+    def network(self) -> NetworkAccess | None:
+        """The network of sandboxed commands; None if they are not sandboxed."""
+        return select_level(NETWORK_LEVELS, self.chosen_network, self.default_network)
+
+    @property
+    def ports(self) -> PortAccess | None:
+        """Whether this machine may connect to their ports; None if they are not sandboxed."""
+        return select_level(PORT_LEVELS, self.chosen_ports, self.default_ports)
+
+    @property
     def options(self) -> tuple[Option, ...]:
         """The options with their current values."""
         return build_options(
-            OptionSelection(self.mode, self.model_id, self.thought_level, self.network),
+            OptionSelection(self.mode, self.model_id, self.thought_level, self.network, self.ports),
             self.catalog,
         )
 
@@ -106,7 +128,9 @@ class SelectedOptions:
         elif option_id == MODEL_OPTION:
             self._select_model(selected)
         elif option_id == NETWORK_OPTION:
-            self.network = cast("NetworkAccess", selected)
+            self.chosen_network = selected
+        elif option_id == PORTS_OPTION:
+            self.chosen_ports = selected
         else:
             self.chosen_level = selected
         self.on_change(self)
@@ -116,7 +140,9 @@ class SelectedOptions:
 
         If so, it becomes the latest selection, and `select_awaited_model` completes it.
         """
-        if option_id != MODEL_OPTION or not isinstance(value, str) or self._is_listed(value):
+        if option_id != MODEL_OPTION or not isinstance(value, str):
+            return False
+        if any(choice.id == value for choice in self.catalog.choices()):
             return False
         self._awaited_model = value
         return True
@@ -138,9 +164,6 @@ class SelectedOptions:
         """Load the model list of an unknown model's endpoint; gives up after a time limit."""
         with anyio.move_on_after(self.list_seconds):
             await self.catalog.load_models_of(model_id)
-
-    def _is_listed(self, model_id: str) -> bool:
-        return any(choice.id == model_id for choice in self.catalog.choices())
 
     def _select_model(self, model_id: str) -> None:
         # Any completed selection supersedes one that still waits for its list.

@@ -1,7 +1,16 @@
 """The options of a session that a user can select from pickers, most important first."""
 
+from collections.abc import Sequence
+
 from acp_server.permissions.modes import MODES, Mode
-from acp_server.permissions.network_access import NETWORK_LEVELS, NetworkAccess
+from acp_server.permissions.network_access import (
+    NETWORK_LEVELS,
+    PORT_LEVELS,
+    AccessLevel,
+    LevelId,
+    NetworkAccess,
+    PortAccess,
+)
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -10,6 +19,7 @@ MODE_OPTION = "mode"
 MODEL_OPTION = "model"
 THOUGHT_OPTION = "thought_level"
 NETWORK_OPTION = "network"
+PORTS_OPTION = "ports"
 
 
 @frozen_dataclass
@@ -20,6 +30,8 @@ class OptionSelection:
     model_id: str
     thought_level: str | None
     network: NetworkAccess | None = None
+    """None if commands are not sandboxed."""
+    ports: PortAccess | None = None
     """None if commands are not sandboxed."""
 
 
@@ -51,6 +63,7 @@ def build_options(chosen: OptionSelection, catalog: ModelCatalog) -> tuple[Optio
         _model_option(chosen.model_id, catalog),
         _thought_option(chosen, catalog),
         _network_option(chosen.network),
+        _ports_option(chosen.ports),
     )
     return tuple(option for option in options if option is not None)
 
@@ -100,6 +113,18 @@ def _thought_option(chosen: OptionSelection, catalog: ModelCatalog) -> Option | 
 def _network_option(current: NetworkAccess | None) -> Option | None:
     if current is None:
         return None
-    choices = tuple(OptionValue(each.id, each.name, each.description) for each in NETWORK_LEVELS)
     description = "What commands in the sandbox can connect to"
-    return Option(NETWORK_OPTION, "Network for commands", description, "_network", current, choices)
+    values = _level_values(NETWORK_LEVELS)
+    return Option(NETWORK_OPTION, "Network for commands", description, "_network", current, values)
+
+
+def _ports_option(current: PortAccess | None) -> Option | None:
+    if current is None:
+        return None
+    description = "Whether this machine can connect to servers of commands in the sandbox"
+    values = _level_values(PORT_LEVELS)
+    return Option(PORTS_OPTION, "Ports of commands", description, "_network", current, values)
+
+
+def _level_values(levels: Sequence[AccessLevel[LevelId]]) -> tuple[OptionValue, ...]:
+    return tuple(OptionValue(each.id, each.name, each.description) for each in levels)

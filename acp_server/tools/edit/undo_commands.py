@@ -7,7 +7,7 @@ model about it; if the conversation is rewound too, this message replaces the re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from acp_server.checkpoints.errors import CheckpointError
@@ -15,6 +15,7 @@ from acp_server.checkpoints.manager import CheckpointManager
 from acp_server.checkpoints.records import TurnRecord
 from acp_server.checkpoints.turn_range import TurnRange
 from acp_server.session.context import SessionContext
+from acp_server.session.conversation_rewinds import Rewinding
 from acp_server.session.errors import RestoreRefusedError, UnknownCheckpointError
 from acp_server.session.ids import new_id
 from acp_server.session.ports.checkpoints import RestoreReport, RestoreScope
@@ -27,7 +28,6 @@ from acp_server.tools.edit.restore import Restorer, RestoreResult
 from acp_server.tools.edit.restore_plan import RestorePlan, RestorePlanner
 from acp_server.turn.conversation import (
     AssistantMessage,
-    Message,
     Text,
     UserMessage,
 )
@@ -76,21 +76,13 @@ class _UndoRequest:
 
 
 @frozen_dataclass
-class _Rewinding:
-    """The conversation as it is to become: its first messages, and messages that come back."""
-
-    kept: tuple[Message, ...]
-    restored: tuple[Message, ...] = ()
-
-
-@frozen_dataclass
 class _UndoTarget:
     """The turns to undo, under the id and title of the first."""
 
     checkpoint: str
     title: str
     turns: TurnRange
-    rewinding: _Rewinding | None
+    rewinding: Rewinding | None
     """None if the conversation stays."""
 
 
@@ -113,10 +105,6 @@ class SessionCheckpoints:
     manager: CheckpointManager
     root: Path
     """The session's directory, links resolved; shown paths are relative to it."""
-    _removed_messages: dict[str, tuple[Message, ...]] = field(
-        default_factory=dict[str, tuple[Message, ...]], init=False
-    )
-    """Messages removed by undos of this process, by the id of the undo."""
 
     @asynccontextmanager
     async def record_turn(self, prompt: UserMessage) -> AsyncGenerator[None]:
@@ -146,9 +134,12 @@ class SessionCheckpoints:
             request = _parse_arguments(arguments)
             record = await self._select_record(request)
             title = record.origin.title
-            rewinding: _Rewinding | None = None
+            rewinding: Rewinding | None = None
             if request.should_rewind:
-                rewinding = self._find_rewinding(record.id, is_exact=True)
+                rewinds = self.session.rewinds
+                rewinding = rewinds.find(record.id)
+                if rewinding is None and not record.origin.undoes:
+                    rewinding = rewinds.find_titled(title)
                 if rewinding is None:
                     reason = CANNOT_RESTORE if record.origin.undoes else CANNOT_REWIND
                     return reason.format(name=request.name or record.id)
@@ -187,9 +178,9 @@ class SessionCheckpoints:
         is_recorded = any(each.id == checkpoint for each in records)
         if checkpoint not in self.session.checkpoint_ids and not is_recorded:
             raise UnknownCheckpointError(checkpoint)
-        rewinding: _Rewinding | None = None
+        rewinding: Rewinding | None = None
         if scope != "files":
-            rewinding = self._find_rewinding(checkpoint, is_exact=False)
+            rewinding = self.session.rewinds.find_next(checkpoint)
             if rewinding is None:
                 raise RestoreRefusedError(CANNOT_REWIND_TO)
         self.session.checkpoint_ids.create()
@@ -232,23 +223,6 @@ class SessionCheckpoints:
         lines = "\n".join(f"- {each}" for each in entries[:MAX_NAMED])
         return (f"These files have no checkpoint and are not restored:\n{lines}{more}",)
 
-    def _find_rewinding(self, checkpoint: str, *, is_exact: bool) -> _Rewinding | None:
-        """Return what becomes of the conversation; None if its messages are not known any more."""
-        messages = tuple(self.session.conversation)
-        removed = self._removed_messages.get(checkpoint)
-        if removed is not None:
-            return _Rewinding(messages, removed)
-        ids = [each.checkpoint if isinstance(each, UserMessage) else "" for each in messages]
-        if checkpoint in ids:
-            return _Rewinding(messages[: ids.index(checkpoint)])
-        # A command has no message of its own, so the first later one counts; unless a summary may
-        # have replaced it.
-        later = [index for index, each in enumerate(ids) if each > checkpoint]
-        is_covered = any(each and each < checkpoint for each in ids) or later[:1] == [0]
-        if is_exact or not is_covered:
-            return None
-        return _Rewinding(messages[: later[0]] if later else messages)
-
     def _note_in_conversation(
         self, target: _UndoTarget, restored: RestoreResult, undo: str, *, is_rewound: bool
     ) -> None:
@@ -266,9 +240,7 @@ class SessionCheckpoints:
             return
         # What the model read in the removed messages, it has no longer seen.
         self.session.seen_files.forget_all()
-        self._removed_messages.pop(target.checkpoint, None)
-        self._removed_messages[undo] = tuple(conversation)[len(rewinding.kept) :]
-        conversation.rebuild((*rewinding.kept, *rewinding.restored, *pair))
+        self.session.rewinds.apply(rewinding, target.checkpoint, undo, pair)
         self.session.totals.context_tokens = 0  # measured before the rewind, so no longer valid
 
     def _describe_result(self, title: str, turns: TurnRange, undone: _Undone) -> str:
