@@ -23,6 +23,7 @@ from acp_server.handlers.updates import options_update
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidRequestError
 from acp_server.jsonrpc.peer import Handlers, InboundRequest, RequestHandler
+from acp_server.protocol.content import TextContent
 from acp_server.protocol.extensions import (
     ACTIVE_FILE_METHOD,
     CANCEL_TASK_METHOD,
@@ -52,6 +53,7 @@ from acp_server.protocol.sessions import (
     SetSessionConfigOptionRequest,
     SetSessionModeRequest,
 )
+from acp_server.protocol.updates import AgentMessageChunk
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.startup.handshake import initialize_result
@@ -84,6 +86,10 @@ class AgentConnection:
         self._idle_detector = IdleDetector()
         self._pending_problems: list[str] = []
         """Problems reported while no session existed to show them."""
+        self._told: set[tuple[str, str]] = set()
+        """The sessions in which a problem was shown, each with the problem."""
+        self.opening_notice: str | None = None
+        """What is shown as soon as a session opens: why no prompt can be answered."""
         if initialize_params is not None:
             self._record_client(parse_params(InitializeRequest, initialize_params))
 
@@ -117,19 +123,28 @@ class AgentConnection:
             )
 
     def report_problem(self, problem: str) -> None:
-        """Tell the user in every session why sessions are not saved; without one, in the next."""
+        """Tell the user of a problem in every session; without one, in the next."""
         sessions = tuple(self._sessions)
         for session in sessions:
             session.context.notices.add(problem)
+            self._told.add((session.id, problem))
         if not sessions:
             self._pending_problems.append(problem)
 
     async def _warm_up(self, session: Session) -> None:
+        if self.opening_notice:
+            chunk = AgentMessageChunk(content=TextContent(text=self.opening_notice))
+            self._client.send_update_now(session.id, chunk)
         # Swapped before the first await: two sessions that warm up together must not both show
         # them.
         problems, self._pending_problems = self._pending_problems, []
+        ongoing = self._sessions.storage_problem
+        if ongoing is not None and ongoing not in problems:
+            problems.append(ongoing)
         for problem in problems:
-            session.context.notices.add(problem)
+            if (session.id, problem) not in self._told:
+                self._told.add((session.id, problem))
+                session.context.notices.add(problem)
         await self._idle_detector.wait()
         await build_models()
         try:

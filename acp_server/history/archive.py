@@ -26,17 +26,17 @@ from acp_server.history.writer_queue import (
 )
 from acp_server.session.errors import ArchiveError, UnknownSessionError
 from acp_server.session.ports.archive import (
-    SeenFile,
     SessionFacts,
     SessionPage,
     StoredSession,
-    TaskMessage,
+    UnshownRecord,
 )
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
 if TYPE_CHECKING:
+    from acp_server.history.writer import ArchiveWriter
     from acp_server.session.ports.session_search import SessionSearch
 
 QueryResult = TypeVar("QueryResult")
@@ -47,24 +47,24 @@ RunWriter = Callable[[Path, WriterQueue, Callable[[str], None]], None]
 """Writes the items of a queue to a file until it is asked to end; reports problems."""
 
 
-def _run_writer(path: Path, queue: WriterQueue, on_problem: Callable[[str], None]) -> None:
-    from acp_server.history.database import SessionDatabase
-    from acp_server.history.writer import ArchiveWriter
-
-    ArchiveWriter(SessionDatabase(path), queue, on_problem).run()
-
-
 class LazyArchive:
     """The archive of all sessions of a home directory, in one file."""
 
-    def __init__(self, path: Path, write: RunWriter = _run_writer) -> None:
+    def __init__(self, path: Path, write: RunWriter | None = None) -> None:
         """Set up without reading or importing; `write` is the body of the thread."""
         self._path = path
-        self._write = write
+        self._write = write or self._run_writer
+        self._writer: ArchiveWriter | None = None
         self._queue = WriterQueue()
         self._thread: Thread | None = None
         self._call_in_loop: LoopCaller = lambda action: action()
         self.on_problem: Callable[[str], None] = lambda _problem: None
+        self.on_incomplete: Callable[[str], None] | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """Message to the user while sessions cannot be saved; None while they can be."""
+        return None if self._writer is None else self._writer.problem
 
     def create(self, facts: SessionFacts) -> "SessionJournal":
         """Start to save a session; it is written once the database is open."""
@@ -151,6 +151,21 @@ class LazyArchive:
             self._thread.start()
         return self._thread
 
+    def _run_writer(
+        self, path: Path, queue: WriterQueue, on_problem: Callable[[str], None]
+    ) -> None:
+        from acp_server.history.database import SessionDatabase
+        from acp_server.history.writer import ArchiveWriter
+
+        request = None if self.on_incomplete is None else self._request_messages
+        database = SessionDatabase(path)
+        self._writer = ArchiveWriter(database, queue, on_problem, request_messages=request)
+        self._writer.run()
+
+    def _request_messages(self, session_id: str) -> None:
+        if (on_incomplete := self.on_incomplete) is not None:
+            self._call_in_loop(lambda: on_incomplete(session_id))
+
     def _run(self) -> None:
         try:
             self._write(
@@ -170,7 +185,7 @@ class SessionJournal:
         self._archive = archive
         self._queue = queue
 
-    def show(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
+    def show(self, event: Event | PromptReceived | UnshownRecord) -> None:
         """Save an event that is shown."""
         self._queue.record(self._id, event)
 

@@ -22,11 +22,10 @@ from acp_server.history.errors import (
 )
 from acp_server.history.mounts import is_on_network_filesystem
 from acp_server.history.schema import MIGRATIONS, Migration
-from skills_store.locks import locked
+from skills_store.locks import LockedError, locked
 
-LOCK_TIMEOUT_SECONDS = 30.0
+LOCK_TIMEOUT_SECONDS = 2.0
 """How long to wait while other processes lock the database."""
-_BUSY_SECONDS = 5.0
 RETRY_SECONDS = 0.02
 """The pause before another attempt: SQLite itself waits only for SQLITE_BUSY, and not always."""
 _PRIVATE = 0o600
@@ -55,11 +54,20 @@ class SessionDatabase:
         """Identity of the file opened last: device and inode."""
         self.origin = ""
         """The random key stored in the database that was opened last; unique to it."""
+        self.damaged_path: Path | None = None
+        """Where the last damaged file was moved to by this process."""
+        self._lock_timeout_seconds = LOCK_TIMEOUT_SECONDS
 
     @property
     def is_open(self) -> bool:
         """Whether it can be used."""
         return self._connection is not None
+
+    def set_lock_timeout(self, seconds: float) -> None:
+        """Wait this long from now on while other processes lock the database."""
+        self._lock_timeout_seconds = seconds
+        if self._connection is not None:
+            self._apply_lock_timeout(self._connection)
 
     def open(self) -> Sequence[str]:
         """Open the file, create or migrate it if needed, and return notices for the user.
@@ -114,9 +122,9 @@ class SessionDatabase:
             try:
                 # IMMEDIATE takes the write lock first. A deferred transaction that reads and then
                 # writes can fail with SQLITE_BUSY in the middle, where waiting does not help.
-                _retry_while_locked(lambda: connection.execute("BEGIN IMMEDIATE"))
+                self._retry_while_locked(lambda: connection.execute("BEGIN IMMEDIATE"))
                 yield connection
-                _retry_while_locked(connection.commit)
+                self._retry_while_locked(connection.commit)
             finally:
                 if connection.in_transaction:
                     # Some errors, such as a full disk, have already rolled it back.
@@ -126,14 +134,19 @@ class SessionDatabase:
                     connection.execute("PRAGMA synchronous = NORMAL")
 
     @contextmanager
-    def read_transaction(self) -> Generator[Connection]:
+    def read_transaction(self, *, may_be_removed: bool = False) -> Generator[Connection]:
         """Give the body one consistent snapshot of the database.
+
+        With `may_be_removed`, also of a file that is no longer in place: it can be read as long as
+        it is open.
 
         Raises:
             SessionStoreError: it cannot be read.
         """
         with self._translate_errors():
-            connection = self._checked_connection()
+            connection = self._connection if may_be_removed else self._checked_connection()
+            if connection is None:
+                raise SessionStoreError(f"{self.path} is not open")
             connection.execute("BEGIN")
             try:
                 yield connection
@@ -147,8 +160,9 @@ class SessionDatabase:
             # SQLite creates files with the umask's permissions; conversations must stay private.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, _PRIVATE))
             # isolation_level=None: the module must not start transactions of its own.
-            connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+            connection = sqlite3.connect(self.path, isolation_level=None)
             self._connection = connection
+            self._apply_lock_timeout(connection)
             status = self.path.stat()
             self._file_identity = (status.st_dev, status.st_ino)
             version: int = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -159,7 +173,7 @@ class SessionDatabase:
             notices = self._configure(connection)
             # The caller holds the file lock: two processes must not run the same migration.
             for number in range(version, len(self._migrations)):
-                _migrate(connection, self._migrations[number], number + 1)
+                self._migrate(connection, self._migrations[number], number + 1)
             self.origin = connection.execute("SELECT key FROM origin").fetchone()[0]
             return notices
 
@@ -169,7 +183,7 @@ class SessionDatabase:
         # lack: there it corrupts the database.
         requested_mode = "delete" if self._is_network(self.path.parent) else "wal"
         pragma = f"PRAGMA journal_mode = {requested_mode}"
-        mode: str = _retry_while_locked(lambda: connection.execute(pragma)).fetchone()[0]
+        mode: str = self._retry_while_locked(lambda: connection.execute(pragma)).fetchone()[0]
         for setting in ("synchronous = NORMAL", "foreign_keys = ON", "fullfsync = ON"):
             connection.execute(f"PRAGMA {setting}")
         return [] if mode == "wal" else [network_notice(self.path)]
@@ -199,8 +213,11 @@ class SessionDatabase:
         """Keep other processes from migrating the file or moving it aside."""
         with self._translate_errors():
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with locked(self.path, LOCK_TIMEOUT_SECONDS):
-                yield
+            try:
+                with locked(self.path, self._lock_timeout_seconds):
+                    yield
+            except LockedError as error:
+                raise _busy_error(self.path) from error
 
     def _move_aside(self) -> Path:
         """Rename the file and its companions, without overwriting; then close it.
@@ -219,7 +236,35 @@ class SessionDatabase:
             with suppress(FileNotFoundError):
                 _companion_path(self.path, suffix).rename(_companion_path(target, suffix))
         self.close()
+        self.damaged_path = target
         return target
+
+    def _apply_lock_timeout(self, connection: Connection) -> None:
+        connection.execute(f"PRAGMA busy_timeout = {self._lock_timeout_seconds * 1000:.0f}")
+
+    def _migrate(self, connection: Connection, migration: Migration, version: int) -> None:
+        self._retry_while_locked(lambda: connection.execute("BEGIN IMMEDIATE"))
+        try:
+            for statement in migration:
+                connection.execute(statement)
+            # In the same transaction as the migration: after a crash neither or both are there.
+            connection.execute(f"PRAGMA user_version = {version}")
+            self._retry_while_locked(connection.commit)
+        finally:
+            if connection.in_transaction:
+                connection.rollback()
+
+    def _retry_while_locked(self, action: Callable[[], Result]) -> Result:
+        """Repeat an action while other processes lock the database, until the lock time-out."""
+        deadline_seconds = time.monotonic() + self._lock_timeout_seconds
+        while True:
+            try:
+                return action()
+            except sqlite3.OperationalError as error:
+                is_busy = _primary_error_code(error) in _BUSY_CODES
+                if not is_busy or time.monotonic() > deadline_seconds:
+                    raise
+            time.sleep(RETRY_SECONDS)
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:
@@ -239,8 +284,8 @@ class SessionDatabase:
 def damage_notice(moved_path: Path) -> str:
     """Return the notice that the database was damaged."""
     return (
-        f"The session database was damaged. It was moved to {moved_path} and a new one was created:"
-        " earlier sessions are no longer listed."
+        f"The session database was damaged. It was moved to {moved_path} and a new one was created;"
+        " what can be read of the earlier sessions is copied to it."
     )
 
 
@@ -260,31 +305,6 @@ def network_notice(path: Path) -> str:
     )
 
 
-def _migrate(connection: Connection, migration: Migration, version: int) -> None:
-    _retry_while_locked(lambda: connection.execute("BEGIN IMMEDIATE"))
-    try:
-        for statement in migration:
-            connection.execute(statement)
-        # In the same transaction as the migration: after a crash neither or both are there.
-        connection.execute(f"PRAGMA user_version = {version}")
-        _retry_while_locked(connection.commit)
-    finally:
-        if connection.in_transaction:
-            connection.rollback()
-
-
-def _retry_while_locked(action: Callable[[], Result]) -> Result:
-    """Repeat an action while other processes lock the database, for LOCK_TIMEOUT_SECONDS."""
-    deadline_seconds = time.monotonic() + LOCK_TIMEOUT_SECONDS
-    while True:
-        try:
-            return action()
-        except sqlite3.OperationalError as error:
-            if _primary_error_code(error) not in _BUSY_CODES or time.monotonic() > deadline_seconds:
-                raise
-        time.sleep(RETRY_SECONDS)
-
-
 def _primary_error_code(error: sqlite3.Error) -> int:
     """Return the primary SQLite error code; 0 for errors of the Python module itself."""
     code: int = getattr(error, "sqlite_errorcode", 0)
@@ -292,12 +312,16 @@ def _primary_error_code(error: sqlite3.Error) -> int:
     return code & 0xFF
 
 
+def _busy_error(path: Path) -> DatabaseBusyError:
+    return DatabaseBusyError(f"another program has locked {path}")
+
+
 def _to_store_error(error: sqlite3.Error, path: Path) -> SessionStoreError:
     code = _primary_error_code(error)
     if code in _DAMAGE_CODES:
         return DatabaseDamagedError(f"{path} is damaged ({error})")
     if code in _BUSY_CODES:
-        return DatabaseBusyError(f"another program has locked {path}; end that program")
+        return _busy_error(path)
     if code == sqlite3.SQLITE_FULL:
         return SessionStoreError(f"the disk is full; free some space for {path}")
     if code == sqlite3.SQLITE_IOERR:

@@ -3,15 +3,18 @@
 Pure; knows no database.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from uuid import uuid4
 
 from acp_server.session.ports.archive import CallRecord, Entry, TerminalRecord
-from acp_server.turn.conversation import Text
+from acp_server.turn.conversation import Message, Text, ToolCall, ToolResult, UserMessage
 from acp_server.turn.events import (
     CallAppeared,
     CallChanged,
+    Event,
     MessageChunk,
+    PromptReceived,
     SummaryChunk,
     TerminalEnded,
     TerminalOpened,
@@ -52,6 +55,31 @@ def fail_interrupted(record: CallRecord) -> CallRecord:
     """Return the record of a call whose process ended before the call did."""
     content = (*(record.state.content or ()), Text(INTERRUPTED_CALL))
     return replace(record, state=replace(record.state, status="failed", content=content))
+
+
+def shown_events(messages: Sequence[Message]) -> Iterator[PromptReceived | Event]:
+    """Yield what was shown of messages, as far as they tell: texts and calls, without diffs."""
+    results = {
+        part.call_id: part
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolResult)
+    }
+    for message in messages:
+        message_id = f"msg_{uuid4().hex}"
+        if isinstance(message, UserMessage):
+            parts = tuple(part for part in message.parts if not isinstance(part, ToolResult))
+            if parts:
+                yield PromptReceived(message_id, parts, message.checkpoint)
+            continue
+        for part in message.parts:
+            if isinstance(part, Text):
+                yield MessageChunk(message_id, part.text)
+            elif isinstance(part, ToolCall):
+                result = results.get(part.id, ToolResult(part.id, INTERRUPTED_CALL, is_error=True))
+                yield CallAppeared(part.id, part.name)
+                status = "failed" if result.is_error else "completed"
+                yield CallChanged(part.id, status, content=(Text(result.text),))
 
 
 def merge_chunks(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -31,10 +31,9 @@ from acp_server.session.errors import InvalidCursorError, UnknownSessionError
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
-    SeenFile,
     SessionPage,
     StoredSession,
-    TaskMessage,
+    UnshownRecord,
 )
 from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
 from acp_server.turn.events import (
@@ -49,10 +48,9 @@ from acp_server.turn.events import (
 
 logger = logging.getLogger(__name__)
 
+MAX_EMPTY_AGE_US = 24 * 3600 * 1_000_000
 PAGE_SIZE = 50
-_UNCHUNKED = (
-    PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | TaskMessage | SeenFile
-)
+_UNCHUNKED = PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | UnshownRecord
 _CHUNKS = {MESSAGE: MessageChunk, THOUGHT: ThoughtChunk, SUMMARY: SummaryChunk}
 
 Position = tuple[int, str]
@@ -88,12 +86,8 @@ def load_session(connection: Connection, session_id: str) -> StoredSession:
     )
 
 
-def list_page(
-    connection: Connection, cwd: Path | None, cursor: str | None, own_holder: LeaseHolder
-) -> SessionPage:
-    """Return a page of sessions, most recently used first, without system prompts.
-
-    Empty sessions are included while a process has them open.
+def list_page(connection: Connection, cwd: Path | None, cursor: str | None) -> SessionPage:
+    """Return a page of sessions that have a prompt, the last used first, without system prompts.
 
     Raises:
         InvalidCursorError: the cursor was not issued by this server.
@@ -108,9 +102,7 @@ def list_page(
     if cwd is not None:
         conditions.append("cwd = ?")
         values.append(text_to_column(str(cwd)))
-    is_empty = IS_EMPTY_SQL.format("sessions.id")
-    conditions.append(f"(NOT ({is_empty}) OR id IN (SELECT value FROM json_each(?)))")  # noqa: S608 - names of ours
-    values.append(json.dumps(list(_held_empty_sessions(connection, own_holder))))
+    conditions.append(f"NOT ({IS_EMPTY_SQL.format('sessions.id')})")
     rows: list[Row] = connection.execute(
         f"SELECT {FACT_COLUMNS} FROM sessions WHERE {' AND '.join(conditions)}"  # noqa: S608 - ours too
         f" ORDER BY updated_us DESC, id DESC LIMIT {PAGE_SIZE + 1}",
@@ -126,10 +118,14 @@ def list_page(
 
 
 def find_abandoned(connection: Connection, own_holder: LeaseHolder) -> Sequence[str]:
-    """Return the empty sessions that no process holds."""
+    """Return the empty sessions that no process holds, nor will: they are more than a day old.
+
+    Some clients open a session in one process and load it in another before they send a prompt.
+    """
     held_ids = set(_held_empty_sessions(connection, own_holder))
     found: list[tuple[str]] = connection.execute(
-        f"SELECT id FROM sessions WHERE {IS_EMPTY_SQL.format('sessions.id')}"  # noqa: S608 - names of ours
+        f"SELECT id FROM sessions WHERE created_us < ? AND {IS_EMPTY_SQL.format('sessions.id')}",  # noqa: S608 - names of ours
+        (leases.now_us() - MAX_EMPTY_AGE_US,),
     ).fetchall()
     return [session_id for (session_id,) in found if session_id not in held_ids]
 

@@ -6,8 +6,9 @@ writer, all or none; until `mark_written` reports success, they count as not wri
 
 If writes fail, the session has a gap (`suspend`): from then on only the messages are recorded.
 Once there is a database again (`recover`), the missing messages are written, so the conversation is
-complete. Output shown in between is lost, and a notice in its place says so. A resumed session
-whose database is gone cannot be completed and is no longer saved.
+complete. Output shown in between is lost, and a notice in its place says so. In another file the
+messages are also shown, for the entries before are lost. A resumed session whose file is gone needs
+its messages once more (`lacks_messages`).
 """
 
 from collections.abc import Sequence
@@ -15,13 +16,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from sqlite3 import Connection
-from typing import assert_never
 from uuid import uuid4
 
 from acp_server.history import leases
 from acp_server.history.call_tracker import CallTracker, ReadCall
 from acp_server.history.codec import HistoryRecord, encode
 from acp_server.history.leases import LeaseHolder
+from acp_server.history.merging import shown_events
 from acp_server.history.rows import SAVE_FACTS, SAVE_SYSTEM, facts_row, system_row, text_to_column
 from acp_server.history.tables import (
     MESSAGE,
@@ -46,7 +47,13 @@ from acp_server.history.writer_queue import (
     TurnEnded,
     TurnStarted,
 )
-from acp_server.session.ports.archive import SeenFile, SessionFacts, TaskMessage
+from acp_server.session.ports.archive import (
+    RemovedMessages,
+    SeenFile,
+    SessionFacts,
+    TaskMessage,
+    UnshownRecord,
+)
 from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
 from acp_server.turn.events import (
     CallAppeared,
@@ -66,6 +73,10 @@ from acp_server.turn.events import (
 )
 
 CHUNK_KINDS = {MessageChunk: MESSAGE, ThoughtChunk: THOUGHT, SummaryChunk: SUMMARY}
+_EntryRecord = (
+    PromptReceived | NoticeRaised | PlanChanged | CompactionChanged | TaskMessage | RemovedMessages
+)
+"""What is stored as one entry that never changes."""
 GAP_NOTICE = "Some of the output shown here could not be saved."
 
 
@@ -95,6 +106,16 @@ class SessionRowWriter:
         self._messages: list[Message] = []
         self._are_messages_replaced = False
         self._writes: list[Write] = []
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether only messages are recorded at present."""
+        return self._is_suspended
+
+    @property
+    def lacks_messages(self) -> bool:
+        """Whether earlier messages are in the file alone."""
+        return self._stored_message_count > 0
 
     def record(self, recorded: RecordedItem) -> None:
         """Take one more record."""
@@ -131,6 +152,8 @@ class SessionRowWriter:
 
     def pending_writes(self) -> Sequence[Write]:
         """Return the pending writes, in order."""
+        if self._is_suspended:
+            return ()
         self._close_stream()
         first_writes: list[Write] = []
         # First: the rows of all other tables refer to the session's row.
@@ -204,6 +227,9 @@ class SessionRowWriter:
     def _queue_missing(self, first: int) -> None:
         """Queue all state that is missing, the messages from index `first` on."""
         self._is_suspended = False
+        if self._has_gap and self.is_new:
+            for event in shown_events(self._messages):
+                self._record_event(event)
         if self._has_gap:
             self._record_event(NoticeRaised("warning", GAP_NOTICE, f"msg_{uuid4().hex}"))
         self._has_gap = False
@@ -243,7 +269,7 @@ class SessionRowWriter:
     def _message_row(self, message: Message, seq: int) -> MessageRow:
         return MessageRow(seq, self._next_entry - 1, encode(message), datetime.now(UTC), message)
 
-    def _record_event(self, event: Event | PromptReceived | TaskMessage | SeenFile) -> None:
+    def _record_event(self, event: Event | PromptReceived | UnshownRecord) -> None:
         match event:
             case MessageChunk() | ThoughtChunk() | SummaryChunk():
                 self._append_chunk(event)
@@ -254,19 +280,15 @@ class SessionRowWriter:
                 self._calls.change(event)
             case TerminalPrinted():
                 self._calls.print(event)
-            case PromptReceived() | NoticeRaised() | PlanChanged():
-                self._add_entry(event, "" if isinstance(event, PlanChanged) else event.message_id)
-            case CompactionChanged() if event.status != "in_progress":
-                self._add_entry(event, event.compaction_id)
-            case TaskMessage():
-                self._add_entry(event, event.call_id)
             case SeenFile():
                 self._save_seen_file(event)
             # A replay shows only compactions that have ended.
-            case CompactionChanged() | ContextMeasured():
+            case CompactionChanged() if event.status == "in_progress":
+                pass
+            case ContextMeasured():
                 pass
             case _:
-                assert_never(event)
+                self._add_entry(event, _reference_of(event))
 
     def _append_chunk(self, chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> None:
         """Continue the current text, or start one."""
@@ -304,6 +326,21 @@ class SessionRowWriter:
     def _new_entry(self) -> int:
         self._next_entry += 1
         return self._next_entry - 1
+
+
+def _reference_of(event: _EntryRecord) -> str:
+    """Return the id of the message, the call or the checkpoint that an entry is about."""
+    match event:
+        case PromptReceived() | NoticeRaised():
+            return event.message_id
+        case CompactionChanged():
+            return event.compaction_id
+        case TaskMessage():
+            return event.call_id
+        case RemovedMessages():
+            return event.checkpoint
+        case PlanChanged():
+            return ""
 
 
 def _save_facts(connection: Connection, facts: SessionFacts, previous: SessionFacts | None) -> None:

@@ -29,9 +29,9 @@ MESSAGE, THOUGHT, SUMMARY = "message", "thought", "summary"
 """Kinds of entries whose body is a chunk of a text."""
 IS_EMPTY_SQL = (
     "NOT EXISTS (SELECT 1 FROM messages WHERE session_id = {0})"
-    " AND NOT EXISTS (SELECT 1 FROM entries WHERE session_id = {0})"
+    " AND NOT EXISTS (SELECT 1 FROM entries WHERE session_id = {0} AND kind = 'PromptReceived')"
 )
-"""SQL: whether the session id in place of the braces has neither messages nor entries."""
+"""SQL: whether the session id in place of the braces has no prompt, not even a slash command."""
 OPEN_CALL, CALL = "open call", "call"
 """Kinds of entries that are one call; an open one may still change."""
 
@@ -122,12 +122,6 @@ def delete_session(connection: Connection, session_id: str) -> None:
     # First: removing a text from an index needs the text, which lives in the other table.
     text_index.delete_texts(connection, session_id)
     connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
-
-
-def is_empty(connection: Connection, session_id: str) -> bool:
-    """Whether nothing was said in a session, not even to a slash command."""
-    found = connection.execute(f"SELECT {IS_EMPTY_SQL.format('?1')}", (session_id,))
-    return bool(found.fetchone()[0])
 
 
 def fetch_number(connection: Connection, query: str, *values: Column) -> int:

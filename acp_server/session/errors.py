@@ -24,7 +24,7 @@ class UnknownSessionError(SessionError):
     def __init__(self, session_id: str) -> None:
         super().__init__(
             f"no session {session_id!r}: it was closed, or never opened here; a session without a "
-            "prompt is not saved"
+            "prompt is kept for one day"
         )
         self.session_id = session_id
 

@@ -13,6 +13,7 @@ from acp_server.session.steering import prompt_parts
 from acp_server.turn.conversation import (
     Attachment,
     Link,
+    Message,
     PromptPart,
     Text,
     UserMessage,
@@ -63,6 +64,8 @@ class SessionRecorder:
             mode=options.mode,
             model_id=options.chosen_model,
             thought_level=options.chosen_level,
+            network=options.chosen_network,
+            ports=options.chosen_ports,
         )
         self.save_facts()
 
@@ -70,6 +73,11 @@ class SessionRecorder:
         """Store the current facts."""
         # A copy of the usage: the journal writes it later, in the background.
         self.journal.update(replace(self.facts, usage=self.totals.copy()))
+
+    def store_again(self, messages: Sequence[Message]) -> None:
+        """Store the facts and all messages once more: what was stored of them is lost."""
+        self.save_facts()
+        self.journal.rebuild(messages)
 
     async def commit(self) -> None:
         """Return once everything recorded so far survives the end of this process."""

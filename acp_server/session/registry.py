@@ -13,6 +13,7 @@ from acp_server.session.ports.observer import ObserverFactory, unobserved
 from acp_server.session.replay import (
     checkpoints_of,
     close_open_calls,
+    removed_messages_of,
     repair_messages,
     replay_events,
     seen_files_of,
@@ -107,7 +108,12 @@ class SessionRegistry:
             # The repair completes the interrupted turn; without this it would be repaired again.
             journal.end_turn()
             snapshot = SessionSnapshot(
-                stored.facts, messages, journal, seen_files_of(stored), checkpoints_of(stored)
+                stored.facts,
+                messages,
+                journal,
+                seen_files_of(stored),
+                checkpoints_of(stored),
+                removed_messages_of(stored),
             )
             session = build_session(workspace, self._services, snapshot, servers, observe)
             self._sessions[session_id] = session
@@ -169,6 +175,18 @@ class SessionRegistry:
         if session is not None:
             await session.close()
         await self._archive.delete(session_id)
+
+    @property
+    def storage_problem(self) -> str | None:
+        """Message to the user while sessions cannot be saved; None while they can be."""
+        return self._archive.problem
+
+    def store_again(self, session_id: str) -> None:
+        """Store an open session once more: what was stored of it is lost."""
+        session = self._sessions.get(session_id)
+        if session is not None:
+            context = session.context
+            context.recorder.store_again(tuple(context.conversation))
 
     @property
     def _archive(self) -> SessionArchive:

@@ -1,5 +1,7 @@
 """Who may have a session, which are listed, which are gone: for every archive."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from acp_server.turn.events import (
     CallAppeared,
     CallChanged,
     MessageChunk,
+    NoticeRaised,
 )
 from tests.history.archive_processes import OpenArchive, read_in_new_process, show_events
 from tests.history.samples import make_facts, user_message
@@ -79,15 +82,21 @@ async def test_events_recorded_after_a_journal_is_closed_are_dropped(process: Op
         assert await archive.page(None, None) == await archive.page(Path("/nowhere"), None)
 
 
-async def test_an_empty_session_is_listed_while_it_is_open(process: OpenArchive) -> None:
+async def test_a_session_without_a_prompt_is_not_listed(process: OpenArchive) -> None:
     async with process() as first, process() as second:
         journal = first.create(make_facts())
+        journal.show(NoticeRaised("warning", "shown before any prompt", "m"))
         await journal.commit()
-        assert (await second.page(None, None)).sessions == (make_facts(),)
-        await journal.close()
         assert (await second.page(None, None)).sessions == ()
-        with pytest.raises(UnknownSessionError):
-            await second.read("one")
+
+
+async def test_an_empty_session_can_be_opened_by_another_process(process: OpenArchive) -> None:
+    facts = replace(make_facts(), created_at=datetime.now(UTC))
+    async with process() as first:
+        await first.create(facts).commit()
+    async with process() as second:
+        (await second.resume("one")).append(user_message("hello"))
+        assert (await second.read("one")).messages == (user_message("hello"),)
 
 
 @pytest.mark.parametrize("session_id", ["other", "", "a'b\0", "\ud800"])

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -122,13 +123,15 @@ async def test_abandoned_empty_sessions_are_removed_at_the_next_start(
     path = tmp_path / "sessions.db"
     first = LazyArchive(path)
     first.create(make_facts("empty"))
+    first.create(replace(make_facts("new"), created_at=datetime.now(UTC)))
     first.create(make_facts("said")).append(user_message("x"))
     await first.load()
     set_beat(path, "desk/1", 40)
     second = LazyArchive(path)
     assert [each.id for each in (await second.page(None, None)).sessions] == ["said"]
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT id FROM sessions").fetchall() == [("said",)]
+        kept = connection.execute("SELECT id FROM sessions ORDER BY id").fetchall()
+    assert kept == [("new",), ("said",)]
     await second.close()
     await first.close()
 

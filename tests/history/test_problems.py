@@ -13,19 +13,30 @@ from typing import NoReturn
 import anyio
 import pytest
 
+from acp_server.history import database as database_module
+from acp_server.history import writer as writer_module
 from acp_server.history.archive import LazyArchive
 from acp_server.history.database import RETRY_SECONDS, SessionDatabase, network_notice
-from acp_server.history.errors import DatabaseDamagedError
+from acp_server.history.errors import DatabaseDamagedError, SessionStoreError
+from acp_server.history.salvage import SALVAGED_TITLE, Salvage
 from acp_server.history.schema import MIGRATIONS
 from acp_server.history.session_rows import GAP_NOTICE
-from acp_server.history.writer import HISTORY_LOST, NOT_SAVED, SESSION_LOST, ArchiveWriter
+from acp_server.history.writer import (
+    LOCKED,
+    NOT_SAVED,
+    REPLACED,
+    SALVAGED,
+    SESSION_LOST,
+    ArchiveWriter,
+)
 from acp_server.history.writer_queue import WriterQueue
-from acp_server.session.errors import ArchiveError
+from acp_server.session.errors import ArchiveError, SessionInUseError, UnknownSessionError
 from acp_server.turn.events import (
     CallAppeared,
     CallChanged,
     MessageChunk,
     NoticeRaised,
+    PromptReceived,
 )
 from tests.history.samples import assistant_message, make_facts, user_message
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -121,10 +132,10 @@ class DamagedPages(SessionDatabase):
             yield connection
 
     @contextmanager
-    def read_transaction(self) -> Generator[Connection]:
+    def read_transaction(self, *, may_be_removed: bool = False) -> Generator[Connection]:
         """Find damage, or run the body."""
         self._find_damage()
-        with super().read_transaction() as connection:
+        with super().read_transaction(may_be_removed=may_be_removed) as connection:
             yield connection
 
     def _find_damage(self) -> None:
@@ -136,8 +147,9 @@ class DamagedPages(SessionDatabase):
 class DyingDisk(SessionDatabase):
     """A database whose use ends the thread with an error that nothing expects."""
 
-    def read_transaction(self) -> NoReturn:
+    def read_transaction(self, *, may_be_removed: bool = False) -> NoReturn:
         """End the thread."""
+        del may_be_removed
         raise ZeroDivisionError
 
 
@@ -202,7 +214,7 @@ async def test_damage_found_while_opening_is_answered_with_a_new_file(home: Home
     async with home.process(writer_on(disk)) as archive:
         archive.create(make_facts("new")).append(user_message("hello"))
         await archive.load()
-    assert await home.listed() == ["new"]
+    assert "new" in await home.listed()
     assert len(home.moved_databases()) == 1
 
 
@@ -389,7 +401,8 @@ async def test_a_session_started_after_saving_failed_is_saved_once(home: Home) -
         second.begin_turn()
         stored = await archive.read("second")
     assert stored.messages == (user_message("hello"),)
-    [notice] = stored.entries
+    prompt, notice = stored.entries  # from memory
+    assert isinstance(prompt, PromptReceived)
     assert isinstance(notice, NoticeRaised)
 
 
@@ -461,30 +474,298 @@ async def test_records_do_not_accumulate_while_saving_fails(home: Home) -> None:
             assert len(inboxes[0]) == 0
 
 
+def remove_database(home: Home) -> None:
+    """Delete the file and its companions."""
+    for path in home.path.parent.glob("sessions.db*"):
+        path.unlink()
+
+
 @pytest.mark.parametrize("is_replaced", [False, True], ids=["removed", "replaced"])
-async def test_an_open_session_survives_the_loss_of_its_file(
+async def test_open_sessions_survive_the_loss_of_their_file(
     home: Home, *, is_replaced: bool
 ) -> None:
     await home.keep("old")
     async with home.process() as archive:
         made = archive.create(make_facts("made"))
         made.append(user_message("hello"))
+        made.show(MessageChunk("a", "shown before"))
         resumed = await archive.resume("old")
         await made.commit()
-        for path in home.path.parent.glob("sessions.db*"):
-            path.unlink()
+        remove_database(home)
         if is_replaced:
             with closing(sqlite3.connect(home.path)):
                 home.path.touch()
         made.append(assistant_message("hi"))
-        resumed.append(assistant_message("its beginning is gone"))
+        resumed.append(assistant_message("go on"))
         await made.commit()
-        assert (await archive.read("made")).messages == (
-            user_message("hello"),
-            assistant_message("hi"),
+        found = await archive.read("made")
+        assert found.messages == (user_message("hello"), assistant_message("hi"))
+        assert found.entries == (MessageChunk("a", "shown before"),)
+        _, last = (await archive.read("old")).messages
+        assert last == assistant_message("go on")
+    assert sorted(await home.listed()) == ["made", "old"]
+    assert home.problems == [REPLACED.format(path=home.path)]
+
+
+async def test_an_older_copy_that_is_put_back_does_not_take_an_open_session_back(
+    home: Home,
+) -> None:
+    await home.keep("closed")
+    async with home.process() as archive:
+        journal = archive.create(make_facts("open"))
+        journal.append(user_message("one"))
+        await journal.commit()
+        copy = home.path.with_name("copy.db")
+        with closing(sqlite3.connect(home.path)) as other:
+            other.execute("VACUUM INTO ?", (str(copy),))
+        journal.append(assistant_message("two"))
+        await journal.commit()
+        remove_database(home)
+        copy.rename(home.path)
+        journal.append(user_message("three"))
+        await journal.commit()
+        expected = (user_message("one"), assistant_message("two"), user_message("three"))
+        assert (await archive.read("open")).messages == expected
+    assert sorted(await home.listed()) == ["closed", "open"]
+
+
+class ForgottenFile(SessionDatabase):
+    """A database that cannot be read any more once it was removed."""
+
+    @contextmanager
+    def read_transaction(self, *, may_be_removed: bool = False) -> Generator[Connection]:
+        """Read only the file in place."""
+        if may_be_removed:
+            raise SessionStoreError("the file is gone")
+        with super().read_transaction() as connection:
+            yield connection
+
+
+@pytest.mark.parametrize("is_resumed", [False, True], ids=["created", "resumed"])
+async def test_a_session_whose_file_is_lost_is_written_again_from_memory(
+    home: Home, *, is_resumed: bool
+) -> None:
+    asked: list[str] = []
+    if is_resumed:
+        await home.keep("one")
+
+    def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
+        ArchiveWriter(ForgottenFile(path), inbox, tell, request_messages=asked.append).run()
+
+    async with home.process(write) as archive:
+        journal = await archive.resume("one") if is_resumed else archive.create(make_facts())
+        conversation = list((await archive.read("one")).messages)
+        conversation += [user_message("hello"), assistant_message("hi")]
+        for message in conversation[-2:]:
+            journal.append(message)
+        await journal.commit()
+        remove_database(home)
+        journal.show(MessageChunk("b", "lost with the file"))
+        await journal.commit()
+        assert asked == (["one"] if is_resumed else [])
+        for _ in asked:  # as the session does
+            journal.update(make_facts("one"))
+            journal.rebuild(conversation)
+        journal.append(user_message("more"))
+        stored = await archive.read("one")
+    assert stored.messages == (*conversation, user_message("more"))
+    assert [each.text for each in stored.entries if isinstance(each, MessageChunk)] == ["hi"]
+    prompts = [each for each in stored.entries if isinstance(each, PromptReceived)]
+    assert "hello" in repr(prompts)
+    assert isinstance(stored.entries[-1], NoticeRaised)
+    assert await home.listed() == ["one"]
+    assert home.problems == [REPLACED.format(path=home.path)]
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait only briefly for locks."""
+    monkeypatch.setattr(database_module, "LOCK_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(writer_module, "LOCK_RETRY_SECONDS", 0.01)
+
+
+@contextmanager
+def locked_by_another_program(home: Home) -> Generator[None]:
+    """Lock the database."""
+    with closing(sqlite3.connect(home.path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+        other.execute("ROLLBACK")
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_while_another_program_locks_the_database_nothing_is_lost(home: Home) -> None:
+    async with home.process() as archive:
+        journal = archive.create(make_facts())
+        journal.append(user_message("before"))
+        journal.show(CallAppeared("c", "t"))
+        await journal.commit()
+        with locked_by_another_program(home):
+            for number in range(3):
+                journal.begin_turn()
+                journal.append(user_message(f"while locked {number}"))
+                journal.show(MessageChunk(f"m{number}", "shown"))
+                journal.end_turn()
+                journal.sync()
+                await journal.commit()
+            journal.show(CallChanged("c", "completed"))
+            await journal.commit()
+            assert home.problems == [LOCKED.format(reason=busy_reason(home))]
+            with pytest.raises(ArchiveError, match="locked"):
+                await archive.read("one")  # the file has an older state only
+        stored = await archive.read("one")
+    assert len(stored.messages) == 4
+    call, *chunks = stored.entries
+    assert chunks == [MessageChunk(f"m{number}", "shown") for number in range(3)]
+    assert "'completed'" in repr(call)
+    assert len(home.problems) == 1
+
+
+def busy_reason(home: Home) -> str:
+    """Return why a locked database cannot be used."""
+    return f"another program has locked {home.path}"
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_rows_are_written_when_the_lock_is_gone_without_another_prompt(home: Home) -> None:
+    async with home.process() as archive:
+        journal = archive.create(make_facts())
+        await journal.commit()
+        with locked_by_another_program(home):
+            journal.append(user_message("hello"))
+            await journal.commit()
+        with closing(sqlite3.connect(home.path)) as other, anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            while other.execute("SELECT count(*) FROM messages").fetchone() != (1,):  # noqa: ASYNC110 - a thread writes it
+                await anyio.sleep(0.01)
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_lock_at_the_start_loses_nothing(home: Home) -> None:
+    await home.keep("old")
+    async with home.process() as archive:
+        with locked_by_another_program(home):
+            journal = archive.create(make_facts())
+            journal.append(user_message("hello"))
+            journal.show(MessageChunk("m", "shown"))
+            await journal.commit()
+            assert home.problems == [LOCKED.format(reason=busy_reason(home))]
+            assert archive.problem is None or "locked" in archive.problem
+            with pytest.raises(ArchiveError, match="locked"):
+                await archive.resume("old")
+        stored = await archive.read("one")
+    assert (stored.messages, stored.entries) == (
+        (user_message("hello"),),
+        (MessageChunk("m", "shown"),),
+    )
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_session_closed_while_the_database_is_locked_is_written_and_released_later(
+    home: Home,
+) -> None:
+    async with home.process() as archive, home.process() as other:
+        journal = archive.create(make_facts())
+        await journal.commit()
+        with locked_by_another_program(home):
+            journal.append(user_message("hello"))
+            await journal.close()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            while True:
+                try:
+                    await other.resume("one")
+                    break
+                except (SessionInUseError, UnknownSessionError, ArchiveError):
+                    await anyio.sleep(0.01)
+        assert (await other.read("one")).messages == (user_message("hello"),)
+
+
+@pytest.mark.usefixtures("hasty")
+async def test_a_lock_that_returns_is_reported_again(home: Home) -> None:
+    async with home.process() as archive:
+        journal = archive.create(make_facts())
+        await journal.commit()
+        for number in range(2):
+            with locked_by_another_program(home):
+                journal.append(user_message("hello"))
+                await journal.commit()
+                assert len(home.problems) == number + 1
+            await archive.read("one")
+
+
+async def keep_sessions(home: Home, count: int) -> bytearray:
+    """Keep sessions of a hundred kilobytes in all, and return the database."""
+    for number in range(count):
+        await home.keep(f"s{number}", 10)
+    with closing(sqlite3.connect(home.path)) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return bytearray(home.path.read_bytes())
+
+
+async def test_what_can_be_read_of_a_damaged_database_is_listed_again(home: Home) -> None:
+    content = await keep_sessions(home, 8)
+    with closing(sqlite3.connect(home.path)) as other:
+        leaves = other.execute(
+            "SELECT (pageno - 1) * 4096 FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf'"
+        ).fetchall()
+    # One that has no session's first message.
+    pages = [slice(start, start + 4096) for (start,) in leaves]
+    content[next(each for each in pages if b"0 xxx" not in content[each])] = b"\x55" * 4096
+    home.path.write_bytes(content)
+    database = SessionDatabase(home.path)
+    database.open()
+    with database.read_transaction() as connection, pytest.raises(sqlite3.DatabaseError):
+        connection.execute("SELECT * FROM messages").fetchall()
+    database.close()
+    disk = DamagedPages(home.path)
+    disk.damage_count = 1
+    async with home.process(writer_on(disk)) as archive:
+        journal = archive.create(make_facts("new"))
+        journal.append(user_message("hello"))
+        await journal.commit()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            while len(home.problems) < 2:  # noqa: ASYNC110 - a thread reports it
+                await anyio.sleep(0.01)
+        listed = [each.id for each in (await archive.page(None, None)).sessions]
+        assert sorted(listed) == ["new", *(f"s{number}" for number in range(8))]
+        whole = [len((await archive.read(f"s{number}")).messages) == 10 for number in range(8)]
+        assert whole.count(False) == 1
+    assert home.problems[1:] == [SALVAGED.format(count=8)]
+    [aside] = home.moved_databases()
+    assert aside.read_bytes() == content
+
+
+def test_a_salvaged_conversation_ends_before_a_hole(home: Home, tmp_path: Path) -> None:
+    damaged = SessionDatabase(tmp_path / "damaged.db")
+    damaged.open()
+    with damaged.transaction() as connection:
+        connection.execute("PRAGMA defer_foreign_keys = ON")
+        for seq in (0, 1, 3):
+            connection.execute("INSERT INTO messages VALUES ('one', ?, 0, 'body')", (seq,))
+        connection.execute("INSERT INTO messages VALUES ('open', 0, 0, 'body')")
+        connection.execute(
+            "INSERT INTO sessions (id, cwd, additional, created_us, updated_us, title, mode,"
+            " input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,"
+            " cache_write_1h_tokens, requests, context_tokens)"
+            " SELECT id, '/', '[]', 1, 1, '', 'ask', 0, 0, 0, 0, 0, 0, 0"
+            " FROM (SELECT 'one' AS id UNION SELECT 'open')"
         )
-    assert await home.listed() == ["made"]
-    assert home.problems == [HISTORY_LOST.format(session_id="old")]
+    damaged.close()
+    # The rows of the sessions themselves are lost.
+    with closing(sqlite3.connect(damaged.path)) as other:
+        other.execute("DELETE FROM sessions")
+        other.commit()
+    database, salvage = SessionDatabase(home.path), Salvage(damaged.path)
+    database.open()
+    is_more = True
+    while is_more:
+        with database.transaction() as connection:
+            is_more = salvage.step(connection, {"open"}, 5)
+    with database.read_transaction() as connection:
+        rows = connection.execute("SELECT session_id, seq FROM messages ORDER BY seq").fetchall()
+        facts = connection.execute("SELECT id, title, updated_us FROM sessions").fetchall()
+    database.close()
+    assert rows == [("one", 0), ("one", 1)]
+    assert facts == [("one", SALVAGED_TITLE, 5)]
 
 
 async def test_on_a_network_file_system_wal_is_disabled_and_this_is_reported(home: Home) -> None:
@@ -507,7 +788,7 @@ async def test_a_second_migration_is_applied_to_existing_data(home: Home) -> Non
     database.open()
     with database.read_transaction() as connection:
         assert connection.execute("SELECT id, colour FROM sessions").fetchall() == [("one", "red")]
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
     database.close()
 
 

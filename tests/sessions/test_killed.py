@@ -178,7 +178,7 @@ async def _killed(home: Path, scenario: str, seed: int) -> None:
             for session in sessions:
                 await _check_session(editor, session, str(folder), victim)
         assert [request.verdict for request in api.model_requests] == ["answered"] * len(sessions)
-    _check_database(home / "acp" / "sessions.db")
+    check_database(home / "acp" / "sessions.db")
 
 
 def _kill_one(
@@ -265,7 +265,8 @@ async def _check_orphans(sleep: str) -> None:
     await wait_until(lambda: not running_commands(sleep))
 
 
-def _check_database(path: Path) -> None:
+def check_database(path: Path) -> None:
+    """Check that a database is sound."""
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()

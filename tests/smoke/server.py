@@ -8,6 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.handlers import expected
+from tests.support.editor import pop_checkpoint
 
 SCRIPT = """\
 prompt: wait
@@ -71,19 +72,16 @@ def drop_info_updates(items: Sequence[JsonValue]) -> list[JsonValue]:
         is_late = has_commands and COMMANDS_UPDATE in text
         has_commands = has_commands or COMMANDS_UPDATE in text
         if not is_late and TITLE_UPDATE not in text:
-            filtered.append(_without_checkpoint(item))
+            filtered.append(_remove_checkpoints(item))
     return filtered
 
 
-def _without_checkpoint(value: JsonValue) -> JsonValue:
-    """Return a message whose responses do not name the checkpoint of their turn."""
-    if isinstance(value, list):
-        return [_without_checkpoint(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    is_named = "checkpoint" in json.dumps(value.get("_meta"))
-    return {
-        key: _without_checkpoint(each)
-        for key, each in value.items()
-        if not (is_named and key == "_meta")
-    }
+def _remove_checkpoints(value: JsonValue) -> JsonValue:
+    """Remove the checkpoints of the turns from a message, and return it."""
+    if isinstance(value, dict):
+        pop_checkpoint(value)
+    for each in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        _remove_checkpoints(each)
+    return value

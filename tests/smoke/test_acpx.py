@@ -92,7 +92,14 @@ def update(content: JsonValue) -> JsonValue:
 
 
 def opening(folder: Path) -> list[JsonValue]:
-    """What goes over the wire before acpx's first prompt."""
+    """What goes over the wire before acpx's first prompt.
+
+    The session was opened by another process, which has ended.
+    """
+    modes, options = (
+        expected.mode_state("ask"),
+        expected.config_options("ask", model_id(folder), "hosts"),
+    )
     return [
         request(
             "initialize",
@@ -104,8 +111,8 @@ def opening(folder: Path) -> list[JsonValue]:
             clientInfo={"name": "acpx", "version": "0.19.1"},
         ),
         {"result": expected.INITIALIZED},
-        request("session/new", cwd=str(folder), mcpServers=[]),
-        {"result": expected.new_session_result("sess_1", model=model_id(folder), network="hosts")},
+        request("session/resume", sessionId="sess_1", cwd=str(folder), mcpServers=[]),
+        {"result": {"modes": modes, "configOptions": options}},
         update(expected.COMMANDS),
     ]
 
@@ -133,7 +140,7 @@ def test_acpx_shows_the_thought_and_the_response_of_a_single_prompt(acpx: Acpx) 
 
 
 def test_acpx_prompts_changes_the_mode_and_back_and_prompts_again(acpx: Acpx) -> None:
-    report = {"resumed": False, "acpxRecordId": "sess_1", "acpxSessionId": "sess_2"}
+    report = {"resumed": False, "acpxRecordId": "sess_1", "acpxSessionId": "sess_1"}
     with acpx.session():
         assert acpx.messages("prompt", "first") == [
             *opening(acpx.folder),

@@ -105,7 +105,7 @@ async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
             "data": {
                 "message": (
                     "no session 'sess_1': it was closed, or never opened here; "
-                    "a session without a prompt is not saved"
+                    "a session without a prompt is kept for one day"
                 )
             },
         },

@@ -350,13 +350,17 @@ def take_checkpoint(message: Object) -> str | None:
             return None
     elif not isinstance(result, dict) or "stopReason" not in result:
         return None
-    result = cast("Object", result)
-    details = cast("Object", cast("Object", result.get("_meta") or {}).get("hermes") or {})
+    return pop_checkpoint(cast("Object", result))
+
+
+def pop_checkpoint(named: Object) -> str | None:
+    """Remove the checkpoint from the `_meta` of an update or a response, and return it."""
+    details = cast("Object", cast("Object", named.get("_meta") or {}).get("hermes") or {})
     if "checkpoint" not in details:
         return None
     checkpoint = str(details.pop("checkpoint"))
     if not details:
-        del result["_meta"]
+        del named["_meta"]
     return checkpoint
 
 
