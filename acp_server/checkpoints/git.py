@@ -96,20 +96,47 @@ class SnapshotGit:
             SnapshotTimeoutError: the deadline has passed.
             GitError: git failed.
         """
+        settings = ("-c", f"core.excludesFile={self.excludes}") if self.excludes else ()
+        variables = {"GIT_INDEX_FILE": str(index or self.index)}
+        return self._run((*settings, *arguments), variables, stdin)
+
+    def run_with_objects(self, objects: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+        """Return git's output, reading also the objects of another repository.
+
+        For commands that only read: git would refresh the times of objects that it writes again.
+
+        Raises:
+            SnapshotTimeoutError, GitError: as for `run`.
+        """
+        # Quoted as git reads the list: a colon separates directories.
+        quoted = str(objects).replace("\\", "\\\\").replace('"', '\\"')
+        return self._run(arguments, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}, stdin)
+
+    def run_as_user(self, repository: Path, *arguments: str) -> bytes:
+        """Return git's output in the user's own repository and configuration; only to read them.
+
+        Raises:
+            SnapshotTimeoutError, GitError: as for `run`.
+        """
+        variables = self._safe_variables | {"GIT_DIR": str(repository), "LC_ALL": "C"}
+        command = (self.program, *arguments)
+        return _run(command, self.working_directory, variables, b"", self.deadline_seconds)
+
+    @property
+    def _safe_variables(self) -> dict[str, str]:
         # Security: an allowlist, for variables such as GIT_CONFIG_COUNT override our configuration.
-        allowed = {name: self.variables[name] for name in _SAFE_VARIABLES if name in self.variables}
+        return {name: self.variables[name] for name in _SAFE_VARIABLES if name in self.variables}
+
+    def _run(self, arguments: Sequence[str], variables: Mapping[str, str], stdin: bytes) -> bytes:
         repository_variables = {
             "GIT_DIR": str(self.repository),
             "GIT_WORK_TREE": str(self.tree),
-            "GIT_INDEX_FILE": str(index or self.index),
             "LC_ALL": "C",
         }
-        settings = ("-c", f"core.excludesFile={self.excludes}") if self.excludes else ()
-        command = (self.program, *settings, *arguments)
         return _run(
-            command,
+            (self.program, *arguments),
             self.working_directory,
-            allowed | _NO_FOREIGN_CONFIG | repository_variables,
+            self._safe_variables | _NO_FOREIGN_CONFIG | repository_variables | dict(variables),
             stdin,
             self.deadline_seconds,
         )

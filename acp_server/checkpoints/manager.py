@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event as ThreadEvent
 from typing import TypeVar, TypeVarTuple, Unpack
 
 import anyio
@@ -88,6 +89,7 @@ class CheckpointManager:
         self._turn: TurnRecorder | None = None
         self._is_pruned = False
         self._turn_lock = anyio.Lock()
+        self._is_storing = False
         self._edits = 0
         self._edits_done = anyio.Event()
 
@@ -118,6 +120,8 @@ class CheckpointManager:
             # A cancelled turn may have a command whose snapshot is still being taken in a thread.
             if turn.has_record or is_cancelled:
                 await self._close_turn(turn, is_awaited=not is_cancelled)
+            if turn.is_incomplete:
+                self._store_rest()
             # The next turn may have started while this one was being closed.
             if self._turn is turn:
                 self._turn = None
@@ -221,6 +225,28 @@ class CheckpointManager:
         Undoing an undo restores whether the turns it concerned were undone before it.
         """
         await self._try_in_thread(self._write_undone, records, undo)
+
+    def _store_rest(self) -> None:
+        """Store in the background what time did not suffice for, to cover later turns."""
+        if self._spawn is None or self._is_storing:
+            return
+        self._is_storing = True
+
+        async def store() -> None:
+            is_stopped = ThreadEvent()
+            try:
+                # Without the limiter: a turn must not wait for it. The store's lock is held for
+                # some files at a time only.
+                await to_thread.run_sync(
+                    self._snapshots.store_all, is_stopped.is_set, abandon_on_cancel=True
+                )
+            except (CheckpointError, OSError) as error:
+                logger.info("could not store all files in the background: %s", error)
+            finally:
+                is_stopped.set()  # a cancelled task does not end the thread
+                self._is_storing = False
+
+        self._spawn(store)
 
     async def prune(self) -> None:
         """Delete checkpoints that are too old or take too much space, once per process."""

@@ -50,6 +50,10 @@ class ObjectStore:
                 temporary.unlink(missing_ok=True)
         return name
 
+    def has(self, name: str) -> bool:
+        """Return whether content is stored."""
+        return self._path(name).exists()
+
     def read(self, name: str) -> bytes:
         """Return the content of a name.
 

@@ -2,14 +2,15 @@
 
 Stores tracked and untracked files, except those that git ignores (`include` adds some), those that
 are too large, and nested repositories. Files unchanged since the last snapshot are not read again:
-the index knows their stat data.
+the index knows their stat data. The first snapshot of a repository begins with its own index.
 """
 
 import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from acp_server.checkpoints.git import (
 )
 from acp_server.checkpoints.manifests import Manifest, OmittedFile, StatFingerprint
 from acp_server.checkpoints.records import FileVersion
-from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.checkpoints.seeded_index import UserRepository, seed_index
 
 CHUNK_FILES = 1_000
 """Files stored per git call; when time runs out, completed chunks stay stored."""
@@ -57,9 +58,31 @@ class RootSnapshot:
             CheckpointStoreError: git failed, or there are too many files.
         """
         began_at = time.time()
+        self._seed()
         self._store(self._candidates())
         states, folders = dict(self._states()), self._empty_directories()
         return Manifest(began_at, states, self._omitted, folders, ignored=self._ignored())
+
+    def store_all(self, hold_lock: Callable[[], AbstractContextManager[None]]) -> None:
+        """Store all files, however long it takes; the lock is held for some at a time.
+
+        Raises:
+            SnapshotTimeoutError: the deadline has passed.
+            CheckpointStoreError: git failed, or there are too many files.
+        """
+        with hold_lock():
+            self._seed()
+        names = self._candidates()
+        for start in range(0, len(names), CHUNK_FILES):
+            with hold_lock():
+                self._store(names[start : start + CHUNK_FILES])
+
+    def _seed(self) -> None:
+        """Begin with the user's own index, if git knows the files already."""
+        user = user_repository(self.git.tree)
+        if user is not None:
+            with suppress(GitError):  # an index of an unsupported form; all files are read
+                seed_index(self.git, user, self.config.max_file_bytes)
 
     def _candidates(self) -> list[str]:
         """Return the files that are new, changed or deleted since the index was written."""
@@ -80,13 +103,13 @@ class RootSnapshot:
         return unique
 
     def _excluded_by_repository(self) -> Iterator[str]:
-        found = _repository_of(self.git.tree)
+        found = user_repository(self.git.tree)
         if found is not None and (found.shared / "info/exclude").is_file():
             yield f"--exclude-from={found.shared / 'info/exclude'}"
 
     def _tracked_though_ignored(self, excludes: Iterable[str]) -> list[str]:
         """Return the ignored files that the user's own index tracks; the index is only read."""
-        found = _repository_of(self.git.tree)
+        found = user_repository(self.git.tree)
         if found is None or not (found.folder / "index").is_file():
             return []
         try:
@@ -237,14 +260,6 @@ def fingerprint_of(status: os.stat_result) -> StatFingerprint:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-@frozen_dataclass
-class _Repository:
-    """The user's own repository: its git directory, and the one shared by its worktrees."""
-
-    folder: Path
-    shared: Path
-
-
 def tree_of(root: Path) -> Path:
     """Return the directory whose ignore files apply to a root: the top of its repository."""
     return next((each for each in (root, *root.parents) if _is_repository(each / ".git")), root)
@@ -255,7 +270,7 @@ def _is_repository(path: Path) -> bool:
     return path.is_file() or (path / "HEAD").exists()
 
 
-def _repository_of(tree: Path) -> _Repository | None:
+def user_repository(tree: Path) -> UserRepository | None:
     """Return the repository of a working tree without running git; None if there is none."""
     folder = tree / ".git"
     try:
@@ -266,7 +281,7 @@ def _repository_of(tree: Path) -> _Repository | None:
         common = folder / shared.read_text().strip() if shared.is_file() else folder
     except (OSError, UnicodeDecodeError):
         return None
-    return _Repository(folder, common) if folder.is_dir() else None
+    return UserRepository(folder, common) if folder.is_dir() else None
 
 
 def _is_folder(path: str) -> bool:

@@ -49,6 +49,13 @@ class TurnRecorder:
     """Held while the record is changed: a thread of a cancelled turn may still be working on it."""
 
     @property
+    def is_incomplete(self) -> bool:
+        """Whether time did not suffice to store all files."""
+        return self._before is not None and any(
+            each.reason == TIMED_OUT for each in self._before.omitted.values()
+        )
+
+    @property
     def failures(self) -> Sequence[str]:
         """Phrases for the parts of the workspace that could not be searched."""
         if self._before is None:
@@ -142,10 +149,15 @@ class TurnRecorder:
             if not record.changes and not record.omitted:
                 self.store.delete(record.id)
                 return
+            self._adopt(record)
             self._write(replace(record, edits=(), is_closed=True))
             # After the closed record is on disk: without the manifest an open record loses its
             # changes.
             self.store.delete_manifest(record.id)
+
+    def _adopt(self, record: TurnRecord) -> None:
+        """Store the contents from before that only the user's repository has so far."""
+        self.snapshots.adopt(each.before.blob for each in record.changes if each.before)
 
     def _create_store(self) -> None:
         if not self.has_record:
@@ -180,6 +192,7 @@ def complete(record: TurnRecord, store: CheckpointStore, scanner: WorkspaceSnaps
     before = store.read_manifest(record.id)
     after = scanner.take() if before is not None else None
     record = resolve_changes(record, before, after, scanner.tops, probe)
+    scanner.adopt(each.before.blob for each in record.changes if each.before)
     if before is None:  # edits only: each but an interrupted one knows its result
         return record
     return replace(record, changes=mark_uncertain(record.changes))

@@ -1,7 +1,8 @@
 """Snapshots of a whole workspace: all its roots, within one time limit. Blocks."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,9 +17,13 @@ from acp_server.checkpoints.git import (
 )
 from acp_server.checkpoints.manifests import Manifest, OmittedFile
 from acp_server.checkpoints.records import FileVersion
-from acp_server.checkpoints.root_snapshot import RootSnapshot, tree_of
+from acp_server.checkpoints.root_snapshot import RootSnapshot, tree_of, user_repository
+from acp_server.checkpoints.seeded_index import read_objects
 from acp_server.checkpoints.store import CheckpointStore
 
+BACKGROUND_SECONDS = 600.0
+"""How long files are stored in the background, per root."""
+STOPPED = "the server is ending"
 MAX_TIMEOUTS = 2
 """A root that times out this often is not searched again."""
 NO_GIT = "git is not installed, so only changes by tools can be undone, not those by commands"
@@ -76,6 +81,45 @@ class WorkspaceSnapshots:
         details = frozenset(folders), tuple(failures), frozenset(ignored)
         return Manifest(began_at, states, omitted, *details)
 
+    def store_all(self, is_stopped: Callable[[], bool]) -> None:
+        """Store all files, so that the next snapshot finds them; ends early once it is stopped.
+
+        Raises:
+            CheckpointStoreError: something cannot be stored.
+            OSError: something cannot be stored.
+        """
+        program = find_git(self.variables, self.roots)
+        deadline = time.monotonic() + BACKGROUND_SECONDS
+
+        @contextmanager
+        def hold_lock() -> Generator[None]:
+            if is_stopped():
+                raise SnapshotTimeoutError(STOPPED)
+            with self.store.hold_lock(BACKGROUND_SECONDS):
+                yield
+
+        for root in distinct_roots(self.roots) if program else ():
+            self._snapshot(self._git(root, program or "", deadline)).store_all(hold_lock)
+            # From now on it can be searched in time, perhaps.
+            self._given_up.pop(root, None)
+            self._timeouts.pop(root, None)
+
+    def adopt(self, names: Iterable[str]) -> None:
+        """Copy contents that only the user's repositories have to our store, as far as possible.
+
+        Raises:
+            CheckpointStoreError: they cannot be read.
+            OSError: they cannot be stored.
+        """
+        missing = [name for name in dict.fromkeys(names) if not self.store.objects.has(name)]
+        program = find_git(self.variables, self.roots)
+        deadline = time.monotonic() + self.store.config.snapshot_seconds
+        for root in distinct_roots(self.roots) if missing and program else ():
+            git = self._git(root, program or "", deadline)
+            if (user := user_repository(git.tree)) is not None:
+                for data in read_objects(git, user, missing).values():
+                    self.store.objects.write(data)
+
     def prune(self) -> int:
         """Delete records that are too old or take too much space; return how many.
 
@@ -117,16 +161,19 @@ class WorkspaceSnapshots:
             return self._take_root(git)
 
     def _take_root(self, git: SnapshotGit) -> Manifest:
+        snapshot = self._snapshot(git)
+        manifest = snapshot.take()
+        # Uncompressed sizes: rather too much.
+        self._used_bytes = (self._used_bytes or 0) + snapshot.stored_bytes
+        return manifest
+
+    def _snapshot(self, git: SnapshotGit) -> RootSnapshot:
         max_bytes = self.store.config.max_total_bytes
         if self._used_bytes is None or self._used_bytes > max_bytes:
             self._used_bytes = self.store.size_bytes()
         free_bytes = max(0, max_bytes - self._used_bytes)
-        snapshot = RootSnapshot(
-            git, self.store.config, self.config_home.resolve() / "acp", free_bytes
-        )
-        manifest = snapshot.take()
-        self._used_bytes += snapshot.stored_bytes  # uncompressed sizes: rather too much
-        return manifest
+        own_directory = self.config_home.resolve() / "acp"
+        return RootSnapshot(git, self.store.config, own_directory, free_bytes)
 
     def _git(self, root: Path, program: str, deadline: float) -> SnapshotGit:
         if program not in self._excludes:

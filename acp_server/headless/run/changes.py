@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self
 
 from acp_server.checkpoints.config import CheckpointConfig
@@ -19,7 +19,7 @@ from acp_server.checkpoints.errors import CheckpointStoreError
 from acp_server.checkpoints.git import SnapshotGit, find_git
 from acp_server.checkpoints.manifests import Manifest, find_changes, find_lost_changes
 from acp_server.checkpoints.records import FileVersion, RecordedChange
-from acp_server.checkpoints.root_snapshot import probe, tree_of
+from acp_server.checkpoints.root_snapshot import probe, tree_of, user_repository
 from acp_server.checkpoints.store import CheckpointStore
 from acp_server.checkpoints.workspace_snapshots import WorkspaceSnapshots
 
@@ -80,12 +80,7 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the temporary snapshot store."""
         self._temporary.cleanup()
 
@@ -144,8 +139,11 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
         git = SnapshotGit(program, store.repository, index, top, top, self.environment, deadline)
         old = _write_tree(git, top, ((change.path, change.before) for change in changes))
         new = _write_tree(git, top, ((change.path, change.after) for change in changes))
-        counted = git.run("diff-tree", "-r", "-z", "--numstat", *_PLAIN_DIFF, old, new)
-        patch = git.run(
+        # The first snapshot may begin with the user's own index: the contents are there then.
+        user = user_repository(top)
+        read = git.run if user is None else partial(git.run_with_objects, user.objects)
+        counted = read("diff-tree", "-r", "-z", "--numstat", *_PLAIN_DIFF, old, new)
+        patch = read(
             *("diff-tree", "-r", "-p", "--binary", "--full-index", *_PLAIN_DIFF),
             *("--src-prefix=a/", "--dst-prefix=b/", old, new),
         )
@@ -171,7 +169,7 @@ def _write_tree(
         if state is not None
     )
     git.run("update-index", "--add", "-z", "--index-info", stdin=entries)
-    return git.run("write-tree").decode().strip()
+    return git.run("write-tree", "--missing-ok").decode().strip()
 
 
 def _count(digits: bytes) -> int | None:
