@@ -48,6 +48,8 @@ class PromptRunner:
     """The file in the user's view, if the editor reports it."""
     _steering: Steering = field(default_factory=Steering, init=False)
     _running: QueuedPrompt | None = field(default=None, init=False)
+    _turn_sink: RevocableSink | None = field(default=None, init=False)
+    """The sink of the running turn, once its context is assembled."""
 
     @property
     def instructions(self) -> Sequence[LoadedFile]:
@@ -58,16 +60,19 @@ class PromptRunner:
     def enqueue(self, message: UserMessage, mode: BusyMode = "queue") -> QueuedPrompt:
         """Enqueue a prompt; must be called in the order in which prompts arrive.
 
-        While a turn runs, the prompt may join that turn or replace it, depending on `mode`.
+        While a turn runs, the prompt may join that turn or replace it, depending on `mode`. A
+        command that only reads is answered meanwhile.
         """
+        invocation = parse_invocation(prompt_to_text(message.parts))
+        if invocation and self._turn_sink and self.router.commands.only_reads(invocation):
+            return self.context.queue.enqueue_aside()
         if mode == "interrupt":
             # Before `enqueue`: afterwards it would cancel the new prompt as well.
             self.context.queue.cancel_all()
         queued_prompt = self.context.queue.enqueue()
         # Commands are never steered: they are answered here and would reach the model as text.
         # A prompt that is already next has no running turn to join.
-        is_text = parse_invocation(prompt_to_text(message.parts)) is None
-        if mode == "steer" and is_text and not queued_prompt.is_next.is_set():
+        if mode == "steer" and invocation is None and not queued_prompt.is_next.is_set():
             self._steering.offer(queued_prompt, message)
         return queued_prompt
 
@@ -87,8 +92,10 @@ class PromptRunner:
         totals, recorder = self.context.totals, self.context.recorder
         before: UsageTotals | None = None
 
-        async def run(turn_sink: TurnSink) -> StopReason:
+        async def run(turn_sink: RevocableSink) -> StopReason:
             nonlocal before
+            if queued.is_aside:
+                return await self._answer_aside(message, turn_sink)
             before = totals.copy()  # not earlier: other prompts may run while this one waits
             # The previous turn may have taken this prompt: then it is answered already.
             end = self._steering.take_end(queued)
@@ -117,9 +124,21 @@ class PromptRunner:
         try:
             reason = await self.context.queue.run(queued, turn_sink, TurnJob(run, flush, abandon))
         finally:
+            turn_sink.end_text()
             self._end_prompt(queued)
         usage = UsageTotals() if before is None else totals.since(before)
         return PromptResult(reason, usage, queued.checkpoint)
+
+    async def _answer_aside(self, message: UserMessage, sink: RevocableSink) -> StopReason:
+        """Answer a command that only reads, between two texts of the running turn."""
+        answer = await self.router.answer(message, sink)
+        if self._turn_sink is not None:
+            await self._turn_sink.wait_between_texts()
+        # No await in between: the turn must not begin a text before the answer.
+        self.context.recorder.record_prompt(message)
+        sink.emit_now(MessageChunk(new_id(), answer))
+        await self.context.recorder.commit()
+        return "end_turn"
 
     async def _begin(
         self, queued: QueuedPrompt, message: UserMessage, sink: TurnSink
@@ -159,7 +178,7 @@ class PromptRunner:
             self.external_memory.end_turn()
 
     async def _run_turn(
-        self, message: UserMessage, sink: TurnSink, turns: list[Turn]
+        self, message: UserMessage, sink: RevocableSink, turns: list[Turn]
     ) -> StopReason:
         """Assemble a turn's context and run the turn; `turns` receives it for `flush`."""
         # First: system prompt, context window and price all depend on the resolved model.
@@ -180,6 +199,7 @@ class PromptRunner:
         end: StopReason | TurnError = "cancelled"  # holds if cancellation skips both branches below
         try:
             # `message` is the prompt before enrichment: the checkpoint takes its title from it.
+            self._turn_sink = sink
             async with toolset.checkpoints.record_turn(message):
                 end = reason = await turn.run(prompt)
             return reason
@@ -187,6 +207,8 @@ class PromptRunner:
             end = error
             raise
         finally:
+            if self._turn_sink is sink:  # after an abandoned turn it is the next one's
+                self._turn_sink = None
             # Before the next prompt starts: prompts that this turn took look up how it ended.
             self._steering.finish(end)
             toolset.on_turn_end("failed" if isinstance(end, TurnError) else end)

@@ -15,8 +15,8 @@ from acp_server.session.ports.archive import Journal
 from acp_server.session.ports.null_archive import NullJournal
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import TurnError
-from acp_server.turn.events import Event
-from acp_server.turn.ports import StopReason, TurnSink
+from acp_server.turn.events import Event, MessageChunk, ThoughtChunk
+from acp_server.turn.ports import StopReason
 
 GRACE_SECONDS = 0.2
 
@@ -31,6 +31,8 @@ class QueuedPrompt:
         self.is_done = anyio.Event()
         self.checkpoint = ""
         """Id of the state before it, once it runs a turn."""
+        self.is_aside = False
+        """Whether it is answered while a turn runs."""
 
     def cancel(self) -> None:
         """Stop waiting or running. The prompt is answered with `cancelled`."""
@@ -61,6 +63,28 @@ class RevocableSink:
         self._sink = sink
         self._journal = journal or NullJournal()
         self.is_open = True
+        self._text_end: anyio.Event | None = None
+        """Set when the text that is being shown ends; None between texts."""
+
+    async def wait_between_texts(self) -> None:
+        """Wait while a text is being shown: clients would join another text to it."""
+        while self._text_end is not None:
+            await self._text_end.wait()
+
+    def end_text(self) -> None:
+        """Note that the text shown last is complete."""
+        if self._text_end is not None:
+            self._text_end.set()
+            self._text_end = None
+
+    def _show(self, event: Event) -> None:
+        # Stored first: the user must never have seen an event that a replay lacks.
+        self._journal.show(event)
+        self._sink.show(event)
+        if not isinstance(event, MessageChunk | ThoughtChunk):
+            self.end_text()
+        elif self._text_end is None:
+            self._text_end = anyio.Event()
 
     async def emit(self, event: Event) -> None:
         """Forward the event unless the turn was abandoned."""
@@ -68,22 +92,19 @@ class RevocableSink:
             await self._sink.ready()
         # Checked again: the sink may have been closed during the wait.
         if self.is_open:
-            self._journal.show(event)
-            self._sink.show(event)
+            self._show(event)
 
     def emit_now(self, event: Event) -> None:
         """Forward the event immediately unless the turn was abandoned."""
         if self.is_open:
-            # Stored first: the user must never have seen an event that a replay lacks.
-            self._journal.show(event)
-            self._sink.show(event)
+            self._show(event)
 
 
 @frozen_dataclass
 class TurnJob:
     """A queued prompt's job, and its clean-up if it does not end."""
 
-    run: Callable[[TurnSink], Awaitable[StopReason]]
+    run: Callable[[RevocableSink], Awaitable[StopReason]]
     flush: Callable[[], None]
     """Records unfinished work before the next turn starts."""
     abandon: Callable[[], None]
@@ -95,6 +116,8 @@ class TurnQueue:
 
     def __init__(self) -> None:
         self._prompts: deque[QueuedPrompt] = deque()
+        self._asides: list[QueuedPrompt] = []
+        """Prompts that are answered while a turn runs."""
 
     def enqueue(self) -> QueuedPrompt:
         """Enqueue a prompt."""
@@ -104,21 +127,29 @@ class TurnQueue:
         self._start_first()
         return queued_prompt
 
+    def enqueue_aside(self) -> QueuedPrompt:
+        """Take a prompt that need not wait for the others."""
+        aside = QueuedPrompt()
+        aside.is_aside = True
+        aside.is_next.set()
+        self._asides.append(aside)
+        return aside
+
     def cancel_all(self) -> None:
-        """Cancel the running prompt and all waiting ones."""
+        """Cancel the running prompts and all waiting ones."""
         # A copy: cancelling may release a prompt, which changes the queue during the iteration.
-        for queued_prompt in tuple(self._prompts):
+        for queued_prompt in (*self._prompts, *self._asides):
             queued_prompt.cancel()
 
     @property
     def is_empty(self) -> bool:
         """Whether no prompt is running or waiting."""
-        return not self._prompts
+        return not self._prompts and not self._asides
 
     async def wait_until_idle(self) -> None:
         """Wait until every prompt queued so far has ended."""
         # Only prompts queued by now: with later ones a busy client could keep this from returning.
-        for queued_prompt in tuple(self._prompts):
+        for queued_prompt in (*self._prompts, *self._asides):
             await queued_prompt.is_done.wait()
 
     async def run(self, prompt: QueuedPrompt, sink: RevocableSink, job: TurnJob) -> StopReason:
@@ -168,8 +199,9 @@ class TurnQueue:
     def _release(self, queued_prompt: QueuedPrompt) -> None:
         # Set even if the prompt never ran, or `wait_until_idle` would wait for ever.
         queued_prompt.is_done.set()
-        if queued_prompt in self._prompts:  # an abandoned turn was removed before
-            self._prompts.remove(queued_prompt)
+        prompts = self._asides if queued_prompt.is_aside else self._prompts
+        if queued_prompt in prompts:  # an abandoned turn was removed before
+            prompts.remove(queued_prompt)
         self._start_first()
 
     def _start_first(self) -> None:

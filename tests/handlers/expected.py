@@ -58,6 +58,12 @@ NETWORK_LEVELS = (
     ("on", "On", "Commands use the whole network"),
 )
 
+PORT_LEVELS = (
+    ("off", "Off", "Only commands of the session reach them"),
+    ("ask", "Ask", "Asks before this machine can connect to a port"),
+    ("on", "On", "The agent may let this machine connect to any port of theirs"),
+)
+
 COMMANDS: JsonValue = {
     "sessionUpdate": "available_commands_update",
     "availableCommands": [
@@ -72,6 +78,11 @@ COMMANDS: JsonValue = {
             "description": "Show the system prompt's contents and how full the context window is",
         },
         {
+            "name": "forward",
+            "description": "Open a port of sandboxed commands to this machine, or list the ports",
+            "input": {"hint": "[port | stop port]"},
+        },
+        {
             "name": "help",
             "description": "List the commands, or explain one",
             "input": {"hint": "[command]"},
@@ -83,7 +94,8 @@ COMMANDS: JsonValue = {
         },
         {
             "name": "mcp",
-            "description": "Show the MCP servers, their tools and prompts, and their problems",
+            "description": "Show the MCP servers and their problems; sign in to one, or out",
+            "input": {"hint": "[sign-in or sign-out] [server]"},
         },
         {"name": "memory", "description": "Show the memories that are kept across sessions"},
         {
@@ -163,7 +175,7 @@ def config_options(current_mode: str, model: str = MODEL_ID, network: str = "") 
     return [
         _select("mode", "Mode", description, current_mode, cast("list[JsonValue]", values)),
         model_option(model, (model, model_display_name(model))),
-        *([network_option(network)] if network else []),
+        *([network_option(network), ports_option("ask")] if network else []),
     ]
 
 
@@ -174,6 +186,15 @@ def network_option(current: str) -> JsonValue:
     ]
     description = "What commands in the sandbox can connect to"
     return _select("network", "Network for commands", description, current, values, "_network")
+
+
+def ports_option(current: str) -> JsonValue:
+    """Return the option for the ports of commands."""
+    values: list[JsonValue] = [
+        {"value": id_, "name": name, "description": text} for id_, name, text in PORT_LEVELS
+    ]
+    description = "Whether this machine can connect to servers of commands in the sandbox"
+    return _select("ports", "Ports of commands", description, current, values, "_network")
 
 
 def model_display_name(model: str) -> str:
@@ -253,7 +274,7 @@ def unknown_session(request_id: JsonValue, session_id: str) -> JsonValue:
     """Return the error response for a session that is not open."""
     reason = (
         f"no session {session_id!r}: it was closed, or never opened here; "
-        "a session without a prompt is not saved"
+        "a session without a prompt is kept for one day"
     )
     return error_response(request_id, -32002, "Session not found", reason)
 

@@ -42,6 +42,22 @@ class TwoPartModel:
         self.end_events.setdefault(prompt, anyio.Event()).set()
 
 
+class LateModel:
+    """Model that answers "Done." when the test allows it, and says nothing before."""
+
+    def __init__(self) -> None:
+        self.is_asked = anyio.Event()
+        self.may_answer = anyio.Event()
+
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
+        """Wait, then answer."""
+        del request
+        self.is_asked.set()
+        await self.may_answer.wait()
+        await receive(TextDelta("Done."))
+        return "end_turn"
+
+
 class UncancellableModel:
     """Model that ignores cancellation during the prompt `hang`, and answers others with Hello."""
 

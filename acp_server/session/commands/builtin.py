@@ -15,6 +15,7 @@ from acp_server.session.commands.command import PromptCommand, SlashCommand
 from acp_server.session.commands.prompt_commands import PromptCommands
 from acp_server.session.commands.usage_text import format_usage
 from acp_server.session.context import SessionContext
+from acp_server.session.ids import new_id
 from acp_server.session.prompting.compaction import Compactor, NothingToSummarizeError
 from acp_server.session.prompting.context_maintenance import show_notices
 from acp_server.session.prompting.provider import PromptProvider
@@ -23,6 +24,7 @@ from acp_server.session.tools import SessionTools
 from acp_server.session.turn_contexts import TurnContextBuilder
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
+from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import TurnSink
 
 COMPACT_HELP = "Summarize the conversation to free space in the context window"
@@ -32,10 +34,11 @@ TOOLS_HELP = "List the tools, and how the current mode treats their calls"
 USAGE_HELP = "Show the tokens and the cost of this session"
 RELOAD_HELP = "Read the project's instructions again"
 QUEUE_HELP = "Run a prompt after the current turn"
-MCP_HELP = "Show the MCP servers, their tools and prompts, and their problems"
+MCP_HELP = "Show the MCP servers and their problems; sign in to one, or out"
 SKILLS_HELP = "List the skills, their state, and the withheld ones"
 UNDO_HELP = "Restore files to their state before the last or an earlier turn"
 CHECKPOINTS_HELP = "List the checkpoints that you can restore"
+FORWARD_HELP = "Open a port of sandboxed commands to this machine, or list the ports"
 STEER_HELP = "Send a message to the current turn"
 NEEDS_TEXT = "Add the prompt after the command, in the same message."
 NO_MEMORY = "There are no memories: both stores are disabled."
@@ -60,37 +63,46 @@ class BuiltinCommands:
         prompts = PromptCommands(self.context.workspace.cwd, options, self.provider)
         return (
             SlashCommand("compact", COMPACT_HELP, self._compact, "[what must not be lost]"),
-            SlashCommand("context", CONTEXT_HELP, self._context),
-            SlashCommand("memory", MEMORY_HELP, self._memory),
+            SlashCommand("context", CONTEXT_HELP, self._context, only_reads=True),
+            SlashCommand("memory", MEMORY_HELP, self._memory, only_reads=True),
             SlashCommand("reload", RELOAD_HELP, self._reload),
             SlashCommand("queue", QUEUE_HELP, _needs_text, "<prompt>"),
             SlashCommand("steer", STEER_HELP, _needs_text, "<prompt>"),
             SlashCommand("tools", TOOLS_HELP, self._tools),
-            SlashCommand("usage", USAGE_HELP, self._usage),
-            SlashCommand("mcp", MCP_HELP, self._mcp),
+            SlashCommand("usage", USAGE_HELP, self._usage, only_reads=True),
+            SlashCommand("mcp", MCP_HELP, self._mcp, "[sign-in or sign-out] [server]"),
             SlashCommand("skills", SKILLS_HELP, self._skills),
             SlashCommand("undo", UNDO_HELP, self._undo, "[number or id] [--conversation]"),
-            SlashCommand("checkpoints", CHECKPOINTS_HELP, self._checkpoints),
+            SlashCommand("checkpoints", CHECKPOINTS_HELP, self._checkpoints, only_reads=True),
+            SlashCommand("forward", FORWARD_HELP, self._forward, "[port | stop port]"),
             *OptionCommands(options).all(),
             *prompts.all(),
         )
 
     async def _context(self, arguments: str, sink: TurnSink) -> str:
         del arguments, sink
-        window = (await self.turn_contexts.build()).meter.window_tokens
+        options = self.context.options
+        # Not while a turn runs: its prompt is written, and it may change under no turn.
+        if self.system.saved is None or self.system.is_unverified:
+            await self.turn_contexts.build()
+        window = options.catalog.meter(options.model_id).window_tokens
         used = self.context.totals.context_tokens
         share = f"{used:,} of {window:,} tokens ({used / window:.0%})"
         fill = f"The window holds {share}." if used else "Its fill level shows after an answer."
         return f"{(await self.provider.get()).describe()}\n\n{fill}"
 
     async def _reload(self, arguments: str, sink: TurnSink) -> str:
-        """Write the system prompt again; reasoning signed behind the old prompt becomes invalid."""
+        """Write the system prompt again."""
         del arguments
-        self.system.drop_reasoning()
-        await self.system.write(self.context.options.model_id)
+        await self._rebuild()
         provider = await self.provider.get()
         await show_notices(provider.take_notices(), sink)
         return f"The instructions were read again.\n\n{provider.describe()}"
+
+    async def _rebuild(self) -> None:
+        """Write the system prompt and the tools again."""
+        self.system.drop_reasoning()  # it is signed behind the old prompt
+        await self.system.write(self.context.options.model_id)
 
     async def _compact(self, focus: str, sink: TurnSink) -> str:
         conversation = self.context.conversation
@@ -112,8 +124,13 @@ class BuiltinCommands:
         return "\n".join([f"In the mode `{mode}`:\n", *lines]) if lines else "There are no tools."
 
     async def _mcp(self, arguments: str, sink: TurnSink) -> str:
-        del arguments, sink
-        return (await self.tools.prepare()).servers.describe()
+        async def show_text(text: str) -> None:
+            await sink.emit(MessageChunk(new_id(), text))
+
+        answer = await (await self.tools.prepare()).servers.run_command(arguments, show_text)
+        if answer.has_new_tools:
+            await self._rebuild()
+        return answer.text
 
     async def _skills(self, arguments: str, sink: TurnSink) -> str:
         del arguments, sink
@@ -125,6 +142,10 @@ class BuiltinCommands:
     async def _checkpoints(self, arguments: str, sink: TurnSink) -> str:
         del arguments, sink
         return await (await self.tools.prepare()).checkpoints.describe()
+
+    async def _forward(self, arguments: str, sink: TurnSink) -> str:
+        del sink
+        return await (await self.tools.prepare()).port_forwarding.run(arguments)
 
     async def _memory(self, arguments: str, sink: TurnSink) -> str:
         del arguments, sink

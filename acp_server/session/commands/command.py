@@ -18,6 +18,8 @@ class SlashCommand:
     run: Callable[[str, TurnSink], Awaitable[str]]
     """Takes the argument text and a sink for progress events; returns Markdown."""
     hint: str | None = None
+    only_reads: bool = False
+    """Whether it changes nothing and shows no progress: it is answered while a turn runs."""
 
 
 @frozen_dataclass

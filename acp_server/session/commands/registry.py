@@ -29,8 +29,14 @@ class CommandRegistry:
         self._owned: dict[str, Mapping[str, SlashCommand | PromptCommand]] = {}
         self._listed: dict[str, ListedCommand] = {}
         self.add(
-            SlashCommand("help", "List the commands, or explain one", self._help, "[command]"),
-            SlashCommand("version", "Show the version of acp-server", _version),
+            SlashCommand(
+                "help",
+                "List the commands, or explain one",
+                self._help,
+                "[command]",
+                only_reads=True,
+            ),
+            SlashCommand("version", "Show the version of acp-server", _version, only_reads=True),
             *commands,
         )
 
@@ -56,6 +62,11 @@ class CommandRegistry:
     def is_known(self, name: str) -> bool:
         """Return whether there is a slash or prompt command of this name; skills do not count."""
         return self._find(name) is not None
+
+    def only_reads(self, invocation: CommandInvocation) -> bool:
+        """Return whether a command changes nothing, so that it need not wait for a turn."""
+        command = self._find(invocation.name)
+        return isinstance(command, SlashCommand) and command.only_reads
 
     def find_prompt_command(self, name: str) -> PromptCommand | None:
         """Return the prompt command of this name, if it is one."""

@@ -42,6 +42,11 @@ class PromptRouter:
         await sink.emit(MessageChunk(new_id(), answer))
         return None
 
+    async def answer(self, message: UserMessage, sink: TurnSink) -> str:
+        """Return the answer of a slash command."""
+        invocation = parse_invocation(prompt_to_text(message.parts))
+        return "" if invocation is None else await self.commands.run(invocation, sink)
+
     async def _expand(
         self, invocation: CommandInvocation, message: UserMessage
     ) -> UserMessage | None:
