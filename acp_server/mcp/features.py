@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from acp_server.mcp.ports import InjectionScan, Json, no_scan
 from acp_server.mcp.schema_repair import ToolSchemaError, repair_schema
+from acp_server.session.ports.mcp_configs import FeatureFilter
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.json_values import as_list, as_object, as_text
 from acp_server.text.lines import shorten, to_single_line
@@ -77,6 +78,16 @@ class ServerFeatures:
     tools: tuple[McpTool, ...] = ()
     prompts: tuple[McpPrompt, ...] = ()
     skipped: tuple[str, ...] = field(default=())
+    has_resources: bool = False
+
+    def filtered(self, chosen: FeatureFilter) -> "ServerFeatures":
+        """Return the features that the user's settings choose."""
+        return replace(
+            self,
+            tools=tuple(each for each in self.tools if chosen.offers(each.name)),
+            prompts=self.prompts if chosen.has_prompts else (),
+            has_resources=self.has_resources and chosen.has_resources,
+        )
 
 
 def parse_tools(

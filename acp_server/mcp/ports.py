@@ -18,6 +18,7 @@ from acp_server.session.ports.elicitation import DecliningElicitor, Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.conversation import Message
 
 Json = Mapping[str, JsonValue]
 Feature = Literal["tools", "prompts"]
@@ -43,6 +44,37 @@ class ServerError(Exception):
         self.is_answer = is_answer
 
 
+class SignInRequiredError(ServerError):
+    """A server wants the user to sign in, or the sign-in failed; `reason` says which."""
+
+
+@frozen_dataclass
+class SignInPage:
+    """A web page on which the user signs in to a server."""
+
+    url: str
+    host: str
+    """The host of the page, which need not be the server's."""
+    port: int
+    """The port of this machine that the page leads back to."""
+
+
+class SignInPrompt(Protocol):
+    """Lets the user sign in to a server."""
+
+    async def show(self, page: SignInPage) -> None:
+        """Show the page to the user, and return without waiting for the sign-in.
+
+        Raises:
+            ServerError: The user declined.
+        """
+        ...
+
+
+def no_prompt() -> None:
+    """Return that the user has requested no sign-in."""
+
+
 @frozen_dataclass
 class ClientCallbacks:
     """Callbacks for a server's requests and notifications."""
@@ -54,6 +86,10 @@ class ClientCallbacks:
     """Called when one of the server's lists has changed."""
     on_output: Callable[[str], None]
     """Called with each line of process output that is not a message."""
+    sample: Callable[[Json], Awaitable[Json]] | None = None
+    """Answers `sampling/createMessage`, or raises ServerError; None if the server may not ask."""
+    sign_in_prompt: Callable[[], SignInPrompt | None] = no_prompt
+    """Returns the prompt of the sign-in that the user has requested, while it is under way."""
 
 
 class McpConnection(Protocol):
@@ -78,6 +114,33 @@ class McpConnection(Protocol):
         ...
 
 
+class ServerAccount(Protocol):
+    """The user's sign-in to one server, shared by all sessions."""
+
+    @property
+    def is_signed_in(self) -> bool:
+        """Whether the user is signed in, as far as this process knows."""
+        ...
+
+    @property
+    def secrets(self) -> Sequence[str]:
+        """Tokens that no text may show."""
+        ...
+
+    @property
+    def signed_in(self) -> anyio.Event:
+        """Set at the next sign-in in any session."""
+        ...
+
+    async def sign_out(self) -> None:
+        """Revoke and delete the tokens.
+
+        Raises:
+            ServerError: They cannot be deleted.
+        """
+        ...
+
+
 class McpConnector(Protocol):
     """Opens connections once the SDK is imported."""
 
@@ -87,12 +150,29 @@ class McpConnector(Protocol):
         """Return a context manager that connects on entry and disconnects on exit.
 
         Raises:
+            SignInRequiredError: The user must sign in, or has not done so.
             ServerError: Connecting failed (on entry), or the connection was lost.
         """
         ...
 
+    def account(self, server: ServerConfig) -> ServerAccount | None:
+        """Return the user's account at a server; None if the server can have none."""
+        ...
+
     async def close(self) -> None:
         """Close the resources that the connections shared."""
+        ...
+
+
+class AskModel(Protocol):
+    """Asks the session's model, outside the conversation; its usage counts for the session."""
+
+    async def __call__(self, messages: Sequence[Message], instructions: str) -> tuple[str, str]:
+        """Return the answer and the model's name.
+
+        Raises:
+            ServerError: The model could not be asked, or failed.
+        """
         ...
 
 
@@ -124,6 +204,11 @@ InjectionScan = Callable[[str], Sequence[str]]
 """Scans a text for prompt injection; returns the kinds found, usually none."""
 
 
+def ignore_notice(text: str) -> None:
+    """Drop a notice for the user."""
+    del text
+
+
 def no_scan(text: str) -> Sequence[str]:
     """Find nothing: disables the scan."""
     del text
@@ -146,5 +231,9 @@ class McpContext:
     """Wraps the calls of all tools except those annotated as read-only."""
     reserved_names: Sequence[str] = ()
     """The names of the session's own tools."""
+    ask_model: AskModel | None = None
+    """None if servers may not ask the model."""
+    notify_user: Callable[[str], None] = ignore_notice
+    """Shows a notice to the user, now or with the next turn."""
     outputs: SavedOutputs | None = None
     """Keeps results that are too long for the conversation."""

@@ -12,12 +12,23 @@ from typing import assert_never
 
 from pydantic import JsonValue, SecretStr, TypeAdapter, ValidationError
 
-from acp_server.config.values import HttpServer, McpServerSetting, SseServer, StdioServer
+from acp_server.config.values import (
+    FeatureFilterSetting,
+    HttpServer,
+    McpServerSetting,
+    OAuthSetting,
+    SamplingSetting,
+    SseServer,
+    StdioServer,
+)
 from acp_server.mcp.texts import split_url
 from acp_server.session.ports.mcp_configs import (
+    FeatureFilter,
     HttpServerConfig,
+    SamplingConfig,
     ServerConfig,
     ServerTimeouts,
+    SignInConfig,
     StdioServerConfig,
 )
 from acp_server.text.json_values import as_object
@@ -68,16 +79,46 @@ def _error_text(error: ValidationError) -> str:
 
 def _to_config(name: str, entry: McpServerSetting) -> ServerConfig:
     timeouts = ServerTimeouts(entry.connect_timeout, entry.timeout)
+    given = entry.sampling or SamplingSetting()
+    sampling = SamplingConfig(given.enabled, given.max_tokens_cap, given.max_rpm)
+    chosen = entry.tools or FeatureFilterSetting()
+    features = FeatureFilter(chosen.include, chosen.exclude, chosen.prompts, chosen.resources)
     match entry:
         case StdioServer():
             environment = _reveal(entry.env)
             return StdioServerConfig(
-                name, entry.command, entry.args, environment, entry.cwd, timeouts
+                name,
+                entry.command,
+                entry.args,
+                environment,
+                entry.cwd,
+                timeouts,
+                sampling,
+                features,
             )
         case HttpServer() | SseServer():
-            return HttpServerConfig(name, entry.url, _reveal(entry.headers), entry.type, timeouts)
+            headers, sign_in = _reveal(entry.headers), _sign_in_config(entry)
+            return HttpServerConfig(
+                name, entry.url, headers, entry.type, timeouts, sampling, sign_in, features
+            )
         case _:
             assert_never(entry)
+
+
+def _sign_in_config(entry: HttpServer | SseServer) -> SignInConfig | None:
+    if entry.auth in {"header", "none"}:
+        return None
+    given = entry.oauth or OAuthSetting()
+    return SignInConfig(
+        is_expected=entry.auth == "oauth",
+        client_id=given.client_id,
+        client_secret=given.client_secret.get_secret_value() if given.client_secret else "",
+        client_name=given.client_name,
+        scope=given.scope,
+        redirect_host=given.redirect_host,
+        redirect_port=given.redirect_port,
+        page_seconds=given.timeout,
+    )
 
 
 def _reveal(secrets: Mapping[str, SecretStr]) -> dict[str, str]:

@@ -13,6 +13,10 @@ MAX_CHARACTERS = 64
 MAX_SERVER_CHARACTERS = 30
 DIGEST_CHARACTERS = 8
 SEPARATOR = "__"
+RESOURCE_TOOL = "read_mcp_resource"
+"""Our own tool for the resources of servers."""
+SAMPLING = "mcp_sampling"
+"""The name of requests to the model in permission rules."""
 
 _INVALID_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
 _UNDERSCORE_RUN = re.compile(r"_{2,}")

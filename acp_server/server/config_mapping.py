@@ -20,7 +20,13 @@ def mcp_config(configuration: Configuration) -> McpConfig:
     """Return the MCP config: servers, child environment, secret variable names."""
     current, secrets = configuration.settings, configuration.secret_variables
     variables = settings.child_environment({})
-    return McpConfig(variables, secrets, current.mcp_servers, current.mcp_startup_wait_seconds)
+    return McpConfig(
+        variables,
+        secrets,
+        configuration.home,
+        current.mcp_servers,
+        current.mcp_startup_wait_seconds,
+    )
 
 
 def configured_credential(configuration: Configuration) -> Credential | None:

@@ -75,6 +75,7 @@ class FakeElicitor:
         default_factory=list[ElicitationForm | ElicitationUrl]
     )
     can_ask: bool = True
+    shows_pages: bool = True
     delay_seconds: float = 0.0
     completed: list[str] = field(default_factory=list[str])
 
@@ -116,6 +117,8 @@ class LiveServers:
 
     servers: SessionServers
     gate: RecordingGate
+    notices: list[str]
+    """What the user was told."""
     recorder: EventRecorder = field(default_factory=EventRecorder)
 
     async def call(
@@ -172,7 +175,7 @@ class LiveServersFactory:
         root: Path | None = None,
     ) -> LiveServers:
         """Create the servers of a session without starting them."""
-        gate = RecordingGate()
+        gate, notices = RecordingGate(), list[str]()
         context = McpContext(
             gate=gate,
             roots=(root or self.root,),
@@ -182,8 +185,9 @@ class LiveServersFactory:
             scan=self.scan,
             limits=self.limits,
             reserved_names=("read_file",),
+            notify_user=notices.append,
         )
-        return LiveServers(SessionServers(configs, context), gate)
+        return LiveServers(SessionServers(configs, context), gate, notices)
 
     @asynccontextmanager
     async def open_servers(self, *configs: ServerConfig) -> AsyncGenerator[LiveServers]:
@@ -205,7 +209,7 @@ async def open_factory(
     """Open a factory; exiting the context ends its servers."""
     variables = environment or {"PATH": os.defpath, "HOME": str(root)}
     async with anyio.create_task_group() as tasks:
-        connector = Lazy(partial(create_connector, tasks, McpConfig(variables, ("OUR_KEY",))))
+        connector = Lazy(partial(create_connector, tasks, McpConfig(variables, ("OUR_KEY",), root)))
         try:
             yield LiveServersFactory(tasks, root, connector)
         finally:

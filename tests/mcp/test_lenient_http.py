@@ -39,6 +39,7 @@ RESULTS: dict[str, JsonValue] = {
         "serverInfo": {"name": "s", "version": "1"},
     },
     "tools/list": {"tools": TOOLS},
+    "tools/call": {"content": [{"type": "text", "text": "x" * 3_000_000}]},
 }
 
 
@@ -111,3 +112,14 @@ async def test_an_invalid_tool_is_left_out_by_itself(tmp_path: Path, path: str) 
 @pytest.mark.parametrize("text", ['{"a": [1, "é"]}', "no JSON", "[" * 100_000, ""])
 def test_other_messages_stay_as_they_are(text: str) -> None:
     assert repair_message(text.encode()) == text.encode()
+
+
+@pytest.mark.parametrize("path", ["mcp", "events"])
+async def test_a_long_result_arrives(tmp_path: Path, path: str) -> None:
+    with _listening() as port:
+        remote = HttpServerConfig("s", f"http://127.0.0.1:{port}/{path}")
+        async with open_factory(tmp_path) as factory, factory.open_servers(remote) as live:
+            outcome = await live.call("s__plain")
+
+    assert not outcome.is_error
+    assert outcome.text.startswith("xxx")

@@ -143,6 +143,10 @@ async def test_a_server_that_does_not_start_is_reported_with_the_reason(
         page = await live.wait_for_description("failed")
         assert problem in page
         assert live.tool_names() == []
+        await live.servers.refresh_tools()  # fails again in the same way: no second notice
+        (notice,) = live.notices
+        assert notice.startswith("The MCP server “s” is not available: ")
+        assert problem in notice
 
 
 async def test_a_crashed_server_is_reconnected_and_a_call_meanwhile_waits(

@@ -11,6 +11,7 @@ from acp_server.mcp.ports import Json
 from acp_server.permissions.effects import CallMcpTool
 from acp_server.permissions.gate import Refusal
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult
+from acp_server.session.ports.mcp_configs import FeatureFilter
 from acp_server.turn.call_access import CHANGES, READS
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import ToolOutcome
@@ -77,6 +78,15 @@ async def test_a_tool_error_is_a_failed_call(tmp_path: Path) -> None:
         outcome = await live.call("s__fail")
 
     assert (outcome.text, outcome.is_error) == ("it did not work", True)
+
+
+async def test_an_error_of_the_server_is_shown_whatever_its_code(tmp_path: Path) -> None:
+    async with open_factory(tmp_path) as factory, factory.open_servers(server_program("s")) as live:
+        outcome = await live.call("s__refuse")
+        again = await live.call("s__echo", {"text": "still there"})
+
+    assert (outcome.text, outcome.is_error) == ("MCP server s: the quota is used up", True)
+    assert again.text == "still there"
 
 
 async def test_progress_is_shown_and_a_cancelled_call_is_cancelled_on_the_server(
@@ -183,3 +193,24 @@ async def test_the_call_timeout_does_not_apply_while_the_user_answers(tmp_path: 
             outcome = await live.call("s__ask")
 
     assert json.loads(outcome.text) == {"action": "cancel"}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "names"),
+    [
+        (FeatureFilter(("echo", "fail"), ("echo",)), {"s__echo", "s__fail"}),
+        (FeatureFilter(excluded_tools=("echo", "wipe")), None),
+    ],
+    ids=["included", "excluded"],
+)
+async def test_only_the_tools_that_the_settings_choose_are_offered(
+    tmp_path: Path, chosen: FeatureFilter, names: set[str] | None
+) -> None:
+    server = replace(server_program("s"), filter=chosen)
+    async with open_factory(tmp_path) as factory, factory.open_servers(server) as live:
+        offered = {each.spec.name for each in live.servers.tools()}
+        outcome = await live.call("s__wipe")
+
+    assert "s__wipe" not in offered
+    assert offered == names if names else "s__fail" in offered
+    assert outcome.is_error

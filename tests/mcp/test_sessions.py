@@ -98,6 +98,25 @@ async def test_by_default_a_session_waits_for_no_server_and_its_first_call_three
         assert min(later) < 3  # at best, for the machine may be slow; none waits if one does not
 
 
+async def test_the_user_is_told_once_of_a_server_that_does_not_start(tmp_path: Path) -> None:
+    async with open_mcp_editor(tmp_path, make_replies(2)) as line:
+        session = await line.open(server_program("broken", "leaves-at-once"), server_program("s"))
+        texts = [await line.run_command(session, each) for each in ("go", "go again")]
+        assert "s__echo" in line.tool_names()
+
+    assert ["no configuration found" in text for text in texts] == [True, False]
+
+
+async def test_a_server_is_connecting_from_the_first_moment(tmp_path: Path) -> None:
+    async with open_mcp_editor(
+        tmp_path, make_replies(1), settings="mcp: {startup_wait_seconds: 0}"
+    ) as line:
+        session = await line.open(server_program("stuck", "hangs"))
+        page = await line.run_command(session, "/mcp")
+
+    assert re.search(r"\): connecting for \d+ s \(timeout: 30 s\)", page)
+
+
 async def test_garbage_and_conflicting_names_leave_a_session_with_usable_tools(
     tmp_path: Path,
 ) -> None:

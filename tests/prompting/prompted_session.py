@@ -114,7 +114,7 @@ async def open_prompted_session(
 
     watch = FileWatch(events, spawn) if events is not None else None
     tool_config = ToolConfig(directory, home, VARIABLES, (), file_watch=watch)
-    toolsets = ToolsetBuilder(link, tool_config, McpConfig(VARIABLES, ()))
+    toolsets = ToolsetBuilder(link, tool_config, McpConfig(VARIABLES, (), tool_config.config_home))
     services = replace(
         make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode),
         toolset=toolsets,

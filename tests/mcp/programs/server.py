@@ -76,7 +76,7 @@ def tools() -> Sequence[JsonValue]:
     found = [
         tool("echo", {"text": {"type": "string"}}, annotations={"readOnlyHint": True}),
         *map(tool, ("env", "slow", "ask", "page", "roots", "sample", "show", "fail")),
-        *map(tool, ("grow", "crash")),
+        *map(tool, ("grow", "crash", "refuse")),
         tool("put", {"path": {"type": "string"}, "text": {"type": "string"}}),
         tool("wipe", annotations={"destructiveHint": True, "title": "Wipe it"}),
         *EXTRA,
@@ -134,6 +134,9 @@ def run_tool(number: int, params: Json) -> None:
         os._exit(3)
     if name == "slow":
         run_slow_tool(number, cast("Json", params["_meta"])["progressToken"])
+        return
+    if name == "refuse":  # with the code that the SDK uses for closed connections
+        send({"id": number, "error": {"code": -32000, "message": "the quota is used up"}})
         return
     if name == "grow":
         EXTRA.append(tool("grown"))
