@@ -5,16 +5,24 @@ from collections.abc import Sequence
 from anyio.abc import TaskGroup
 
 from acp_server.mcp.config import McpConfig
-from acp_server.mcp.ports import LoadConnector, McpContext, McpLimits, TrackFileChanges
+from acp_server.mcp.ports import (
+    LoadConnector,
+    McpContext,
+    McpLimits,
+    ServerError,
+    TrackFileChanges,
+)
 from acp_server.mcp.server_configs import enabled_servers, merge_servers
 from acp_server.mcp.session_servers import SessionServers
+from acp_server.mcp.tool_names import RESOURCE_TOOL
 from acp_server.permissions.gate import Gate
+from acp_server.session.context import SessionContext
 from acp_server.session.ports.elicitation import Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
-from acp_server.session.saved_outputs import SavedOutputs
-from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.factory import TOOL_NAMES
+from acp_server.turn.conversation import Message
+from acp_server.turn.errors import TurnError
 from prompt_engine.threats import scan
 
 
@@ -24,8 +32,7 @@ class McpSessionBinder:
 
     load_connector: LoadConnector
     config: McpConfig
-    workspace: SessionWorkspace
-    outputs: SavedOutputs
+    session: SessionContext
     requested: Sequence[ServerConfig]
     """The servers that the editor named."""
     elicitor: Elicitor
@@ -36,19 +43,29 @@ class McpSessionBinder:
         """Return the session's servers, not yet started."""
         mcp_context = McpContext(
             gate=gate,
-            roots=self.workspace.roots,
+            roots=self.session.workspace.roots,
             tasks=self.tasks,
             load_connector=self.load_connector,
             elicitor=self.elicitor,
             scan=scan_for_injection,
             limits=McpLimits(first_call_seconds=self.config.first_call_seconds),
             tracking_file_changes=tracking_file_changes,
-            reserved_names=TOOL_NAMES,
-            outputs=self.outputs,
+            reserved_names=(*TOOL_NAMES, RESOURCE_TOOL),
+            ask_model=self._ask_model,
+            notify_user=self.session.notices.add,
+            outputs=self.session.outputs,
         )
         return SessionServers(
             merge_servers(self.requested, enabled_servers(self.config.configured)), mcp_context
         )
+
+    async def _ask_model(self, messages: Sequence[Message], instructions: str) -> tuple[str, str]:
+        """Ask the session's model; see `ports.AskModel`."""
+        model = self.session.options.model_id
+        try:
+            return await self.session.models.answer(messages, instructions), model
+        except TurnError as error:
+            raise ServerError(f"the model could not be asked: {error.reason}") from error
 
 
 def scan_for_injection(text: str) -> Sequence[str]:

@@ -1,9 +1,11 @@
 """Timeouts of calls: restarted by progress, paused while the user is asked a question."""
 
 import math
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 from uuid import uuid4
 
 import anyio
@@ -15,6 +17,8 @@ from acp_server.session.ports.elicitation import (
     ElicitationUrl,
     Elicitor,
 )
+
+T = TypeVar("T")
 
 CANCELLED = ElicitationResult("cancel")
 MAX_PAGES = 100
@@ -76,11 +80,13 @@ class CallTimeouts:
         """Whether the user can be asked."""
         return self._elicitor.can_ask
 
-    async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
-        """Ask the user, without a time limit.
+    @property
+    def shows_pages(self) -> bool:
+        """Whether the user can be asked to visit a web page."""
+        return self._elicitor.shows_pages
 
-        All timeouts are paused, because the protocol does not say which call a question is for.
-        """
+    async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
+        """Ask the user, without a time limit."""
         if isinstance(question, ElicitationUrl):
             # A new id: different servers can use the same ids.
             own_id = uuid4().hex
@@ -88,6 +94,13 @@ class CallTimeouts:
             if len(self._page_ids) > MAX_PAGES:
                 del self._page_ids[next(iter(self._page_ids))]
             question = replace(question, id=own_id)
+        return await self.pause_while(partial(self._elicitor.ask, question), CANCELLED)
+
+    async def pause_while(self, answer: Callable[[], Awaitable[T]], if_cancelled: T) -> T:
+        """Return the answer to a request of the server, or `if_cancelled` once no call is left.
+
+        All timeouts are paused, because the protocol does not say which call a request is for.
+        """
         self._open_question_count += 1
         for clock in self._running_calls:
             clock.pause()
@@ -96,8 +109,8 @@ class CallTimeouts:
             self._question_scopes.add(scope)
         try:
             with scope:
-                return await self._elicitor.ask(question)
-            return CANCELLED
+                return await answer()
+            return if_cancelled
         finally:
             self._question_scopes.discard(scope)
             self._open_question_count -= 1

@@ -67,11 +67,12 @@ class ServerUse(ToolUse):
         )
         try:
             async with changing():
-                result = await self._server.request(
-                    "tools/call",
-                    {"name": self._tool.name, "arguments": dict(values)},
-                    self._on_progress,
-                )
+                with self._server.sampling_during(self._report, self._context.gate):
+                    result = await self._server.request(
+                        "tools/call",
+                        {"name": self._tool.name, "arguments": dict(values)},
+                        self._on_progress,
+                    )
         except ServerError as error:
             return ToolOutcome(f"MCP server {self._server.name}: {error.reason}", is_error=True)
         # In a thread: scanning a long result would block the event loop.

@@ -43,8 +43,7 @@ class ToolsetBuilder:
         connect_servers = bind(
             self._connector.get,
             self._mcp_config,
-            context.workspace,
-            context.outputs,
+            context,
             servers,
             editor.elicitor,
             tasks,

@@ -10,7 +10,7 @@ from acp_server.session.recorder import SessionRecorder
 from acp_server.session.side_requests import NullSink, ask_model
 from acp_server.turn.context import FallbackModel, TurnContext
 from acp_server.turn.context_counter import ContextCounter, TokenScales
-from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.conversation import Message, Text, UserMessage
 from acp_server.turn.ports import Model, ModelRequest, Toolbox
 
 
@@ -78,6 +78,14 @@ class SessionModels:
         Raises:
             TurnError: the model cannot be asked, failed, or returned no text.
         """
+        return await self.answer((UserMessage((Text(text),)),), instructions)
+
+    async def answer(self, messages: Sequence[Message], instructions: str) -> str:
+        """Return the selected model's answer to messages, outside the conversation.
+
+        Raises:
+            TurnError: the model cannot be asked, failed, or returned no text.
+        """
         context = self.context_for(self._options.model_id, EmptyToolbox(), instructions)
-        request = ModelRequest((UserMessage((Text(text),)),), instructions)
+        request = ModelRequest(messages, instructions)
         return await ask_model(request, context, self._recorder.totals, NullSink())

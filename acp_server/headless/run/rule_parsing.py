@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from acp_server.mcp.tool_names import RESOURCE_TOOL, SAMPLING
 from acp_server.permissions.run_rules import RuleAction, RunRule
 from acp_server.text.validation_errors import describe_problems
 from acp_server.tools.factory import TOOL_NAMES
@@ -30,6 +31,7 @@ _COMMAND_TOOLS = frozenset({"terminal", "process"})
 _FETCH_TOOLS = frozenset({"web_fetch"})
 _RULE_PATTERN = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<what>.*)\))?", re.DOTALL)
 _MCP_SEPARATOR = "__"
+_RULE_NAMES = (*TOOL_NAMES, RESOURCE_TOOL, SAMPLING)
 
 
 class RuleError(ValueError):
@@ -62,7 +64,9 @@ def parse_rule(action: RuleAction, text: str) -> RunRule:
 def _tools(name: str) -> tuple[str, ...]:
     if name in TOOL_GROUPS:
         return TOOL_GROUPS[name]
-    is_known = _MCP_SEPARATOR in name or any(fnmatch.fnmatchcase(each, name) for each in TOOL_NAMES)
+    is_known = _MCP_SEPARATOR in name or any(
+        fnmatch.fnmatchcase(each, name) for each in _RULE_NAMES
+    )
     if not is_known:
         names = ", ".join((*TOOL_GROUPS, *TOOL_NAMES))
         reason = f"there is no tool {name!r}; there are {names}, and SERVER__TOOL of MCP servers"
