@@ -15,20 +15,31 @@ from pydantic import JsonValue
 from acp_server.mcp.features import McpTool
 from acp_server.mcp.ports import McpContext, ServerError
 from acp_server.mcp.prompt_commands import McpPromptCommand, make_prompt_command
+from acp_server.mcp.resources import read_mentions, resource_tool
 from acp_server.mcp.server import Server
 from acp_server.mcp.server_configs import describe_in_full, workspace_servers
 from acp_server.mcp.server_tool import ServerTool
+from acp_server.mcp.sign_in_prompt import UserSignInPrompt
 from acp_server.mcp.status_text import describe_servers
 from acp_server.mcp.tool_names import SEPARATOR, server_name_parts, tool_names
 from acp_server.permissions.gate import Gate
 from acp_server.session.commands.command import PromptCommand, PromptCommandError
-from acp_server.session.ports.mcp import ProjectServers
+from acp_server.session.ports.mcp import McpAnswer, ProjectServers, ShowText
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.lines import to_single_line
 from acp_server.tools.tool import Tool
-from acp_server.turn.ports import ToolSpec
+from acp_server.turn.conversation import PromptPart, UserPart
+from acp_server.turn.ports import ToolSpec, TurnSink
 
 PROMPT_GONE = "The server no longer offers this prompt. Run `/mcp` to see its state."
+SIGN_IN, SIGN_OUT = "sign-in", "sign-out"
+USAGE = "`/mcp` shows the servers; `/mcp sign-in NAME` and `/mcp sign-out NAME` sign in and out."
+UNKNOWN_SERVER = "Name one of the servers that `/mcp` shows: `/mcp {action} NAME`."
+SIGNED_IN = "You are signed in to {name}; the model can use its tools from now on."
+SIGNED_OUT = "You are signed out of {name}, in all sessions."
+FAILED_ACTION = "{name}: {reason}."
+MAX_NAME_CHARACTERS = 100
 DISCONNECT_SECONDS = 0.3
 """How long servers may take to disconnect before they are cancelled."""
 END_SECONDS = 2.0
@@ -59,6 +70,7 @@ class SessionServers:
         """The workspace's own servers: listed, but not started before `start_registered`."""
         self._announced: dict[str, _AnnouncedTools] = {}
         self._frozen_tools: tuple[ServerTool, ...] = ()
+        self._has_resource_tool = False
         self._tools: tuple[Tool, ...] = ()
         self._is_frozen = False
         self._server_ended = anyio.Event()
@@ -125,7 +137,24 @@ class SessionServers:
     def tools_for_gate(self, gate: Gate) -> tuple[Tool, ...]:
         """Return the frozen tools behind another permission gate, that of a sub-agent."""
         context = replace(self._context, gate=gate)
-        return tuple(tool.bind(context) for tool in self._frozen_tools)
+        tools = tuple(tool.bind(context) for tool in self._frozen_tools)
+        if not self._has_resource_tool:
+            return tools
+        return (*tools, resource_tool(self._find_with_resources, context))
+
+    async def read_mentions(
+        self, parts: Sequence[UserPart], sink: TurnSink
+    ) -> Sequence[PromptPart]:
+        """Read the resources that a prompt mentions; see the port."""
+        servers = [each for each in self._servers if each.features.has_resources]
+        return await read_mentions(parts, servers, self._context, sink)
+
+    def _find_with_resources(self, name: str) -> Server | None:
+        """Return a server by its name, or by its part of the names of tools."""
+        found = [each for each in self._servers if each.features.has_resources]
+        if name:
+            found = [each for each in found if name in {each.name, self._name_parts[each.name]}]
+        return found[0] if len(found) == 1 else None
 
     async def refresh_tools(self) -> None:
         """Retry failed servers, wait for them briefly and freeze the tools again."""
@@ -174,6 +203,42 @@ class SessionServers:
     def describe(self) -> str:
         """Return the text of `/mcp`."""
         return describe_servers(self._servers, self._withheld)
+
+    async def run_command(self, arguments: str, show_text: ShowText) -> McpAnswer:
+        """Run `/mcp`; see the port."""
+        action, _, name = arguments.strip().partition(" ")
+        if not action:
+            return McpAnswer(self.describe())
+        if action not in {SIGN_IN, SIGN_OUT}:
+            return McpAnswer(USAGE)
+        server = self._find_remote(name.strip(), is_signed_in=action == SIGN_OUT)
+        if server is None:
+            return McpAnswer(UNKNOWN_SERVER.format(action=action))
+        shown = to_single_line(server.name, MAX_NAME_CHARACTERS)
+        try:
+            if action == SIGN_OUT:
+                await server.sign_out()
+                return McpAnswer(SIGNED_OUT.format(name=shown))
+            prompt = UserSignInPrompt(shown, self._context.elicitor, show_text)
+            try:
+                await server.sign_in(prompt)
+            finally:
+                await prompt.close()
+        except ServerError as error:
+            return McpAnswer(FAILED_ACTION.format(name=shown, reason=error.reason))
+        return McpAnswer(SIGNED_IN.format(name=shown), has_new_tools=True)
+
+    def _find_remote(self, name: str, *, is_signed_in: bool) -> Server | None:
+        """Return the server of a name; without one, the only server that can be meant."""
+        if name:
+            return next((each for each in self._servers if each.name == name), None)
+        states = {"connected"} if is_signed_in else {"signed_out"}
+        found = [
+            each
+            for each in self._servers
+            if each.state in states and each.is_signed_in == is_signed_in
+        ]
+        return found[0] if len(found) == 1 else None
 
     async def close(self) -> None:
         """Disconnect all servers, then cancel those that have not ended.
@@ -234,6 +299,7 @@ class SessionServers:
                     left_out.append(each.title)
             server.left_out = tuple(left_out)
         self._frozen_tools = tuple(frozen_tools)
+        self._has_resource_tool = any(each.features.has_resources for each in self._servers)
         self._tools = self.tools_for_gate(self._context.gate)
 
     def _notices_of(self, server: Server, allowed: Collection[str] | None) -> Iterator[str]:

@@ -54,6 +54,8 @@ class McpEditor:
     api: FakeApiServer
     directory: Path
     answer: str = "allow_once"
+    refused_title: str = ""
+    """The title of a call that is refused."""
     form_values: Mapping[str, JsonValue] | None = None
     questions: list[Object] = field(default_factory=list[Object])
     """Requests from the server, in order."""
@@ -117,7 +119,9 @@ class McpEditor:
 
     def _answer_to(self, question: Object) -> JsonValue:
         if question["method"] == "session/request_permission":
-            return {"outcome": {"outcome": "selected", "optionId": self.answer}}
+            is_refused = json_at(question, "params", "toolCall", "title") == self.refused_title
+            option = "reject_once" if is_refused else self.answer
+            return {"outcome": {"outcome": "selected", "optionId": option}}
         if self.form_values is None:
             return {"action": "decline"}
         return {"action": "accept", "content": dict(self.form_values)}

@@ -4,15 +4,29 @@ How servers are started and spoken to is hidden behind the port. They contribute
 toolbox), slash commands, notices for the model, and a status page for the user.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from acp_server.session.commands.command import PromptCommand
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.conversation import PromptPart, UserPart
+from acp_server.turn.ports import TurnSink
 
+ShowText = Callable[[str], Awaitable[None]]
+"""Shows a text to the user at once."""
 NO_SERVERS = "There are no MCP servers in this session."
+
+
+@frozen_dataclass
+class McpAnswer:
+    """The answer of `/mcp`."""
+
+    text: str
+    """Markdown."""
+    has_new_tools: bool = False
+    """Whether the tools must be rebuilt for the user to get what they asked for."""
 
 
 @frozen_dataclass
@@ -47,12 +61,18 @@ class McpServersPort(Protocol):
         """
         ...
 
+    async def read_mentions(
+        self, parts: Sequence[UserPart], sink: TurnSink
+    ) -> Sequence[PromptPart]:
+        """Return what the `@server:uri` mentions in a prompt lead to, if the user permits it."""
+        ...
+
     def commands(self) -> Sequence[PromptCommand]:
         """Return the servers' prompts as commands, as they are now."""
         ...
 
-    def describe(self) -> str:
-        """Describe the servers' state as Markdown."""
+    async def run_command(self, arguments: str, show_text: ShowText) -> McpAnswer:
+        """Run `/mcp`; `show_text` shows texts before the answer."""
         ...
 
     def register(self, entries: JsonValue) -> ProjectServers:
@@ -85,13 +105,21 @@ class NoMcpServers:
         del allowed
         return ()
 
+    async def read_mentions(
+        self, parts: Sequence[UserPart], sink: TurnSink
+    ) -> Sequence[PromptPart]:
+        """Return nothing."""
+        del parts, sink
+        return ()
+
     def commands(self) -> Sequence[PromptCommand]:
         """Return no commands."""
         return ()
 
-    def describe(self) -> str:
+    async def run_command(self, arguments: str, show_text: ShowText) -> McpAnswer:
         """Report that there are no servers."""
-        return NO_SERVERS
+        del arguments, show_text
+        return McpAnswer(NO_SERVERS)
 
     def register(self, entries: JsonValue) -> ProjectServers:
         """Ignore the request: nothing here can start servers."""

@@ -40,6 +40,7 @@ class PromptEnricher:
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
+        parts += await self.tools.current.servers.read_mentions(message.parts, sink)
         seen_files = self.tools.current.seen_files
         await seen_files.note_attachments(parts)
         conversation = self.context.conversation
