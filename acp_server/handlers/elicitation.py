@@ -43,7 +43,13 @@ class EditorElicitor:
     @property
     def can_ask(self) -> bool:
         """Whether the client shows forms or pages."""
-        return self._connection.shows_forms or self._has_pages
+        return self._connection.shows_forms or self.shows_pages
+
+    @property
+    def shows_pages(self) -> bool:
+        """Whether the client opens web pages."""
+        elicitation = self._connection.capabilities.elicitation
+        return elicitation is not None and elicitation.url is not None
 
     async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         """Ask the user; see the port."""
@@ -82,7 +88,7 @@ class EditorElicitor:
                     session_id=self._session_id, message=message, requested_schema=schema
                 )
             case ElicitationUrl():
-                if not self._has_pages or not _is_web_url(question.url):
+                if not self.shows_pages or not _is_web_url(question.url):
                     return None
                 return SessionUrl(
                     session_id=self._session_id,
@@ -92,11 +98,6 @@ class EditorElicitor:
                 )
             case _:
                 assert_never(question)
-
-    @property
-    def _has_pages(self) -> bool:
-        elicitation = self._connection.capabilities.elicitation
-        return elicitation is not None and elicitation.url is not None
 
 
 def _to_editor_schema(schema: Mapping[str, JsonValue]) -> ElicitationSchema | None:

@@ -32,5 +32,6 @@ def create_connector(tasks: TaskGroup, config: McpConfig) -> "McpConnector":
 
     environment = config.environment
     return SdkConnector(
-        ProcessContext(ProcessWatcher(tasks, environment), environment, config.secret_names)
+        ProcessContext(ProcessWatcher(tasks, environment), environment, config.secret_names),
+        config.home,
     )

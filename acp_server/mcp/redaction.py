@@ -32,6 +32,15 @@ class Redaction:
         """Return a text about a server without any of its secrets."""
         return _redact(self.secrets, text)
 
+    def extended(self, tokens: Sequence[str]) -> "Redaction":
+        """Return a redaction of these tokens, too."""
+        if not tokens:
+            return self
+        return Redaction(
+            _sort_by_length((*self.secrets, *tokens)),
+            _sort_by_length((*self.likely_secrets, *tokens)),
+        )
+
     def redact_result(self, result: Json) -> Json:
         """Return a server's result without its likely secrets."""
         if not self.likely_secrets:

@@ -1,6 +1,6 @@
 """Connector over the MCP SDK: connections, requests, elicitation and errors.
 
-One of the two modules that know the SDK. Requests bypass its typed methods: those reject a whole
+One of the three modules that know the SDK. Requests bypass its typed methods: those reject a whole
 list for one bad entry, and reject a result that violates its schema although the tool has already
 run. All errors of the SDK become `ServerError` here.
 """
@@ -8,6 +8,7 @@ run. All errors of the SDK become `ServerError` here.
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
@@ -21,11 +22,23 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from pydantic import FileUrl, JsonValue
 
-from acp_server.mcp.ports import ClientCallbacks, Json, McpConnection, ProgressCallback, ServerError
+from acp_server.mcp.ports import (
+    ClientCallbacks,
+    Json,
+    McpConnection,
+    ProgressCallback,
+    ServerError,
+)
 from acp_server.mcp.server_process import ProcessContext
+from acp_server.mcp.sign_in import SignInAccount, SignInAuth
+from acp_server.mcp.sign_in_store import account_of
 from acp_server.mcp.transports import process_streams, remote_streams
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationUrl
-from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
+from acp_server.session.ports.mcp_configs import (
+    HttpServerConfig,
+    ServerConfig,
+    StdioServerConfig,
+)
 from acp_server.version import __version__
 
 if TYPE_CHECKING:  # a private module of the SDK
@@ -48,12 +61,15 @@ CONNECTION_ERRORS = (
 """All errors of a connection. TypeError and LookupError: malformed data can break the SDK."""
 CONNECTION_END_MESSAGE = "Connection closed"
 """The SDK's message of an error for a transport that is closed."""
+NO_SAMPLING = "Sampling not supported"
+REFUSED_CODE = -1
+"""MCP's code for a sampling request that the user has refused."""
 VERSION_HEADER = "mcp-protocol-version"
 FIRST_ERROR_STATUS = 400
 NO_STREAM_STATUS = 405
 STATUS_HINTS = {
-    401: "it wants to be signed in to; give it a header for that",
-    403: "it does not let us in",
+    401: "it wants a sign-in, and your settings for it have no valid one",
+    403: "it does not permit this; if you are signed in, sign out and in again for more rights",
     404: "there is nothing at its address, or it has forgotten the session",
 }
 
@@ -64,8 +80,11 @@ Outgoing: TypeAlias = "WriteStream[SessionMessage]"
 class SdkConnector:
     """Connects to servers with the MCP SDK."""
 
-    def __init__(self, context: ProcessContext) -> None:
+    def __init__(self, context: ProcessContext, home: Path) -> None:
+        """Prepare; sign-ins are stored below `home`."""
         self._context = context
+        self._home = home
+        self._accounts: dict[str, SignInAccount] = {}
         for name in ("mcp", "client"):  # they log messages and URLs, which can contain secrets
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         logging.getLogger("httpx2").setLevel(logging.WARNING)
@@ -76,9 +95,16 @@ class SdkConnector:
     ) -> AsyncGenerator[McpConnection]:
         """Connect for the duration of the context; see `ports.McpConnector`."""
         status = _HttpStatus()
+        account = self.account(server)
         failure: ServerError | None = None
         try:
-            async with _open_streams(server, host, self._context, status) as (incoming, outgoing):
+            async with _open_streams(
+                server,
+                host,
+                self._context,
+                status,
+                account and SignInAuth(account, host.sign_in_prompt),
+            ) as (incoming, outgoing):
                 watched = _CloseSignalStream(incoming, status.closed)
                 dispatcher = JSONRPCDispatcher(watched, outgoing)
                 async with _make_session(dispatcher, server.name, host) as session:
@@ -97,60 +123,97 @@ class SdkConnector:
         """Close the watcher process."""
         await self._context.watcher.close()
 
+    def account(self, server: ServerConfig) -> SignInAccount | None:
+        """Return the account of a server, which all sessions share; see `ports.McpConnector`."""
+        config = server.sign_in_config if isinstance(server, HttpServerConfig) else None
+        if config is None or not isinstance(server, HttpServerConfig):
+            return None
+        name = account_of(server)
+        if name not in self._accounts:
+            self._accounts[name] = SignInAccount(server, config, self._home)
+        return self._accounts[name]
+
 
 def _open_streams(
-    server: ServerConfig, host: ClientCallbacks, context: ProcessContext, status: "_HttpStatus"
+    server: ServerConfig,
+    host: ClientCallbacks,
+    context: ProcessContext,
+    status: "_HttpStatus",
+    auth: SignInAuth | None,
 ) -> AbstractAsyncContextManager[tuple[Incoming, Outgoing]]:
     if isinstance(server, StdioServerConfig):
         return process_streams(server, host, context)
-    streams = remote_streams(server, status.note)
+    streams = remote_streams(server, status.note, auth)
     return cast("AbstractAsyncContextManager[tuple[Incoming, Outgoing]]", streams)
 
 
 def _make_session(
     dispatcher: JSONRPCDispatcher, server: str, host: ClientCallbacks
 ) -> AbstractAsyncContextManager[ClientSession]:
+    requests = _ServerRequests(server, host)
+    return ClientSession(
+        dispatcher=dispatcher,
+        client_info=mcp_types.Implementation(name="acp-server", version=__version__),
+        elicitation_callback=requests.elicit if host.elicitor.can_ask else None,
+        sampling_callback=requests.sample if host.sample is not None else None,
+        list_roots_callback=requests.list_roots,
+        message_handler=requests.notice,
+    )
+
+
+class _ServerRequests:
+    """Answers the requests and notifications of a server, in the SDK's types."""
+
+    def __init__(self, server: str, host: ClientCallbacks) -> None:
+        self._server = server
+        self._host = host
+
     async def elicit(
-        context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+        self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult:
         del context
         question: ElicitationForm | ElicitationUrl
         match params:
             case mcp_types.ElicitRequestURLParams():
                 page_id = params.elicitation_id or ""
-                question = ElicitationUrl(server, params.message, params.url, page_id)
+                question = ElicitationUrl(self._server, params.message, params.url, page_id)
             case mcp_types.ElicitRequestFormParams():
                 schema = cast("Json", params.requested_schema)
-                question = ElicitationForm(server, params.message, schema)
-        answer = await host.elicitor.ask(question)
+                question = ElicitationForm(self._server, params.message, schema)
+        answer = await self._host.elicitor.ask(question)
         content = answer.content if answer.action == "accept" else None
         return mcp_types.ElicitResult.model_validate({"action": answer.action, "content": content})
 
-    async def list_roots(context: ClientRequestContext) -> mcp_types.ListRootsResult:
+    async def sample(
+        self, context: ClientRequestContext, params: mcp_types.CreateMessageRequestParams
+    ) -> mcp_types.CreateMessageResult | mcp_types.ErrorData:
         del context
-        roots = [(FileUrl(root.as_uri()), root.name) for root in host.roots]
+        request = params.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if self._host.sample is None:
+            return mcp_types.ErrorData(code=mcp_types.INVALID_REQUEST, message=NO_SAMPLING)
+        try:
+            answer = await self._host.sample(cast("Json", request))
+        except ServerError as error:
+            return mcp_types.ErrorData(code=REFUSED_CODE, message=error.reason)
+        return mcp_types.CreateMessageResult.model_validate(answer)
+
+    async def list_roots(self, context: ClientRequestContext) -> mcp_types.ListRootsResult:
+        del context
+        roots = [(FileUrl(root.as_uri()), root.name) for root in self._host.roots]
         return mcp_types.ListRootsResult(
             roots=[mcp_types.Root(uri=uri, name=name) for uri, name in roots]
         )
 
-    async def notice(message: IncomingMessage) -> None:
+    async def notice(self, message: IncomingMessage) -> None:
         match message:
             case mcp_types.ToolListChangedNotification():
-                host.on_list_changed("tools")
+                self._host.on_list_changed("tools")
             case mcp_types.PromptListChangedNotification():
-                host.on_list_changed("prompts")
+                self._host.on_list_changed("prompts")
             case mcp_types.ElicitCompleteNotification():
-                await host.elicitor.complete(message.params.elicitation_id)
+                await self._host.elicitor.complete(message.params.elicitation_id)
             case _:
                 return
-
-    return ClientSession(
-        dispatcher=dispatcher,
-        client_info=mcp_types.Implementation(name="acp-server", version=__version__),
-        elicitation_callback=elicit if host.elicitor.can_ask else None,
-        list_roots_callback=list_roots,
-        message_handler=notice,
-    )
 
 
 class _HttpStatus:
@@ -280,7 +343,7 @@ def _to_server_error(error: BaseException, status: _HttpStatus) -> ServerError:
     match error:
         case ServerError():
             return error
-        case MCPError() if error.code == mcp_types.CONNECTION_CLOSED:
+        case MCPError() if _is_connection_end(error):
             return ServerError(status.error_text or "the connection is lost")
         case MCPError():
             text = status.error_text or error.message

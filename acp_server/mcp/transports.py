@@ -1,6 +1,6 @@
 """Transports (stdio, SSE, streamable HTTP) as the message streams that the SDK expects.
 
-One of the two modules that know the SDK. Lines on stdout that are not messages are recorded as
+One of the three modules that know the SDK. Lines on stdout that are not messages are recorded as
 output of the server and do not disturb the connection.
 """
 
@@ -24,6 +24,8 @@ from acp_server.session.ports.mcp_configs import HttpServerConfig, StdioServerCo
 HTTP_TIMEOUT_SECONDS = 30.0
 READ_TIMEOUT_SECONDS = 24 * 3_600.0
 """Read timeout of streams. Effectively none: `CallTimeouts` limits the calls."""
+MAX_EVENT_BYTES = 64 * 1024 * 1024
+"""The longest message over streamable HTTP, as over stdio; the SDK's own limit is 1 MiB."""
 MAX_UNSENT = 256
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
@@ -117,11 +119,11 @@ def _record_output(host: ClientCallbacks) -> Callable[[bytes], Awaitable[None]]:
 
 @asynccontextmanager
 async def remote_streams(
-    server: HttpServerConfig, note_status: NoteStatus
+    server: HttpServerConfig, note_status: NoteStatus, auth: httpx2.Auth | None = None
 ) -> AsyncGenerator[tuple[object, object]]:
     """Connect to a server over HTTP and yield its message streams.
 
-    `note_status` receives the status of each response.
+    `note_status` receives the status of each response; `auth` adds tokens to the requests.
 
     Raises:
         httpx2.HTTPError: The server cannot be reached; usually inside an exception group.
@@ -148,12 +150,15 @@ async def remote_streams(
             HTTP_TIMEOUT_SECONDS,
             READ_TIMEOUT_SECONDS,
             httpx_client_factory=client,
+            auth=auth,
         ) as (incoming, outgoing):
             yield incoming, outgoing
     else:
         timeout = httpx2.Timeout(HTTP_TIMEOUT_SECONDS, read=READ_TIMEOUT_SECONDS)
         async with (
-            client(headers, timeout) as shared,
-            streamable_http_client(server.url, http_client=shared) as (incoming, outgoing),
+            client(headers, timeout, auth) as shared,
+            streamable_http_client(
+                server.url, http_client=shared, max_sse_event_size=MAX_EVENT_BYTES
+            ) as (incoming, outgoing),
         ):
             yield incoming, outgoing

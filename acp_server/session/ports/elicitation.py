@@ -47,6 +47,11 @@ class Elicitor(Protocol):
         """Whether a user can be asked."""
         ...
 
+    @property
+    def shows_pages(self) -> bool:
+        """Whether the user can be asked to visit a web page."""
+        ...
+
     async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         """Ask the user; cancelling withdraws the question.
 
@@ -64,6 +69,11 @@ class DecliningElicitor:
 
     @property
     def can_ask(self) -> bool:
+        """Return False."""
+        return False
+
+    @property
+    def shows_pages(self) -> bool:
         """Return False."""
         return False
 
