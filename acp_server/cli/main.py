@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "setup": "Store an API key, choose a local model or set up an editor.",
     "models": "List the models of each configured provider.",
     "config": "Show, edit and check the settings.",
+    "mcp": "List the MCP servers, and sign in to one or out.",
     "trust": "Trust a workspace's own settings, skills and programs.",
     "prompt": "Show the system prompt of a session.",
     "context": "List instruction files (AGENTS.md); trust a blocked one.",

@@ -15,10 +15,10 @@ MAX_NAME_CHARACTERS = 100
 MAX_OUTPUT_LINES = 8
 
 _STATES: dict[ServerState, str] = {
-    "waiting": "not started yet",
     "connecting": "connecting",
     "connected": "connected",
     "reconnecting": "connection lost, reconnecting",
+    "signed_out": "waiting for you to sign in",
     "failed": "failed",
     "closed": "closed",
 }
@@ -33,14 +33,11 @@ def describe_servers(servers: Sequence[Server], withheld: Sequence[ServerConfig]
 
 
 def _lines(server: Server) -> Iterator[str]:
-    state = _STATES[server.state]
-    if server.state == "connecting":
-        seconds = anyio.current_time() - server.state_since
-        state = f"{state} for {seconds:.0f} s (timeout: {server.connect_seconds:g} s)"
-    yield _heading(server.config, state)
+    yield _heading(server.config, _state_text(server))
     features = server.features
     if server.state == "connected" or features.tools:
-        yield f"- {_count_text(features.tools, 'tool')}, {_count_text(features.prompts, 'prompt')}"
+        counts = f"{_count_text(features.tools, 'tool')}, {_count_text(features.prompts, 'prompt')}"
+        yield f"- {counts}, resources" if features.has_resources else f"- {counts}"
     if server.problem:
         yield f"- {server.problem}"
     for reason in features.skipped[:MAX_SKIPPED]:
@@ -58,6 +55,17 @@ def _lines(server: Server) -> Iterator[str]:
     if server.output:
         yield "- last output:"
         yield from (f"      {line}" for line in server.output[-MAX_OUTPUT_LINES:])
+
+
+def _state_text(server: Server) -> str:
+    state = _STATES[server.state]
+    if server.state == "connecting":
+        seconds = anyio.current_time() - server.state_since
+        return f"{state} for {seconds:.0f} s (timeout: {server.connect_seconds:g} s)"
+    if server.state == "signed_out":
+        name = to_single_line(server.name, MAX_NAME_CHARACTERS)
+        return f"{state} (`/mcp sign-in {name}`)"
+    return f"{state}, signed in" if server.is_signed_in else state
 
 
 def _heading(config: ServerConfig, state: str) -> str:

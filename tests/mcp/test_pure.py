@@ -20,7 +20,12 @@ from acp_server.mcp.server_configs import (
     workspace_servers,
 )
 from acp_server.mcp.tool_names import server_name_parts, tool_names
-from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerTimeouts, StdioServerConfig
+from acp_server.session.ports.mcp_configs import (
+    HttpServerConfig,
+    ServerTimeouts,
+    SignInConfig,
+    StdioServerConfig,
+)
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import ToolOutcome
@@ -202,7 +207,7 @@ def test_a_long_text_is_kept_whole_in_a_file_that_the_result_names(tmp_path: Pat
     result: dict[str, JsonValue] = {"content": [{"type": "text", "text": text}]}
     outcome = tool_outcome(result, "s", no_scan, SavedOutputs(tmp_path, "s1"), "call_1")
     assert len(outcome.text) <= MAX_CHARACTERS
-    assert f"the whole text is in {outcome.saved_to} (25,000 lines" in outcome.text
+    assert f"are shown; read {outcome.saved_to} (25,000 lines" in outcome.text
     assert Path(outcome.saved_to).read_text() == text
 
 
@@ -219,3 +224,25 @@ def test_a_long_text_is_kept_whole_in_a_file_that_the_result_names(tmp_path: Pat
 def test_prompt_arguments_after_the_name_are_parsed(text: str, given: dict[str, str]) -> None:
     declared = (PromptArgument("city", is_required=True), PromptArgument("note"))
     assert parse_prompt_arguments(text, declared) == given
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({}, SignInConfig()),
+        ({"auth": " OAuth "}, SignInConfig(is_expected=True)),
+        ({"auth": "none"}, None),
+        ({"headers": {"authorization": "Bearer x"}, "auth": None}, None),
+        (
+            {"oauth": {"client_id": "c", "client_secret": "s", "redirect_port": 8765, "x": 1}},
+            SignInConfig(client_id="c", client_secret="s", redirect_port=8765),  # noqa: S106
+        ),
+    ],
+)
+def test_the_keys_for_signing_in_are_read(
+    keys: dict[str, JsonValue], expected: SignInConfig | None
+) -> None:
+    (server,), problems = workspace_servers({"a": {"url": "https://a.example/mcp", **keys}})
+    assert problems == ()
+    assert isinstance(server, HttpServerConfig)
+    assert server.sign_in_config == expected

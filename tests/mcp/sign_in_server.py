@@ -1,0 +1,221 @@
+"""A server of the MCP SDK with sign-in, on loopback, and the browser of a user who signs in.
+
+with sign_in_server() as remote:
+    HttpServerConfig("s", remote.url)
+"""
+
+import re
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import httpx2
+import uvicorn
+from mcp.server.auth.provider import (
+    AccessToken,
+    AuthorizationCode,
+    AuthorizationParams,
+    OAuthAuthorizationServerProvider,
+    RefreshToken,
+    TokenError,
+    construct_redirect_uri,
+)
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from pydantic import AnyHttpUrl, JsonValue
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+
+SCOPES = ["notes"]
+POLL_SECONDS = 0.01
+
+
+class _Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
+    """Grants everything to everybody; tokens rotate."""
+
+    def __init__(self) -> None:
+        self.clients: dict[str, OAuthClientInformationFull] = {}
+        self.codes: dict[str, AuthorizationCode] = {}
+        self.tokens: dict[str, AccessToken] = {}
+        self.refresh_tokens: dict[str, RefreshToken] = {}
+        self.issued: list[str] = []
+        """All tokens and secrets that clients were given."""
+        self.lifetime_seconds = 3600
+        self.refreshes = 0
+        self.revoked: list[str] = []
+
+    async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+        return self.clients.get(client_id)
+
+    async def register_client(self, client_info: OAuthClientInformationFull) -> None:
+        self.clients[client_info.client_id] = client_info
+        if client_info.client_secret:
+            self.issued.append(client_info.client_secret)
+
+    async def authorize(
+        self, client: OAuthClientInformationFull, params: AuthorizationParams
+    ) -> str:
+        code = AuthorizationCode(
+            code=secrets.token_hex(20),
+            scopes=params.scopes or SCOPES,
+            expires_at=time.time() + 300,
+            client_id=client.client_id,
+            code_challenge=params.code_challenge,
+            redirect_uri=params.redirect_uri,
+            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
+            resource=params.resource,
+        )
+        self.codes[code.code] = code
+        return construct_redirect_uri(str(params.redirect_uri), code=code.code, state=params.state)
+
+    async def load_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: str
+    ) -> AuthorizationCode | None:
+        del client
+        return self.codes.get(authorization_code)
+
+    async def exchange_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+    ) -> OAuthToken:
+        del self.codes[authorization_code.code]
+        return self._grant(client, authorization_code.scopes, authorization_code.resource)
+
+    async def load_refresh_token(
+        self, client: OAuthClientInformationFull, refresh_token: str
+    ) -> RefreshToken | None:
+        del client
+        return self.refresh_tokens.get(refresh_token)
+
+    async def exchange_refresh_token(
+        self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
+    ) -> OAuthToken:
+        if self.refresh_tokens.pop(refresh_token.token, None) is None:
+            raise TokenError("invalid_grant")
+        self.refreshes += 1
+        return self._grant(client, scopes, None)
+
+    async def load_access_token(self, token: str) -> AccessToken | None:
+        return self.tokens.get(token)
+
+    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:
+        self.revoked.append(token.token)
+        self.tokens.clear()
+        self.refresh_tokens.clear()
+
+    def _grant(
+        self, client: OAuthClientInformationFull, scopes: list[str], resource: str | None
+    ) -> OAuthToken:
+        access, refresh = f"access-{secrets.token_hex(12)}", f"refresh-{secrets.token_hex(12)}"
+        self.issued += [access, refresh]
+        self.tokens[access] = AccessToken(
+            token=access, client_id=client.client_id, scopes=scopes, resource=resource
+        )
+        self.refresh_tokens[refresh] = RefreshToken(
+            token=refresh, client_id=client.client_id, scopes=scopes
+        )
+        return OAuthToken(
+            access_token=access,
+            refresh_token=refresh,
+            expires_in=self.lifetime_seconds,
+            scope=" ".join(scopes),
+        )
+
+
+@dataclass(slots=True)
+class SignInServer:
+    """A running server."""
+
+    port: int
+    path: str
+    provider: _Provider = field(default_factory=_Provider)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{self.path}"
+
+
+@contextmanager
+def sign_in_server(
+    *,
+    is_sse: bool = False,
+    metadata: dict[str, JsonValue] | None = None,
+    can_register: bool = True,
+) -> Generator[SignInServer]:
+    """Serve in a thread; `metadata` overrides what the sign-in says of itself."""
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        remote = SignInServer(sock.getsockname()[1], "/sse" if is_sse else "/mcp")
+        origin = f"http://127.0.0.1:{remote.port}"
+        server = MCPServer(
+            "notes",
+            auth_server_provider=remote.provider,
+            auth=AuthSettings(
+                issuer_url=AnyHttpUrl(origin),
+                resource_server_url=AnyHttpUrl(remote.url),
+                client_registration_options=ClientRegistrationOptions(
+                    enabled=can_register, valid_scopes=SCOPES, default_scopes=SCOPES
+                ),
+                revocation_options=RevocationOptions(enabled=True),
+                required_scopes=SCOPES,
+                validate_token_resource=False,
+            ),
+            log_level="CRITICAL",
+        )
+
+        @server.tool()
+        def echo(text: str) -> str:
+            """Return a text."""
+            return text
+
+        @server.tool()
+        def show_tokens() -> str:
+            """Return all tokens that were granted, as a careless server would."""
+            return " ".join(remote.provider.issued)
+
+        app = server.sse_app() if is_sse else server.streamable_http_app()
+
+        async def change_metadata(request: Request) -> JSONResponse:
+            del request
+            base: dict[str, JsonValue] = {
+                "issuer": f"{origin}/",
+                "authorization_endpoint": f"{origin}/authorize",
+                "token_endpoint": f"{origin}/token",
+                "registration_endpoint": f"{origin}/register",
+            }
+            return JSONResponse(base | (metadata or {}))
+
+        if metadata is not None:
+            path = "/.well-known/oauth-authorization-server"
+            app.router.routes.insert(0, Route(path, change_metadata))
+        config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
+        runner = uvicorn.Server(config)
+        thread = threading.Thread(target=runner.run, kwargs={"sockets": [sock]})
+        thread.start()
+        try:
+            yield remote
+        finally:
+            runner.should_exit = True
+            thread.join()
+
+
+def find_page(text: str) -> str:
+    """Return the address of the sign-in page in a text for the user."""
+    found = re.search(r"http://127\.0\.0\.1:\d+/authorize\?\S+", text)
+    assert found is not None, text
+    return found[0]
+
+
+async def visit(page: str) -> httpx2.Response:
+    """Sign in on a page, and follow it back to the program that waits."""
+    async with httpx2.AsyncClient(
+        follow_redirects=True, timeout=HANG_TIMEOUT_SECONDS, trust_env=False
+    ) as browser:
+        return await browser.get(page)
