@@ -29,6 +29,8 @@ from tests.support.messages_api.responses import EVENT_STREAM
 from tests.support.messages_api.script import ScriptPlayer
 
 CHUNK_CHARACTERS = 12
+CHARACTERS_PER_TOKEN = 4
+"""By which the input of a request is counted, so that long conversations are compacted."""
 NOT_FOUND = HttpFailure(404, type="not_found_error", message="Not Found")
 _TALK_ACTION = ACTIONS["talk"]
 
@@ -75,9 +77,10 @@ class SoakEndpoint:
                 200, (("content-type", JSON),), (Write(b'{"input_tokens":9}'),)
             ), SendState()
         self.answered += 1
-        return self._answer(json.loads(request.body or b"{}")), SendState()
+        tokens = len(request.body or b"") // CHARACTERS_PER_TOKEN
+        return self._answer(json.loads(request.body or b"{}"), tokens), SendState()
 
-    def _answer(self, body: Object) -> ResponsePlan:
+    def _answer(self, body: Object, tokens: int) -> ResponsePlan:
         asked = parse_action(body["messages"])
         is_first = asked.step == 0 and asked.number not in self._failed_turns
         if is_first and asked.act.failure is not None:
@@ -85,9 +88,11 @@ class SoakEndpoint:
             return _error_answer(asked.act.failure)
         if body.get("stream") is not True:
             return ResponsePlan(
-                200, (("content-type", JSON),), (Write(_unstreamed_answer(str(body["model"]))),)
+                200,
+                (("content-type", JSON),),
+                (Write(_unstreamed_answer(str(body["model"]), tokens)),),
             )
-        steps = list(self._events(asked, str(body["model"])))
+        steps = list(self._events(asked, _message(str(body["model"]), tokens)))
         if is_first and asked.act.cut_after_events is not None:
             self._fail_once(asked)
             steps = CutAfterEvents(asked.act.cut_after_events).apply(steps)
@@ -97,8 +102,8 @@ class SoakEndpoint:
         if not asked.act.is_fatal:
             self._failed_turns.add(asked.number)
 
-    def _events(self, asked: ActionRequest, model: str) -> Iterator[ResponseStep]:
-        yield sse_event("message_start", {"type": "message_start", "message": _message(model)})
+    def _events(self, asked: ActionRequest, message: Object) -> Iterator[ResponseStep]:
+        yield sse_event("message_start", {"type": "message_start", "message": message})
         calls = asked.calls
         for index, part in enumerate((STREAMED_TEXT, *calls)):
             opening, deltas = self._block(part, asked.number)
@@ -156,15 +161,17 @@ def _listed(content: JsonValue) -> list[JsonValue]:
     return content
 
 
-def _message(model: str) -> Object:
-    usage: Object = {"input_tokens": 100, "output_tokens": 1}
+def _message(model: str, tokens: int) -> Object:
+    usage: Object = {"input_tokens": tokens, "output_tokens": 1}
     head: Object = {"id": "msg_soak", "type": "message", "role": "assistant", "model": model}
     return {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
 
 
-def _unstreamed_answer(model: str) -> bytes:
+def _unstreamed_answer(model: str, tokens: int) -> bytes:
     content: list[JsonValue] = [{"type": "text", "text": STREAMED_TEXT}]
-    return json.dumps({**_message(model), "content": content, "stop_reason": "end_turn"}).encode()
+    return json.dumps(
+        {**_message(model, tokens), "content": content, "stop_reason": "end_turn"}
+    ).encode()
 
 
 def _error_answer(failure: HttpFailure) -> ResponsePlan:

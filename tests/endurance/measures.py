@@ -23,6 +23,8 @@ class Sample:
     threads: int
     children: tuple[str, ...]
     """Sorted names of all descendants."""
+    processor_seconds: float
+    """Processor time that the process has used so far, without its children."""
 
 
 def take_sample(process_id: int, turns: int) -> Sample:
@@ -30,12 +32,14 @@ def take_sample(process_id: int, turns: int) -> Sample:
     process = psutil.Process(process_id)
     memory = process.memory_full_info()
     children = (child.name() for child in process.children(recursive=True))
+    times = process.cpu_times()
     return Sample(
         turns,
         int(getattr(memory, "pss", memory.uss)),
         process.num_fds(),
         process.num_threads(),
         tuple(sorted(children)),
+        times.user + times.system,
     )
 
 
@@ -49,3 +53,9 @@ def median_slope(points: Sequence[tuple[float, float]]) -> float:
 def growth_bytes_per_turn(samples: Sequence[Sample]) -> float:
     """Return the growth of memory per turn."""
     return median_slope([(sample.turns, sample.memory_bytes) for sample in samples])
+
+
+def processor_ms_per_turn(samples: Sequence[Sample]) -> float:
+    """Return the processor time of a turn between the first and the last sample."""
+    first, last = samples[0], samples[-1]
+    return (last.processor_seconds - first.processor_seconds) * 1000 / (last.turns - first.turns)

@@ -2,8 +2,9 @@
 
     figures = await run_soak(SoakPlan(rounds=25, lanes=4, turns=100), folder)
 
-A round is one session in each lane, concurrently. Between rounds every session is closed and a
-sample is taken (`measures`). At the end the server exits, and its files and processes are checked.
+A round is one session in each lane, concurrently. Between rounds every session is closed, unless
+it lasts, and a sample is taken (`measures`). At the end the server exits, and its files and
+processes are checked.
 """
 
 import random
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -37,8 +39,10 @@ class SoakPlan:
     rounds: int
     lanes: int
     turns: int
-    """Turns per session."""
+    """Turns per session and round."""
     seed: int = 1
+    is_lasting: bool = False
+    """Whether each lane has one session for all rounds."""
 
     @property
     def total(self) -> int:
@@ -58,6 +62,8 @@ class SoakFigures:
     asked_of_model: int
     seconds: float
     processor_seconds: float
+    latencies: Sequence[Sequence[float]]
+    """How long each turn that was not cut off took, in seconds, by round."""
 
 
 def _ignore_sample(_: Sample) -> None:
@@ -85,7 +91,7 @@ async def run_soak(
         }
         async with run_server(variables, ["--model", MODEL], folder / "stderr.txt") as client:
             await client.request_result("initialize", {"protocolVersion": 1})
-            samples, lanes = await _rounds(plan, client, folder, on_sample)
+            samples, lanes, latencies = await _rounds(plan, client, folder, on_sample)
             # read while the server still runs: both are gone after its exit
             process = psutil.Process(client.process_id)
             times = process.cpu_times()
@@ -100,13 +106,15 @@ async def run_soak(
         endpoint.answered,
         time.monotonic() - began,
         times.user + times.system,
+        latencies,
     )
 
 
 async def _rounds(
     plan: SoakPlan, client: SoakClient, folder: Path, on_sample: Callable[[Sample], None]
-) -> tuple[list[Sample], list[SoakUser]]:
+) -> tuple[list[Sample], list[SoakUser], list[list[float]]]:
     samples: list[Sample] = []
+    latencies: list[list[float]] = []
     lanes: list[SoakUser] = []
     async with anyio.create_task_group() as tasks:
         lanes += [
@@ -115,23 +123,27 @@ async def _rounds(
         ]
         for round_ in range(plan.rounds):
             done = round_ * plan.lanes * plan.turns
+            is_last = not plan.is_lasting or round_ == plan.rounds - 1
             async with anyio.create_task_group() as living:
                 for number, lane in enumerate(lanes):
-                    living.start_soon(lane.run_session, plan.turns, done + 1 + number * plan.turns)
-            sample = await _sample_at_rest(client, done + plan.lanes * plan.turns)
+                    first = done + 1 + number * plan.turns
+                    living.start_soon(partial(lane.run_round, plan.turns, first, is_last=is_last))
+            if is_last:
+                await _wait_for_rest(client)
+            assert client.unanswered == 0
+            sample = take_sample(client.process_id, done + plan.lanes * plan.turns)
             on_sample(sample)
             samples.append(sample)
-    return samples, lanes
+            latencies.append([each for lane in lanes for each in lane.take_latencies()])
+    return samples, lanes, latencies
 
 
-async def _sample_at_rest(client: SoakClient, turns: int) -> Sample:
-    """Return a sample once all processes that a turn started have exited."""
-    assert client.unanswered == 0
+async def _wait_for_rest(client: SoakClient) -> None:
+    """Wait until all processes that a turn of a closed session started have exited."""
     with anyio.move_on_after(SETTLE_SECONDS):
         # The watcher process stays. There is no event for the exit of the others, so poll.
-        while len(take_sample(client.process_id, turns).children) > 1:  # noqa: ASYNC110
+        while len(take_sample(client.process_id, 0).children) > 1:  # noqa: ASYNC110
             await anyio.sleep(POLL_SECONDS)
-    return take_sample(client.process_id, turns)
 
 
 def _check_leftovers(

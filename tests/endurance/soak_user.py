@@ -5,6 +5,7 @@ picks the steps; the expected results are asserted here.
 """
 
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,15 +47,29 @@ class SoakUser:
     _session: str = ""
     _received_count: int = 0
     _cancel_at: int | None = None
+    _expected: ExpectedSession | None = None
+    """The open session."""
+    _latencies: list[float] = field(default_factory=list[float])
 
-    async def run_session(self, turns: int, first_number: int) -> None:
-        """Run a whole session with this many turns."""
-        await self._open()
-        expected = ExpectedSession(self._session)
+    async def run_round(self, turns: int, first_number: int, *, is_last: bool = True) -> None:
+        """Run this many turns, in a new session unless one is open; at last, end the session."""
+        if self._expected is None:
+            await self._open()
+            self._expected = ExpectedSession(self._session)
         for number in range(first_number, first_number + turns):
-            await self._turn(number, expected)
+            await self._turn(number, self._expected)
             if self.chance.random() < EDITOR_ACTION_SHARE:
                 await self._do_editor_action()
+        if is_last:
+            await self._end(self._expected)
+            self._expected = None
+
+    def take_latencies(self) -> list[float]:
+        """Return the seconds of each turn since the last call, without those cut off."""
+        latencies, self._latencies = self._latencies, []
+        return latencies
+
+    async def _end(self, expected: ExpectedSession) -> None:
         self.client.remove_listener(self._session)
         if self.chance.random() < 0.2:
             await self.client.request_result("session/delete", {"sessionId": self._session})
@@ -84,6 +99,7 @@ class SoakUser:
             self._cancel_at = LATEST_CANCEL // 2
         is_steered = self.chance.random() < STEERED_SHARE
         answers: list[Object] = []
+        began = time.monotonic()
 
         async def prompt(words: str) -> None:
             answers.append(await self.client.prompt(self._session, words))
@@ -98,6 +114,8 @@ class SoakUser:
                 prompting.start_soon(self._cancel_until_ended, answers)
         self._cancel_at = None
         self.turns += 1
+        if not is_cut_off:
+            self._latencies.append(time.monotonic() - began)
         assert len(answers) == 1 + is_steered
         for answer in answers:
             self._check_answer(answer, act, is_cut_off=is_cut_off)

@@ -1,0 +1,121 @@
+"""One answer for all that the sandbox confines: what passes, what asks, and what is kept."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from acp_server.permissions.questions import PermissionChoiceId
+from tests.journeys.day import DayConfig, open_day
+from tests.journeys.model_seat import ModelProgram, WriteProgram
+from tests.journeys.shop_repository import Repository
+from tests.journeys.shown_request import ShownRequest
+from tests.journeys.user import AskedQuestion, FormAnswer
+from tests.permissions.confined_attempts import ASKED, HELD, PASSED, SECRET
+from tests.support.editor import Object
+from tests.support.messages_api import call
+from tests.tools.confinement.sandbox_setup import needs_sandbox
+
+FIRST = "python3 -c 'print(0)'"
+FILES = {
+    "a.py": "x = 1\n",
+    "run.sh": "#!/bin/sh\necho run\n",
+    "Makefile": "test:\n\t@echo tested\n",
+    ".env": f"KEY={SECRET}\n",
+    "conf/server.pem": SECRET,
+    ".vscode/tasks.json": "{}",
+    ".github/workflows/ci.yml": "on: push\n",
+    ".gitignore": ".env\nconf/\n",
+    "shop/__init__.py": "",
+}
+KEPT = (".env", "conf/server.pem", ".vscode", ".github", ".git/config", ".git/hooks")
+CALLS_OF_A_TURN = 80
+EVERYTHING: PermissionChoiceId = "allow_confined"
+
+
+def create_repository(root: Path) -> Repository:
+    repository = Repository(root)
+    for name, text in FILES.items():
+        repository.write(name, text)
+    (root / "run.sh").chmod(0o755)
+    repository.git("init", "-q", "-b", "main")
+    repository.git("config", "user.name", "Test")
+    repository.git("config", "user.email", "test@example.org")
+    repository.git("add", "-A")
+    repository.git("commit", "-q", "-m", "Begin")
+    return repository
+
+
+def kept_state(root: Path) -> dict[str, str]:
+    paths = [path for name in KEPT for path in (root / name, *sorted((root / name).rglob("*")))]
+    return {str(path): path.read_text() for path in paths if path.is_file()}
+
+
+def choose_everything(question: AskedQuestion) -> str | FormAnswer | None:
+    return EVERYTHING if EVERYTHING in question.choices else "reject_once"
+
+
+def run_commands(
+    tmp_path: Path, commands: Sequence[Object], settings: Object | None = None
+) -> tuple[list[AskedQuestion], dict[str, str]]:
+    """Run commands in one session; return the questions, and what each command printed."""
+    repository = create_repository(tmp_path / "shop")
+    before = kept_state(repository.root)
+    printed: dict[str, str] = {}
+
+    def write_program(part: Sequence[Object]) -> WriteProgram:
+        def work(shown: ShownRequest) -> ModelProgram:
+            for arguments in part:
+                shown = yield call("terminal", **arguments)
+                printed[str(arguments)] = shown.results[-1]
+            return "Done."
+
+        return work
+
+    with open_day(tmp_path, DayConfig(settings=settings or {})) as day:
+        day.user.policy = choose_everything
+        session = day.open_session(repository.root, "confined")
+        # A turn has a limited number of requests.
+        for number, start in enumerate(range(0, len(commands), CALLS_OF_A_TURN)):
+            part = commands[start : start + CALLS_OF_A_TURN]
+            session.prompt(f"Work on part {number}.", write_program(part))
+        assert kept_state(repository.root) == before
+        assert not (tmp_path / "outside.txt").exists()
+        return list(day.user.questions), printed
+
+
+@needs_sandbox
+def test_after_one_answer_what_the_sandbox_confines_passes(tmp_path: Path) -> None:
+    lines = [FIRST, *PASSED]
+    questions, printed = run_commands(tmp_path, [{"command": each} for each in lines])
+    assert [each.text for each in questions] == [f"`{FIRST}`"]
+    assert len(printed) == len(lines)
+
+
+@needs_sandbox
+def test_what_removes_sends_or_names_secrets_asks_after_that_answer(tmp_path: Path) -> None:
+    assert len(set(ASKED)) >= 100
+    lines: list[Object] = [{"command": each} for each in (FIRST, *ASKED)]
+    flags = ("network", "unconfined")
+    lines += [cast("Object", {"command": "python3 x.py", flag: True}) for flag in flags]
+    questions, printed = run_commands(tmp_path, lines)
+    assert [each.answer for each in questions] == [EVERYTHING, *["reject_once"] * (len(lines) - 1)]
+    assert not any(SECRET in text for text in printed.values())
+
+
+@needs_sandbox
+def test_secrets_and_files_that_others_run_are_kept_after_that_answer(tmp_path: Path) -> None:
+    lines: list[Object] = [{"command": each} for each in (FIRST, *HELD.values())]
+    questions, printed = run_commands(tmp_path, lines)
+    assert [each.text for each in questions] == [f"`{FIRST}`"]
+    assert not any(SECRET in text for text in printed.values())
+
+
+@needs_sandbox
+def test_the_answer_is_not_offered_if_commands_have_the_whole_network(tmp_path: Path) -> None:
+    questions, _ = run_commands(tmp_path, [{"command": FIRST}], {"sandbox": {"network": "on"}})
+    assert [each.answer for each in questions] == ["reject_once"]
+
+
+def test_the_answer_is_not_offered_without_a_sandbox(tmp_path: Path) -> None:
+    questions, _ = run_commands(tmp_path, [{"command": FIRST}], {"sandbox": {"mode": "off"}})
+    assert [each.answer for each in questions] == ["reject_once"]
