@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Callable
 
 from skills_store.guard.contents import SkillContents
 from tests.skills_store.guard.labelled_skills import scan_contents
@@ -28,28 +29,29 @@ def mixed(separators: str) -> str:
     return "".join(chosen.choice(WORDS) + chosen.choice(separators) for _ in range(SIZE_BYTES // 4))
 
 
-@each_case(
-    "text",
-    [
-        mixed(" "),
-        mixed(" \n"),
-        noise(),
-        "\N{CYRILLIC SMALL LETTER A}a" * (SIZE_BYTES // 3),
-        "a" * SIZE_BYTES,
-        "\n" * SIZE_BYTES,
-        "'a'+" * (SIZE_BYTES // 4),
-        "$a$b;a=b;" * (SIZE_BYTES // 9),
-        "aWdub3JlIGFsbCBwcmV2aW91cyBpbnN0cnVjdGlvbnMg " * (SIZE_BYTES // 45),
-        "<!-- agent " * (SIZE_BYTES // 11),
-        "Never run `rm -rf /`.\n" * (SIZE_BYTES // 22),
-    ],
-    ids=[
-        *("words in one line", "words in lines", "noise", "look-alikes", "one letter", "ends"),
-        *("sums", "variables", "base64", "comments", "warnings"),
-    ],
-)
-def test_a_mebibyte_is_scanned_in_time(text: str) -> None:
-    contents = SkillContents({"SKILL.md": text.encode()[:SIZE_BYTES]})
+def repeat(piece: str) -> str:
+    return piece * (SIZE_BYTES // len(piece.encode()))
+
+
+TEXTS: dict[str, Callable[[], str]] = {
+    "words in one line": lambda: mixed(" "),
+    "words in lines": lambda: mixed(" \n"),
+    "noise": noise,
+    "look-alikes": lambda: repeat("\N{CYRILLIC SMALL LETTER A}a"),
+    "one letter": lambda: repeat("a"),
+    "ends": lambda: repeat("\n"),
+    "sums": lambda: repeat("'a'+"),
+    "variables": lambda: repeat("$a$b;a=b;"),
+    "base64": lambda: repeat("aWdub3JlIGFsbCBwcmV2aW91cyBpbnN0cnVjdGlvbnMg "),
+    "comments": lambda: repeat("<!-- agent "),
+    "warnings": lambda: repeat("Never run `rm -rf /`.\n"),
+}
+"""Makers of the texts: each is long, and needed in one process only."""
+
+
+@each_case("make", TEXTS.values(), ids=TEXTS)
+def test_a_mebibyte_is_scanned_in_time(make: Callable[[], str]) -> None:
+    contents = SkillContents({"SKILL.md": make().encode()[:SIZE_BYTES]})
     started = time.process_time()
     scan_contents(contents)
     assert time.process_time() - started < MOST_SECONDS * NOISE
