@@ -39,6 +39,7 @@ from acp_server.server.config_mapping import (
 from acp_server.server.endpoints import ModelService, open_models
 from acp_server.server.log_setup import configure_logging
 from acp_server.server.toolsets import ToolsetBuilder
+from acp_server.server.unused_settings import take_unused_settings_notice
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.archive import SessionArchive
 from acp_server.session.ports.model_catalog import ModelCatalog
@@ -157,7 +158,7 @@ def build_server(
             for each in fallbacks
         )
     link = ClientConnection.from_transport(transport)
-    watch = _make_file_watch(link)
+    watch = FileWatch(open_directory_events, partial(_start_in_background, link))
     tools = ToolsetBuilder(
         link, _tool_config(configuration, watch, policy), mcp_config(configuration)
     )
@@ -193,6 +194,7 @@ def build_server(
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
         network=None if current.sandbox.mode == "off" else current.sandbox.network,
+        ports=None if current.sandbox.mode == "off" else current.sandbox.ports,
         busy_mode=current.busy_input_mode,
         max_turn_requests=current.max_turn_requests,
         fallback_models=fallbacks,
@@ -205,6 +207,11 @@ def build_server(
     )
     catalog.on_change(connection.send_options)
     archive.on_problem = connection.report_problem
+    archive.on_incomplete = registry.store_again
+    if policy is None:
+        connection.opening_notice = models.configuration_problem
+    if policy is None and (notice := take_unused_settings_notice(configuration)):
+        connection.report_problem(notice)
     return connection
 
 
@@ -231,7 +238,7 @@ def _tool_config(
         headless_policy=policy,
         user_home=Path.home(),
         config_home=configuration.home,
-        environment=settings.child_environment({}),
+        environment=settings.child_environment(configuration.passed_variables),
         secret_names=configuration.secret_variables,
         memory=current.memory,
         open_session_search=partial(open_session_search, configuration.home),
@@ -239,9 +246,17 @@ def _tool_config(
         file_watch=watch,
         checks=current.diagnostics,
         hooks=replace(
-            current.hooks, is_invalid="hooks_before_tool" in configuration.invalid_settings
+            current.hooks,
+            is_invalid=not configuration.invalid_settings.isdisjoint(
+                {"hooks_before_tool", "hooks_pre_tool_call"}
+            ),
+        ),
+        approvals=replace(
+            current.approvals, is_invalid="approvals_deny" in configuration.invalid_settings
         ),
         web=current.web,
+        terminal=current.terminal,
+        toolsets=current.toolsets,
         checkpoints=replace(current.checkpoints, is_enabled=False)
         if policy is not None and policy.is_ephemeral
         else current.checkpoints,
@@ -273,10 +288,6 @@ async def _close_shared(
 
 def _start_in_background(link: ClientConnection, task: TaskFunction) -> None:
     link.background.start_soon(task)
-
-
-def _make_file_watch(link: ClientConnection) -> FileWatch:
-    return FileWatch(open_directory_events, partial(_start_in_background, link))
 
 
 def _make_trust_keeper(

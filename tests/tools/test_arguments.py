@@ -79,7 +79,8 @@ def test_every_argument_is_described_with_its_default(arguments: type[Arguments]
         if default not in (None, "", ".", []):
             text = texts[name].lower()
             assert "default" in text
-            assert str(default).lower() in text
+            shown = f"{default:g}" if isinstance(default, float) else str(default)
+            assert shown.lower() in text
 
 
 def _descriptions(schema: Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
