@@ -1,6 +1,6 @@
 """Project instructions: selects the files for a workspace, and the size of each.
 
-Of four kinds the first with content wins, separately in each root of the workspace. Probes a few
+Of six kinds the first with content wins, separately in each root of the workspace. Probes a few
 names and never lists a repository; the working directory is an argument, not the process's.
 """
 
@@ -15,15 +15,15 @@ from pydantic import JsonValue
 from prompt_engine.context_file_types import ContextFile, ContextFileNote
 from prompt_engine.findings import ThreatScan
 from prompt_engine.hint_blocks import LoadedHints
-from prompt_engine.sources.cursor_rules import RULES_DIRECTORY as RULES_FOLDER
-from prompt_engine.sources.cursor_rules import CursorRule
 from prompt_engine.sources.file_reading import FileId, resolve
 from prompt_engine.sources.instruction_reader import (
     InstructionLookup,
     InstructionReader,
     has_any_content,
+    instruction_directories,
     read_results,
 )
+from prompt_engine.sources.path_rules import PathRule
 from prompt_engine.sources.paths import directory_chain, git_root
 from prompt_engine.truncation import file_character_limit, share_limit, truncate
 from prompt_engine.trust import TrustCheck, describe_findings, trust_nothing
@@ -64,7 +64,7 @@ class ProjectContext:
     """One for each file examined, in that order."""
     settings: tuple[FrontmatterSettings, ...] = ()
     """Nearest first."""
-    rules: tuple[CursorRule, ...] = ()
+    rules: tuple[PathRule, ...] = ()
     """Rules that apply later: when a matching path is touched, or when the model reads them."""
     loaded: LoadedHints = field(default_factory=LoadedHints)
     """The same files as conversation state, so that hints do not repeat them."""
@@ -89,7 +89,8 @@ def context_directories(request: ContextRequest) -> tuple[Path, ...]:
     """Return the directories that `find_project_context` examines; some may not exist."""
     folders: list[Path] = []
     for root in map(resolve, (request.cwd, *request.additional)):
-        folders += (*directory_chain(git_root(root) or root, root), root / RULES_FOLDER)
+        top = git_root(root) or root
+        folders += (*directory_chain(top, root), *instruction_directories(root, top))
     return tuple(dict.fromkeys(folders))
 
 
@@ -118,13 +119,14 @@ class _ContextCollector:
     def add_root(self, root: Path) -> None:
         """Add the first kind with content, plus blocked or unreadable files of the kinds before it.
 
-        Cursor rules are read in any case: rules for certain paths wait, whichever kind won.
+        Rules are read in any case: those for certain paths wait, whichever kind won.
         """
         top = git_root(root) or root
         hermes = self._reader.find_hermes(top, root)
         for piece in read_results(hermes):
             source = piece.rendered.source
-            if source.values and piece.outcome != "blocked":
+            # The frontmatter of an imported file, such as a skill's, means something else.
+            if source.values and piece.outcome != "blocked" and not piece.is_imported:
                 self._settings.append(FrontmatterSettings(source.label, source.values))
         self._add(hermes)
         is_found = has_any_content(hermes)
@@ -136,15 +138,21 @@ class _ContextCollector:
             claude = self._reader.find_claude(root)
             self._add(claude)
             is_found = has_any_content(claude)
-        self._add(
-            [
-                lookup
-                for lookup in self._reader.find_cursor(root)
-                if not is_found
-                or isinstance(lookup, ContextFileNote)
-                or lookup.outcome == "waiting"
-            ]
-        )
+        for lookups in (
+            self._reader.find_cursor(root),
+            self._reader.find_copilot(top),
+            self._reader.find_windsurf(root),
+        ):
+            self._add(
+                [
+                    lookup
+                    for lookup in lookups
+                    if not is_found
+                    or isinstance(lookup, ContextFileNote)
+                    or lookup.outcome == "waiting"
+                ]
+            )
+            is_found = is_found or has_any_content(lookups)
 
     def _add(self, lookups: Sequence[InstructionLookup], *, is_cap_shared: bool = False) -> None:
         """Add files in order, skipping one that was already added under another name."""

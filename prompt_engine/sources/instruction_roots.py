@@ -6,18 +6,23 @@ from itertools import islice
 from pathlib import Path
 
 from prompt_engine.context_file_types import ContextFileNote
-from prompt_engine.sources.cursor_rules import (
-    MAX_RULES,
-    RULES_DIRECTORY,
-    CursorRule,
-    list_rule_paths,
-    read_rule,
-)
 from prompt_engine.sources.file_reading import FileCache
 from prompt_engine.sources.ignore_rules import DirectoryChain, WorkspaceIgnoreRules
 from prompt_engine.sources.instruction_files import InstructionSource, read_instruction_source
-from prompt_engine.sources.instruction_reader import AGENTS_NAMES, HERMES_NAMES
-from prompt_engine.sources.paths import git_root, is_directory, path_label, posix_relative
+from prompt_engine.sources.instruction_reader import (
+    AGENTS_NAMES,
+    HERMES_NAMES,
+    instruction_directories,
+)
+from prompt_engine.sources.path_rules import (
+    MAX_RULES,
+    RULE_FORMATS,
+    PathRule,
+    RuleFormat,
+    list_rule_paths,
+    read_rule,
+)
+from prompt_engine.sources.paths import git_root, is_directory, path_label
 
 _SHARED_NAMES = frozenset((*HERMES_NAMES, *AGENTS_NAMES))
 
@@ -32,14 +37,18 @@ class InstructionRoot:
     _top: Path = field(init=False)
     _ignored: WorkspaceIgnoreRules = field(init=False)
     _sources: FileCache[InstructionSource | ContextFileNote | None] = field(init=False)
-    _rule_paths: FileCache[tuple[Path, ...]] = field(init=False)
-    _rules: FileCache[CursorRule | ContextFileNote | None] = field(init=False)
+    _imports: FileCache[InstructionSource | ContextFileNote | None] = field(init=False)
+    _rules: list["_CachedRules"] = field(init=False)
     _root_folders: frozenset[Path] = field(init=False)
     _root_files: dict[str, Path | None] = field(default_factory=dict[str, Path | None], init=False)
 
     def __post_init__(self) -> None:
         self._top = git_root(self.path) or self.path
-        self._root_folders = frozenset((self.path, self.path / RULES_DIRECTORY, *self.path.parents))
+        self._imports = FileCache(
+            lambda path: read_instruction_source(path, path_label(path, self.home), self.path)
+        )
+        directories = instruction_directories(self.path, self._top)
+        self._root_folders = frozenset((self.path, *self.path.parents, *directories))
         self._ignored = WorkspaceIgnoreRules(self.path, self.skipped_names)
         self._sources = FileCache(
             lambda path: read_instruction_source(
@@ -48,8 +57,10 @@ class InstructionRoot:
                 self._top if path.name in _SHARED_NAMES else self.path,
             )
         )
-        self._rule_paths = FileCache(lambda _folder: list_rule_paths(self.path)[:MAX_RULES])
-        self._rules = FileCache(lambda path: read_rule(path, self.path, self.home))
+        self._rules = [
+            _CachedRules(rules, rules.owner(self.path, self._top), self.home)
+            for rules in RULE_FORMATS
+        ]
 
     def locate(self, real_path: Path, chains: dict[Path, DirectoryChain]) -> "TouchedPath":
         """Locate a resolved path in this root; `chains` caches the chains of the current call."""
@@ -63,6 +74,10 @@ class InstructionRoot:
     def read_source(self, path: Path) -> InstructionSource | ContextFileNote | None:
         """Return an instruction file in its current state."""
         return self._sources.get(path)
+
+    def read_import(self, path: Path) -> InstructionSource | ContextFileNote | None:
+        """Return a file of this root that an instruction file imports, in its current state."""
+        return self._imports.get(path)
 
     def root_sources(self, labels: Iterable[str]) -> Iterator[InstructionSource]:
         """Yield the labelled files that apply to the entire root, in their current state.
@@ -78,9 +93,28 @@ class InstructionRoot:
             if isinstance(source, InstructionSource) and source.body:
                 yield source
 
-    def read_rules(self) -> Iterator[CursorRule | ContextFileNote]:
-        """Yield the root's rules in their current state, sorted by name."""
-        for path in self._rule_paths.get(self.path / RULES_DIRECTORY) or ():
+    def read_rules(self) -> Iterator[PathRule | ContextFileNote]:
+        """Yield the root's rules in their current state, sorted by name within each format."""
+        for rules in self._rules:
+            yield from rules.read()
+
+
+@dataclass(slots=True)
+class _CachedRules:
+    """Rules of one format in one root."""
+
+    format: RuleFormat
+    root: Path
+    home: Path
+    _paths: FileCache[tuple[Path, ...]] = field(init=False)
+    _rules: FileCache[PathRule | ContextFileNote | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._paths = FileCache(lambda _: list_rule_paths(self.root, self.format)[:MAX_RULES])
+        self._rules = FileCache(lambda path: read_rule(path, self.format, self.root, self.home))
+
+    def read(self) -> Iterator[PathRule | ContextFileNote]:
+        for path in self._paths.get(self.root / self.format.directory) or ():
             rule = self._rules.get(path)
             if rule is not None:
                 yield rule
@@ -94,11 +128,6 @@ class TouchedPath:
     real_path: Path
     directory: Path
     chain: DirectoryChain
-
-    @property
-    def relative(self) -> str:
-        """Path relative to the root, for globs."""
-        return posix_relative(self.real_path, self.root.path)
 
     @property
     def is_ignored(self) -> bool:

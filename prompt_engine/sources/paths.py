@@ -49,6 +49,11 @@ def posix_relative(path: Path, folder: Path) -> str:
     return _decodable(path.as_posix()[len(folder.as_posix()) :].removeprefix("/") or ".")
 
 
+def normalize(path: Path) -> Path:
+    """Return a path without `.` and `..`. Links are not followed."""
+    return Path(os.path.normpath(path))
+
+
 def is_directory(path: Path) -> bool:
     """Return whether the path is a directory; False if it cannot be examined."""
     return stat.S_ISDIR(_mode(path))

@@ -12,9 +12,9 @@ from pathlib import Path
 from prompt_engine.context_file_types import ContextFileNote
 from prompt_engine.findings import ThreatFinding, ThreatScan
 from prompt_engine.hint_blocks import InstructionHint, LoadedHints
-from prompt_engine.sources.cursor_rules import CursorRule
 from prompt_engine.sources.file_reading import FileId, resolve
 from prompt_engine.sources.ignore_rules import SKIPPED_NAMES, DirectoryChain
+from prompt_engine.sources.imports import read_imports
 from prompt_engine.sources.instruction_files import (
     InstructionSource,
     RenderedInstructions,
@@ -27,6 +27,7 @@ from prompt_engine.sources.instruction_reader import (
     HERMES_NAMES,
 )
 from prompt_engine.sources.instruction_roots import InstructionRoot, TouchedPath
+from prompt_engine.sources.path_rules import PathRule
 from prompt_engine.sources.paths import child_paths
 from prompt_engine.truncation import TruncatedText, truncate
 from prompt_engine.trust import ScanVerdict, TrustCheck, describe_findings, trust_nothing
@@ -172,20 +173,31 @@ class HintFinder:
                 rendered = self._show(source)
                 yield rendered
                 if not rendered.verdict.is_blocked:
+                    yield from self._imports(source, touched, notes)
                     break
 
-    def _rules(self, touched: TouchedPath, search: "_HintSearch") -> Iterator[CursorRule]:
+    def _imports(
+        self, source: InstructionSource, touched: TouchedPath, notes: list[ContextFileNote]
+    ) -> Iterator[RenderedInstructions]:
+        """Yield the files that a file imports, in their current state."""
+        for found in read_imports(source, self._home, touched.root.read_import):
+            if isinstance(found, ContextFileNote):
+                self._note(found, notes)
+            elif found.body:
+                yield self._show(found)
+
+    def _rules(self, touched: TouchedPath, search: "_HintSearch") -> Iterator[PathRule]:
         if touched.is_ignored:
             return
-        root, relative = touched.root, touched.relative
+        root = touched.root
         if root.path not in search.rules:
-            readable = search.rules[root.path] = list[CursorRule]()
+            readable = search.rules[root.path] = list[PathRule]()
             for rule in root.read_rules():
                 if isinstance(rule, ContextFileNote):
                     self._note(rule, search.notes)
                 elif rule.source.body:
                     readable.append(rule)
-        yield from (rule for rule in search.rules[root.path] if rule.applies_to(relative))
+        yield from (rule for rule in search.rules[root.path] if rule.applies_to(touched.real_path))
 
     def _show(self, source: InstructionSource) -> RenderedInstructions:
         """Assess a file. The scan is cached by content; trust is looked up each time."""
@@ -217,7 +229,7 @@ class _HintSearch:
     root_hints: dict[Path, list[RenderedInstructions]] = field(
         default_factory=dict[Path, "list[RenderedInstructions]"]
     )
-    rules: dict[Path, list[CursorRule]] = field(default_factory=dict[Path, "list[CursorRule]"])
+    rules: dict[Path, list[PathRule]] = field(default_factory=dict[Path, "list[PathRule]"])
 
 
 class _DeliveryBuilder:

@@ -16,16 +16,11 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from prompt_engine.facts import SourcedText
 from prompt_engine.sources.context_files import ProjectContext
 from prompt_engine.sources.file_reading import resolve
-from prompt_engine.sources.instruction_reader import (
-    AGENTS_NAMES,
-    CLAUDE_NAMES,
-    CURSOR_NAME,
-    HERMES_NAMES,
-)
-from prompt_engine.sources.soul import SOUL_FILE_NAME as SOUL_NAME
+from prompt_engine.sources.instruction_reader import INSTRUCTION_FILE_NAMES
+from prompt_engine.sources.path_rules import may_be_rule
+from prompt_engine.sources.soul import SOUL_FILE_NAME
 
-INSTRUCTION_NAMES = frozenset((*HERMES_NAMES, *AGENTS_NAMES, *CLAUDE_NAMES, CURSOR_NAME, SOUL_NAME))
-RULE_SUFFIX = ".mdc"
+INSTRUCTION_NAMES = INSTRUCTION_FILE_NAMES | {SOUL_FILE_NAME}
 RELOAD = "run `/reload` to use the current text"
 LOADED_LATER = "the current text is loaded when the agent next works in its directory"
 UNWATCHED = "you are not told about changes; the agent reads them when it works in their directory"
@@ -143,7 +138,7 @@ class FileChangeReporter:
 
     def is_relevant(self, path: Path) -> bool:
         """Return whether a path may be an instruction file, by its name."""
-        return path.name in self._watched_names or path.suffix == RULE_SUFFIX
+        return path.name in self._watched_names or may_be_rule(path)
 
     async def check_changes(self, paths: frozenset[Path]) -> None:
         """Compare all files, regardless of `paths`, and report new differences."""

@@ -10,6 +10,7 @@ from prompt_engine.sources.context_files import (
     FrontmatterSettings,
     find_project_context,
 )
+from prompt_engine.sources.subdirectory_hints import HintFinder
 from tests.prompt_engine.sources.trees import scan, write_tree
 
 BLOCKED = "was blocked and is not shown: bad-word in line 1.]"
@@ -43,6 +44,35 @@ def texts_of(root: Path) -> list[tuple[str, str]]:
             {".cursor/rules/b.mdc": "8", ".cursor/rules/a.mdc": "7", ".cursorrules": "6"},
             [(".cursorrules", "6"), (".cursor/rules/a.mdc", "7"), (".cursor/rules/b.mdc", "8")],
             id="Cursor's both kinds, rules sorted",
+        ),
+        pytest.param(
+            {"CLAUDE.local.md": "3", ".claude/CLAUDE.md": "2", ".cursorrules": "6"},
+            [(".claude/CLAUDE.md", "2"), ("CLAUDE.local.md", "3")],
+            id="CLAUDE.md in its directory, then the user's own",
+        ),
+        pytest.param(
+            {"CLAUDE.md": "1", ".claude/CLAUDE.md": "2"}, [("CLAUDE.md", "1")],
+            id="CLAUDE.md before the one in the directory",
+        ),
+        pytest.param(
+            {".cursorrules": "6", ".github/copilot-instructions.md": "7"}, [(".cursorrules", "6")],
+            id="Cursor's before Copilot's",
+        ),
+        pytest.param(
+            {".github/copilot-instructions.md": "7", ".windsurf/rules/a.md": "8"},
+            [(".github/copilot-instructions.md", "7")],
+            id="Copilot's before Windsurf's",
+        ),
+        pytest.param(
+            {".windsurf/rules/b.md": "9", ".windsurf/rules/a.md": "8", ".clinerules": "10"},
+            [(".windsurf/rules/a.md", "8"), (".windsurf/rules/b.md", "9")],
+            id="Windsurf's before Cline's",
+        ),
+        pytest.param({".clinerules": "10"}, [(".clinerules", "10")], id="Cline's file"),
+        pytest.param(
+            {".clinerules/b.md": "12", ".clinerules/a.md": "11"},
+            [(".clinerules/a.md", "11"), (".clinerules/b.md", "12")],
+            id="Cline's directory",
         ),
         pytest.param(
             {".cursor/rules/a.md": "no rule", ".cursor/rules/deep/b.mdc": "too deep"}, [],
@@ -173,3 +203,39 @@ def test_unreadable_frontmatter_is_noted(tmp_path: Path) -> None:
     (note,) = find_project_context(ContextRequest(tmp_path), scan).notes
     assert note.outcome == "loaded"
     assert note.reason.startswith("its frontmatter is not plain YAML (")
+
+
+@pytest.mark.parametrize(
+    ("path", "frontmatter", "outcome"),
+    [
+        (".github/instructions/r.instructions.md", "applyTo: '**/*.ts,*.js'", "waiting"),
+        (".github/instructions/r.instructions.md", "description: d", "named"),
+        (".github/instructions/r.instructions.md", "x: y", "unused"),
+        (".windsurf/rules/r.md", "trigger: always_on", "loaded"),
+        (".windsurf/rules/r.md", "trigger: glob\nglobs: '*.ts'", "waiting"),
+        (".windsurf/rules/r.md", "trigger: model_decision\ndescription: d", "named"),
+        (".windsurf/rules/r.md", "trigger: manual\nglobs: '*.ts'\ndescription: d", "unused"),
+        (".clinerules/r.md", "paths:\n  - '*.ts'", "waiting"),
+        (".clinerules/r.md", "x: y", "loaded"),
+    ],
+)
+def test_rules_of_other_editors_apply_according_to_their_frontmatter(
+    tmp_path: Path, path: str, frontmatter: str, outcome: str
+) -> None:
+    write_tree(tmp_path, {path: f"---\n{frontmatter}\n---\nx"})
+    found = find_project_context(ContextRequest(tmp_path), scan)
+    assert [(note.path, note.outcome) for note in found.notes] == [(path, outcome)]
+
+
+def test_copilot_files_belong_to_the_root_of_the_repository(tmp_path: Path) -> None:
+    files = {
+        ".git/": "",
+        ".github/copilot-instructions.md": "of all",
+        ".github/instructions/a.instructions.md": "---\napplyTo: 'sub/*.ts'\n---\nof paths",
+        "sub/x.ts": "",
+    }
+    home = write_tree(tmp_path, files) / "sub"
+    found = find_project_context(ContextRequest(home), scan)
+    assert [file.text for file in found.files] == ["of all"]
+    delivery = HintFinder((home,), scan).find([home / "x.ts"], found.loaded)
+    assert [hint.text for hint in delivery.hints] == ["of paths"]

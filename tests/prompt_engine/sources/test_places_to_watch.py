@@ -14,14 +14,18 @@ def test_directories_from_the_repository_down_and_of_rules_are_watched(tmp_path:
     root.mkdir(parents=True)
     other.mkdir()
     (tmp_path / "link").symlink_to(root)
-    assert context_directories(ContextRequest(tmp_path / "link", (other, root))) == (
-        tmp_path / "repository",
-        tmp_path / "repository/a",
+    own = (".cursor/rules", ".windsurf/rules", ".clinerules", ".claude")
+    shared = (".github/instructions", ".github")
+    repository = tmp_path / "repository"
+    assert set(context_directories(ContextRequest(tmp_path / "link", (other, root)))) == {
+        repository,
+        repository / "a",
         root,
-        root / ".cursor/rules",
+        *(root / name for name in own),
+        *(repository / name for name in shared),
         other,
-        other / ".cursor/rules",
-    )
+        *(other / name for name in (*own, *shared)),
+    }
 
 
 def test_the_state_of_a_delivered_file_is_read_from_disk(tmp_path: Path) -> None:
