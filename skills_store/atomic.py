@@ -1,5 +1,8 @@
 """Atomic writes: temporary file next to the target, fsync, rename.
 
+On Linux the temporary file has no name until it is complete: a process that is killed while it
+writes, which takes milliseconds, leaves nothing behind.
+
 A file with several hard links must be written in place; if that fails, the old bytes are restored.
 """
 
@@ -7,7 +10,9 @@ import contextlib
 import os
 import secrets
 import sys
-from io import RawIOBase
+from collections.abc import Callable
+from functools import partial
+from io import BufferedWriter, RawIOBase
 from pathlib import Path
 
 from skills_store.pinned_folder import PinnedFolder
@@ -46,18 +51,12 @@ def write_atomically_in(
         mode = old.st_mode & 0o7777
     temporary = f".{name[:_NAME_CHARACTERS]}.{secrets.token_hex(8)}"
     # Let open() apply the umask: reading it means changing it for all threads.
-    descriptor = folder.open(
-        temporary, _CREATE_FLAGS, NEW_FILE_MODE if mode is None else _PRIVATE_MODE
-    )
+    new_mode = NEW_FILE_MODE if mode is None else _PRIVATE_MODE
+    fill = partial(_fill, data=data, mode=mode, old=old)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            _copy_owner(descriptor, old)
-            if mode is not None and sys.platform != "win32":
-                os.fchmod(descriptor, mode)
-            file.write(data)
-            file.flush()
-            # Before the rename: otherwise a crash can leave an empty file under the target's name.
-            os.fsync(descriptor)
+        if not _create_unnamed(folder, temporary, new_mode, fill):
+            with os.fdopen(folder.open(temporary, _CREATE_FLAGS, new_mode), "wb") as file:
+                fill(file)
         if mode is not None and sys.platform == "win32":
             folder.chmod(temporary, mode)
         folder.rename(temporary, folder, name)
@@ -66,6 +65,30 @@ def write_atomically_in(
             folder.unlink(temporary)
     # The rename itself is durable only after the directory is synced.
     folder.sync()
+
+
+def _create_unnamed(
+    folder: PinnedFolder, name: str, mode: int, fill: Callable[[BufferedWriter], None]
+) -> bool:
+    """Create a file that gets its name once it is complete; return whether the system can."""
+    descriptor = folder.open_unnamed(mode)
+    if descriptor is None:
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        fill(file)
+        return folder.name_unnamed(descriptor, name)
+
+
+def _fill(
+    file: BufferedWriter, *, data: bytes, mode: int | None, old: os.stat_result | None
+) -> None:
+    _copy_owner(file.fileno(), old)
+    if mode is not None and sys.platform != "win32":
+        os.fchmod(file.fileno(), mode)
+    file.write(data)
+    file.flush()
+    # Before the rename: otherwise a crash can leave an empty file under the target's name.
+    os.fsync(file.fileno())
 
 
 def write_in_place(folder: PinnedFolder, name: str, data: bytes) -> None:

@@ -17,6 +17,8 @@ _OPEN_FLAGS: int = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY
 _NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 # O_PATH needs search permission only: a parent directory may be unreadable.
 _DIRECTORY_FLAGS: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
+_UNNAMED: int | None = getattr(os, "O_TMPFILE", None)
+"""Creates a file without a name (Linux)."""
 
 
 class SymlinkInPathError(OSError):
@@ -156,6 +158,27 @@ class PinnedFolder:
         """
         flags |= _OPEN_FLAGS | _NO_FOLLOW
         return os.open(self._system_path(name), flags, mode, dir_fd=self._descriptor)
+
+    def open_unnamed(self, mode: int) -> int | None:
+        """Create a file for writing that has no name yet, and vanishes if it never gets one.
+
+        Return its descriptor, or None if the system or the file system has no such files.
+        """
+        if self._descriptor is None or _UNNAMED is None:
+            return None
+        try:
+            return os.open(".", os.O_WRONLY | _UNNAMED, mode, dir_fd=self._descriptor)
+        except OSError:  # if the reason is another one, a file with a name fails as well
+            return None
+
+    def name_unnamed(self, descriptor: int, name: str) -> bool:
+        """Give a file of `open_unnamed` a name that is free; return whether the system can."""
+        entry = f"/proc/self/fd/{descriptor}"
+        try:
+            os.link(entry, name, dst_dir_fd=self._descriptor, follow_symlinks=True)
+        except OSError:  # no /proc, or a file system of its own kind
+            return False
+        return True
 
     def chmod(self, name: str, mode: int) -> None:
         """Set the mode of a readable file.

@@ -1,5 +1,6 @@
 """Whatever happens while a file is written, it holds the old bytes or the new ones."""
 
+import errno
 import os
 import resource
 import subprocess
@@ -54,6 +55,39 @@ def test_a_crash_leaves_the_old_or_the_new_bytes(
         [sys.executable, "-c", DYING, path, call, str(number)], check=False, timeout=30
     )
     assert (dying.returncode, path.read_bytes()) == (9, expected)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name are Linux's")
+@pytest.mark.parametrize("call", ["fdopen", "fchmod", "fsync"])
+def test_a_process_that_is_killed_while_it_writes_leaves_nothing_behind(
+    tmp_path: Path, call: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    subprocess.run([sys.executable, "-c", DYING, path, call, "1"], check=False, timeout=30)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("refused", ["open", "link"])
+def test_a_file_system_without_unnamed_files_is_written_by_a_named_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    real_open = os.open
+
+    def open_named(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & getattr(os, "O_TMPFILE", 0) == getattr(os, "O_TMPFILE", None):
+            raise OSError(errno.EOPNOTSUPP, path)
+        return real_open(path, flags, mode, dir_fd=dir_fd)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOENT, "no /proc")
+
+    monkeypatch.setattr(os, refused, open_named if refused == "open" else refuse)
+    path = tmp_path / "file"
+    for content in (OLD, NEW):
+        write_atomically(path, content)
+        assert path.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_full_disk_leaves_the_old_bytes_and_nothing_else(tmp_path: Path) -> None:
