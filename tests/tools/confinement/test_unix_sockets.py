@@ -47,6 +47,23 @@ def connect():
     c = {UNIX}; c.connect(T + "/d"); c.sendall(b"hello")
 t = threading.Thread(target=connect); t.start(); s.accept(); print(s.accept()[0].recv(9).decode())
 t.join()""",
+    "a queue that stays full, beside other connections": f"""
+s = {UNIX}; s.bind(T + "/h"); s.listen(0); {UNIX}.connect(T + "/h")
+def connect():
+    c = {UNIX}; c.connect(T + "/h")
+for _ in range(3): threading.Thread(target=connect, daemon=True).start()
+i = socket.create_server(("127.0.0.1", 0))
+for _ in range(100): socket.create_connection(i.getsockname()).close()
+print("hello", flush=True); os._exit(0)""",
+    "more calls that wait than are answered at once": f"""
+s = {UNIX}; s.bind(T + "/i"); s.listen(0); first = {UNIX}; first.connect(T + "/i")
+def connect():
+    c = {UNIX}; c.connect(T + "/i"); c.recv(1)
+threads = [threading.Thread(target=connect) for _ in range(100)]
+for t in threads: t.start()
+for _ in range(101): s.accept()
+for t in threads: t.join()
+print("hello")""",
     "no server": f"""
 s = {UNIX}; s.bind(T + "/e")
 print("hello" if {UNIX}.connect_ex(T + "/e") == errno.ECONNREFUSED else "")""",

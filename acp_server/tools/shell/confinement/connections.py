@@ -3,7 +3,8 @@
 The kernel cannot tell by its filters where a Unix socket connects to. So it stops each `connect` of
 a confined command and asks this process, which copies the address, checks it, and connects the very
 socket itself. Security: the command is never let go on with its own call, because it could exchange
-the address or the socket after the check.
+the address or the socket after the check. And it decides how long the system calls here take: by
+the flags of its socket, and by what is behind its memory and its paths. So they run in threads.
 
 Allowed are internet addresses, which the network of the command bounds, and Unix sockets below the
 session's temporary directory. The user is asked about sockets of known services (`unix_services`);
@@ -19,7 +20,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
+from io import FileIO
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 from anyio import to_thread
@@ -43,9 +46,14 @@ MAX_COMMANDS = 4_096
 ANNOUNCE_SECONDS = 10.0
 RETRY_SECONDS = 0.01
 """Pause between two attempts to connect to a server whose queue is full."""
+MAX_CALLS = 64
+"""Calls of one command that are answered at the same time; each holds a descriptor."""
+MAX_THREADS = 8
+"""Threads of one session that may be blocked at the same time."""
 _MAX_LINE_BYTES = 32
 _INTERNET = frozenset({socket.AF_INET, socket.AF_INET6})
 
+Result = TypeVar("Result")
 AskSocket = Callable[[CommandOrigin, Path], Awaitable[bool]]
 """Returns whether a command may connect to a Unix socket outside of the session's directory."""
 
@@ -81,6 +89,7 @@ class CommandConnections:
         self._path = ""
         self._commands: dict[int, _Command] = {}
         self._count = 0
+        self._threads = anyio.CapacityLimiter(MAX_THREADS)
 
     async def register(self, origin: CommandOrigin | None, *, has_own_network: bool) -> str:
         """Return where the launcher of a command announces it; empty if that cannot be had."""
@@ -121,8 +130,10 @@ class CommandConnections:
             async with anyio.create_task_group() as tasks:
                 while True:
                     await anyio.wait_readable(listening)
-                    with suppress(OSError):  # it is gone again
+                    try:
                         tasks.start_soon(self._receive, listening.accept()[0])
+                    except OSError:  # it is gone again, or no descriptors are left
+                        await anyio.sleep(RETRY_SECONDS)
 
     async def _receive(self, announcing: socket.socket) -> None:
         """Receive a command's number and the descriptor of its calls; answer them to its end."""
@@ -142,28 +153,40 @@ class CommandConnections:
             os.close(descriptors[0])
 
     async def _answer_calls(self, listener: int, command: _Command) -> None:
+        slots = anyio.Semaphore(MAX_CALLS)
         async with anyio.create_task_group() as tasks:
             while True:
                 await anyio.wait_readable(listener)
                 if has_ended(listener):
                     break
+                if slots.value == 0:  # the others wait in the system's queue
+                    await anyio.sleep(RETRY_SECONDS)
+                    continue
                 call = receive_call(listener)
                 if call is not None:
-                    tasks.start_soon(self._answer, listener, call, command)
+                    slots.acquire_nowait()
+                    tasks.start_soon(self._answer, listener, call, command, slots)
             tasks.cancel_scope.cancel()
 
-    async def _answer(self, listener: int, call: ConnectCall, command: _Command) -> None:
+    async def _answer(
+        self, listener: int, call: ConnectCall, command: _Command, slots: anyio.Semaphore
+    ) -> None:
         try:
-            with open_socket_of(call) as connecting:
-                address = read_address(call)
-                # Only now is it certain that both are those of the caller: its number may have
-                # been given to another thread before.
-                if not is_waiting(listener, call):
-                    return
+            socket_and_address = await self._run_in_thread(partial(_read_call, listener, call))
+            if socket_and_address is None:
+                return
+            connecting, address = socket_and_address
+            with connecting:
                 error = await self._connect(listener, call, connecting, address, command)
         except OSError as failure:
             error = failure.errno or errno.EACCES
+        finally:
+            slots.release()
         answer_call(listener, call, error)
+
+    async def _run_in_thread(self, function: Callable[[], Result]) -> Result:
+        """Run what the command can make block."""
+        return await to_thread.run_sync(function, abandon_on_cancel=True, limiter=self._threads)
 
     async def _may_leave(self, command: _Command, path: Path) -> bool:
         return command.origin is not None and await self._ask(command.origin, path)
@@ -182,47 +205,86 @@ class CommandConnections:
             OSError: The address leads nowhere.
         """
         if connecting.family in _INTERNET:
-            return await _connect_waiting(connecting, address)
+            error = await self._run_in_thread(partial(_connect_at_once, connecting, address))
+            if error != errno.EINPROGRESS or not os.get_blocking(connecting.fileno()):
+                return error
+            await anyio.wait_writable(connecting)
+            return connecting.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if connecting.family != socket.AF_UNIX:
             return errno.EPERM
         family, name = struct.unpack("=H", address[:2])[0], address[2:]
         if family != socket.AF_UNIX or not name:
             return errno.EINVAL
         if name.startswith(b"\0"):
-            return connect_raw(connecting, address) if command.has_own_network else errno.EACCES
+            if not command.has_own_network:
+                return errno.EACCES
+            return await self._connect_patiently(listener, call, connecting, address)
         path = Path(os.fsdecode(name.partition(b"\0")[0]))
         directory = await to_thread.run_sync(self._directory)
-        # The file itself, wherever links lead: what is checked is what is connected to.
-        target = os.open(working_directory_of(call) / path, os.O_PATH | os.O_CLOEXEC)
-        try:
-            entry = f"/proc/self/fd/{target}"
+        with await self._run_in_thread(partial(_open_target, call, path)) as target:
+            entry = f"/proc/self/fd/{target.fileno()}"
             real = Path(entry).readlink()  # noqa: ASYNC240  of a descriptor, no disk is read
             if not (real.is_relative_to(directory) or await self._may_leave(command, real)):
                 return errno.EACCES
-            while True:
-                error = connect_raw(connecting, struct.pack("=H", family) + os.fsencode(entry))
-                # Its queue is full: a blocking socket waits.
-                if error != errno.EAGAIN or not os.get_blocking(connecting.fileno()):
-                    return error
-                await anyio.sleep(RETRY_SECONDS)
-                if not is_waiting(listener, call):
-                    return error
-        finally:
-            os.close(target)
+            checked = struct.pack("=H", family) + os.fsencode(entry)
+            return await self._connect_patiently(listener, call, connecting, checked)
+
+    async def _connect_patiently(
+        self, listener: int, call: ConnectCall, connecting: socket.socket, address: bytes
+    ) -> int:
+        """Connect a Unix socket as its owner would; return the error number, 0 without."""
+        while True:
+            error = await self._run_in_thread(partial(_connect_at_once, connecting, address))
+            # Its queue is full: a blocking socket waits.
+            if error != errno.EAGAIN or not os.get_blocking(connecting.fileno()):
+                return error
+            await anyio.sleep(RETRY_SECONDS)
+            if not is_waiting(listener, call):
+                return error
 
 
-async def _connect_waiting(connecting: socket.socket, address: bytes) -> int:
-    """Connect an internet socket as its owner would, without blocking this process."""
+def _read_call(listener: int, call: ConnectCall) -> tuple[socket.socket, bytes] | None:
+    """Return the socket and the address of a call; None if it has ended.
+
+    Raises:
+        OSError: It has no socket, or no address.
+    """
+    with ExitStack() as stack:
+        connecting = stack.enter_context(open_socket_of(call))
+        address = read_address(call)
+        # Only now is it certain that both are those of the caller: its number may have been given
+        # to another thread before.
+        if not is_waiting(listener, call):
+            return None
+        stack.pop_all()
+        return connecting, address
+
+
+def _open_target(call: ConnectCall, path: Path) -> FileIO:
+    """Open the file itself, wherever links lead.
+
+    What is checked is then what is connected to.
+
+    Raises:
+        OSError: There is none.
+    """
+    # An object that closes itself: if the call is withdrawn, nobody takes the result.
+    return FileIO(working_directory_of(call) / path, opener=_open_path)
+
+
+def _open_path(path: str, flags: int) -> int:
+    del flags
+    return os.open(path, os.O_PATH | os.O_CLOEXEC)
+
+
+def _connect_at_once(connecting: socket.socket, address: bytes) -> int:
+    """Connect without waiting; return the error number, 0 if there is none."""
     descriptor = connecting.fileno()
     if not os.get_blocking(descriptor):
         return connect_raw(connecting, address)
     # The flag belongs to the socket, which is the command's as well: only for this one call.
     os.set_blocking(descriptor, False)
     try:
-        error = connect_raw(connecting, address)
+        return connect_raw(connecting, address)
     finally:
         os.set_blocking(descriptor, True)
-    if error == errno.EINPROGRESS:
-        await anyio.wait_writable(connecting)
-        error = connecting.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-    return error

@@ -19,6 +19,7 @@ from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.confinement.stream_copy import connect_streams
 from acp_server.tools.shell.errors import ShellError
+from acp_server.tools.stream_server import serve_streams
 
 MACHINE_ADDRESS = "127.0.0.1"
 CONNECT_SECONDS = 10.0
@@ -95,7 +96,7 @@ class PortForwarder:
     async def _serve(self, listener: SocketListener, port: int, scope: anyio.CancelScope) -> None:
         with scope:
             async with listener:
-                await listener.serve(partial(self._handle, port))
+                await serve_streams(listener, partial(self._handle, port))
 
     async def _handle(self, port: int, client: SocketStream) -> None:
         async with client:

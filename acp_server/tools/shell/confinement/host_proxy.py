@@ -23,6 +23,7 @@ from acp_server.tools.shell.confinement.proxy_requests import (
     parse_request,
 )
 from acp_server.tools.shell.confinement.stream_copy import CHUNK_BYTES, connect_streams
+from acp_server.tools.stream_server import serve_streams
 from acp_server.tools.web.addresses import WebAddress
 from acp_server.tools.web.network_policy import IpAddress, is_public, parse_ip_address
 
@@ -104,7 +105,7 @@ class HostProxy:
     async def _serve(self, listener: SocketListener) -> None:
         with self._scope:
             async with listener:
-                await listener.serve(self._handle)
+                await serve_streams(listener, self._handle)
 
     async def _handle(self, client: SocketStream) -> None:
         async with client:
