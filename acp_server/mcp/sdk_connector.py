@@ -87,7 +87,8 @@ class SdkConnector:
         self._accounts: dict[str, SignInAccount] = {}
         for name in ("mcp", "client"):  # they log messages and URLs, which can contain secrets
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-        logging.getLogger("httpx2").setLevel(logging.WARNING)
+        for name in ("httpx2", "httpcore2"):  # they log URLs, and headers with session ids
+            logging.getLogger(name).setLevel(logging.WARNING)
 
     @asynccontextmanager
     async def connect(

@@ -29,6 +29,7 @@ from mcp.shared.auth import (
     OAuthClientMetadata,
     OAuthMetadata,
     OAuthToken,
+    ProtectedResourceMetadata,
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
@@ -60,6 +61,7 @@ SIGN_IN = "it wants you to sign in"
 SIGN_IN_AGAIN = "your sign-in has expired or was revoked"
 NOT_ENCRYPTED = "its sign-in would not be encrypted: {origin}"
 NO_PKCE = "its sign-in is not protected against stolen codes: it has no PKCE with S256"
+NO_PAGE = "its sign-in page has an address that cannot be used: {page}"
 NO_REGISTRATION = (
     "it does not let this program register itself; give it an `Authorization` header in your "
     "settings, or register a client there and set `oauth: {{client_id: ...}}` ({reason})"
@@ -80,6 +82,8 @@ class _Stored(BaseModel):
     client: OAuthClientInformationFull | None = None
     metadata: OAuthMetadata | None = None
     """Says where tokens are refreshed, also after a restart."""
+    resource: ProtectedResourceMetadata | None = None
+    """Says which server the tokens are for."""
 
     @property
     def usable_token(self) -> str | None:
@@ -235,6 +239,8 @@ class SignInAccount:
         if stored.usable_token in {None, refused} and stored.can_refresh:
             provider, storage = self._provider(stored, stored.client, None)
             provider.context.oauth_metadata = stored.metadata
+            # Security: a refreshed token is bound to this server as well (RFC 8707).
+            provider.context.protected_resource_metadata = stored.resource
             provider.context.token_expiry_time = LONG_AGO
             await self._run(provider, httpx2.Request("GET", self._server.url), None)
             if storage.saved is not None:
@@ -428,6 +434,7 @@ class _Storage:
             expires_at=expires_at,
             client=context.client_info,
             metadata=context.oauth_metadata,
+            resource=context.protected_resource_metadata,
         )
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
@@ -466,7 +473,10 @@ class _PageVisit:
         methods = metadata and metadata.code_challenge_methods_supported
         if methods is not None and "S256" not in methods:
             raise ServerError(NO_PKCE)
-        self.listener.expect(page.params["state"])
+        state = page.params.get("state", "")
+        if not state:  # its address has a fragment, behind which nothing is sent
+            raise ServerError(NO_PAGE.format(page=to_single_line(url, MAX_REASON_CHARACTERS)))
+        self.listener.expect(state)
         await self._prompt.show(SignInPage(url, page.host, self.listener.port))
 
     async def wait(self) -> AuthorizationCodeResult:

@@ -5,17 +5,19 @@ page can send a browser here, so every other request is answered with an error a
 """
 
 import secrets
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketListener, SocketStream
 
 from acp_server.mcp.ports import ServerError
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.lines import to_single_line
+from acp_server.tools.stream_server import serve_streams
 
 LISTEN_HOST = "127.0.0.1"
 PATH = "/callback"
@@ -118,15 +120,18 @@ async def open_callback_listener(host: str, port: int) -> AsyncGenerator[Callbac
         ServerError: The port is in use.
     """
     try:
-        sockets = await anyio.create_tcp_listener(local_host=LISTEN_HOST, local_port=port)
+        listening = socket.create_server((LISTEN_HOST, port))
     except OSError as error:
         message = f"the sign-in cannot return to this machine: port {port} is in use ({error})"
         raise ServerError(message) from error
     failure: ServerError | None = None
-    async with sockets, anyio.create_task_group() as tasks:
-        bound_port = sockets.extra(SocketAttribute.local_port)  # noqa: S610 -- no database
-        listener = CallbackListener(host, bound_port)
-        tasks.start_soon(sockets.serve, listener.serve)
+    listener = CallbackListener(host, int(listening.getsockname()[1]))
+    async with (
+        await SocketListener.from_socket(listening) as accepting,
+        anyio.create_task_group() as tasks,
+    ):
+        # Any web page can have a browser connect here as often as it likes.
+        tasks.start_soon(serve_streams, accepting, listener.serve)
         try:
             yield listener
         except ServerError as error:  # raised outside: the task group would wrap it

@@ -9,9 +9,10 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from urllib.parse import parse_qs
 
 import httpx2
 import uvicorn
@@ -31,6 +32,7 @@ from pydantic import AnyHttpUrl, JsonValue
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -130,12 +132,35 @@ class _Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
 
 
 @dataclass(slots=True)
+class _TokenWatch:
+    """Notes for which server each token is asked."""
+
+    app: ASGIApp
+    resources: list[str]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != "/token":
+            await self.app(scope, receive, send)
+            return
+        body = await Request(scope, receive).body()
+        self.resources.append(parse_qs(body.decode()).get("resource", [""])[0])
+        messages: Iterator[Message] = iter([{"type": "http.request", "body": body}])
+
+        async def receive_again() -> Message:
+            return next(messages, None) or await receive()
+
+        await self.app(scope, receive_again, send)
+
+
+@dataclass(slots=True)
 class SignInServer:
     """A running server."""
 
     port: int
     path: str
     provider: _Provider = field(default_factory=_Provider)
+    requested_resources: list[str] = field(default_factory=list[str])
+    """For which server each token was asked; empty if a request did not say it."""
 
     @property
     def url(self) -> str:
@@ -195,7 +220,12 @@ def sign_in_server(
         if metadata is not None:
             path = "/.well-known/oauth-authorization-server"
             app.router.routes.insert(0, Route(path, change_metadata))
-        config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1)
+
+        config = uvicorn.Config(
+            _TokenWatch(app, remote.requested_resources),
+            log_level="critical",
+            timeout_graceful_shutdown=1,
+        )
         runner = uvicorn.Server(config)
         thread = threading.Thread(target=runner.run, kwargs={"sockets": [sock]})
         thread.start()

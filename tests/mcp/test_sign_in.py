@@ -134,6 +134,9 @@ async def test_an_expired_token_is_refreshed_also_after_a_restart(tmp_path: Path
             assert (await live.call("s__echo", {"text": "hello"})).text == "hello"
         assert remote.provider.refreshes > before > 0
         assert len(remote.provider.clients) == 1
+        # Each token is asked for this server alone, also by a process that has found the old one.
+        assert set(remote.requested_resources) == {remote.url}
+        assert len(remote.requested_resources) == 1 + remote.provider.refreshes
 
 
 async def test_a_revoked_token_is_refreshed_and_with_no_other_way_the_user_signs_in_again(
@@ -277,6 +280,11 @@ async def test_a_refusal_on_the_page_is_shown(tmp_path: Path) -> None:
             id="no PKCE",
         ),
         pytest.param({"issuer": "https://example.com"}, "issuer mismatch", id="another issuer"),
+        pytest.param(
+            {"authorization_endpoint": "https://example.com/authorize#top"},
+            "its sign-in page has an address that cannot be used",
+            id="a page that is sent no state",
+        ),
     ],
 )
 async def test_an_unsafe_sign_in_is_refused(
