@@ -83,7 +83,7 @@ class Configuration:
     def secret_variables(self) -> frozenset[str]:
         """The environment variables with secrets, which no child process may inherit."""
         current = self.settings
-        fallbacks = (*current.fallbacks, *current.fallback_providers)
+        fallbacks = (*current.fallbacks, *current.fallback_providers, *current.fallback_model)
         named = {each.key_env for each in fallbacks if isinstance(each, FallbackEndpoint)}
         return secret_variables() | (named - {""})
 
@@ -158,6 +158,7 @@ def _with_named_keys(current: Settings, variables: Mapping[str, str]) -> Setting
         current,
         fallbacks=tuple(map(with_key, current.fallbacks)),
         fallback_providers=tuple(map(with_key, current.fallback_providers)),
+        fallback_model=tuple(map(with_key, current.fallback_model)),
     )
 
 

@@ -81,7 +81,12 @@ class Settings:
         "model.fallbacks",
     )
     fallback_providers: Fallbacks = setting(
-        (), "The same as Hermes writes it; used if `model.fallbacks` is empty", "fallback_providers"
+        (),
+        "The same as Hermes writes it; used if `model.fallbacks` is empty",
+        "fallback_providers",
+    )
+    fallback_model: Fallbacks = setting(
+        (), "Models that Hermes falls back to after those", "fallback_model"
     )
     provider_keys: ProviderKeys = field(default_factory=ProviderKeys)
     model: str | None = setting(
@@ -125,6 +130,7 @@ class Settings:
         "ACP_SERVER_MAX_RETRIES",
         old_keys=("anthropic.retries",),
         old_variables=("ACP_SERVER_RETRIES",),
+        hermes_keys=("agent.api_max_retries",),
     )
     cache_ttl: Literal["5m", "1h"] = setting(
         "5m",
@@ -148,10 +154,16 @@ class Settings:
         "ACP_SERVER_MAX_COST",
     )
     delegation_max_parallel: PositiveInt = setting(
-        5, "How many sub-agents of a session run at once", "delegation.max_parallel"
+        5,
+        "How many sub-agents of a session run at once",
+        "delegation.max_parallel",
+        hermes_keys=("delegation.max_concurrent_children",),
     )
     delegation_max_turn_requests: PositiveInt = setting(
-        50, "The maximum number of model calls per sub-agent", "delegation.max_turn_requests"
+        50,
+        "The maximum number of model calls per sub-agent",
+        "delegation.max_turn_requests",
+        hermes_keys=("delegation.max_iterations",),
     )
     delegation_max_tokens: PositiveInt = setting(
         1_000_000,
@@ -181,6 +193,7 @@ class Settings:
         "How many seconds the first model call waits for them",
         "mcp.startup_wait_seconds",
         old_keys=("mcp.wait_seconds",),
+        hermes_keys=("mcp_discovery_timeout",),
     )
     web_search: WebSearch = setting(
         "off",
@@ -204,7 +217,11 @@ class Settings:
         False, "Whether to offer draft protocol methods: `session/fork`", option="--unstable"
     )
     log_level: LogLevel = setting(
-        "warning", "The log level", "log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"
+        "warning",
+        "The log level",
+        "log.level",
+        "ACP_SERVER_LOG_LEVEL",
+        "--log-level",
     )
     log_file: UserPath | None = setting(
         None, "A log file, besides stderr", "log.file", "ACP_SERVER_LOG_FILE", "--log-file"

@@ -1,25 +1,19 @@
 """Keys of the config.yaml shared with Hermes that have no effect here, safety rules first.
 
 A safety rule that is dropped silently is worse than none, because the user relies on it.
+`hermes_keys.toml` says which keys are safety rules, and what holds here instead.
 """
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 from acp_server.config.table import names_by_setting
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
-RESTRICTING_SECTIONS = ("approvals", "hooks", "security", "privacy", "terminal", "code_execution")
-"""Sections of Hermes whose keys restrict what the agent may do, or where."""
-
-ALWAYS_SO: Mapping[str, object] = {
-    "security.redact_secrets": True,
-    "security.allow_private_urls": False,
-    "terminal.backend": "local",
-    "terminal.cwd": ".",
-}
-"""Keys that are not read, with the value that this server always behaves by."""
+NOT_USED = "is not used"
 
 
 @frozen_dataclass
@@ -28,12 +22,27 @@ class UnusedKey:
 
     key: str
     """The dotted key: of the value, or of a whole section without safety rules."""
-    is_safety_rule: bool
+    reason: str = NOT_USED
+    """The consequence."""
+    is_safety_rule: bool = False
 
-    @property
-    def reason(self) -> str:
-        """The consequence, as a predicate for the key."""
-        return "restricts Hermes, but not this server" if self.is_safety_rule else "is not used"
+
+@frozen_dataclass
+class _HermesKeys:
+    """Facts about keys of Hermes."""
+
+    restricting: Mapping[str, str]
+    """By key: what holds here instead. A key stands for all below it."""
+    always: Mapping[str, object]
+    """Keys that are not read, with the value that this server behaves by anyway."""
+    silent: frozenset[str]
+    """Keys whose value does not matter here."""
+
+    def consequence(self, key: str) -> str | None:
+        """Return what holds here instead of a safety rule; None for any other key."""
+        parts = key.split(".")
+        prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+        return next((self.restricting[each] for each in prefixes if each in self.restricting), None)
 
 
 def find_unused_keys(document: Mapping[str, object]) -> tuple[UnusedKey, ...]:
@@ -43,24 +52,32 @@ def find_unused_keys(document: Mapping[str, object]) -> tuple[UnusedKey, ...]:
 
 
 def describe_unused_keys(found: Iterable[UnusedKey]) -> tuple[str, ...]:
-    """Return a line for each safety rule, and one for all other keys."""
-    found = tuple(found)
-    lines = [f"{each.key}: {each.reason}" for each in found if each.is_safety_rule]
-    others = [each.key for each in found if not each.is_safety_rule]
-    return (*lines, *([f"not used: {', '.join(others)}"] if others else []))
+    """Return a line for each key."""
+    return tuple(f"{each.key}: {each.reason}" for each in found)
 
 
 def _unused_below(mapping: Mapping[str, object], prefix: str) -> Iterator[UnusedKey]:
     for name, value in mapping.items():
         key = f"{prefix}{name}"
         is_empty = value is None or value in ("", [], {})
-        if is_empty or key in known_keys() or ALWAYS_SO.get(key, ...) == value:
+        if is_empty or key in known_keys():
             continue
-        is_safety_rule = key.partition(".")[0] in RESTRICTING_SECTIONS
-        if isinstance(value, Mapping) and (is_safety_rule or key in sections_of(known_keys())):
+        hermes_keys = _read_hermes_keys()
+        if key in hermes_keys.silent or hermes_keys.always.get(key, ...) == value:
+            continue
+        consequence = hermes_keys.consequence(key)
+        holds_rules = consequence is not None or key in sections_of(frozenset(hermes_keys.always))
+        if isinstance(value, Mapping) and (holds_rules or key in sections_of(known_keys())):
             yield from _unused_below(cast("Mapping[str, object]", value), f"{key}.")
         elif key not in sections_of(known_keys()):  # else `model: NAME`, or a mistake
-            yield UnusedKey(key, is_safety_rule)
+            yield UnusedKey(key, consequence or NOT_USED, consequence is not None)
+
+
+@cache
+def _read_hermes_keys() -> _HermesKeys:
+    text = Path(__file__).with_name("hermes_keys.toml").read_text("utf-8")
+    table = tomllib.loads(text)
+    return _HermesKeys(table["restricting"], table["always"], frozenset(table["silent"]["keys"]))
 
 
 @cache

@@ -153,7 +153,8 @@ def open_models(configuration: Configuration) -> ModelService:
 
 
 def _fallbacks(current: Settings) -> tuple[str | FallbackEndpoint, ...]:
-    return current.fallbacks or current.fallback_providers
+    of_hermes = dict.fromkeys((*current.fallback_providers, *current.fallback_model))
+    return current.fallbacks or tuple(of_hermes)
 
 
 def configured_providers(configuration: Configuration) -> Sequence[ConfiguredProvider] | None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from acp_server.config.checking import check_yaml
 from acp_server.config.settings import Configuration, load
+from acp_server.config.unused_keys import describe_unused_keys
 
 HOME = """\
 model: gpt-5
@@ -71,3 +72,32 @@ def test_the_date_is_that_of_the_time_zone(tmp_path: Path) -> None:
     assert (dates[0] - dates[1]).days in {1, 2}
     (problem,) = load_home(tmp_path, "timezone: Mars\n").problems
     assert "timezone: is not a time zone" in problem
+
+
+def test_what_this_server_always_does_is_not_named(tmp_path: Path) -> None:
+    text = (
+        "_config_version: 33\nonboarding: {seen: {x: true}}\n"
+        "approvals: {cron_mode: deny, destructive_slash_confirm: true}\n"
+        "terminal: {backend: local, docker_network: true}\n"
+        "privacy: {redact_pii: false}\nhooks_auto_accept: true\n"
+    )
+    assert load_home(tmp_path, text).unused_keys == ()
+
+
+def test_a_safety_rule_says_what_holds_instead(tmp_path: Path) -> None:
+    text = "tts: {provider: edge}\nterminal: {backend: docker}\nsecurity: {new_rule: 1}\n"
+    lines = describe_unused_keys(load_home(tmp_path, text).unused_keys)
+    assert lines == (
+        "terminal.backend: commands run on this machine, in the sandbox (`sandbox.mode`)",
+        "security.new_rule: restricts Hermes, but not this server",
+        "tts: is not used",
+    )
+
+
+def test_both_names_of_hermes_for_fallbacks_are_one_list(tmp_path: Path) -> None:
+    text = (
+        "fallback_providers: [{provider: openai, model: m}]\n"
+        "fallback_model: {provider: zai, model: glm-5}\n"
+    )
+    current = load_home(tmp_path, text).settings
+    assert (*current.fallback_providers, *current.fallback_model) == ("openai:m", "zai:glm-5")

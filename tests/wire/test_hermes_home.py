@@ -131,11 +131,11 @@ def test_settings_without_effect_are_told_once(tmp_path: Path) -> None:
     first, second = play(tmp_path, settings, WRITE), play(tmp_path, settings, WRITE)
     told = [each for each in first if "have no effect here" in each]
     assert len(told) == 1
-    assert "- security.website_blocklist.enabled: restricts Hermes" in told[0]
-    assert "- not used: tts" in told[0]
+    assert "- security.website_blocklist.enabled: this server knows no blocklist" in told[0]
+    assert "- tts: is not used" in told[0]
     assert not any("have no effect here" in each for each in second)
     changed = play(tmp_path, f"{settings}cron: {{wrap: true}}\n", WRITE)
-    assert any("not used: tts, cron" in each for each in changed)
+    assert any("- tts: is not used" in each and "- cron: is not used" in each for each in changed)
 
 
 def test_an_unknown_provider_is_named_before_the_first_prompt(tmp_path: Path) -> None:
