@@ -28,14 +28,14 @@ from anyio import to_thread
 from acp_server.cli.config_files import check_all_settings
 from acp_server.cli.editor_detection import FoundEditor, find_editors
 from acp_server.config import settings
-from acp_server.config.credentials import CredentialProvider
 from acp_server.config.settings import Configuration
 from acp_server.config.unused_keys import describe_unused_keys
 from acp_server.headless.driver import spawn_agent
 from acp_server.headless.errors import AgentClientError
 from acp_server.headless.process import AgentLaunch, serve_command
 from acp_server.models.fixed_catalog import scripted_catalog
-from acp_server.server.endpoints import configured_providers
+from acp_server.server.endpoints import provider_adapter
+from acp_server.server.providers import configured_providers
 from acp_server.skills.service import SkillService
 from acp_server.text.redaction import redact_secrets
 from acp_server.version import __version__
@@ -152,10 +152,11 @@ async def check_model(configuration: Configuration) -> CheckResult:
         advice = "set `model.base_url` to its address in HERMES_HOME/acp/config.yaml"
         return CheckResult("model", "warning", fact, advice)
     first = providers[0]
-    credential = await CredentialProvider(first.credential, first.store).current()
+    credential = await first.credentials().current()
+    if credential is None and first.note:
+        return CheckResult("model", "warning", "the key is not sent", first.note)
     if credential is None and first.needs_key:
-        variables = " or ".join(first.profile.key_variables) or "`model.api_key`"
-        advice = f"run `{PROGRAM} setup`, or set {variables}; scripted:demo needs no account"
+        advice = f"{provider_adapter(first).sign_in_message}; scripted:demo needs no account"
         return CheckResult("model", "warning", "no API key: prompts will fail", advice)
     if credential is None:
         return CheckResult(

@@ -13,7 +13,8 @@ from acp_server.config import settings
 from acp_server.models.access import ListedModel
 from acp_server.models.endpoint_catalog import EndpointCatalog
 from acp_server.models.model_facts import ASSUMED_WINDOW_TOKENS
-from acp_server.server.endpoints import ConfiguredProvider, open_models
+from acp_server.server.endpoints import open_models
+from acp_server.server.providers import ConfiguredProvider
 from acp_server.text.redaction import redact_secrets
 from acp_server.turn.errors import TurnError
 

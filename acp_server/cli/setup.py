@@ -15,7 +15,7 @@ from acp_server.config.changing import update_section
 from acp_server.config.credentials import KeyStore
 from acp_server.config.settings import Configuration
 from acp_server.models.provider_profiles import ANTHROPIC, PROFILES
-from acp_server.server.endpoints import ConfiguredProvider, configured_providers, provider_by_name
+from acp_server.server.providers import ConfiguredProvider, configured_providers, provider_by_name
 from skills_store.atomic import write_atomically
 
 NAMES = [profile.name for profile in PROFILES]

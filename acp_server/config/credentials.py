@@ -1,4 +1,4 @@
-"""Credentials for model providers: the configured one, else the key that was stored last.
+"""Credentials for model providers: configured ones, stored ones, and those that Hermes keeps.
 
 A key is passed only to the endpoint it belongs to: never to a log, a prompt, a session or a child
 process's environment.
@@ -6,7 +6,8 @@ process's environment.
 
 import json
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
@@ -37,6 +38,8 @@ class Credential:
     source: str
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Further headers that requests with it need."""
 
 
 def account_name(provider: str, address: str = "") -> str:
@@ -137,18 +140,45 @@ class KeyStore:
 
 
 class CredentialProvider:
-    """Current credential of a provider: configured, else stored; none after a logout."""
+    """Current credential of a provider: configured, stored, or one of `others`.
 
-    def __init__(self, configured: Credential | None, store: KeyStore) -> None:
+    None after a logout. A credential that fails is set aside for a while if there is another one.
+    """
+
+    def __init__(
+        self,
+        configured: Credential | None,
+        store: KeyStore,
+        others: Callable[[], Sequence[Credential]] = tuple,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare; `others` reads the credentials that other programs keep, and may block."""
         self._configured = configured
         self._store = store
+        self._others = others
+        self._now = now
         self._is_signed_out = False
+        self._set_aside: dict[Credential, float] = {}
+        """Until when each failed credential is not used."""
+        self._usable_count = 0
+
+    @property
+    def has_spare(self) -> bool:
+        """Whether another credential could take the place of the one that was current last."""
+        return self._usable_count > 1
 
     async def current(self) -> Credential | None:
-        """Return the current credential; reads the store each time, as `setup` may have run."""
-        if self._is_signed_out:
-            return None
-        return self._configured or await to_thread.run_sync(self._store.load)
+        """Return the current credential; reads the stores each time: they may have changed."""
+        available = await self._available()
+        usable = [each for each in available if self._set_aside.get(each, 0.0) <= self._now()]
+        self._usable_count = len(usable)
+        return next(iter(usable or available), None)
+
+    async def set_aside(self, credential: Credential, seconds: float) -> bool:
+        """Do not use a credential for some time; return whether another one takes its place."""
+        self._set_aside[credential] = self._now() + seconds
+        following = await self.current()
+        return following is not None and following != credential
 
     async def sign_in(self) -> bool:
         """Undo a logout; return whether a credential is available."""
@@ -156,9 +186,18 @@ class CredentialProvider:
         return await self.current() is not None
 
     async def sign_out(self) -> None:
-        """Delete the stored key and ignore the configured one for the rest of this process."""
+        """Delete the stored key and ignore all others for the rest of this process."""
         self._is_signed_out = True
         await to_thread.run_sync(self._store.delete)
+
+    async def _available(self) -> Sequence[Credential]:
+        if self._is_signed_out:
+            return ()
+        own = self._configured or await to_thread.run_sync(self._store.load)
+        if own is not None and self._others is tuple:
+            return (own,)
+        others = await to_thread.run_sync(self._others)
+        return tuple(dict.fromkeys((*([] if own is None else [own]), *others)))
 
 
 def _parse_keys(text: str) -> Mapping[str, str]:

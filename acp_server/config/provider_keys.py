@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from acp_server.config.setting import setting
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
+SHARED_TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
 OptionalSecret = SecretStr | None
 
 

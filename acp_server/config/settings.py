@@ -24,6 +24,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from acp_server.config.fitting import validate_setting
+from acp_server.config.named_providers import NamedProvider
+from acp_server.config.provider_keys import SHARED_TOKENS
 from acp_server.config.setting import NameKind
 from acp_server.config.table import (
     Settings,
@@ -35,6 +37,7 @@ from acp_server.config.table import (
 )
 from acp_server.config.unused_keys import UnusedKey, find_unused_keys
 from acp_server.config.values import FallbackEndpoint, expand_user
+from acp_server.config.variable_references import expand_references, has_reference
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.pydantic_plugins import replaced_variables
 
@@ -61,6 +64,8 @@ class SettingsLayer:
     """By field name: the name as written in this source, and its value."""
     unused_keys: tuple[UnusedKey, ...] = ()
     """The other keys of a file."""
+    secret_names: frozenset[str] = frozenset()
+    """The variables that a file refers to where a secret stands."""
 
 
 @frozen_dataclass
@@ -78,6 +83,12 @@ class Configuration:
     """Keys of the config.yaml shared with Hermes that have no effect here."""
     passed_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """Variables of the .env file that commands get, with their values."""
+    provider_addresses: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The variables whose names end in `_BASE_URL`, with their values."""
+    shared_tokens: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Tokens that belong to git and `gh`, by variable."""
+    referenced_secrets: frozenset[str] = frozenset()
+    """The variables that files refer to where a secret stands."""
 
     @property
     def secret_variables(self) -> frozenset[str]:
@@ -85,7 +96,9 @@ class Configuration:
         current = self.settings
         fallbacks = (*current.fallbacks, *current.fallback_providers, *current.fallback_model)
         named = {each.key_env for each in fallbacks if isinstance(each, FallbackEndpoint)}
-        return secret_variables() | (named - {""})
+        named |= {each.key_env for each in current.all_named_providers.values()}
+        named.add(current.model_key_env)
+        return secret_variables() | self.referenced_secrets | (named - {""})
 
 
 def hermes_home(environment: Mapping[str, str]) -> Path:
@@ -105,11 +118,12 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
     environment = os.environ if environment is None else environment
     home = hermes_home(environment)
     problems: list[str] = []
-    files = [
-        _file_layer(home / "config.yaml", problems),
-        _file_layer(home / "acp" / "config.yaml", problems),
-    ]
     dotenv = _read_dotenv(home / ".env", problems)
+    variables = {**dotenv, **environment}
+    files = [
+        _file_layer(home / "config.yaml", variables, problems),
+        _file_layer(home / "acp" / "config.yaml", variables, problems),
+    ]
     layers = [
         *files,
         _variables_layer(str(home / ".env"), dotenv),
@@ -117,15 +131,27 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
         _make_layer("option", "option", options.get),
     ]
     found = _resolve(layers, home, problems)
+    referenced = frozenset[str]().union(*(each.secret_names for each in files))
+    found = replace(found, referenced_secrets=referenced)
     passed = {
         name: dotenv[name]
         for name in found.settings.terminal.passed_variables
         if name in dotenv and name not in environment and name not in found.secret_variables
     }
-    named = _with_named_keys(found.settings, {**dotenv, **environment})
+    named = _with_named_keys(found.settings, variables)
+    origins = dict(found.origins)
+    if named.model_api_key is not found.settings.model_api_key:
+        origins["model_api_key"] = named.model_key_env
     return replace(
         found,
         settings=_without_disabled_tools(named),
+        origins=origins,
+        shared_tokens={name: variables[name] for name in SHARED_TOKENS if variables.get(name)},
+        provider_addresses={
+            name: value.strip()
+            for name, value in variables.items()
+            if name.endswith("_BASE_URL") and value.strip()
+        },
         unused_keys=files[0].unused_keys,
         passed_variables=passed,
     )
@@ -146,7 +172,7 @@ def _without_disabled_tools(current: Settings) -> Settings:
 
 
 def _with_named_keys(current: Settings, variables: Mapping[str, str]) -> Settings:
-    """Return the settings with the keys of fallback models that name an environment variable."""
+    """Return the settings with the keys that endpoints name by an environment variable."""
 
     def with_key(fallback: str | FallbackEndpoint) -> str | FallbackEndpoint:
         if isinstance(fallback, str) or fallback.api_key is not None:
@@ -154,8 +180,23 @@ def _with_named_keys(current: Settings, variables: Mapping[str, str]) -> Setting
         key = variables.get(fallback.key_env, "").strip()
         return fallback.model_copy(update={"api_key": SecretStr(key)}) if key else fallback
 
+    def with_own_key(provider: NamedProvider) -> NamedProvider:
+        written = provider.api_key.get_secret_value().strip() if provider.api_key else ""
+        key = variables.get(provider.key_env, "").strip()
+        if not key and not has_reference(written):
+            key = written
+        return provider.model_copy(update={"api_key": SecretStr(key) if key else None})
+
+    main_key = variables.get(current.model_key_env, "").strip()
     return replace(
         current,
+        model_api_key=current.model_api_key or (SecretStr(main_key) if main_key else None),
+        named_providers={
+            name: with_own_key(each) for name, each in current.named_providers.items()
+        },
+        custom_providers={
+            name: with_own_key(each) for name, each in current.custom_providers.items()
+        },
         fallbacks=tuple(map(with_key, current.fallbacks)),
         fallback_providers=tuple(map(with_key, current.fallback_providers)),
         fallback_model=tuple(map(with_key, current.fallback_model)),
@@ -223,7 +264,7 @@ def _read_dotenv(path: Path, problems: list[str]) -> Mapping[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _file_layer(path: Path, problems: list[str]) -> SettingsLayer:
+def _file_layer(path: Path, variables: Mapping[str, str], problems: list[str]) -> SettingsLayer:
     text = read_text(path, problems)
     if text is None:
         return SettingsLayer(str(path), {})
@@ -234,5 +275,8 @@ def _file_layer(path: Path, problems: list[str]) -> SettingsLayer:
     except (InvalidYamlError, NotAMappingError) as error:
         problems.append(f"{path}: {error}; ignored")
         return SettingsLayer(str(path), {})
-    layer = _make_layer(str(path), "key", partial(value_at, document))
-    return replace(layer, unused_keys=find_unused_keys(document))
+    expanded = expand_references(document, variables)
+    layer = _make_layer(str(path), "key", partial(value_at, expanded.values))
+    return replace(
+        layer, unused_keys=find_unused_keys(document), secret_names=expanded.secret_names
+    )

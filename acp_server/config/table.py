@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from acp_server.checkpoints.config import CheckpointConfig
+from acp_server.config.named_providers import ListedProviders, NamedProvider, NamedProviders
 from acp_server.config.provider_keys import ProviderKeys
 from acp_server.config.setting import SOURCE, NameKind, SettingSource, setting
 from acp_server.config.values import (
@@ -61,6 +62,12 @@ class Settings:
     model_api_key: SecretStr | None = setting(
         None, "The API key for it; prefer `acp-server setup`, which stores it", "model.api_key"
     )
+    model_key_env: str = setting(
+        "",
+        "The environment variable with the key for it; naming it here allows to send the key there",
+        "model.key_env",
+        hermes_keys=("model.api_key_env",),
+    )
     api_mode: ApiMode = setting("", "The API that it speaks, if not its default", "model.api_mode")
     context_length: PositiveInt | None = setting(
         None, "The size of the model's context window, in tokens", "model.context_length"
@@ -88,6 +95,12 @@ class Settings:
     fallback_model: Fallbacks = setting(
         (), "Models that Hermes falls back to after those", "fallback_model"
     )
+    named_providers: NamedProviders = setting(
+        {}, "Model endpoints of your own, by name: base_url, key_env, model", "providers"
+    )
+    custom_providers: ListedProviders = setting(
+        {}, "The same as a list, each with a name", "custom_providers"
+    )
     provider_keys: ProviderKeys = field(default_factory=ProviderKeys)
     model: str | None = setting(
         None,
@@ -106,6 +119,12 @@ class Settings:
     api_key: SecretStr | None = setting(None, "The Anthropic API key", variable="ANTHROPIC_API_KEY")
     auth_token: SecretStr | None = setting(
         None, "A token instead of a key", variable="ANTHROPIC_AUTH_TOKEN"
+    )
+    token: SecretStr | None = setting(
+        None, "The token of a sign-in at Anthropic", variable="ANTHROPIC_TOKEN"
+    )
+    claude_code_token: SecretStr | None = setting(
+        None, "The token that `claude setup-token` prints", variable="CLAUDE_CODE_OAUTH_TOKEN"
     )
     read_timeout_seconds: PositiveFloat = setting(
         120.0,
@@ -226,6 +245,15 @@ class Settings:
     log_file: UserPath | None = setting(
         None, "A log file, besides stderr", "log.file", "ACP_SERVER_LOG_FILE", "--log-file"
     )
+
+    @property
+    def all_named_providers(self) -> Mapping[str, NamedProvider]:
+        """The endpoints with names of both lists; the first one with a name counts."""
+        return {
+            name: each
+            for name, each in {**self.custom_providers, **self.named_providers}.items()
+            if each.enabled
+        }
 
 
 @frozen_dataclass

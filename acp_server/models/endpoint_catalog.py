@@ -4,9 +4,10 @@ Lazy: no SDK is imported, no credential is read and no request is sent before a 
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import anyio
@@ -38,11 +39,14 @@ from acp_server.turn.ports import (
     ModelRequest,
     ModelStop,
     ReceiveEvent,
+    Retrying,
     UsageReported,
 )
 
 logger = logging.getLogger(__name__)
 
+RETRIES_BEFORE_NEXT_KEY = 1
+"""How often a request is retried with one key of several."""
 UNDECIDED_MODEL_ID = "default"
 ANTHROPIC_HOST = "api.anthropic.com"
 """Placeholder id of the default model until the endpoint's list is known."""
@@ -59,6 +63,27 @@ Any other kind (authentication, connection, ...) is a problem of the endpoint it
 """
 
 
+class CredentialPool(Protocol):
+    """Credentials that take each other's place."""
+
+    @property
+    def has_spare(self) -> bool:
+        """Whether another credential can take the place of the current one."""
+        ...
+
+    async def set_aside(self, credential: Credential, seconds: float) -> bool:
+        """Do not use a credential for some time; return whether another one takes its place."""
+        ...
+
+
+SET_ASIDE_SECONDS: Mapping[str, float] = {
+    "authentication": 300.0,
+    "permission": 3_600.0,
+    "rate_limit": 3_600.0,
+}
+"""How long a credential is not used after a failure, by the kind of the failure."""
+
+
 @frozen_dataclass
 class EndpointConfig:
     """Configuration of one endpoint and its catalog."""
@@ -69,6 +94,8 @@ class EndpointConfig:
     retry: RetryPolicy
     list_file: Path
     """Cache file of the endpoint's model list, so that the next start knows the models."""
+    named_models: tuple[str, ...] = ()
+    """Models to offer even if the endpoint does not list them."""
     searches_web: bool = False
     """Whether to offer the provider's own web search on models that have it."""
 
@@ -82,7 +109,9 @@ class EndpointCatalog:
         provider: ProviderAdapter,
         credentials: Callable[[], Awaitable[Credential | None]],
         client: Lazy[ProviderEntryPoint],
+        pool: CredentialPool | None = None,
     ) -> None:
+        self._pool = pool
         self._config = config
         self._provider = provider
         self._credentials = credentials
@@ -100,7 +129,8 @@ class EndpointCatalog:
     def default_id(self) -> str:
         """The configured model, else one that the endpoint lists, else the placeholder."""
         listed_id = self._provider.choose_default_model([model.id for model in self._models])
-        return self._config.model_id or listed_id or UNDECIDED_MODEL_ID
+        named = next(iter(self._config.named_models), None)
+        return self._config.model_id or listed_id or named or UNDECIDED_MODEL_ID
 
     def choices(self) -> Sequence[ModelChoice]:
         """Return the listed models; the default comes first if the list lacks it."""
@@ -108,6 +138,10 @@ class EndpointCatalog:
             ModelChoice(model.id, model.name)
             for model in self._models
             if self._provider.is_selectable(model.id)
+        ]
+        listed = {choice.id for choice in choices}
+        choices += [
+            ModelChoice(each, each) for each in self._config.named_models if each not in listed
         ]
         if all(choice.id != self.default_id for choice in choices):
             name = "Default" if self.default_id == UNDECIDED_MODEL_ID else self.default_id
@@ -166,7 +200,8 @@ class EndpointCatalog:
         Raises:
             TurnError: The list could not be fetched.
         """
-        access, entry_point = await self._sign_in(), await self._load_client()
+        access = self._access_with(await self._credentials())
+        entry_point = await self._load_client()
         models = await entry_point.list_models(access)
         self._has_list = True
         if models != self._models:
@@ -187,13 +222,21 @@ class EndpointCatalog:
                 API client cannot be imported.
             ModelFailedError: No model is chosen and fetching the endpoint's list failed.
         """
-        access, entry_point = await self._sign_in(), await self._load_client()
+        return (await self.connect(model_id))[0]
+
+    async def connect(self, model_id: str) -> tuple[Model, Credential | None]:
+        """Do the same as `adapter`, and return the credential that the model uses, too."""
+        credential = await self._credentials()
+        access, entry_point = self._access_with(credential), await self._load_client()
         if model_id == UNDECIDED_MODEL_ID:
             await self.resolve_default()
             model_id = self.default_id
         if model_id == UNDECIDED_MODEL_ID:
             raise _no_default_error(self._list_error)
-        return entry_point.model(access, model_id, self.family(model_id), self._config.retry)
+        retry = self._config.retry
+        if self._pool is not None and self._pool.has_spare:
+            retry = replace(retry, max_retries=min(retry.max_retries, RETRIES_BEFORE_NEXT_KEY))
+        return entry_point.model(access, model_id, self.family(model_id), retry), credential
 
     def family(self, model_id: str) -> ModelFamily:
         """Return a model's family, corrected by the endpoint's own data about the model."""
@@ -214,6 +257,13 @@ class EndpointCatalog:
         if limit_tokens >= MIN_WINDOW_TOKENS:
             model_id = self.default_id if model_id == UNDECIDED_MODEL_ID else model_id
             self._learned_windows[model_id] = limit_tokens
+
+    async def can_go_on_without(self, credential: Credential | None, kind: str) -> bool:
+        """Set a credential aside after a failure; return whether another one takes over."""
+        seconds = SET_ASIDE_SECONDS.get(kind)
+        if seconds is None or credential is None or self._pool is None:
+            return False
+        return await self._pool.set_aside(credential, seconds)
 
     @property
     def _is_anthropics_own(self) -> bool:
@@ -237,14 +287,16 @@ class EndpointCatalog:
                 CLIENT_UNUSABLE.format(error=f"{type(error).__name__}: {reason}")
             ) from error
 
-    async def _sign_in(self) -> EndpointAccess:
-        credential = await self._credentials()
+    def _access_with(self, credential: Credential | None) -> EndpointAccess:
         if credential is None:
             if self._provider.needs_key:
                 raise CredentialsMissingError(self._provider.sign_in_message)
             return self._config.access
         return replace(
-            self._config.access, api_key=credential.api_key, auth_token=credential.auth_token
+            self._config.access,
+            api_key=credential.api_key,
+            auth_token=credential.auth_token,
+            headers=(*self._config.access.headers, *credential.headers),
         )
 
 
@@ -261,7 +313,25 @@ class DeferredModel:
         Raises:
             TurnError: Signing in, loading or the request failed.
         """
-        adapter = await self._catalog.adapter(self._model_id)
+        has_output = False
+
+        async def receive_noting(event: ModelEvent) -> None:
+            nonlocal has_output
+            has_output = has_output or not isinstance(event, Retrying)
+            await receive(event)
+
+        while True:
+            adapter, credential = await self._catalog.connect(self._model_id)
+            try:
+                return await self._respond(adapter, request, receive_noting)
+            except ModelFailedError as error:
+                # Content has reached the user: another try would show it twice.
+                if has_output or not await self._catalog.can_go_on_without(credential, error.kind):
+                    raise
+
+    async def _respond(
+        self, adapter: Model, request: ModelRequest, receive: ReceiveEvent
+    ) -> ModelStop:
         window_tokens = self._catalog.family(self._model_id).context_window_tokens
 
         async def receive_clamped(event: ModelEvent) -> None:

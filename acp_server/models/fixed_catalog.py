@@ -1,6 +1,6 @@
 """Catalogs that need no endpoint: scripted models and unknown providers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 from typing import NoReturn
 
@@ -14,6 +14,12 @@ from acp_server.turn.errors import ModelUnavailableError
 from acp_server.turn.ports import Model, ModelRequest, ReceiveEvent
 
 SCRIPTED_PREFIX = "scripted:"
+_COPILOT = "it is another agent, run as a process; use `copilot` with a token"
+UNSUPPORTED = {
+    **dict.fromkeys(("copilot-acp", "github-copilot-acp", "copilot-acp-agent"), _COPILOT),
+    "moa": "it asks several models for each answer; name one of them",
+}
+"""Providers of Hermes that are no endpoints, with what to do instead."""
 
 
 @frozen_dataclass
@@ -75,8 +81,7 @@ class FixedCatalog:
 class UnknownProviderModel:
     """Placeholder model of a provider that is unknown and has no base URL."""
 
-    provider: str
-    origin: str
+    reason: str
 
     async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> NoReturn:
         """Fail with advice for the user.
@@ -85,12 +90,21 @@ class UnknownProviderModel:
             ModelUnavailableError: Always; names the provider and how to configure it.
         """
         del request, receive
-        raise ModelUnavailableError(unknown_provider_reason(self.provider, self.origin))
+        raise ModelUnavailableError(self.reason)
 
 
-def unknown_provider_reason(provider: str, origin: str) -> str:
-    """Return why a configured provider cannot be used, with the nearest known name."""
-    names = find_similar_names(provider.strip().lower(), provider_names())
+def unknown_provider_reason(provider: str, origin: str, more_names: Iterable[str] = ()) -> str:
+    """Return why a configured provider cannot be used, with the nearest known name.
+
+    `more_names` are those of endpoints that the configuration names.
+    """
+    name = provider.strip().lower()
+    if name in UNSUPPORTED:
+        return (
+            f"acp-server cannot use the configured provider {provider!r} ({origin}): "
+            + (UNSUPPORTED[name])
+        )
+    names = find_similar_names(name, (*more_names, *provider_names()))
     question = f"did you mean `{names[0]}`? If not, " if names else ""
     return (
         f"acp-server does not know the configured provider {provider!r} ({origin}); {question}set "
@@ -107,7 +121,6 @@ def scripted_catalog(name: str) -> FixedCatalog | None:
     return FixedCatalog(name, f"Script: {PurePath(source).stem}", lambda: scripted_model(source))
 
 
-def unknown_provider_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog:
-    """Return the catalog of an unknown provider."""
-    name = model_id or provider
-    return FixedCatalog(name, name, lambda: UnknownProviderModel(provider, origin))
+def unknown_provider_catalog(reason: str, name: str) -> FixedCatalog:
+    """Return the catalog of an unknown provider: a model that gives the reason."""
+    return FixedCatalog(name, name, lambda: UnknownProviderModel(reason))

@@ -22,6 +22,11 @@ class ProviderAdapter:
     @property
     def sign_in_message(self) -> str:
         """The message for the user when there are no credentials."""
+        if self.profile.sign_in_command and not self.profile.key_variables:
+            return (
+                f"there is no valid sign-in at {self.profile.title}; sign in again with "
+                f"`{self.profile.sign_in_command}`, then try again"
+            )
         command = "acp-server setup"
         if self.profile.name != "anthropic":
             command = f"{command} --provider {self.profile.name}"
@@ -29,8 +34,14 @@ class ProviderAdapter:
         return (
             # Not "credentials: set ...": redaction takes that for a secret and hides the remedy.
             f"no API key was found; set {variables}, or run `{command}` in a terminal, "
-            "then try again"
+            f"then try again{self._sign_in_advice}"
         )
+
+    @property
+    def _sign_in_advice(self) -> str:
+        if not self.profile.sign_in_command:
+            return ""
+        return f". If Hermes was signed in, sign in again with `{self.profile.sign_in_command}`"
 
     @property
     def _is_messages_api(self) -> bool:

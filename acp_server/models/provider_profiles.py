@@ -31,6 +31,15 @@ NON_CHAT_ID_PARTS = (
 
 
 @frozen_dataclass
+class KeyForm:
+    """The address and API format for keys that begin in one way."""
+
+    prefix: str
+    base_url: str
+    api_format: ApiFormat
+
+
+@frozen_dataclass
 class ProviderProfile:
     """A known provider.
 
@@ -48,6 +57,15 @@ class ProviderProfile:
         preferred_ids: Substrings of the ids of preferred default models, best first.
         endpoint_profile: How it differs from other endpoints of its API format.
         aliases: Other names in the configuration.
+        address_variable: Environment variable that replaces the address.
+        hosts: Further hosts of the same provider, to which its key may be sent.
+        auth_names: Its names in the auth.json of Hermes, if not its own name.
+        sign_in_command: How to sign in, if that is the usual way to a credential.
+        formats_by_model: API formats of models whose ids begin so, as pairs; the first one counts.
+        key_forms: Addresses and API formats of keys that begin so.
+        extra: The extra of this package that it needs.
+        shared_variables: Variables of other programs with tokens that it accepts, too; used only
+            if the provider is named.
     """
 
     name: str
@@ -62,6 +80,22 @@ class ProviderProfile:
     preferred_ids: tuple[str, ...] = ()
     endpoint_profile: EndpointProfile = field(default_factory=EndpointProfile)
     aliases: tuple[str, ...] = ()
+    address_variable: str = ""
+    hosts: tuple[str, ...] = ()
+    auth_names: tuple[str, ...] = ()
+    sign_in_command: str = ""
+    formats_by_model: tuple[tuple[str, ApiFormat], ...] = ()
+    key_forms: tuple["KeyForm", ...] = ()
+    extra: str = ""
+    shared_variables: tuple[str, ...] = ()
+
+    def format_for(self, model_id: str) -> ApiFormat:
+        """Return the API format that the provider speaks for a model."""
+        plain = model_id.lower().rpartition("/")[2]
+        for prefix, api_format in self.formats_by_model:
+            if plain.startswith(prefix):
+                return api_format
+        return self.api_format
 
     @property
     def is_local(self) -> bool:
@@ -69,7 +103,14 @@ class ProviderProfile:
         return self.default_port is not None
 
 
-_LIST_FIELDS = {"key_variables", "preferred_ids", "aliases"}
+_LIST_FIELDS = {
+    "key_variables",
+    "preferred_ids",
+    "aliases",
+    "hosts",
+    "auth_names",
+    "shared_variables",
+}
 
 
 def _read_profiles() -> tuple[ProviderProfile, ...]:
@@ -82,7 +123,9 @@ def _read_profiles() -> tuple[ProviderProfile, ...]:
             row[field_name] = tuple(row[field_name])
         if "cache_marked_models" in endpoint:
             endpoint["cache_marked_models"] = tuple(endpoint["cache_marked_models"])
-        row["headers"] = tuple(row.get("headers", {}).items())
+        for mapping in ("headers", "formats_by_model"):
+            row[mapping] = tuple(row.get(mapping, {}).items())
+        row["key_forms"] = tuple(KeyForm(**each) for each in row.get("key_forms", ()))
         profile = EndpointProfile(**endpoint)
         profiles.append(ProviderProfile(name, endpoint_profile=profile, **row))
     return tuple(profiles)

@@ -209,7 +209,7 @@ def build_server(
     archive.on_problem = connection.report_problem
     archive.on_incomplete = registry.store_again
     if policy is None:
-        connection.opening_notice = models.configuration_problem
+        connection.opening_notice = models.opening_notice
     if policy is None and (notice := take_unused_settings_notice(configuration)):
         connection.report_problem(notice)
     return connection

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from acp_server.config import settings
 from acp_server.config.credentials import Credential
+from acp_server.config.hermes_auth import anthropic_credential
 from acp_server.config.settings import Configuration
 from acp_server.mcp.config import McpConfig
 from acp_server.memory.config import MemoryConfig
@@ -36,6 +37,12 @@ def configured_credential(configuration: Configuration) -> Credential | None:
         return Credential(origins["api_key"], api_key=current.api_key.get_secret_value())
     if current.auth_token is not None:
         return Credential(origins["auth_token"], auth_token=current.auth_token.get_secret_value())
+    for secret, variable in (
+        (current.token, "ANTHROPIC_TOKEN"),
+        (current.claude_code_token, "CLAUDE_CODE_OAUTH_TOKEN"),
+    ):
+        if secret is not None:
+            return anthropic_credential(variable, secret.get_secret_value())
     return None
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from acp_server.models import provider_profiles
 from acp_server.models.fixed_catalog import FixedCatalog
-from acp_server.server.endpoints import (
+from acp_server.server.endpoints import open_models
+from acp_server.server.providers import (
     ConfiguredProvider,
     configured_providers,
     normalize_base_url,
-    open_models,
 )
 from tests.support.editor import json_at, make_configuration, open_editor
 from tests.support.openai_api import OpenAiServerConfig, ServedModel, openai_api

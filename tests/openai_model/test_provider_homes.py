@@ -13,7 +13,7 @@ from acp_server.models import provider_profiles
 from acp_server.models.access import EndpointAccess
 from acp_server.models.anthropic.endpoint import connect, load_certificate_authorities
 from acp_server.models.provider_profiles import ANTHROPIC, PROFILES, ProviderProfile, find_profile
-from acp_server.server.endpoints import configured_providers
+from acp_server.server.providers import configured_providers
 from tests.support.case_table import each_case
 from tests.support.editor import json_at, make_configuration, open_editor
 from tests.support.messages_api import FakeApiServer, MessagesServerConfig, messages_api
@@ -35,6 +35,11 @@ NAMES = {
     "github-copilot": "copilot",
     "google-ai-studio": "gemini",
     "aliyun": "alibaba",
+    "codex": "openai-codex",
+    "grok-oauth": "xai-oauth",
+    "minimax-portal": "minimax-oauth",
+    "aws-bedrock": "bedrock",
+    "vertex-ai": "vertex",
 }
 MODEL = "claude-opus-5"
 """A model that both fake endpoints have."""
@@ -110,11 +115,12 @@ async def test_each_provider_answers_with_its_key(
 @asynccontextmanager
 async def _endpoint(profile: ProviderProfile) -> AsyncGenerator[FakeApiServer]:
     keys = frozenset({"the-key"})
-    if profile.api_format == "messages":
+    api_format = profile.format_for(MODEL)
+    if api_format == "messages":
         async with messages_api(["Hello."], MessagesServerConfig(keys=keys)) as api:
             yield api
     else:
-        config = OpenAiServerConfig(profile.api_format, keys, (ServedModel(MODEL),))
+        config = OpenAiServerConfig(api_format, keys, (ServedModel(MODEL),))
         async with openai_api(["Hello."], config) as api:
             yield api
 
