@@ -86,7 +86,8 @@ def test_a_token_of_claude_is_a_bearer_token_with_its_header(tmp_path: Path) -> 
 
 
 def test_a_token_of_codex_names_its_account(tmp_path: Path) -> None:
-    value = token(**{"https://api.openai.com/auth": {"chatgpt_account_id": "acc"}})
+    claims: dict[str, JsonValue] = {"https://api.openai.com/auth": {"chatgpt_account_id": "acc"}}
+    value = token(**claims)
     document: JsonValue = {"providers": {"openai-codex": {"tokens": {"access_token": value}}}}
     (tmp_path / "auth.json").write_text(json.dumps(document))
     (found,) = HermesAuth(tmp_path, ("openai-codex",)).read().valid
