@@ -156,7 +156,10 @@ async def check_model(configuration: Configuration) -> CheckResult:
     if credential is None and first.note:
         return CheckResult("model", "warning", "the key is not sent", first.note)
     if credential is None and first.needs_key:
-        advice = f"{provider_adapter(first).sign_in_message}; scripted:demo needs no account"
+        variables = " or ".join(first.profile.key_variables) or "`model.api_key`"
+        advice = f"run `{PROGRAM} setup`, or set {variables}; scripted:demo needs no account"
+        if first.profile.sign_in_command:
+            advice = provider_adapter(first).sign_in_message
         return CheckResult("model", "warning", "no API key: prompts will fail", advice)
     if credential is None:
         return CheckResult(

@@ -83,9 +83,11 @@ class Configuration:
     """Keys of the config.yaml shared with Hermes that have no effect here."""
     passed_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """Variables of the .env file that commands get, with their values."""
-    provider_addresses: Mapping[str, str] = field(default_factory=dict[str, str])
+    provider_addresses: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
     """The variables whose names end in `_BASE_URL`, with their values."""
-    shared_tokens: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    shared_tokens: Mapping[str, str] = field(
+        default_factory=dict[str, str], repr=False, compare=False
+    )
     """Tokens that belong to git and `gh`, by variable."""
     referenced_secrets: frozenset[str] = frozenset()
     """The variables that files refer to where a secret stands."""
@@ -118,12 +120,14 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
     environment = os.environ if environment is None else environment
     home = hermes_home(environment)
     problems: list[str] = []
-    dotenv = _read_dotenv(home / ".env", problems)
+    dotenv_problems: list[str] = []
+    dotenv = _read_dotenv(home / ".env", dotenv_problems)
     variables = {**dotenv, **environment}
     files = [
         _file_layer(home / "config.yaml", variables, problems),
         _file_layer(home / "acp" / "config.yaml", variables, problems),
     ]
+    problems += dotenv_problems
     layers = [
         *files,
         _variables_layer(str(home / ".env"), dotenv),
