@@ -21,7 +21,7 @@ OPTION_CHOICES = {
 def main() -> None:
     """Run the command line and exit the process with its exit code."""
     drop_workspace_entries(sys.path)
-    arguments = sys.argv[1:]
+    arguments = take_profile(sys.argv[1:])
     options = parse_serve_options(arguments)
     if options is not None:
         sys.exit(serve(options))
@@ -30,6 +30,26 @@ def main() -> None:
     if arguments[-1:] == ["setup"]:  # terminal login: clients append `setup` to our command line
         arguments = ["setup"]
     sys.exit(run_command(arguments, serve))
+
+
+def take_profile(arguments: list[str]) -> list[str]:
+    """Use the profile of `--profile NAME`, wherever it stands; return the other arguments.
+
+    Ends the process if there is no such profile.
+    """
+    before_text = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for number, each in enumerate(before_text):
+        option, is_joined, name = each.partition("=")
+        if option != "--profile" or not (is_joined or before_text[number + 1 :]):
+            continue
+        from acp_server.config.settings import use_profile
+
+        problem = use_profile(name if is_joined else arguments[number + 1])
+        if problem:
+            print(f"acp-server: {problem}", file=sys.stderr)  # noqa: T201
+            sys.exit(2)
+        return arguments[:number] + arguments[number + (1 if is_joined else 2) :]
+    return arguments
 
 
 def parse_serve_options(arguments: list[str]) -> dict[str, str] | None:

@@ -28,6 +28,7 @@ from anyio import to_thread
 from acp_server.cli.config_files import check_all_settings
 from acp_server.cli.editor_detection import FoundEditor, find_editors
 from acp_server.config import settings
+from acp_server.config.profiles import DEFAULT_PROFILE, ChosenHome, list_profiles
 from acp_server.config.settings import Configuration
 from acp_server.config.unused_keys import describe_unused_keys
 from acp_server.headless.driver import spawn_agent
@@ -83,6 +84,8 @@ async def run_checks(configuration: Configuration, report: Callable[[CheckResult
     report(CheckResult("installation", "ok", versions))
     report(check_command())
     report(check_home(configuration.home))
+    if (profiles := check_profiles(configuration.home)) is not None:
+        report(profiles)
     for finding in check_configuration(configuration):
         report(finding)
     report(await check_model(configuration))
@@ -119,6 +122,17 @@ def check_home(home: Path) -> CheckResult:
         return CheckResult("home", "problem", f"{nearest} is not writable", advice)
     fact = str(home) if nearest == home else f"{home} (will be created when needed)"
     return CheckResult("home", "ok", fact)
+
+
+def check_profiles(home: Path) -> CheckResult | None:
+    """Return the profiles of a home; None if it is the only one."""
+    chosen = ChosenHome(home)
+    names = list_profiles(chosen.root)
+    if len(names) == 1:
+        return None
+    current = DEFAULT_PROFILE if chosen.root == home else home.name
+    listed = ", ".join(f"{each} (in use)" if each == current else each for each in names)
+    return CheckResult("profiles", "ok", listed, f"choose another one with `{PROGRAM} --profile`")
 
 
 def check_configuration(configuration: Configuration) -> Iterator[CheckResult]:

@@ -87,6 +87,11 @@ class CommandGroup(ExampleGroup):
     cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.option(
+    "--profile",
+    expose_value=False,
+    help="Use a profile of the home directory, also after a command. [ACP_SERVER_PROFILE]",
+)
 @click.version_option(__version__, "--version", message="%(prog)s %(version)s")
 def group() -> None:
     """A coding agent for your editor, over the Agent Client Protocol.

@@ -25,6 +25,7 @@ from pydantic import SecretStr
 
 from acp_server.config.fitting import validate_setting
 from acp_server.config.named_providers import NamedProvider
+from acp_server.config.profiles import PROFILE_VARIABLE, choose_home, unknown_profile
 from acp_server.config.provider_keys import SHARED_TOKENS
 from acp_server.config.setting import NameKind
 from acp_server.config.table import (
@@ -36,7 +37,7 @@ from acp_server.config.table import (
     value_at,
 )
 from acp_server.config.unused_keys import UnusedKey, find_unused_keys
-from acp_server.config.values import FallbackEndpoint, expand_user
+from acp_server.config.values import FallbackEndpoint
 from acp_server.config.variable_references import expand_references, has_reference
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.pydantic_plugins import replaced_variables
@@ -50,6 +51,7 @@ __all__ = [
     "read_text",
     "secret_variables",
     "setting_sources",
+    "use_profile",
 ]
 
 MAX_FILE_BYTES = 1_000_000
@@ -104,8 +106,17 @@ class Configuration:
 
 
 def hermes_home(environment: Mapping[str, str]) -> Path:
-    """Return the Hermes home directory: HERMES_HOME, else `~/.hermes`."""
-    return expand_user(Path(environment.get("HERMES_HOME") or "~/.hermes"))
+    """Return the Hermes home directory: HERMES_HOME, else `~/.hermes`, or a profile of it."""
+    return choose_home(environment).path
+
+
+def use_profile(name: str) -> str | None:
+    """Use a profile in this process; return why that is not possible, else None."""
+    chosen = choose_home({**os.environ, PROFILE_VARIABLE: name})
+    if chosen.problem:
+        return unknown_profile(name, chosen.root)
+    os.environ[PROFILE_VARIABLE] = chosen.profile
+    return None
 
 
 def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
@@ -118,8 +129,8 @@ def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
 def load(options: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Configuration:
     """Load the settings from all sources. Never raises: errors are reported as problems."""
     environment = os.environ if environment is None else environment
-    home = hermes_home(environment)
-    problems: list[str] = []
+    chosen = choose_home(environment)
+    home, problems = chosen.path, [chosen.problem] if chosen.problem else []
     dotenv_problems: list[str] = []
     dotenv = _read_dotenv(home / ".env", dotenv_problems)
     variables = {**dotenv, **environment}
