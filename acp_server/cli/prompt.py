@@ -9,11 +9,11 @@ import click
 from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.stored_sessions import SessionIdError, StoredSessions, reporting_session_errors
 from acp_server.config import settings
-from acp_server.models.families import known_window_tokens
 from acp_server.permissions.trust import NoTrustAsker, TrustStore, WorkspaceTrust
 from acp_server.server.app import open_model_catalog
 from acp_server.server.config_mapping import prompt_config
 from acp_server.session.ports.archive import SavedSystem
+from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.skills import SkillIndexRequest
 from acp_server.session.project.settings import ProjectSettings, parse_project_settings
 from acp_server.session.prompting.provider import SystemPromptRequest
@@ -108,23 +108,26 @@ async def _write_prompt(
     skill_service = SkillService(configuration.home, Path.home(), configuration.settings.skills)
     names = offered_tool_names(configuration.settings.memory, configuration.settings.toolsets)
 
-    async def write(requested: ProjectSettings) -> str:
-        model_id = model or requested.model or configuration.settings.model or "unnamed"
+    async def write(catalog: ModelCatalog, requested: ProjectSettings) -> str:
+        configured = model or requested.model or configuration.settings.model
+        model_id = configured or catalog.default_id
         tools = frozenset(requested.tools or names)
         index = await SessionSkills(skill_service, "", root).index(
             SkillIndexRequest(tools, requested.skills)
         )
-        window = known_window_tokens(model_id)
+        window = catalog.known_window_tokens(model_id)
         return await prompt_provider.write_prompt(
             SystemPromptRequest(model_id, window, tools, index)
         )
 
-    text = await write(parse_project_settings({}, ()))
     async with open_model_catalog(configuration) as catalog:
+        text = await write(catalog, parse_project_settings({}, ()))
         models = [choice.id for choice in catalog.choices()]
-    requested = parse_project_settings(prompt_provider.project_settings(), models, names)
-    if not requested.summary:
-        return text
-    store = TrustStore(configuration.home / "acp" / "trust.json")
-    is_trusted = await WorkspaceTrust(store, NoTrustAsker(), root).is_trusted(requested.summary)
-    return await write(requested) if is_trusted else text
+        requested = parse_project_settings(prompt_provider.project_settings(), models, names)
+        if not requested.summary:
+            return text
+        store = TrustStore(configuration.home / "acp" / "trust.json")
+        trust = WorkspaceTrust(store, NoTrustAsker(), root)
+        return (
+            await write(catalog, requested) if await trust.is_trusted(requested.summary) else text
+        )

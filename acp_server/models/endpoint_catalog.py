@@ -222,9 +222,9 @@ class EndpointCatalog:
                 API client cannot be imported.
             ModelFailedError: No model is chosen and fetching the endpoint's list failed.
         """
-        return (await self.connect(model_id))[0]
+        return (await self.open_adapter(model_id))[0]
 
-    async def connect(self, model_id: str) -> tuple[Model, Credential | None]:
+    async def open_adapter(self, model_id: str) -> tuple[Model, Credential | None]:
         """Do the same as `adapter`, and return the credential that the model uses, too."""
         credential = await self._credentials()
         access, entry_point = self._access_with(credential), await self._load_client()
@@ -321,7 +321,7 @@ class DeferredModel:
             await receive(event)
 
         while True:
-            adapter, credential = await self._catalog.connect(self._model_id)
+            adapter, credential = await self._catalog.open_adapter(self._model_id)
             try:
                 return await self._respond(adapter, request, receive_noting)
             except ModelFailedError as error:

@@ -40,6 +40,19 @@ async def test_the_model_is_told_which_files_were_restored(tmp_path: Path) -> No
         assert sent[4:6] == PAIR
 
 
+async def test_reset_clears_the_conversation_and_leaves_files(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.write_seen_file("a.txt", "old\n")
+        before = await messages_after(session, "hello")
+        output = await run_slash_command(session, "/reset")
+        assert "The conversation was cleared" in output
+        after = await messages_after(session, "and now?")
+        assert path.read_text() == "old\n"
+        assert len(before) >= 1
+        assert len(after) == 1
+        assert "hello" not in repr(after)
+
+
 async def test_restoring_the_conversation_keeps_earlier_messages_and_adds_a_note(
     tmp_path: Path,
 ) -> None:

@@ -28,6 +28,20 @@ def test_the_prompt_of_a_directory_is_printed(tmp_path: Path) -> None:
     assert outcome.stdout.endswith("The model is claude-opus-5.\n")
 
 
+def test_the_window_of_the_model_is_that_of_its_provider(tmp_path: Path) -> None:
+    root, home = workspace(tmp_path, "word " * 40_000), tmp_path / "home"
+    home.mkdir()
+    (home / ".env").write_text("GEMINI_API_KEY=g-1234\n")
+    (home / "config.yaml").write_text("model: {provider: gemini, default: gemini-3-pro}\n")
+    shown = run(home, "prompt", "show", "--cwd", str(root)).stdout
+    (home / "config.yaml").write_text(
+        "model: {provider: gemini, default: gemini-3-pro, context_length: 100000}\n"
+    )
+    # 0.15 of a million tokens in characters, and the least cap.
+    assert len(shown) > 140_000
+    assert len(run(home, "prompt", "show", "--cwd", str(root)).stdout) < 40_000
+
+
 def test_the_numbers_of_the_context_report_add_up(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     outcome = run(tmp_path / "home", "prompt", "show", "--cwd", str(root), "--json")

@@ -115,6 +115,11 @@ COMMANDS: JsonValue = {
         },
         {"name": "reload", "description": "Read the project's instructions again"},
         {
+            "name": "reset",
+            "description": "Clear the conversation, so that the model starts anew; files stay as "
+            "they are",
+        },
+        {
             "name": "review",
             "description": "Review the uncommitted changes, or others",
             "input": {"hint": "[range or path]"},

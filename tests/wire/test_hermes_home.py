@@ -145,3 +145,14 @@ def test_an_unknown_provider_is_named_before_the_first_prompt(tmp_path: Path) ->
         server.new_session(str(tmp_path))
         while not any("did you mean `openrouter`?" in each for each in _texts(server)):
             server.receive()
+
+
+def test_a_profile_is_chosen_by_option_before_the_first_answer(tmp_path: Path) -> None:
+    profile = tmp_path / "profiles" / "work"
+    profile.mkdir(parents=True)
+    (profile / "config.yaml").write_text("model: {provider: openruoter, default: x/y}\n")
+    with start_server(tmp_path, command=[*SERVER, "serve", "--profile", "work"]) as server:
+        server.initialize()
+        server.new_session(str(tmp_path))
+        while not any("did you mean `openrouter`?" in each for each in _texts(server)):
+            server.receive()

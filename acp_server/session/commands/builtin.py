@@ -32,6 +32,7 @@ CONTEXT_HELP = "Show the system prompt's contents and how full the context windo
 MEMORY_HELP = "Show the memories that are kept across sessions"
 TOOLS_HELP = "List the tools, and how the current mode treats their calls"
 USAGE_HELP = "Show the tokens and the cost of this session"
+RESET_HELP = "Clear the conversation, so that the model starts anew; files stay as they are"
 RELOAD_HELP = "Read the project's instructions again"
 QUEUE_HELP = "Run a prompt after the current turn"
 MCP_HELP = "Show the MCP servers and their problems; sign in to one, or out"
@@ -66,6 +67,7 @@ class BuiltinCommands:
             SlashCommand("context", CONTEXT_HELP, self._context, only_reads=True),
             SlashCommand("memory", MEMORY_HELP, self._memory, only_reads=True),
             SlashCommand("reload", RELOAD_HELP, self._reload),
+            SlashCommand("reset", RESET_HELP, self._reset),
             SlashCommand("queue", QUEUE_HELP, _needs_text, "<prompt>"),
             SlashCommand("steer", STEER_HELP, _needs_text, "<prompt>"),
             SlashCommand("tools", TOOLS_HELP, self._tools),
@@ -98,6 +100,15 @@ class BuiltinCommands:
         provider = await self.provider.get()
         await show_notices(provider.take_notices(), sink)
         return f"The instructions were read again.\n\n{provider.describe()}"
+
+    async def _reset(self, arguments: str, sink: TurnSink) -> str:
+        """Remove all messages, and write the system prompt again."""
+        del arguments, sink
+        count = len(self.context.conversation)
+        self.context.conversation.rebuild(())
+        self.context.totals.context_tokens = 0
+        await self._rebuild()
+        return f"The conversation was cleared: the model no longer sees its {count} messages."
 
     async def _rebuild(self) -> None:
         """Write the system prompt and the tools again."""
