@@ -149,15 +149,12 @@ class TurnRecorder:
             if not record.changes and not record.omitted:
                 self.store.delete(record.id)
                 return
-            self._adopt(record)
+            # The contents from before that only the user's repository has so far.
+            self.snapshots.adopt(each.before.blob for each in record.changes if each.before)
             self._write(replace(record, edits=(), is_closed=True))
             # After the closed record is on disk: without the manifest an open record loses its
             # changes.
             self.store.delete_manifest(record.id)
-
-    def _adopt(self, record: TurnRecord) -> None:
-        """Store the contents from before that only the user's repository has so far."""
-        self.snapshots.adopt(each.before.blob for each in record.changes if each.before)
 
     def _create_store(self) -> None:
         if not self.has_record:

@@ -390,7 +390,8 @@ class ArchiveWriter:
         else:
             self._end_lock()
             # Only now: on a full disk the file opens, but nothing can be written.
-            self._forget_report(previous_problem)
+            # If the problem returns, it is reported again.
+            self._reported.discard(NOT_SAVED.format(reason=previous_problem))
             damaged = self._database.damaged_path
             if damaged is not None and damaged != previous_damaged:
                 self._salvage = Salvage(damaged)
@@ -398,10 +399,6 @@ class ArchiveWriter:
                 notices.append(REPLACED.format(path=self._database.path))
             for notice in notices:
                 self._report(notice)
-
-    def _forget_report(self, solved_problem: str | None) -> None:
-        # If it returns, it is reported again.
-        self._reported.discard(NOT_SAVED.format(reason=solved_problem))
 
     def _reopen_if_failed(self) -> None:
         """Reopen the database if it has failed, and write all unsaved state."""

@@ -3,7 +3,7 @@
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -171,7 +171,7 @@ def build_server(
         catalog=catalog,
         skill_service=tools.skill_service,
         spawn=partial(_start_in_background, link),
-        sessions=partial(_session_contexts, sessions),
+        sessions=lambda: [session.context for session in sessions.values()],
         is_attended=lambda: link.is_attended,
     )
     services = SessionServices(
@@ -224,10 +224,6 @@ def _make_archive(configuration: Configuration, policy: HeadlessPolicy | None) -
 def _prompt_config(configuration: Configuration, policy: HeadlessPolicy | None) -> PromptConfig:
     prompts = prompt_config(configuration)
     return prompts if policy is None else replace(prompts, platform=policy.platform)
-
-
-def _session_contexts(sessions: Mapping[str, Session]) -> Sequence[SessionContext]:
-    return [session.context for session in sessions.values()]
 
 
 def _tool_config(

@@ -46,8 +46,10 @@ class SavedOutputs:
 
         The id is hashed if it is no plain name: clients may send any text as an id.
         """
-        is_plain = _PLAIN_NAME.fullmatch(self.session_id) is not None
-        return self.parent / (self.session_id if is_plain else _hashed(self.session_id))
+        name = self.session_id
+        if _PLAIN_NAME.fullmatch(name) is None:
+            name = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        return self.parent / name
 
     async def save(self, call_id: str, text: str) -> str:
         """Save the output of a call; return the file's path, or an empty text if that failed."""
@@ -123,7 +125,3 @@ class SavedOutputs:
 def describe_file(path: str, lines: int) -> str:
     """Return the name of a saved output with its size, for the model."""
     return f"{path} ({lines:,} lines; search_files and read_file can open it)"
-
-
-def _hashed(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -35,7 +35,6 @@ CountMessages = Callable[[Sequence[Message]], int]
 
 MIN_CLEARED_CHARACTERS = 600
 """A shorter result stays: its one-line substitute would save nothing."""
-MIN_CUT_CHARACTERS = 1_000
 MAX_STUB_ARGUMENTS, MAX_STUB_ENDING = 200, 100
 MAX_OWN_WORDS_CHARACTERS = 6_000
 """About 2,000 tokens of the user's own words survive a summary word for word."""

@@ -55,10 +55,6 @@ class ShellScope:
             raise UndecidableCommand("it changes the folder too often to be checked")
         return replace(self, directories=folders)
 
-    def with_value(self, name: str, value: VariableValue) -> "ShellScope":
-        """Return the same scope with a variable."""
-        return replace(self, values={**self.values, name: value})
-
     def with_values(self, values: Mapping[str, VariableValue]) -> "ShellScope":
         """Return the same scope with more variables."""
         return replace(self, values={**self.values, **values}) if values else self

@@ -34,7 +34,7 @@ from acp_server.session.prompting.shared_reads import SharedReads
 from acp_server.session.prompting.workspace_facts import EnvironmentFacts, InstructionFiles
 from acp_server.session.prompting.workspace_reader import WorkspaceReader
 from acp_server.session.workspace import SessionWorkspace
-from acp_server.turn.conversation import Conversation, Message, Text, ToolResult
+from acp_server.turn.conversation import Conversation, Text, ToolResult
 from prompt_engine.assemble import AssembledPrompt, build_prompt
 from prompt_engine.facts import SourcedText
 from prompt_engine.hint_blocks import LoadedHints, find_loaded_hints, wrap_hints
@@ -305,9 +305,10 @@ class WorkspacePromptProvider:
             scanned = self._scanned = _ScannedConversation(conversation, generation)
         messages = tuple(conversation)
         texts = (
-            text
+            part.text
             for message in messages[scanned.scanned_count :]
-            for text in _message_texts(message)
+            for part in message.parts
+            if isinstance(part, Text | ToolResult)
         )
         scanned.hints = scanned.hints.merged_with(find_loaded_hints(texts, self._secret))
         scanned.scanned_count = len(messages)
@@ -340,7 +341,3 @@ def _format_labels(found: HintDelivery) -> tuple[str, ...]:
     blocked = {note.path for note in found.notes if note.outcome == "blocked"}
     labels = [hint.label for hint in found.hints]
     return tuple(f"{label} (blocked)" if label in blocked else label for label in labels)
-
-
-def _message_texts(message: Message) -> list[str]:
-    return [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
