@@ -77,10 +77,7 @@ class RevocableSink:
             self._text_end.set()
             self._text_end = None
 
-    def _show(self, event: Event) -> None:
-        # Stored first: the user must never have seen an event that a replay lacks.
-        self._journal.show(event)
-        self._sink.show(event)
+    def _track_text(self, event: Event) -> None:
         if not isinstance(event, MessageChunk | ThoughtChunk):
             self.end_text()
         elif self._text_end is None:
@@ -92,12 +89,17 @@ class RevocableSink:
             await self._sink.ready()
         # Checked again: the sink may have been closed during the wait.
         if self.is_open:
-            self._show(event)
+            self._journal.show(event)
+            self._sink.show(event)
+            self._track_text(event)
 
     def emit_now(self, event: Event) -> None:
         """Forward the event immediately unless the turn was abandoned."""
         if self.is_open:
-            self._show(event)
+            # Stored first: the user must never have seen an event that a replay lacks.
+            self._journal.show(event)
+            self._sink.show(event)
+            self._track_text(event)
 
 
 @frozen_dataclass
