@@ -8,9 +8,11 @@ import pytest
 from hypothesis import settings
 from keyring.backends import null
 
-# Deterministic examples by default; `--hypothesis-profile seeking` searches for new ones.
-settings.register_profile("house", deadline=None, print_blob=True, derandomize=True)
-settings.register_profile("seeking", deadline=None, print_blob=True)
+# A few examples by default, always the same; `--hypothesis-profile seeking` searches for new ones.
+settings.register_profile(
+    "house", deadline=None, print_blob=True, derandomize=True, max_examples=40
+)
+settings.register_profile("seeking", deadline=None, print_blob=True, max_examples=1_000)
 settings.load_profile("house")
 
 keyring.set_keyring(null.Keyring())  # no test may read the user's keyring

@@ -15,6 +15,11 @@ ATTRIBUTES = {"sys.executable", "sys._base_executable", "sys.orig_argv"}
 MODULES = {"multiprocessing", "runpy", "venv", "concurrent.futures.process"}
 NAMES = {"ProcessPoolExecutor", "spawn_main"}
 INTERPRETER = re.compile(r"^(.*[/\\])?python[0-9.]*(w?\.exe)?$")
+MAY_MENTION = re.compile(
+    r"executable|orig_argv|multiprocessing|runpy|venv|concurrent|ProcessPool|spawn_main|python"
+    r"|[\"']acp_server[\"']"
+)
+"""What every mention holds in its text: most modules need not be parsed."""
 LOOKS_ONLY = {
     "acp_server.cli.bundle:describe_machine": "has a key of this name in its report",
     "acp_server.cli.demo:_server_environment": "puts the interpreter's directory on a PATH",
@@ -31,6 +36,8 @@ LOOKS_ONLY = {
 
 def mentions(source: str, module: str) -> Iterator[str]:
     """Yield the places of a module that mention an interpreter, as `module:function`."""
+    if not MAY_MENTION.search(source):
+        return
     tree = ast.parse(source)
     functions = [
         node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

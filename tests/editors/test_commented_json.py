@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 from pydantic import JsonValue
 
@@ -122,7 +122,6 @@ def commented(draw: some.DrawFn, value: JsonValue) -> str:
     return f"{draw(BLANKS)}{first}{','.join(pieces)}{comma}{draw(BLANKS)}{last}{draw(BLANKS)}"
 
 
-@settings(max_examples=40, deadline=None)
 @given(some.data(), some.dictionaries(some.text(max_size=3), VALUES, max_size=4))
 def test_any_settings_keep_their_values_and_gain_the_new_one(
     data: some.DataObject, value: dict[str, JsonValue]

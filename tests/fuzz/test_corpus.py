@@ -26,7 +26,6 @@ def test_corpus_inputs_are_handled(target: str, path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32))
 def test_mutated_corpus_inputs_are_handled(target: str, seed: int) -> None:
     TARGETS[target](mutate(inputs_of(target), random.Random(seed)))  # noqa: S311

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.history.discovery import NO_WORD_NOTE, SCANNED_NOTE, TOOLS_ONLY_NOTE
@@ -111,7 +111,6 @@ async def test_no_query_syntax_causes_an_error(home: SessionHome, query: str) ->
     assert set(await home.find_ids(query)) <= {"nginx"}
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab数\"*-()|:^.{}+ORNTAD\0\ud800 é'"), max_size=30))
 async def test_arbitrary_input_causes_no_error(home: SessionHome, query: str) -> None:
     await home.find(query)

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.text.surrogates import repair_surrogates
@@ -47,7 +47,6 @@ def test_every_line_of_a_manually_written_file_is_preserved(texts: list[str]) ->
     assert lines - {line.strip(BLANK) for line in once.split("\n")} <= {"", "§"}
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(ANY, max_size=5))
 def test_entries_added_one_by_one_survive_in_a_store(texts: list[str]) -> None:
     found = list(dict.fromkeys(normalized([repair_surrogates(text) for text in texts])))

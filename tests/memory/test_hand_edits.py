@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.memory.operations import EntryOperation
@@ -146,7 +146,6 @@ EDITS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(edits=EDITS)
 def test_no_line_is_ever_lost_whatever_wrote_it(
     edits: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory

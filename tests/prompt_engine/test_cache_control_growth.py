@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -110,7 +110,6 @@ WHOLE_FAILED = requests_of(is_answered=False, ends_empty=False)
 BRIEF_FAILED = st.lists(st.just(Request(1, [("user", 2)], is_answered=False)), max_size=6)
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(LARGE, min_size=2, max_size=7))
 def test_each_request_hits_the_cache_of_the_one_before(
     requests: list[Request],
@@ -118,14 +117,12 @@ def test_each_request_hits_the_cache_of_the_one_before(
     assert all(read == most for read, most in cache_reads(requests))
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(LARGE, st.none() | FAILED), min_size=2, max_size=4))
 def test_one_failed_request_loses_no_cache(pairs: list[tuple[Request, Request | None]]) -> None:
     requests = [each for pair in pairs for each in pair if each is not None]
     assert all(read == most for read, most in cache_reads(requests))
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(LARGE, min_size=1, max_size=4), WHOLE_FAILED, BRIEF_FAILED, LARGE)
 def test_several_short_failures_after_a_large_request_lose_no_cache(
     before: list[Request], large: Request, brief: list[Request], then: Request

@@ -150,7 +150,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fields=st.lists(PIECES, max_size=14).map("".join))
 def test_every_accepted_document_passes_the_reference_validator(
     tmp_path: Path, fields: str, validate: Callable[[Path], list[str]]

@@ -139,7 +139,9 @@ def test_acpx_shows_the_thought_and_the_response_of_a_single_prompt(acpx: Acpx) 
     )
 
 
-def test_acpx_prompts_changes_the_mode_and_back_and_prompts_again(acpx: Acpx) -> None:
+def test_acpx_prompts_changes_the_mode_cancels_and_prompts_again_in_one_session(
+    acpx: Acpx,
+) -> None:
     report = {"resumed": False, "acpxRecordId": "sess_1", "acpxSessionId": "sess_1"}
     with acpx.session():
         assert acpx.messages("prompt", "first") == [
@@ -165,10 +167,6 @@ def test_acpx_prompts_changes_the_mode_and_back_and_prompts_again(acpx: Acpx) ->
             *map(update, server.greeting_updates(first_message=1)),
             answered("end_turn"),
         ]
-
-
-def test_acpx_cancels_a_prompt_and_the_next_one_works(acpx: Acpx) -> None:
-    with acpx.session():
         running = subprocess.Popen(
             acpx.arguments("--format", "json", "prompt", "wait"),
             env=environment(acpx.folder),
@@ -188,7 +186,6 @@ def test_acpx_cancels_a_prompt_and_the_next_one_works(acpx: Acpx) -> None:
             ]
             after = running.stdout.readlines()
         assert read_lines(until_working + after) == [
-            *opening(acpx.folder),
             prompt("wait"),
             update(expected.message_chunk("msg_1", "Working")),
             request("session/cancel", sessionId="sess_1"),
@@ -280,7 +277,11 @@ TERMINAL = re.compile(r"(?<=\[terminal\] )[-0-9a-f]{36}")
 
 
 @pytest.mark.parametrize(
-    ("mode", "question"), [("bypass", ""), ("ask", QUESTION)], ids=["bypass", "ask"]
+    ("mode", "question"),
+    [
+        pytest.param("bypass", "", id="bypass", marks=pytest.mark.full),
+        pytest.param("ask", QUESTION, id="ask"),
+    ],
 )
 def test_acpx_shows_the_plan_the_edit_and_the_terminal_of_a_turn(
     tmp_path: Path, mode: str, question: str

@@ -72,7 +72,7 @@ def test_serving_imports_nothing_from_the_workspace(
     assert hostile.imported() == {}
 
 
-@pytest.mark.parametrize("mode", ["plan", "full"])
+@pytest.mark.parametrize("mode", [pytest.param("plan", marks=pytest.mark.full), "full"])
 def test_a_task_imports_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str], mode: str
 ) -> None:
@@ -137,7 +137,9 @@ def test_the_command_configured_for_editors_imports_nothing_from_the_workspace(
     assert hostile.imported() == {}
 
 
-@pytest.mark.parametrize("line", ["doctor", "demo --fast", "skills list"])
+@pytest.mark.parametrize(
+    "line", ["doctor", pytest.param("demo --fast", marks=pytest.mark.full), "skills list"]
+)
 def test_other_commands_import_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str], line: str
 ) -> None:

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.headless.run.lines import json_line
@@ -28,7 +28,6 @@ def test_secrets_are_recognized_by_their_names() -> None:
     assert collect_secrets(environment, ("of-the-endpoint",)) == ("of-the-endpoint", SECRET)
 
 
-@settings(max_examples=60, deadline=None)
 @given(TEXTS, TEXTS)
 def test_no_output_contains_a_secret_or_an_escape_sequence(before: str, after: str) -> None:
     text = f"{before}{SECRET}{after}\x1b[31m"
@@ -42,7 +41,6 @@ def test_keys_of_objects_are_sanitized_too() -> None:
     assert CLEANER.json({SECRET: [SECRET, 1]}) == {REDACTED: [REDACTED, 1]}
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(st.sampled_from('#[: \\"a'), max_size=20))
 def test_sanitized_json_is_equivalent_and_contains_no_workflow_command(text: str) -> None:
     line = json_line({"text": text})
@@ -56,7 +54,6 @@ def test_megabytes_on_one_line_are_sanitized_quickly() -> None:
     assert CLEANER.text(text).endswith(REDACTED)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(1, len(SECRET) - 1))
 def test_a_secret_split_over_two_chunks_is_not_in_the_raw_wire_log(at: int) -> None:
     lines: list[str] = []

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.headless.run.findings import ReviewFinding, Severity
@@ -41,7 +41,6 @@ def _unescaped(text: str, more: dict[str, str]) -> str:
     return text
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=30), st.text(min_size=1, max_size=30))
 def test_escaped_values_survive_a_round_trip(value: str, title: str) -> None:
     line = format_command("error", value, title=title)
@@ -49,7 +48,6 @@ def test_escaped_values_survive_a_round_trip(value: str, title: str) -> None:
     assert read_as_the_runner_does(line) == ("error", {"title": title}, value)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.text(st.sampled_from(":#[ \ta\n%"), max_size=30))
 def test_no_text_is_parsed_as_a_workflow_command(text: str) -> None:
     shown = neutralize_commands(text)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.headless.run.task_list import RunTask, TaskListError, parse_tasks, select_shard
@@ -39,7 +39,6 @@ def test_an_invalid_task_list_is_refused_with_the_location(text: str, reason: st
         parse_tasks(text)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 12))
 def test_the_shards_contain_every_task_exactly_once(count: int, parts: int) -> None:
     tasks = listed(count)

@@ -8,7 +8,7 @@ from random import Random
 from time import process_time
 from unicodedata import normalize
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prompt_engine.findings import ScanScope
@@ -99,7 +99,6 @@ def test_no_character_expands_to_a_long_text() -> None:
     assert max(len(fold(each)) for each in long) <= MAX_PARTS
 
 
-@settings(max_examples=200, deadline=None)
 @given(text=st.text(st.characters(), max_size=300), scope=st.sampled_from(tuple(INCLUDED_SCOPES)))
 def test_no_text_makes_the_scan_raise(text: str, scope: ScanScope) -> None:
     lines = text.split("\n")
@@ -107,7 +106,6 @@ def test_no_text_makes_the_scan_raise(text: str, scope: ScanScope) -> None:
         assert 1 <= finding.column <= len(lines[finding.line - 1]) + 1
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     text=st.lists(st.sampled_from(TELLING_PIECES), max_size=200).map("".join)
     | st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
@@ -116,7 +114,6 @@ def test_no_combination_of_attack_fragments_makes_the_scan_raise(text: str) -> N
     scan(text, "strict")
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     before=st.text(st.characters(exclude_characters="\ufeff"), max_size=200)
     | st.sampled_from([each.text for each in read_harmless("tuning")]),

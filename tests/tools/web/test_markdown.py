@@ -109,5 +109,5 @@ def test_no_mixture_of_tags_raises() -> None:
     pieces += ["<ul>", "</ul>", "<main>", "</main>", "<script>", "</script>", "'", '"', "x", "\n"]
     pieces += ["<svg/>", "<title>", "</a>", "<!DOCTYPE", "<?", "[if", "\0", "<table>", "<td>"]
     draw = random.Random(4711)  # noqa: S311 - a table of cases, not a secret
-    for _ in range(3_000):
+    for _ in range(1_000):
         convert_html("".join(draw.choices(pieces, k=draw.randrange(30))), BASE)
