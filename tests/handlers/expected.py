@@ -45,6 +45,9 @@ def initialize_result(*more_auth_methods: JsonValue) -> JsonValue:
 
 INITIALIZED = initialize_result()
 
+MODE_DESCRIPTION = "How much the agent may do without asking"
+MODEL_DESCRIPTION = "The model that answers"
+THOUGHT_DESCRIPTION = "How deeply the model thinks before it answers"
 MODES = (
     ("ask", "Ask", "Asks before every edit and command"),
     ("accept_edits", "Accept edits", "Edits workspace files without asking; asks for the rest"),
@@ -176,9 +179,8 @@ def config_options(current_mode: str, model: str = MODEL_ID, network: str = "") 
     `network` is the level of a server whose commands run in the sandbox.
     """
     values = [{"value": id_, "name": name, "description": text} for id_, name, text in MODES]
-    description = "How much the agent may do without asking"
     return [
-        _select("mode", "Mode", description, current_mode, cast("list[JsonValue]", values)),
+        _select("mode", "Mode", MODE_DESCRIPTION, current_mode, cast("list[JsonValue]", values)),
         model_option(model, (model, model_display_name(model))),
         *([network_option(network), ports_option("ask")] if network else []),
     ]
@@ -211,14 +213,13 @@ def model_display_name(model: str) -> str:
 def model_option(current: str, *models: tuple[str, str]) -> JsonValue:
     """Return the model option; `models` are ids and names."""
     values: list[JsonValue] = [{"value": id_, "name": name} for id_, name in models]
-    return _select("model", "Model", "The model that answers", current, values)
+    return _select("model", "Model", MODEL_DESCRIPTION, current, values)
 
 
 def thought_option(current: str, *levels: tuple[str, str]) -> JsonValue:
     """Return the thought level option; `levels` are ids and names."""
     values: list[JsonValue] = [{"value": id_, "name": name} for id_, name in levels]
-    description = "How deeply the model thinks before it answers"
-    return _select("thought_level", "Thinking", description, current, values)
+    return _select("thought_level", "Thinking", THOUGHT_DESCRIPTION, current, values)
 
 
 def new_session_result(

@@ -18,6 +18,7 @@ from acp_server.session.session import Session
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta, ThinkingDelta, ThinkingSigned
+from tests.handlers import expected
 from tests.handlers.fake_models import EchoModel
 from tests.support.server_parts import FakeModelCatalog, fixed_prompts, make_services
 from tests.turn.fake_sinks import MemorySink
@@ -52,7 +53,7 @@ def test_a_session_starts_with_the_default_model_and_its_default_level() -> None
         Option(
             "model",
             "Model",
-            "The model that answers",
+            expected.MODEL_DESCRIPTION,
             "model",
             "big",
             (
@@ -64,7 +65,7 @@ def test_a_session_starts_with_the_default_model_and_its_default_level() -> None
         Option(
             "thought_level",
             "Thinking",
-            "How deeply the model thinks before it answers",
+            expected.THOUGHT_DESCRIPTION,
             "thought_level",
             "high",
             (

@@ -14,6 +14,7 @@ from acp_server.session.project.options import (
     build_options,
     select_value,
 )
+from tests.handlers import expected
 from tests.handlers.fake_models import EchoModel
 from tests.support.case_table import each_case
 from tests.support.server_parts import MODEL_ID
@@ -35,21 +36,10 @@ def test_the_option_lists_all_modes_and_the_current_one(mode: Mode) -> None:
     assert all_options(mode)[0] == Option(
         id="mode",
         name="Mode",
-        description="How much the agent may do without asking",
+        description=expected.MODE_DESCRIPTION,
         category="mode",
         current=mode,
-        values=(
-            OptionValue("ask", "Ask", "Asks before every edit and command"),
-            OptionValue(
-                "accept_edits",
-                "Accept edits",
-                "Edits workspace files without asking; asks for the rest",
-            ),
-            OptionValue("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
-            OptionValue(
-                "bypass", "Bypass", "Never asks; only a short list of commands stays blocked"
-            ),
-        ),
+        values=tuple(OptionValue(*each) for each in expected.MODES),
     )
     assert select_value("mode", mode, all_options(mode)) == mode
 

@@ -10,7 +10,12 @@ from dataclasses import replace
 
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.awk_programs import judge_awk
-from acp_server.permissions.shell.findings import SearchedTree, UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    MATCHES_FLAG,
+    UNKNOWN_WORD,
+    SearchedTree,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.git_commands import judge_git
 from acp_server.permissions.shell.name_sources import FileNames, find_names, is_conjunction
 from acp_server.permissions.shell.options import (
@@ -174,7 +179,7 @@ def _check_globbed_flags(parsed: ParsedArguments, access: AccessRecorder) -> Non
     """
     picked = [word.pattern for word in parsed.operands if word.pattern and word.could_be_flag]
     if any("." not in pattern.rpartition("/")[2].rpartition("*")[2] for pattern in picked):
-        raise UndecidableCommand("a pattern in it may match a file whose name is a flag")
+        raise UndecidableCommand(MATCHES_FLAG)
     access.record_search(parsed.operands[0], SearchedTree(""))
 
 
@@ -311,7 +316,7 @@ def judge_xargs(words: Sequence[Word], names: FileNames | None, access: AccessRe
     if names is None:
         raise UndecidableCommand("the names that xargs gets are known only when it runs")
     if not all(word.is_literal for word in words):
-        raise UndecidableCommand("a word in it is known only when it runs")
+        raise UndecidableCommand(UNKNOWN_WORD)
     rest = [word.text for word in words[1:]]
     flags = dict(_take_xargs_flags(rest))
     placeholder = flags.get("-I", "")

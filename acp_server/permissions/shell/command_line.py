@@ -8,7 +8,11 @@ from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    AMBIGUOUS,
+    OUTPUT_AS_FILE,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.grammar import is_inline_gap, iter_descendants, node_text
 from acp_server.permissions.shell.scope import ShellScope
 from acp_server.permissions.shell.words import Word, expand_word
@@ -30,7 +34,7 @@ NOT_WORDS = frozenset(
 )
 _REASONS = {
     "variable_assignment": "it sets a variable for a command",
-    "process_substitution": "it passes the output of a command to another one as a file",
+    "process_substitution": OUTPUT_AS_FILE,
 }
 _WORD_ENDS = b" \t\n|&;()<>"
 
@@ -60,7 +64,7 @@ class CommandSource:
             UndecidableCommand: Its value is unknown, or the grammar splits it where bash would not.
         """
         if node.type in NOT_WORDS or not self.is_whole_word(node):
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
         return expand_word(node_text(node), scope, self.judged_substitutions_in(node))
 
     def judged_substitutions_in(self, node: "Node") -> Mapping[int, int]:
@@ -107,9 +111,9 @@ def collect_words(
     for left, right in pairwise(command.children):
         between = source.text[left.end_byte : right.start_byte]
         if not between or not is_inline_gap(between):
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
     nodes = tuple(child for child in command.children if child not in excluded)
     for node in nodes:
         if node.type in NOT_WORDS and node not in allowed:
-            raise UndecidableCommand(_REASONS.get(node.type, "it can be read in more than one way"))
+            raise UndecidableCommand(_REASONS.get(node.type, AMBIGUOUS))
     return nodes

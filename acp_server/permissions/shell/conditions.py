@@ -4,7 +4,10 @@ import re
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    AMBIGUOUS,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.grammar import node_text
 from acp_server.permissions.shell.scope import ShellScope
 from acp_server.permissions.shell.words import Word, breaks_words, expand_word
@@ -38,7 +41,7 @@ def split_test(node: "Node", scope: ShellScope) -> tuple[Word, ...]:
     text = node_text(node)[len(opening) : -len(closing)]
     # Without a blank inside each bracket, these are other words to bash.
     if text.strip(" \t") == text or text[0] not in " \t" or text[-1] not in " \t":
-        raise UndecidableCommand("it can be read in more than one way")
+        raise UndecidableCommand(AMBIGUOUS)
     # Even in quotes: the tokens below are split by a simpler grammar than that of bash.
     if any(breaks_words(character) for character in text if character not in " \t"):
         raise UndecidableCommand("its test does more than compare texts or look at a file")

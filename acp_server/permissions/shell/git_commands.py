@@ -12,6 +12,7 @@ from functools import cache
 
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.findings import (
+    UNKNOWN_WORD,
     GitOutput,
     GitUse,
     SearchedTree,
@@ -103,7 +104,7 @@ def _judge_listing(command: ReadOnlyCommand, words: Sequence[Word], access: Acce
     if parsed.operands and not parsed.has(*listing_flags):
         raise UndecidableCommand("it may create or change what it names")
     if any(not word.is_literal for word in parsed.operands):
-        raise UndecidableCommand("a word in it is known only when it runs")
+        raise UndecidableCommand(UNKNOWN_WORD)
 
 
 def _judge_reflog(command: ReadOnlyCommand, words: Sequence[Word], access: AccessRecorder) -> None:

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.assignments import is_harmless_variable
 from acp_server.permissions.shell.command_line import CommandSource
-from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    REPEATS,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.grammar import iter_commands, iter_nodes, node_text
 from acp_server.permissions.shell.scope import UNKNOWN_VALUE, VariableValue
 from acp_server.permissions.shell.words import Word
@@ -15,8 +18,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MAX_VALUES = 40
-
-_REPEATS = "it repeats commands until something changes"
 
 
 def read_loop_variable(loop: "Node", source: CommandSource) -> str:
@@ -63,13 +64,13 @@ def read_line_variables(words: Sequence[Word]) -> tuple[str, ...]:
         UndecidableCommand: It is no plain `read`.
     """
     if not all(word.is_literal for word in words) or words[0].text != "read":
-        raise UndecidableCommand(_REPEATS)
+        raise UndecidableCommand(REPEATS)
     rest = [word.text for word in words[1:]]
     while rest and rest[0] in {"-r", "-d"}:
         # The delimiter follows.
         del rest[: 2 if rest[0] == "-d" else 1]
     if not rest or not all(map(is_harmless_variable, rest)):
-        raise UndecidableCommand(_REPEATS)
+        raise UndecidableCommand(REPEATS)
     return tuple(rest)
 
 

@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    MATCHES_FLAG,
+    UNKNOWN_WORD,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.words import Word
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -99,7 +103,7 @@ def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArg
 def _check_operand(options: AllowedOptions, word: Word) -> None:
     # Security: `cmd *` in a directory with a file named `--delete` passes that name as a flag.
     if word.could_be_flag and not options.takes_any_file_name:
-        raise UndecidableCommand("a pattern in it may match a file whose name is a flag")
+        raise UndecidableCommand(MATCHES_FLAG)
 
 
 def _is_value_a_glob(options: AllowedOptions, word: Word) -> bool:
@@ -199,7 +203,7 @@ def read_none(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """
     read_all(ParsedArguments(files=parsed.files), access)
     if any(not word.is_literal for word in parsed.operands):
-        raise UndecidableCommand("a word in it is known only when it runs")
+        raise UndecidableCommand(UNKNOWN_WORD)
 
 
 def searched_operands(parsed: ParsedArguments, *, has_pattern: bool) -> list[Word]:

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.command_line import CommandSource
-from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    AMBIGUOUS,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.grammar import node_text
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ def judge_redirect(
     if node.type == "herestring_redirect":
         kinds = [child.type for child in node.children]
         if kinds[:1] != ["<<<"] or len(kinds) != len(("<<<", "word")):
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
         if not source.expand_word(node.children[1], access.scope).is_known:
             raise UndecidableCommand("its input is known only when it runs")
         return ()

@@ -31,6 +31,9 @@ from acp_server.permissions.shell.conditions import judge_test, split_test
 from acp_server.permissions.shell.covered_programs import Coverage, find_coverage
 from acp_server.permissions.shell.dangers import describe_input, find_rank
 from acp_server.permissions.shell.findings import (
+    AMBIGUOUS,
+    OUTPUT_AS_FILE,
+    REPEATS,
     AskedCommand,
     CommandFindings,
     GitUse,
@@ -142,7 +145,7 @@ class CommandWalker:
         ends = (text[: root.start_byte], text[root.end_byte :])
         # Security: bytes outside the root node are no part of the analysis.
         if any(end.strip(b" \t\n") for end in ends):
-            self.findings.add_reason("it can be read in more than one way")
+            self.findings.add_reason(AMBIGUOUS)
         self._statement(root, scope)
         # Security: fails closed if a handler forgets a part of the tree. The loop is skipped if the
         # command asks in any case.
@@ -179,7 +182,7 @@ class CommandWalker:
     def _child_statements(self, node: "Node", tokens: frozenset[str]) -> Iterator["Node"]:
         """Yield the statements of a node; its other children must be these tokens or comments."""
         if not is_fully_parsed(node, self._source.text):
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
         for child in node.children:
             if child.is_named and child.type != "comment":
                 yield child
@@ -214,13 +217,13 @@ class CommandWalker:
             # Security: without a separator between them, bash would read the two statements
             # differently.
             if are_statements and b"\n" not in between:
-                raise UndecidableCommand("it can be read in more than one way")
+                raise UndecidableCommand(AMBIGUOUS)
 
     def _list(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         parts = list(self._child_statements(node, frozenset({"&&", "||"})))
         tokens = [child.type for child in node.children if not child.is_named]
         if len(parts) != len(("left", "right")) or len(tokens) != 1:
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
         left = self._statement(parts[0], scope)
         if tokens == ["&&"]:
             # `&&` runs the right side only after success, `||` only after failure.
@@ -314,7 +317,7 @@ class CommandWalker:
         """Walk the body of a `for` loop once per value."""
         body = node.child_by_field_name("body")
         if body is None or not is_fully_parsed(node, self._source.text):
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
         name = read_loop_variable(node, self._source)
         for value_node in node.children_by_field_name("value"):
             self._judge_substitutions(value_node, scope)
@@ -354,14 +357,14 @@ class CommandWalker:
             or node.children[0].type != "while"
             or not is_fully_parsed(node, self._source.text)
         ):
-            raise UndecidableCommand("it repeats commands until something changes")
+            raise UndecidableCommand(REPEATS)
         assignments, words = self._read_command(condition, scope)
         variables = read_line_variables(words)
         # A quoted name would escape the search for what a loop sets.
         if not assigned_names(node).issuperset(variables):
             raise UndecidableCommand("it cannot be read unambiguously")
         if any(each.name != "IFS" or not each.value.is_literal for each in assignments):
-            raise UndecidableCommand("it repeats commands until something changes")
+            raise UndecidableCommand(REPEATS)
         if names is None or len(variables) != 1 or assignments[1:]:
             return self._rounds(node, body, scope, [dict.fromkeys(variables, UNKNOWN_VALUE)])
         access = AccessRecorder(self.findings, scope)
@@ -432,7 +435,7 @@ class CommandWalker:
             or command.type != "command"
             or not are_fully_parsed(rest, self._source.text)
         ):
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
         assignments, words = self._read_command(command, scope)
         self._simple_command((*words, Word("-")), scope, assignments)
 
@@ -441,7 +444,7 @@ class CommandWalker:
     ) -> None:
         """Judge a command again, with the words that follow its redirects."""
         if body.type != "command":
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
         # The walk over the body has not seen these words.
         for node in trailing_nodes:
             self._judge_substitutions(node, scope)
@@ -495,7 +498,7 @@ class CommandWalker:
     def _judge_pipe(self, node: "Node", scope: ShellScope) -> Word:
         """Judge the commands of `<(...)`; a program reads their output like a file."""
         if node.children[0].type != "<(" or not self._source.is_whole_word(node):
-            raise UndecidableCommand("it passes the output of a command to another one as a file")
+            raise UndecidableCommand(OUTPUT_AS_FILE)
         if node.start_byte not in self._source.judged_substitutions:
             self._source.judged_substitutions.add(node.start_byte)
             self._subshell(node, scope)

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.findings import (
+    AMBIGUOUS,
+    UndecidableCommand,
+)
 from acp_server.permissions.shell.patterns import escape_pattern
 from acp_server.permissions.shell.scope import UNKNOWN_VALUE, ShellScope, VariableValue
 from acp_server.permissions.word_lists import read_word_lists
@@ -111,7 +114,7 @@ class _Scanner:
     def run(self) -> None:
         # bash would take it for a comment.
         if self.source.startswith("#"):
-            raise UndecidableCommand("it can be read in more than one way")
+            raise UndecidableCommand(AMBIGUOUS)
         if self.source.startswith("~"):
             self._scan_tilde()
         while self.position < len(self.source):
@@ -136,7 +139,7 @@ class _Scanner:
         else:
             found = _PLAIN.match(self.source, self.position)
             if found is None:
-                raise UndecidableCommand("it can be read in more than one way")
+                raise UndecidableCommand(AMBIGUOUS)
             self._add_unquoted(found.group())
 
     def _add_unquoted(self, text: str) -> None:
