@@ -40,6 +40,7 @@ from acp_server.session.commands.command import Command
 from acp_server.session.project.options import Option
 from acp_server.session.session import Session
 from acp_server.turn.events import (
+    TEXT_CHUNKS,
     CallAppeared,
     CallChanged,
     CompactionChanged,
@@ -167,7 +168,7 @@ class AcpEventSink:
 
     def show(self, event: Event) -> None:
         """Send one event at once."""
-        if isinstance(event, MessageChunk | ThoughtChunk):
+        if isinstance(event, TEXT_CHUNKS):
             template = self._chunk_templates.template(_CHUNK_TYPES[type(event)], event.message_id)
             self._connection.client.send_chunk_now(template, event.text)
             return

@@ -15,7 +15,7 @@ from acp_server.session.ports.archive import Journal
 from acp_server.session.ports.null_archive import NullJournal
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import TurnError
-from acp_server.turn.events import Event, MessageChunk, ThoughtChunk
+from acp_server.turn.events import TEXT_CHUNKS, Event
 from acp_server.turn.ports import StopReason
 
 GRACE_SECONDS = 0.2
@@ -78,7 +78,7 @@ class RevocableSink:
             self._text_end = None
 
     def _track_text(self, event: Event) -> None:
-        if not isinstance(event, MessageChunk | ThoughtChunk):
+        if not isinstance(event, TEXT_CHUNKS):
             self.end_text()
         elif self._text_end is None:
             self._text_end = anyio.Event()

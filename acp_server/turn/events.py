@@ -91,6 +91,10 @@ class ThoughtChunk:
     text: str
 
 
+TEXT_CHUNKS = (MessageChunk, ThoughtChunk)
+"""Streamed text. For `isinstance`: a union would be built anew for each chunk."""
+
+
 @frozen_dataclass
 class Location:
     """A file location that a tool call touches: absolute path and 1-based line."""
