@@ -88,7 +88,13 @@ def open_models(configuration: Configuration) -> ModelService:
         catalog = scripted or unknown_provider_catalog(reason, current.model or current.provider)
         store = KeyStore(configuration.home)
         credentials = CredentialProvider(configured_credential(configuration), store)
-        return ModelService(cast("ModelCatalog", catalog), [credentials], [], opening_notice=reason)
+        return ModelService(
+            cast("ModelCatalog", catalog),
+            [credentials],
+            [],
+            needs_key=scripted is None,
+            opening_notice=reason,
+        )
     opened = [_open_provider(provider, configuration) for provider in providers]
     (first, catalog, _, _), *others = opened
     by_name = {provider.profile.name: each for provider, each, _, _ in others}

@@ -158,3 +158,8 @@ async def test_a_hermes_home_works_unchanged(
 def test_a_script_needs_no_provider(tmp_path: Path) -> None:
     models = open_models(make_configuration(tmp_path, options={"--model": "scripted:demo"}))
     assert isinstance(models.catalog, FixedCatalog)
+
+
+async def test_a_script_needs_no_key(tmp_path: Path) -> None:
+    models = open_models(make_configuration(tmp_path, options={"--model": "scripted:demo"}))
+    assert await models.sign_in()
