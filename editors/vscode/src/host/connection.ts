@@ -30,6 +30,8 @@ import {
 import type { AgentFeatures, SignInMethod } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
 
+/** Name under which our own server introduces itself. */
+export const AGENT_NAME = "hermes-acp-server";
 export const STEERING_METHOD = "_session/steering";
 export const FORK_METHOD = "session/fork";
 export const ACTIVE_FILE_METHOD = "_hermes/active_file";

@@ -3,8 +3,7 @@
  *
  * Builds every part and routes events between them. The rules of each part are in its own module.
  */
-import { relative } from "node:path";
-import type { ClientContext, RequestPermissionRequest, SessionNotification } from "@agentclientprotocol/sdk";
+import type { ClientContext, SessionNotification } from "@agentclientprotocol/sdk";
 import type { AgentFeatures, ConnectionStatus, SessionEvent, SignInMethod, ViewRequest } from "../shared/events.js";
 import type { Intent } from "../shared/intents.js";
 import { featuresOf, connect, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
@@ -12,18 +11,23 @@ import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
 import { TurnEndStore } from "./turnEndStore.js";
 import { messageOf } from "./errors.js";
 import { FileService } from "./fileService.js";
+import { AGENT_NAME } from "./connection.js";
+import { MentionSearch } from "./mentionSearch.js";
+import type { MentionReader } from "./promptBlocks.js";
 import { FollowMode } from "./followMode.js";
 import { ViewPublisher } from "./viewPublisher.js";
 import { handleIntent, type IntentHost } from "./intentHandlers.js";
 import type { ServerCommand } from "./serverLocator.js";
 import type { EditorWindow } from "./ports.js";
 import { EditorReporter } from "./editorReporter.js";
+import { QuestionAnnouncer } from "./questionAnnouncer.js";
 import { Questions } from "./questions.js";
 import { ReviewStore } from "./reviewStore.js";
 import { ReviewService } from "./reviewService.js";
 import type { SessionContext } from "./session.js";
 import { SessionManager, type AgentHandle } from "./sessionManager.js";
-import { signIn } from "./signIn.js";
+import { ServerSetup } from "./serverSetup.js";
+import { pathInside } from "./workspacePaths.js";
 import { ServerSupervisor, type RunningServer } from "./serverSupervisor.js";
 import type { HostServices } from "./hostServices.js";
 import { TerminalManager } from "./terminalManager.js";
@@ -47,6 +51,10 @@ export class Controller implements IntentHost {
   readonly sessions: SessionManager;
   readonly turnEnds: TurnEndStore;
   readonly editorWindow: EditorWindow;
+  readonly mentionSearch: MentionSearch;
+  readonly mentionReader: MentionReader;
+  readonly serverSetup: ServerSetup;
+  readonly questionAnnouncer: QuestionAnnouncer;
   readonly #services: HostServices;
   readonly #fileService: FileService;
   readonly #supervisor: ServerSupervisor;
@@ -57,6 +65,7 @@ export class Controller implements IntentHost {
   /** Why the server last stopped; cleared once the chat has shown it. */
   #lastFailure = "";
   #requestCount = 0;
+  #attachCount = 0;
 
   constructor(services: HostServices, viewPublisher: ViewPublisher = new ViewPublisher()) {
     const { editorWindow, workspaceState, log } = services;
@@ -69,8 +78,14 @@ export class Controller implements IntentHost {
     this.#fileService = new FileService(services.documents, services.disk);
     this.questions = new Questions((sessionId, event) => {
       record(sessionId, event);
+      this.sessions.publishList();
       this.#publishState();
     });
+    this.mentionSearch = new MentionSearch(editorWindow, (path) => this.labelOf(path));
+    this.mentionReader = {
+      readText: (path) => this.#fileService.readText(path),
+      ...services.mentionSources,
+    };
     this.terminals = new TerminalManager(services.terminalPanel, record);
     const labelOf = (path: string): string => this.labelOf(path);
     const reviewStore = new ReviewStore(services.textStore);
@@ -89,9 +104,18 @@ export class Controller implements IntentHost {
       folders: () => editorWindow.folders,
       createSessionContext: (sessionId, handle) => this.#sessionContext(sessionId, handle),
       addTurnEnds: (sessionId, events) => this.turnEnds.withTurnEnds(sessionId, events),
+      openQuestionsOf: (sessionId) => this.questions.openCountOf(sessionId),
       onLoaded: (sessionId) => {
         this.#inBackground(this.reviews.restore(sessionId));
       },
+    });
+    this.questionAnnouncer = new QuestionAnnouncer({
+      questions: this.questions,
+      sessions: this.sessions,
+      viewPublisher,
+      editorWindow,
+      onQuestion: services.onQuestion.bind(services),
+      request: this.requestViewAction.bind(this),
     });
     this.#supervisor = new ServerSupervisor({
       startServer: () => this.#startServer(),
@@ -105,6 +129,17 @@ export class Controller implements IntentHost {
       },
       wait: (milliseconds) => services.wait(milliseconds),
       now: () => services.now(),
+    });
+    this.serverSetup = new ServerSetup({
+      services,
+      serverCommand: () => this.#serverCommand,
+      isMissing: () => this.#status === "missing",
+      restart: () => {
+        this.restart();
+      },
+      publish: (event) => {
+        viewPublisher.publish(event);
+      },
     });
     viewPublisher.publish({ type: "follow", isOn: this.followMode.isOn });
     this.#setStatus("starting", "");
@@ -137,15 +172,17 @@ export class Controller implements IntentHost {
     const snapshot = this.editorWindow.snapshot();
     const { file, firstLine, lastLine, selectedText, problems } = snapshot;
     const hasSelection = selectedText !== "";
+    const isInWorkspace = this.editorWindow.folders.some((folder) => pathInside(folder, file) !== null);
     this.viewPublisher.publish({
       type: "editor",
       file,
       label: file === "" ? "" : this.labelOf(file),
+      isInWorkspace,
       firstLine: hasSelection ? firstLine : 0,
       lastLine: hasSelection ? lastLine : 0,
       problems: problems.length,
     });
-    this.editorReporter.scheduleActiveFile(this.viewPublisher.shownSessionId, snapshot);
+    if (isInWorkspace) this.editorReporter.scheduleActiveFile(this.viewPublisher.shownSessionId, snapshot);
   }
 
   /** Ask the view to perform an action once. */
@@ -169,17 +206,18 @@ export class Controller implements IntentHost {
   }
 
   async signIn(methodId: string): Promise<void> {
-    const connection = this.#connection;
-    if (connection === null || this.#serverCommand === null) return;
-    const result = await signIn(methodId, {
-      agent: connection.agent,
-      authMethods: connection.initializeResponse.authMethods ?? [],
-      serverCommand: this.#serverCommand,
-      cwd: this.editorWindow.folders[0] ?? "",
-      editorWindow: this.editorWindow,
-    });
-    this.viewPublisher.publish({ type: "signIn", isNeeded: !result.isDone, message: result.isDone ? "" : result.message });
-    if (result.isDone && result.needsRestart) this.restart();
+    if (this.#connection !== null) await this.serverSetup.signIn(methodId, this.#connection);
+  }
+
+  /** Send the view a script that it loads at first use. */
+  async loadScript(name: string): Promise<void> {
+    this.viewPublisher.sendScript(name, await this.#services.readScript(name));
+  }
+
+  attach(paths: readonly string[]): void {
+    this.#attachCount += 1;
+    const choices = paths.map((path) => this.mentionSearch.choiceOf(path));
+    this.viewPublisher.publish({ type: "attach", choices, number: this.#attachCount });
   }
 
   /** Reload the active instruction files and skills and publish them to the view. */
@@ -198,8 +236,8 @@ export class Controller implements IntentHost {
   /** Return a path for display: relative to its workspace folder, or absolute outside of the workspace. */
   labelOf(path: string): string {
     for (const folder of this.editorWindow.folders) {
-      const inside = relative(folder, path);
-      if (inside !== "" && !inside.startsWith("..")) return inside;
+      const inside = pathInside(folder, path);
+      if (inside !== null) return inside;
     }
     return path;
   }
@@ -214,7 +252,8 @@ export class Controller implements IntentHost {
 
   async #startServer(): Promise<RunningServer> {
     this.#serverCommand = await this.#services.locateServer();
-    const server = this.#services.startServer(this.#serverCommand, this.editorWindow.folders[0] ?? "");
+    const serverCommand = this.serverSetup.commandToStart(this.#serverCommand);
+    const server = this.#services.startServer(serverCommand, this.editorWindow.folders[0] ?? "");
     const exited = server.ended.then((reason) => Promise.reject(new Error(reason)));
     exited.catch(() => undefined); // rejects in every case; after `initialize`, `ended` reports the exit instead
     try {
@@ -238,8 +277,13 @@ export class Controller implements IntentHost {
     const { agent, initializeResponse } = connection;
     await this.sessions.onConnected({ agent, features: featuresOf(initializeResponse), isOpen: () => connection.isOpen() });
     this.#announceRestart();
+    if (this.#isOurServer) await this.serverSetup.checkSignIn(connection);
     this.#setStatus("ready", "");
     this.reportEditorState();
+  }
+
+  get #isOurServer(): boolean {
+    return this.#connection?.initializeResponse.agentInfo?.name === AGENT_NAME;
   }
 
   /** Show a notice in the chat that the server stopped unexpectedly, and why. */
@@ -273,7 +317,8 @@ export class Controller implements IntentHost {
         this.#onTurnChange(sessionId, isRunning);
       },
       onAuthRequired: (message) => {
-        this.viewPublisher.publish({ type: "signIn", isNeeded: true, message });
+        // Our server has said in its answer what is missing.
+        this.viewPublisher.publish({ type: "signIn", isNeeded: true, message: this.#isOurServer ? "" : message });
       },
       cancelQuestions: () => {
         this.questions.cancel(sessionId);
@@ -295,26 +340,18 @@ export class Controller implements IntentHost {
       update: (notification) => {
         this.#onSessionUpdate(notification);
       },
-      permission: (requestViewAction, signal) => this.#askPermission(requestViewAction, signal),
-      elicit: (requestViewAction, signal) => this.questions.askElicitation(requestViewAction, signal, this.viewPublisher.shownSessionId),
+      permission: (request, signal) => this.questionAnnouncer.askPermission(request, signal),
+      elicit: (request, signal) => this.questionAnnouncer.askElicitation(request, signal),
       elicitationCompleted: (id) => {
         this.questions.completeElicitation(id);
       },
-      readFile: (requestViewAction) => this.#fileService.read(requestViewAction),
-      writeFile: (requestViewAction) =>
-        this.#fileService.write(requestViewAction, (sessionId, path, before) => {
+      readFile: (request) => this.#fileService.read(request),
+      writeFile: (request) =>
+        this.#fileService.write(request, (sessionId, path, before) => {
           this.#inBackground(this.reviews.onFileWritten(sessionId, path, before));
           this.editorReporter.onFileWritten(sessionId, path);
         }),
-      createTerminal: (requestViewAction) => this.terminals.create(requestViewAction),
-      terminalOutput: (requestViewAction) => this.terminals.output(requestViewAction),
-      waitForExit: (requestViewAction) => this.terminals.wait(requestViewAction),
-      killTerminal: (requestViewAction) => {
-        this.terminals.kill(requestViewAction);
-      },
-      releaseTerminal: (requestViewAction) => {
-        this.terminals.release(requestViewAction);
-      },
+      ...this.terminals.handlers,
     };
   }
 
@@ -339,16 +376,6 @@ export class Controller implements IntentHost {
     if (this.viewPublisher.shownSessionId !== "") this.#inBackground(this.reviews.refresh(this.viewPublisher.shownSessionId));
   }
 
-  #askPermission(
-    requestViewAction: RequestPermissionRequest,
-    signal: AbortSignal,
-  ): ReturnType<ClientHandlers["permission"]> {
-    const answer = this.questions.askPermission(requestViewAction, signal);
-    const title = requestViewAction.toolCall.title ?? "Run a tool";
-    this.#services.onPermission(this.questions.newestId, title);
-    return answer;
-  }
-
   #setStatus(status: ConnectionStatus, message: string): void {
     this.#status = status;
     this.#message = message;
@@ -356,7 +383,8 @@ export class Controller implements IntentHost {
     const agent = initializeResponse?.agentInfo?.title ?? initializeResponse?.agentInfo?.name ?? "";
     const features = initializeResponse === undefined ? NO_FEATURES : featuresOf(initializeResponse);
     const { signInMethods } = this;
-    this.viewPublisher.publish({ type: "connection", status, agent, message, signInMethods, features });
+    const canStoreKey = this.#isOurServer;
+    this.viewPublisher.publish({ type: "connection", status, agent, message, signInMethods, canStoreKey, features });
     this.#publishState();
   }
 
@@ -366,6 +394,7 @@ export class Controller implements IntentHost {
       message: this.#message,
       isRunning: this.sessions.isRunning,
       openQuestions: this.questions.openCount,
+      askingTitle: this.questionAnnouncer.askingTitle,
     });
   }
 }

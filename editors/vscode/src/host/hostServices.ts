@@ -2,6 +2,7 @@
 import type { Stream } from "@agentclientprotocol/sdk";
 import type { ConnectionStatus } from "../shared/events.js";
 import type { CommandRunner } from "./contextReport.js";
+import type { MentionReader } from "./promptBlocks.js";
 import type { ServerCommand } from "./serverLocator.js";
 import type { EditorWindow, Disk, Documents, TextStore, Log, WorkspaceState, Problem, TerminalPanel } from "./ports.js";
 
@@ -34,8 +35,16 @@ export interface HostServices {
   now(): number;
   /** Called when the state that the status bar and the badge show has changed. */
   onState(state: HostState): void;
-  /** Called when a permission is requested, so that a notification can appear if the chat is hidden. */
-  onPermission(questionId: string, title: string): void;
+  /** Called with every new question, so that a notification can appear if it is not in view. */
+  onQuestion(question: AskedQuestion): void;
+  /** Store an API key that the user entered. */
+  storeKey(serverCommand: ServerCommand, providerId: string, key: string): Promise<void>;
+  /** Find the program `uv`; null if it is not installed. */
+  locateUv(): Promise<string | null>;
+  /** Read a script that the view loads at first use. */
+  readScript(name: string): Promise<string>;
+  /** What mentions of the workspace's problems and of terminal output refer to. */
+  readonly mentionSources: Pick<MentionReader, "allProblems" | "terminalOutput">;
 }
 
 /** State that the status bar and the badge show. */
@@ -44,4 +53,17 @@ export interface HostState {
   readonly message: string;
   readonly isRunning: boolean;
   readonly openQuestions: number;
+  /** Title of the session with the oldest question; empty if it has none, or is shown. */
+  readonly askingTitle: string;
+}
+
+/** A question that an agent has just asked. */
+export interface AskedQuestion {
+  readonly questionId: string;
+  readonly sessionId: string;
+  /** Whether it can be answered with a single button. */
+  readonly isPermission: boolean;
+  /** What is asked, with the session's title if the session is not shown. */
+  readonly text: string;
+  readonly isInShownSession: boolean;
 }

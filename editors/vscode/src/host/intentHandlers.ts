@@ -3,23 +3,24 @@
  *
  * A stateless table from intent types to operations of the host.
  */
-import { isAbsolute, join } from "node:path";
+import nodePath, { type PlatformPath } from "node:path";
 import { fileURLToPath } from "node:url";
 import { methods, type ClientContext } from "@agentclientprotocol/sdk";
 import type { Draft, Intent } from "../shared/intents.js";
 import type { BusyMode } from "../shared/events.js";
 import type { EditorReporter } from "./editorReporter.js";
 import type { EditorWindow } from "./ports.js";
-import { promptBlocks } from "./promptBlocks.js";
+import type { MentionSearch } from "./mentionSearch.js";
+import { promptBlocks, type MentionReader } from "./promptBlocks.js";
 import type { Questions } from "./questions.js";
 import type { ReviewService } from "./reviewService.js";
+import type { ServerSetup } from "./serverSetup.js";
 import type { Session } from "./session.js";
 import type { SessionManager } from "./sessionManager.js";
 import type { TerminalManager } from "./terminalManager.js";
 import type { TurnEndStore } from "./turnEndStore.js";
 import type { ViewPublisher } from "./viewPublisher.js";
 
-const MAX_FOUND_FILES = 30;
 const WEB_URL = /^https?:\/\//;
 
 /** The parts of the host that intents operate on. Implemented by `Controller`. */
@@ -33,12 +34,18 @@ export interface IntentHost {
   readonly terminals: TerminalManager;
   readonly turnEnds: TurnEndStore;
   readonly viewPublisher: ViewPublisher;
+  readonly mentionSearch: MentionSearch;
+  readonly mentionReader: MentionReader;
   start(): void;
   restart(): void;
   labelOf(path: string): string;
   refreshContext(): Promise<void>;
   setFollow(isOn: boolean): void;
   signIn(methodId: string): Promise<void>;
+  readonly serverSetup: ServerSetup;
+  loadScript(name: string): Promise<void>;
+  /** Mention files in the draft. */
+  attach(paths: readonly string[]): void;
 }
 
 type IntentHandlers = { readonly [T in Intent["type"]]: (intent: Extract<Intent, { type: T }>, host: IntentHost) => unknown };
@@ -58,9 +65,7 @@ const HANDLERS: IntentHandlers = {
   },
   deleteSession: ({ id }, host) => deleteSession(host, id),
   listSessions: (_, host) => host.sessions.refresh(),
-  permit: ({ questionId, optionId }, host) => {
-    host.questions.answerPermission(questionId, optionId);
-  },
+  permit: (intent, host) => permit(intent, host),
   fillIn: ({ questionId, content }, host) => {
     host.questions.submitForm(questionId, content);
   },
@@ -84,7 +89,17 @@ const HANDLERS: IntentHandlers = {
   stopTerminal: ({ id }, host) => {
     host.terminals.stop(id);
   },
-  findFiles: ({ query }, host) => findFiles(host, query),
+  findMentions: ({ query }, host) => findMentions(host, query),
+  attachFiles: async (_, host) => {
+    host.attach(await host.editorWindow.chooseFiles());
+  },
+  attachUris: ({ uris }, host) => {
+    host.attach(uris.map(pathOfUri).filter((path) => path !== ""));
+  },
+  loadScript: ({ name }, host) => host.loadScript(name),
+  installServer: (_, host) => host.serverSetup.installServer(),
+  tryDemo: (_, host) => host.serverSetup.tryDemo(),
+  enterKey: (_, host) => host.serverSetup.enterKey(),
   signIn: ({ methodId }, host) => host.signIn(methodId),
   refreshContext: (_, host) => host.refreshContext(),
   follow: ({ isOn }, host) => {
@@ -128,7 +143,16 @@ async function send(host: IntentHost, draft: Draft, busyMode: BusyMode): Promise
   }
   const snapshot = host.editorWindow.snapshot();
   host.editorReporter.sendActiveFileNow(session.id, snapshot);
-  await session.send(promptBlocks(draft, snapshot), busyMode);
+  await session.send(await promptBlocks(draft, snapshot, host.mentionReader), busyMode);
+}
+
+/** Answer a permission request. A reason reaches the running turn first, so that the agent has it with the answer. */
+async function permit({ questionId, optionId, reason }: Extract<Intent, { type: "permit" }>, host: IntentHost): Promise<void> {
+  if (reason !== "") {
+    const session = host.sessions.find(host.questions.sessionIdOf(questionId));
+    await session?.send([{ type: "text", text: reason }], "steer");
+  }
+  host.questions.answerPermission(questionId, optionId);
 }
 
 async function deleteSession(host: IntentHost, id: string): Promise<void> {
@@ -172,24 +196,48 @@ async function setOption(host: IntentHost, configId: string, value: string | boo
 async function openLink(host: IntentHost, href: string): Promise<void> {
   if (WEB_URL.test(href)) return host.editorWindow.openExternal(href);
   const { path, line } = parseFileLink(href, host.editorWindow.folders[0] ?? "");
-  if (path !== "") await host.editorWindow.openFile(path, line, true);
+  if (path === "") return;
+  await host.editorWindow.openFile(await existingPath(path, href, host), line, true);
+}
+
+/** Return a linked path, or the workspace's file that it most likely means if it does not exist. */
+async function existingPath(path: string, href: string, host: IntentHost): Promise<string> {
+  if ((await host.mentionReader.readText(path)) !== null) return path;
+  const name = href.replace(/[:#].*$/, "");
+  const suffix = `/${name.replaceAll("\\", "/").replace(/^(?:\.\.?\/)+/, "")}`;
+  const files = await host.editorWindow.listFiles();
+  return files.find((each) => each.replaceAll("\\", "/").endsWith(suffix)) ?? path;
+}
+
+/** Return the path of a file URI from a drop; empty if it is not a file. */
+function pathOfUri(uri: string): string {
+  try {
+    const { protocol, pathname } = new URL(uri);
+    return protocol === "file:" || protocol === "vscode-remote:" ? fileURLToPath(`file://${pathname}`) : "";
+  } catch {
+    return "";
+  }
 }
 
 /** Parse a file link with an optional line: `src/a.py#L10`, `src/a.py:10`, `file:///...`. */
-export function parseFileLink(href: string, workspaceDirectory: string): { path: string; line: number } {
+export function parseFileLink(
+  href: string,
+  workspaceDirectory: string,
+  platformPath: PlatformPath = nodePath,
+): { path: string; line: number } {
   const address = href.replace(/#.*$/, "");
   const lineSuffix = /^(.*?):(\d+)(?::\d+)?$/.exec(address);
   const fragment = /#L(\d+)/.exec(href);
   const line = Number(fragment?.[1] ?? lineSuffix?.[2] ?? 1);
-  return { path: resolveAddress(lineSuffix?.[1] ?? address, workspaceDirectory), line };
+  return { path: resolveAddress(lineSuffix?.[1] ?? address, workspaceDirectory, platformPath), line };
 }
 
 /** Return the absolute path of an address; empty if it is not a file. */
-function resolveAddress(address: string, workspaceDirectory: string): string {
-  if (address.startsWith("file:")) return fileURLToPath(address);
+function resolveAddress(address: string, workspaceDirectory: string, platformPath: PlatformPath): string {
+  if (address.startsWith("file:")) return fileURLToPath(address, { windows: platformPath.sep === "\\" });
   if (/^[a-z][a-z0-9+.-]+:/i.test(address) || address === "") return "";
   const path = decodePath(address);
-  return isAbsolute(path) ? path : join(workspaceDirectory, path);
+  return platformPath.isAbsolute(path) ? path : platformPath.join(workspaceDirectory, path);
 }
 
 /** Percent-decode a path; a path with a literal percent sign is returned unchanged. */
@@ -211,8 +259,8 @@ async function openDiff(host: IntentHost, callId: string, path: string): Promise
   }
 }
 
-async function findFiles(host: IntentHost, query: string): Promise<void> {
-  const found = await host.editorWindow.findFiles(query, MAX_FOUND_FILES);
-  const paths = found.map((path) => ({ path, label: host.labelOf(path) }));
-  host.viewPublisher.publish({ type: "files", query, paths });
+async function findMentions(host: IntentHost, query: string): Promise<void> {
+  const choices = await host.mentionSearch.find(query);
+  // A slow answer to an earlier query must not replace a later one.
+  if (query === host.mentionSearch.lastQuery) host.viewPublisher.publish({ type: "mentions", query, choices });
 }

@@ -73,6 +73,14 @@ export interface Problem {
   readonly code: string;
 }
 
+/** A symbol that a language server knows; lines count from 1. */
+export interface WorkspaceSymbol {
+  readonly name: string;
+  readonly path: string;
+  readonly firstLine: number;
+  readonly lastLine: number;
+}
+
 export interface CommandLine {
   readonly command: string;
   readonly arguments: readonly string[];
@@ -95,7 +103,18 @@ export interface EditorWindow {
   confirm(question: string, action: string): Promise<boolean>;
   /** Show a message with action buttons; return the chosen one, undefined for none. */
   showMessage(message: string, actions: readonly string[]): Promise<string | undefined>;
-  findFiles(query: string, limit: number): Promise<readonly string[]>;
+  /** Ask for a secret; undefined if the user dismisses the input. */
+  askSecret(title: string, prompt: string): Promise<string | undefined>;
+  /** Let the user pick one of some labels; undefined if the user dismisses the list. */
+  pick(title: string, labels: readonly string[]): Promise<string | undefined>;
+  /** Let the user choose files in a dialog. */
+  chooseFiles(): Promise<readonly string[]>;
+  /** Return the paths of the workspace's files, without excluded ones. */
+  listFiles(): Promise<readonly string[]>;
+  /** Return the paths of the files in the open tabs. */
+  openFiles(): readonly string[];
+  findSymbols(query: string): Promise<readonly WorkspaceSymbol[]>;
+  problemCount(): number;
   showLog(): void;
   openSettings(): void;
   manageTrust(): void;

@@ -10,8 +10,7 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
-import type { ElicitationEvent, QuestionOutcome, PermissionEvent } from "../shared/events.js";
-import type { FormContent } from "../shared/intents.js";
+import type { ElicitationEvent, FormContent, QuestionOutcome, PermissionEvent, SessionEvent } from "../shared/events.js";
 
 interface OpenQuestionBase {
   readonly sessionId: string;
@@ -28,14 +27,14 @@ interface OpenElicitation extends OpenQuestionBase {
   readonly kind: "elicitation";
   readonly url: string;
   readonly elicitationId: string;
-  readonly settle: (response: CreateElicitationResponse, outcome: QuestionOutcome) => void;
+  readonly settle: (response: CreateElicitationResponse, outcome: QuestionOutcome, content?: FormContent) => void;
 }
 
 type OpenQuestion = OpenPermission | OpenElicitation;
 type QuestionEvent =
   | PermissionEvent
   | ElicitationEvent
-  | { readonly type: "answered"; readonly questionId: string; readonly outcome: QuestionOutcome };
+  | Extract<SessionEvent, { type: "answered" }>;
 
 const CANCELLED: QuestionOutcome = { outcome: "cancelled" };
 
@@ -56,6 +55,22 @@ export class Questions {
   /** Number of unanswered questions. */
   get openCount(): number {
     return this.#open.size;
+  }
+
+  /** Number of unanswered questions of one session. */
+  openCountOf(sessionId: string): number {
+    return [...this.#open.values()].filter((open) => open.sessionId === sessionId).length;
+  }
+
+  /** Id of the session that asked a question; empty if it is answered. */
+  sessionIdOf(questionId: string): string {
+    return this.#open.get(questionId)?.sessionId ?? "";
+  }
+
+  /** Id of the session with the oldest unanswered question; empty if there is none. */
+  get askingSessionId(): string {
+    const [oldest] = this.#open.values();
+    return oldest?.sessionId ?? "";
   }
 
   /** Serve `session/request_permission`: resolve with the user's choice, or `cancelled`. */
@@ -90,8 +105,8 @@ export class Questions {
     const sessionId = "sessionId" in request ? String(request.sessionId) : fallbackSessionId;
     if (event === null) return Promise.resolve({ action: "decline" });
     return new Promise((resolve) => {
-      const settle = (response: CreateElicitationResponse, outcome: QuestionOutcome): void => {
-        this.#close(questionId, sessionId, outcome);
+      const settle = (response: CreateElicitationResponse, outcome: QuestionOutcome, content?: FormContent): void => {
+        this.#close(questionId, sessionId, outcome, content);
         resolve(response);
       };
       const cancel = (): void => {
@@ -126,7 +141,7 @@ export class Questions {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation") return;
     const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: "Answered" };
-    open.settle({ action: "accept", content: { ...content } }, outcome);
+    open.settle({ action: "accept", content: { ...content } }, outcome, content);
   }
 
   decline(questionId: string): void {
@@ -164,9 +179,9 @@ export class Questions {
     return this.newestId;
   }
 
-  #close(questionId: string, sessionId: string, outcome: QuestionOutcome): void {
+  #close(questionId: string, sessionId: string, outcome: QuestionOutcome, content?: FormContent): void {
     if (this.#open.delete(questionId)) {
-      this.#publish(sessionId, { type: "answered", questionId, outcome });
+      this.#publish(sessionId, { type: "answered", questionId, outcome, ...(content !== undefined && { content }) });
     }
   }
 }

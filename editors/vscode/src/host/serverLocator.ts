@@ -2,15 +2,13 @@
  * Finds the command that starts the server.
  *
  * Order: the `acpServer.command` setting, then `acp-server` on the PATH or in the usual install
- * directories, then `uvx`. Starts nothing.
+ * directories. Starts and installs nothing: the user decides what is installed.
  */
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
-
-export const PROGRAM = "acp-server";
-export const PACKAGE = "hermes-acp-server";
+import { PROGRAM } from "../shared/install.js";
 
 export interface ServerSettings {
   /** Empty to search for the program. */
@@ -22,7 +20,7 @@ export interface ServerSettings {
 /** Command line that starts the server. */
 export interface ServerCommand {
   readonly command: string;
-  /** Arguments that select our program, such as `--from hermes-acp-server acp-server`. */
+  /** Arguments that select our program, such as `run --directory /x acp-server`. */
   readonly programArguments: readonly string[];
   /** Arguments from `serve` on. */
   readonly serveArguments: readonly string[];
@@ -49,16 +47,19 @@ export async function locateServer(
   }
   const serveArguments = settings.arguments;
   const installed = await findProgram(PROGRAM, environment, exists);
-  if (installed !== null) return { command: installed, programArguments: [], serveArguments, environment: added };
-  const uvx = await findProgram("uvx", environment, exists);
-  if (uvx === null) throw new ServerMissingError(NOT_FOUND_MESSAGE);
-  const programArguments = ["--from", PACKAGE, PROGRAM];
-  return { command: uvx, programArguments, serveArguments, environment: added };
+  if (installed === null) throw new ServerMissingError(NOT_FOUND_MESSAGE);
+  return { command: installed, programArguments: [], serveArguments, environment: added };
 }
 
-const NOT_FOUND_MESSAGE =
-  `${PROGRAM} was not found. Install uv and run: uv tool install ${PACKAGE}. Or set acpServer.command ` +
-  "to the path of the program.";
+/** Find the program `uv`, which installs the server; null if it is not installed. */
+export function locateUv(
+  environment: NodeJS.ProcessEnv,
+  exists: (path: string) => Promise<boolean> = isExecutable,
+): Promise<string | null> {
+  return findProgram("uv", environment, exists);
+}
+
+const NOT_FOUND_MESSAGE = "This view is the editor's side of the agent. Its server is a program of its own.";
 
 function commandNotFoundMessage(command: string): string {
   return `The program in the acpServer.command setting was not found: ${command}`;
@@ -76,7 +77,7 @@ async function findProgram(
   environment: NodeJS.ProcessEnv,
   exists: (path: string) => Promise<boolean>,
 ): Promise<string | null> {
-  const expanded = name.startsWith("~/") ? join(homedir(), name.slice(2)) : name;
+  const expanded = /^~[/\\]/.test(name) ? join(homedir(), name.slice(2)) : name;
   const directories = isAbsolute(expanded) ? [""] : searchDirectories(environment);
   for (const directory of directories) {
     for (const suffix of executableSuffixes(environment)) {

@@ -12,6 +12,9 @@ import { STEERING_METHOD } from "./connection.js";
 import { INTERRUPTED } from "./turnEndStore.js";
 import { isAuthRequired, messageOf } from "./errors.js";
 
+/** Reason of a turn that needs a sign-in first. */
+const AUTH_NEEDED = "auth_required";
+
 interface WaitingPrompt extends QueuedPrompt {
   readonly blocks: readonly ContentBlock[];
 }
@@ -104,7 +107,7 @@ export class Session {
     this.#context.cancelQuestions();
     this.#context.publish({ type: "ended", reason, error });
     this.#context.onTurnChange(false);
-    return reason !== "cancelled" && reason !== INTERRUPTED && error === "" && !this.#isStopped;
+    return reason !== "cancelled" && reason !== INTERRUPTED && reason !== AUTH_NEEDED && error === "" && !this.#isStopped;
   }
 
   async #prompt(blocks: readonly ContentBlock[]): Promise<{ reason: string; error: string }> {
@@ -120,6 +123,7 @@ export class Session {
       if (isAuthRequired(error)) {
         this.#context.onAuthRequired(messageOf(error));
         this.#unsentPrompts = [{ id: "", text: textOfBlocks(blocks), blocks }];
+        return { reason: AUTH_NEEDED, error: "" }; // the sign-in card or banner says why
       }
       return { reason: "error", error: messageOf(error) };
     }

@@ -40,6 +40,8 @@ export interface SessionManagerContext {
   createSessionContext(sessionId: string, handle: AgentHandle): SessionContext;
   /** Insert the turn ends, which the agent does not replay, into a loaded session's events. */
   addTurnEnds(sessionId: string, events: readonly SessionEvent[]): readonly SessionEvent[];
+  /** Return the number of a session's unanswered questions. */
+  openQuestionsOf(sessionId: string): number;
   /** Called after a session was loaded completely. */
   onLoaded(sessionId: string): void;
 }
@@ -57,6 +59,12 @@ export class SessionManager {
   /** The shown session, if it is open at the agent. */
   get shown(): Session | undefined {
     return this.#open.get(this.#context.viewPublisher.shownSessionId);
+  }
+
+  /** Return the title of an open session; empty if it has none. */
+  titleOf(sessionId: string): string {
+    const title = this.#open.get(sessionId)?.title ?? "";
+    return title === "" ? (this.#summaries.find(({ id }) => id === sessionId)?.title ?? "") : title;
   }
 
   find(sessionId: string): Session | undefined {
@@ -172,9 +180,10 @@ export class SessionManager {
     const known = new Map(this.#summaries.map((each) => [each.id, each]));
     for (const session of this.#open.values()) {
       const { id, cwd, isRunning } = session;
-      const entry = known.get(id) ?? { id, cwd, title: "", updatedAt: NO_TIMESTAMP, isRunning };
+      const openQuestions = this.#context.openQuestionsOf(id);
+      const entry = known.get(id) ?? { id, cwd, title: "", updatedAt: NO_TIMESTAMP, isRunning, openQuestions };
       if (session.title === "" && !known.has(id) && !isRunning) continue;
-      known.set(id, { ...entry, title: session.title || entry.title, isRunning });
+      known.set(id, { ...entry, title: session.title || entry.title, isRunning, openQuestions });
     }
     const sessions = [...known.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
     this.#context.viewPublisher.publish({ type: "sessions", sessions });
@@ -266,7 +275,7 @@ export class SessionManager {
   #summarize(info: SessionInfo): SessionSummary {
     const { sessionId: id, cwd } = info;
     const title = this.#context.workspaceState.get(TITLE_KEY + id) ?? info.title ?? "";
-    return { id, cwd, title, updatedAt: info.updatedAt ?? NO_TIMESTAMP, isRunning: false };
+    return { id, cwd, title, updatedAt: info.updatedAt ?? NO_TIMESTAMP, isRunning: false, openQuestions: 0 };
   }
 }
 

@@ -16,7 +16,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { SessionEvent } from "../shared/events.js";
 import { BoundedOutput } from "./boundedOutput.js";
-import type { TerminalRef } from "./connection.js";
+import type { ClientHandlers, TerminalRef } from "./connection.js";
 import { childEnvironment } from "./environment.js";
 import type { PanelTerminal, TerminalPanel } from "./ports.js";
 
@@ -37,6 +37,11 @@ interface RunningCommand {
   exit: TerminalExitStatus | null;
 }
 
+type TerminalHandlers = Pick<
+  ClientHandlers,
+  "createTerminal" | "terminalOutput" | "waitForExit" | "killTerminal" | "releaseTerminal"
+>;
+
 export class TerminalManager {
   readonly #panel: TerminalPanel;
   readonly #publish: (sessionId: string, event: SessionEvent) => void;
@@ -52,6 +57,21 @@ export class TerminalManager {
    *
    * @throws {RequestError} if it cannot be started.
    */
+  /** The handlers of the agent's `terminal/...` requests. */
+  get handlers(): TerminalHandlers {
+    return {
+      createTerminal: (request) => this.create(request),
+      terminalOutput: (request) => this.output(request),
+      waitForExit: (request) => this.wait(request),
+      killTerminal: (request) => {
+        this.kill(request);
+      },
+      releaseTerminal: (request) => {
+        this.release(request);
+      },
+    };
+  }
+
   async create(request: CreateTerminalRequest): Promise<CreateTerminalResponse> {
     const child = spawn(request.command, request.args ?? [], {
       cwd: request.cwd ?? undefined,

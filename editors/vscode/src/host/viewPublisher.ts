@@ -49,6 +49,11 @@ export class ViewPublisher {
     this.#send(event);
   }
 
+  /** Send a script that the view asked for. It is not kept: a new view asks again. */
+  sendScript(name: string, text: string): void {
+    this.#post?.({ kind: "script", name, text });
+  }
+
   /** Append an event to a session's log, and publish it if the session is shown. */
   record(sessionId: string, event: SessionEvent): void {
     this.#logOf(sessionId).append(event);

@@ -6,6 +6,7 @@
  */
 import type {
   ContentBlock,
+  ElicitationContentValue,
   ElicitationSchema,
   PermissionOption,
   SessionConfigOption,
@@ -40,6 +41,8 @@ export interface ConnectionEvent {
   /** Why the agent is not ready, in one sentence; may be empty. */
   readonly message: string;
   readonly signInMethods: readonly SignInMethod[];
+  /** Whether the server stores an API key that the user enters in VS Code. */
+  readonly canStoreKey: boolean;
   readonly features: AgentFeatures;
 }
 
@@ -60,6 +63,8 @@ export interface SessionSummary {
   /** ISO 8601; empty if the agent does not report it. */
   readonly updatedAt: string;
   readonly isRunning: boolean;
+  /** Number of its unanswered questions. */
+  readonly openQuestions: number;
 }
 
 /** How a prompt is delivered: as its own turn, into the running turn, or queued after it. */
@@ -104,11 +109,36 @@ export interface EditorEvent {
   readonly type: "editor";
   readonly file: string;
   readonly label: string;
+  /** Whether the file is in a workspace folder. Others are attached only on request: reading them asks. */
+  readonly isInWorkspace: boolean;
   /** The selected lines, from 1; both 0 without a selection. */
   readonly firstLine: number;
   readonly lastLine: number;
   readonly problems: number;
 }
+
+export type MentionKind = "file" | "folder" | "symbol" | "problems" | "terminal";
+
+/** Something that a prompt mentions with an @. */
+export interface Mention {
+  readonly kind: MentionKind;
+  /** Absolute path; empty for problems and terminal output. */
+  readonly path: string;
+  /** The mentioned lines, from 1; both 0 for all. */
+  readonly firstLine: number;
+  readonly lastLine: number;
+}
+
+/** A mention that completes a text after an @. */
+export interface MentionChoice {
+  readonly mention: Mention;
+  /** The text after the @. */
+  readonly label: string;
+  readonly detail: string;
+}
+
+/** Values of a filled-in form, by field name. */
+export type FormContent = Readonly<Record<string, ElicitationContentValue>>;
 
 /** Event of the window rather than of one session: only the last of each type counts. */
 export type WindowEvent =
@@ -118,15 +148,13 @@ export type WindowEvent =
   | { readonly type: "sessions"; readonly sessions: readonly SessionSummary[] }
   | { readonly type: "follow"; readonly isOn: boolean }
   | { readonly type: "signIn"; readonly isNeeded: boolean; readonly message: string }
-  | {
-      readonly type: "files";
-      readonly query: string;
-      readonly paths: readonly { readonly path: string; readonly label: string }[];
-    }
+  | { readonly type: "mentions"; readonly query: string; readonly choices: readonly MentionChoice[] }
+  /** Files to mention in the draft once, because the user attached them; `number` identifies the request. */
+  | { readonly type: "attach"; readonly choices: readonly MentionChoice[]; readonly number: number }
   /** An action for the view to perform once; `number` identifies the request. */
   | { readonly type: "request"; readonly action: ViewRequest; readonly number: number };
 
-export type ViewRequest = "focusInput" | "showSessions" | "showContext";
+export type ViewRequest = "focusInput" | "showSessions" | "showContext" | "focusQuestion";
 
 export type QuestionOutcome =
   | { readonly outcome: "selected"; readonly optionId: string; readonly name: string }
@@ -177,14 +205,21 @@ export type SessionEvent =
   | { readonly type: "restore"; readonly text: string; readonly number: number }
   | PermissionEvent
   | ElicitationEvent
-  | { readonly type: "answered"; readonly questionId: string; readonly outcome: QuestionOutcome }
+  | {
+      readonly type: "answered";
+      readonly questionId: string;
+      readonly outcome: QuestionOutcome;
+      /** The submitted values of a form. */
+      readonly content?: FormContent;
+    }
   | { readonly type: "terminal"; readonly id: string; readonly data: string; readonly isTruncated: boolean }
   | { readonly type: "terminalEnded"; readonly id: string; readonly exit: TerminalExitStatus }
   | { readonly type: "changes"; readonly files: readonly ChangedFile[] };
 
 export type ViewEvent = WindowEvent | SessionEvent;
 
-/** Message from the host: a replay of the whole state, or new events. */
+/** Message from the host: a replay of the whole state, new events, or a script that the view asked for. */
 export type HostMessage =
   | { readonly kind: "replay"; readonly events: readonly ViewEvent[] }
-  | { readonly kind: "events"; readonly events: readonly ViewEvent[] };
+  | { readonly kind: "events"; readonly events: readonly ViewEvent[] }
+  | { readonly kind: "script"; readonly name: string; readonly text: string };

@@ -3,8 +3,11 @@
  *
  * Messages from a webview are untrusted data, so each is validated completely before it is handled.
  */
-import type { ElicitationContentValue } from "@agentclientprotocol/sdk";
-import type { BusyMode } from "./events.js";
+import type { BusyMode, FormContent, Mention } from "./events.js";
+import { hasShape, isFlag, isListOf, isNumber, isOneOf, isRecord, isText, type FieldCheck } from "./validation.js";
+
+export { isRecord } from "./validation.js";
+export type { FormContent } from "./events.js";
 
 export interface PastedImage {
   readonly mimeType: string;
@@ -15,14 +18,11 @@ export interface PastedImage {
 export interface Draft {
   readonly text: string;
   readonly images: readonly PastedImage[];
-  /** Absolute paths of the files mentioned with an @. */
-  readonly files: readonly string[];
+  readonly mentions: readonly Mention[];
   readonly withSelection: boolean;
   readonly withFile: boolean;
   readonly withProblems: boolean;
 }
-
-export type FormContent = Readonly<Record<string, ElicitationContentValue>>;
 
 export type Intent =
   | { readonly type: "ready" }
@@ -35,7 +35,8 @@ export type Intent =
   | { readonly type: "renameSession"; readonly id: string; readonly title: string }
   | { readonly type: "deleteSession"; readonly id: string }
   | { readonly type: "listSessions" }
-  | { readonly type: "permit"; readonly questionId: string; readonly optionId: string }
+  /** Answer a permission request; the reason, if any, is sent to the agent with the answer. */
+  | { readonly type: "permit"; readonly questionId: string; readonly optionId: string; readonly reason: string }
   | { readonly type: "fillIn"; readonly questionId: string; readonly content: FormContent }
   | { readonly type: "decline"; readonly questionId: string }
   | { readonly type: "openUrl"; readonly questionId: string }
@@ -51,7 +52,13 @@ export type Intent =
   | { readonly type: "revertAll" }
   | { readonly type: "showTerminal"; readonly id: string }
   | { readonly type: "stopTerminal"; readonly id: string }
-  | { readonly type: "findFiles"; readonly query: string }
+  | { readonly type: "findMentions"; readonly query: string }
+  | { readonly type: "attachFiles" }
+  | { readonly type: "attachUris"; readonly uris: readonly string[] }
+  | { readonly type: "loadScript"; readonly name: "diagrams" | "math" }
+  | { readonly type: "installServer" }
+  | { readonly type: "tryDemo" }
+  | { readonly type: "enterKey" }
   | { readonly type: "signIn"; readonly methodId: string }
   | { readonly type: "refreshContext" }
   | { readonly type: "follow"; readonly isOn: boolean }
@@ -61,25 +68,17 @@ export type Intent =
   | { readonly type: "showLog" }
   | { readonly type: "openSettings" };
 
-type FieldCheck = (value: unknown) => boolean;
-
-const isText: FieldCheck = (value) => typeof value === "string";
-const isNumber: FieldCheck = (value) => typeof value === "number" && Number.isFinite(value);
-const isFlag: FieldCheck = (value) => typeof value === "boolean";
-const isBusyMode: FieldCheck = (value) => value === "turn" || value === "steer" || value === "queue";
-const isListOf =
-  (item: FieldCheck): FieldCheck =>
-  (value) =>
-    Array.isArray(value) && value.every(item);
-const hasShape =
-  (fields: Readonly<Record<string, FieldCheck>>): FieldCheck =>
-  (value) =>
-    isRecord(value) && Object.entries(fields).every(([name, check]) => check(value[name]));
-
+const isBusyMode = isOneOf("turn", "steer", "queue");
+export const isMention = hasShape({
+  kind: isOneOf("file", "folder", "symbol", "problems", "terminal"),
+  path: isText,
+  firstLine: isNumber,
+  lastLine: isNumber,
+});
 const isDraft = hasShape({
   text: isText,
   images: isListOf(hasShape({ mimeType: isText, data: isText })),
-  files: isListOf(isText),
+  mentions: isListOf(isMention),
   withSelection: isFlag,
   withFile: isFlag,
   withProblems: isFlag,
@@ -99,7 +98,7 @@ const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck
   renameSession: { id: isText, title: isText },
   deleteSession: { id: isText },
   listSessions: {},
-  permit: { questionId: isText, optionId: isText },
+  permit: { questionId: isText, optionId: isText, reason: isText },
   fillIn: { questionId: isText, content: isFormContent },
   decline: { questionId: isText },
   openUrl: { questionId: isText },
@@ -115,7 +114,13 @@ const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck
   revertAll: {},
   showTerminal: { id: isText },
   stopTerminal: { id: isText },
-  findFiles: { query: isText },
+  findMentions: { query: isText },
+  attachFiles: {},
+  attachUris: { uris: isListOf(isText) },
+  loadScript: { name: isOneOf("diagrams", "math") },
+  installServer: {},
+  tryDemo: {},
+  enterKey: {},
   signIn: { methodId: isText },
   refreshContext: {},
   follow: { isOn: isFlag },
@@ -125,11 +130,6 @@ const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck
   showLog: {},
   openSettings: {},
 };
-
-/** Whether a value is a plain object (not null, not an array). */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Whether a posted value is an intent with valid fields. */
 export function isIntent(value: unknown): value is Intent {

@@ -4,14 +4,16 @@
  * Handles all events except `session/update`, which is in `sessionUpdates`. Pure: no clock and no
  * counters outside the state, so that a replayed log gives the same view.
  */
+import type { ElicitationPropertySchema, ElicitationSchema } from "@agentclientprotocol/sdk";
 import type {
   ElicitationEvent,
+  FormContent,
   WindowEvent,
-  QuestionOutcome,
   PermissionEvent,
   SessionEvent,
   ViewEvent,
 } from "./events.js";
+import { choicesOf } from "./formChoices.js";
 import { EMPTY_SESSION, type TranscriptItem, type Question, type SessionState, type ViewState } from "./state.js";
 import { NEW_TERMINAL, withOutput } from "./terminalOutput.js";
 import { withCall, withCallChanged, withItem, withOptions, withUpdate } from "./sessionUpdates.js";
@@ -23,7 +25,8 @@ const WINDOW_EVENT_TYPES: ReadonlySet<string> = new Set<WindowEvent["type"]>([
   "sessions",
   "follow",
   "signIn",
-  "files",
+  "mentions",
+  "attach",
   "request",
 ]);
 
@@ -59,12 +62,16 @@ function withWindowEvent(state: ViewState, event: WindowEvent): ViewState {
       return { ...state, isFollowing: event.isOn };
     case "signIn":
       return { ...state, signIn: event };
-    case "files":
-      return { ...state, files: event };
+    case "mentions":
+      return { ...state, mentions: event };
+    case "attach":
+      return { ...state, attached: event };
     case "request":
       return { ...state, request: event };
   }
 }
+
+type AnsweredEvent = Extract<SessionEvent, { type: "answered" }>;
 
 function withSessionEvent(session: SessionState, event: SessionEvent): SessionState {
   switch (event.type) {
@@ -93,7 +100,7 @@ function withSessionEvent(session: SessionState, event: SessionEvent): SessionSt
     case "elicitation":
       return withQuestion(session, elicitationQuestion(event));
     case "answered":
-      return withAnswer(session, event.questionId, event.outcome);
+      return withAnswer(session, event);
     case "terminal":
       return withTerminal(session, event.id, (terminal) =>
         withOutput(terminal, event.data, event.isTruncated),
@@ -132,13 +139,34 @@ function withQuestion(session: SessionState, question: Question): SessionState {
   return { ...session, questions: [...session.questions, question] };
 }
 
-function withAnswer(session: SessionState, id: string, outcome: QuestionOutcome): SessionState {
+function withAnswer(session: SessionState, { questionId: id, outcome, content }: AnsweredEvent): SessionState {
   const question = session.questions.find((each) => each.id === id);
   const questions = session.questions.filter((each) => each.id !== id);
-  const finishedCall = { ...session, questions };
-  if (question?.kind !== "permission") return finishedCall;
+  const answered = { ...session, questions };
+  if (question === undefined) return answered;
   const decision = outcome.outcome === "selected" ? outcome.name : "Cancelled";
-  return withCallChanged(finishedCall, question.callId, (call) => ({ ...call, decision }));
+  if (question.kind === "permission") {
+    return withCallChanged(answered, question.callId, (call) => ({ ...call, decision }));
+  }
+  const { message, form } = question.request;
+  const answers = answersOf(form, content ?? {});
+  return withItem(answered, { kind: "answer", message, outcome: decision, answers });
+}
+
+/** Return the submitted values with the titles of their fields and choices. */
+function answersOf(form: ElicitationSchema | null, content: FormContent): { label: string; value: string }[] {
+  return Object.entries(content).map(([name, value]) => {
+    const schema = form?.properties?.[name];
+    const label = typeof schema?.title === "string" ? schema.title : name;
+    const values = Array.isArray(value) ? value : [value];
+    return { label, value: values.map((each) => titleOf(schema, each)).join(", ") };
+  });
+}
+
+function titleOf(schema: ElicitationPropertySchema | undefined, value: string | number | boolean): string {
+  if (typeof value === "boolean") return value ? "Yes" : "No";
+  const titled = schema === undefined ? undefined : choicesOf(schema)?.find((choice) => choice.value === String(value));
+  return titled?.title ?? String(value);
 }
 
 function withTerminal(
@@ -154,7 +182,7 @@ function withTerminal(
 function withTurnEnded(session: SessionState, reason: string, error: string): SessionState {
   const items = session.items.map((item) => finishedCall(item, reason === "cancelled"));
   const idle = { ...session, items, isRunning: false, startedAt: 0, questions: [] };
-  if (reason === "end_turn" && error === "") return idle;
+  if ((reason === "end_turn" || reason === "auth_required") && error === "") return idle;
   return withItem(idle, { kind: "ending", reason, error });
 }
 

@@ -20,6 +20,7 @@ import type {
   EditorEvent,
   ElicitationEvent,
   BusyMode,
+  MentionChoice,
   QueuedPrompt,
   SessionSummary,
   ViewRequest,
@@ -75,6 +76,14 @@ export type TranscriptItem =
       readonly summary: string;
       readonly error: string;
     }
+  /** The user's answer to an elicitation. */
+  | {
+      readonly kind: "answer";
+      readonly key: string;
+      readonly message: string;
+      readonly outcome: string;
+      readonly answers: readonly { readonly label: string; readonly value: string }[];
+    }
   | { readonly kind: "ending"; readonly key: string; readonly reason: string; readonly error: string };
 
 export interface PermissionQuestion {
@@ -127,10 +136,8 @@ export interface ViewState {
   readonly editor: Omit<EditorEvent, "type">;
   readonly isFollowing: boolean;
   readonly signIn: { readonly isNeeded: boolean; readonly message: string };
-  readonly files: {
-    readonly query: string;
-    readonly paths: readonly { readonly path: string; readonly label: string }[];
-  };
+  readonly mentions: { readonly query: string; readonly choices: readonly MentionChoice[] };
+  readonly attached: { readonly choices: readonly MentionChoice[]; readonly number: number };
   readonly request: { readonly action: ViewRequest; readonly number: number };
   /** Text for the polite live region (screen readers). */
   readonly announcement: string;
@@ -163,15 +170,17 @@ export const EMPTY_VIEW: ViewState = {
     agent: "",
     message: "",
     signInMethods: [],
+    canStoreKey: false,
     features: { images: false, steer: false, list: false, load: false, delete: false, fork: false },
   },
   sessions: [],
   session: EMPTY_SESSION,
   context: { status: "unknown", message: "", instructions: [], skills: [] },
-  editor: { file: "", label: "", firstLine: 0, lastLine: 0, problems: 0 },
+  editor: { file: "", label: "", isInWorkspace: false, firstLine: 0, lastLine: 0, problems: 0 },
   isFollowing: false,
   signIn: { isNeeded: false, message: "" },
-  files: { query: "", paths: [] },
+  mentions: { query: "", choices: [] },
+  attached: { choices: [], number: 0 },
   request: { action: "focusInput", number: 0 },
   announcement: "",
 };

@@ -1,0 +1,106 @@
+/**
+ * Searches for what a prompt can mention with an @: files, folders, symbols, problems and terminal output.
+ *
+ * The list of the workspace's files is read once and reread when files were created or deleted. Ranking is
+ * fuzzy; the sources are in the editor.
+ */
+import type { MentionChoice } from "../shared/events.js";
+import { fuzzyScore } from "../shared/fuzzy.js";
+import type { EditorWindow, WorkspaceSymbol } from "./ports.js";
+
+const MAX_CHOICES = 50;
+const MAX_SYMBOLS = 12;
+/** Shorter queries match too many symbols to be useful, and language servers answer them slowly. */
+const MIN_SYMBOL_QUERY = 2;
+/** Lines after a path, also half typed: `src/app.ts#L10-20`. */
+const LINES = /^(.*?)#(?:(L\d+(?:-L?\d+)?)|L?)-?$/;
+const ALL: Pick<MentionChoice["mention"], "firstLine" | "lastLine"> = { firstLine: 0, lastLine: 0 };
+
+export class MentionSearch {
+  readonly #editorWindow: EditorWindow;
+  readonly #labelOf: (path: string) => string;
+  /** The query of the most recent search. */
+  lastQuery = "";
+  #paths: Promise<readonly string[]> | null = null;
+
+  constructor(editorWindow: EditorWindow, labelOf: (path: string) => string) {
+    this.#editorWindow = editorWindow;
+    this.#labelOf = labelOf;
+  }
+
+  /** Forget the list of files, because files were created or deleted. */
+  invalidate(): void {
+    this.#paths = null;
+  }
+
+  /** Return the choices for a query, the best first. Without a query: open files, problems, terminal output. */
+  async find(query: string): Promise<MentionChoice[]> {
+    this.lastQuery = query;
+    const [fragment, path = query, lines = ""] = LINES.exec(query) ?? [];
+    if (fragment !== undefined) {
+      const files = await this.#filesLike(path);
+      return lines === "" ? files : files.map((choice) => withLines(choice, lines));
+    }
+    const context = this.#contextLike(query);
+    if (query === "") return [...context, ...this.#editorWindow.openFiles().map((each) => this.choiceOf(each))];
+    const [files, symbols] = await Promise.all([this.#filesLike(query), this.#symbolsLike(query)]);
+    return [...context, ...files.slice(0, MAX_CHOICES - symbols.length), ...symbols];
+  }
+
+  /** Return the choice that mentions a file. */
+  choiceOf(path: string): MentionChoice {
+    return { mention: { kind: "file", path, ...ALL }, label: this.#labelOf(path), detail: "" };
+  }
+
+  #contextLike(query: string): MentionChoice[] {
+    const problems = this.#editorWindow.problemCount();
+    const detail = problems === 1 ? "1 problem in the workspace" : `${String(problems)} problems in the workspace`;
+    const choices: MentionChoice[] = [
+      { mention: { kind: "problems", path: "", ...ALL }, label: "problems", detail },
+      { mention: { kind: "terminal", path: "", ...ALL }, label: "terminal", detail: "Output of the last command in a terminal" },
+    ];
+    return choices.filter(({ label }) => label.startsWith(query.toLowerCase()));
+  }
+
+  async #filesLike(query: string): Promise<MentionChoice[]> {
+    this.#paths ??= this.#editorWindow.listFiles();
+    const paths = await this.#paths;
+    const files = paths.map((path) => this.choiceOf(path));
+    const folders = foldersOf(files);
+    const scored = [...files, ...folders].map((choice) => ({ choice, score: fuzzyScore(choice.label, query) }));
+    const found = scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score);
+    return found.slice(0, MAX_CHOICES).map(({ choice }) => choice);
+  }
+
+  async #symbolsLike(query: string): Promise<MentionChoice[]> {
+    if (query.length < MIN_SYMBOL_QUERY || query.includes("/")) return [];
+    const symbols = await this.#editorWindow.findSymbols(query);
+    return symbols.slice(0, MAX_SYMBOLS).map((symbol) => this.#symbolChoice(symbol));
+  }
+
+  #symbolChoice({ name, path, firstLine, lastLine }: WorkspaceSymbol): MentionChoice {
+    const detail = `${this.#labelOf(path)}:${String(firstLine)}`;
+    return { mention: { kind: "symbol", path, firstLine, lastLine }, label: name, detail };
+  }
+}
+
+function withLines(choice: MentionChoice, lines: string): MentionChoice {
+  const [first = 0, last = first] = [...lines.matchAll(/\d+/g)].map(([digits]) => Number(digits));
+  const mention = { ...choice.mention, firstLine: Math.min(first, last), lastLine: Math.max(first, last) };
+  return { ...choice, mention, label: `${choice.label}#${lines}` };
+}
+
+/** Return the folders that contain the files, with a slash at the end of their labels. */
+function foldersOf(files: readonly MentionChoice[]): MentionChoice[] {
+  const folders = new Map<string, MentionChoice>();
+  for (const { mention, label } of files) {
+    let [path, folder] = [mention.path, label];
+    while (folder.lastIndexOf("/") > 0) {
+      folder = folder.slice(0, folder.lastIndexOf("/"));
+      path = path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")));
+      if (folders.has(folder)) break;
+      folders.set(folder, { mention: { kind: "folder", path, ...ALL }, label: `${folder}/`, detail: "" });
+    }
+  }
+  return [...folders.values()];
+}

@@ -1,0 +1,73 @@
+/** Announces the agent's questions, and finds the session that asks. */
+import type {
+  CreateElicitationRequest,
+  CreateElicitationResponse,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+} from "@agentclientprotocol/sdk";
+import type { ViewRequest } from "../shared/events.js";
+import type { AskedQuestion } from "./hostServices.js";
+import type { EditorWindow } from "./ports.js";
+import type { Questions } from "./questions.js";
+import type { SessionManager } from "./sessionManager.js";
+import type { ViewPublisher } from "./viewPublisher.js";
+
+export interface QuestionAnnouncerContext {
+  readonly questions: Questions;
+  readonly sessions: SessionManager;
+  readonly viewPublisher: ViewPublisher;
+  readonly editorWindow: Pick<EditorWindow, "revealChat">;
+  readonly onQuestion: (question: AskedQuestion) => void;
+  readonly request: (action: ViewRequest) => void;
+}
+
+export class QuestionAnnouncer {
+  readonly #context: QuestionAnnouncerContext;
+
+  constructor(context: QuestionAnnouncerContext) {
+    this.#context = context;
+  }
+
+  /** Serve `session/request_permission`. */
+  askPermission(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
+    const answer = this.#context.questions.askPermission(request, signal);
+    this.#announce(request.sessionId, request.toolCall.title ?? "Run a tool", true);
+    return answer;
+  }
+
+  /** Serve `elicitation/create`. */
+  askElicitation(request: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse> {
+    const { questions, viewPublisher } = this.#context;
+    const { shownSessionId } = viewPublisher;
+    const sessionId = "sessionId" in request ? String(request.sessionId) : shownSessionId;
+    const before = questions.openCount;
+    const answer = questions.askElicitation(request, signal, shownSessionId);
+    if (questions.openCount > before) this.#announce(sessionId, request.message, false);
+    return answer;
+  }
+
+  /** Title of the session with the oldest open question; empty if it is shown, or has none. */
+  get askingTitle(): string {
+    const { questions, sessions, viewPublisher } = this.#context;
+    const { askingSessionId } = questions;
+    return askingSessionId === viewPublisher.shownSessionId ? "" : sessions.titleOf(askingSessionId);
+  }
+
+  /** Show the session that asked a question, by default the oldest open one, and focus the question. */
+  async show(questionId = ""): Promise<void> {
+    const { questions, sessions, viewPublisher, editorWindow, request } = this.#context;
+    const asking = questions.sessionIdOf(questionId);
+    const sessionId = asking === "" ? questions.askingSessionId : asking;
+    editorWindow.revealChat();
+    if (sessionId !== "" && sessionId !== viewPublisher.shownSessionId) await sessions.show(sessionId);
+    request(sessionId === "" ? "focusInput" : "focusQuestion");
+  }
+
+  #announce(sessionId: string, title: string, isPermission: boolean): void {
+    const { questions, sessions, viewPublisher, onQuestion } = this.#context;
+    const isInShownSession = sessionId === viewPublisher.shownSessionId;
+    const sessionTitle = isInShownSession ? "" : sessions.titleOf(sessionId);
+    const text = sessionTitle === "" ? title : `${title} (in “${sessionTitle}”)`;
+    onQuestion({ questionId: questions.newestId, sessionId, isPermission, text, isInShownSession });
+  }
+}

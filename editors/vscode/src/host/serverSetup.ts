@@ -1,0 +1,120 @@
+/**
+ * The first run: installs the server, asks for an API key, and starts the demo.
+ *
+ * Nothing is installed or stored before the user presses a button for it.
+ */
+import { methods } from "@agentclientprotocol/sdk";
+import type { WindowEvent } from "../shared/events.js";
+import { INSTALL_ARGUMENTS } from "../shared/install.js";
+import type { Connection } from "./connection.js";
+import { isAuthRequired } from "./errors.js";
+import type { HostServices } from "./hostServices.js";
+import { KEY_PROVIDERS } from "./keyStore.js";
+import type { ServerCommand } from "./serverLocator.js";
+import { signIn } from "./signIn.js";
+
+const DEMO_MODEL = "scripted:demo";
+const UV_PAGE = "https://docs.astral.sh/uv/getting-started/installation/";
+
+export interface ServerSetupContext {
+  readonly services: Pick<HostServices, "editorWindow" | "storeKey" | "locateUv">;
+  /** The command of the server; null before it was found. */
+  serverCommand(): ServerCommand | null;
+  isMissing(): boolean;
+  restart(): void;
+  publish(event: WindowEvent): void;
+}
+
+export class ServerSetup {
+  readonly #context: ServerSetupContext;
+  /** Whether the server runs with its scripted demo instead of a model. */
+  #isDemo = false;
+
+  constructor(context: ServerSetupContext) {
+    this.#context = context;
+  }
+
+  /** Return the command with which the server starts now. */
+  commandToStart(serverCommand: ServerCommand): ServerCommand {
+    if (!this.#isDemo) return serverCommand;
+    return { ...serverCommand, serveArguments: [...serverCommand.serveArguments, "--model", DEMO_MODEL] };
+  }
+
+  /**
+   * Ask our own server whether it has a key, so that the chat asks for one at once.
+   *
+   * Other agents must not be asked: some open a page in the browser.
+   */
+  async checkSignIn({ agent, initializeResponse }: Connection): Promise<void> {
+    const method = initializeResponse.authMethods?.find((each) => !("type" in each));
+    if (method === undefined) return;
+    try {
+      await agent.request(methods.agent.authenticate, { methodId: method.id });
+      this.#context.publish({ type: "signIn", isNeeded: false, message: "" });
+    } catch (error) {
+      if (!isAuthRequired(error)) throw error;
+      this.#context.publish({ type: "signIn", isNeeded: true, message: "" });
+    }
+  }
+
+  /** Sign in with one of the agent's methods. */
+  async signIn(methodId: string, { agent, initializeResponse }: Connection): Promise<void> {
+    const serverCommand = this.#context.serverCommand();
+    if (serverCommand === null) return;
+    const { editorWindow } = this.#context.services;
+    const result = await signIn(methodId, {
+      agent,
+      authMethods: initializeResponse.authMethods ?? [],
+      serverCommand,
+      cwd: editorWindow.folders[0] ?? "",
+      editorWindow,
+    });
+    this.#context.publish({ type: "signIn", isNeeded: !result.isDone, message: result.isDone ? "" : result.message });
+    if (result.isDone && result.needsRestart) this.#context.restart();
+  }
+
+  /** Ask for an API key and pass it to the server, which stores it. */
+  async enterKey(): Promise<void> {
+    const serverCommand = this.#context.serverCommand();
+    if (serverCommand === null) return;
+    const { services } = this.#context;
+    const { editorWindow } = services;
+    const label = await editorWindow.pick("Whose API key do you have?", KEY_PROVIDERS.map((each) => each.label));
+    const provider = KEY_PROVIDERS.find((each) => each.label === label);
+    if (provider === undefined) return;
+    const prompt = `The server stores it on this machine and sends it only to ${provider.label}.`;
+    const key = (await editorWindow.askSecret(`${provider.label} API Key`, prompt))?.trim() ?? "";
+    if (key === "") return;
+    await services.storeKey(serverCommand, provider.id, key);
+    this.#isDemo = false;
+    this.#context.restart(); // the models to choose from depend on the provider
+  }
+
+  /** Install the server with uv in a terminal, and start it. Without uv, offer the page that tells how to get it. */
+  async installServer(): Promise<void> {
+    const { services } = this.#context;
+    const { editorWindow } = services;
+    const uv = await services.locateUv();
+    if (uv === null) {
+      const action = "How to Install uv";
+      const chosen = await editorWindow.showMessage("uv was not found. Install uv first, then try again.", [action]);
+      if (chosen === action) await editorWindow.openExternal(UV_PAGE);
+      return;
+    }
+    const exitCode = await editorWindow.runInTerminal("Install acp-server", {
+      command: uv,
+      arguments: INSTALL_ARGUMENTS,
+      environment: {},
+      cwd: editorWindow.folders[0] ?? "",
+    });
+    if (exitCode === 0) this.#context.restart();
+    else await editorWindow.showMessage("The server was not installed. The terminal shows why.", []);
+  }
+
+  /** Run the server with its scripted demo, which needs no key; install it first if it is missing. */
+  async tryDemo(): Promise<void> {
+    this.#isDemo = true;
+    if (this.#context.isMissing()) await this.installServer();
+    else this.#context.restart();
+  }
+}
