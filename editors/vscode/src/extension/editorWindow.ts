@@ -11,12 +11,16 @@ import {
   window,
   workspace,
   type Diagnostic,
+  type SymbolInformation,
 } from "vscode";
-import type { CommandLine, EditorWindow, EditorSnapshot, Problem } from "../host/ports.js";
+import type { CommandLine, EditorWindow, EditorSnapshot, Problem, WorkspaceSymbol } from "../host/ports.js";
+import type { FileProblem } from "../host/promptBlocks.js";
 import type { DiffDocuments } from "./diffDocuments.js";
 import type { ChannelLog } from "./log.js";
 import { SECTION } from "./settings.js";
 
+/** Files that the search for mentions knows. */
+const MAX_FILES = 30_000;
 const EMPTY_SNAPSHOT: EditorSnapshot = { file: "", firstLine: 0, lastLine: 0, selectedText: "", problems: [] };
 const SEVERITIES = {
   [DiagnosticSeverity.Error]: "error",
@@ -94,11 +98,46 @@ export class VsCodeWindow implements EditorWindow {
     return window.showWarningMessage(message, ...actions);
   }
 
-  async findFiles(query: string, limit: number): Promise<readonly string[]> {
-    if (query === "") return openFiles().slice(0, limit);
-    const found = await workspace.findFiles(globOf(query), undefined, limit * 4);
-    const paths = found.map((uri) => uri.fsPath);
-    return paths.sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, limit);
+  async askSecret(title: string, prompt: string): Promise<string | undefined> {
+    return window.showInputBox({ title, prompt, password: true, ignoreFocusOut: true });
+  }
+
+  async pick(title: string, labels: readonly string[]): Promise<string | undefined> {
+    return window.showQuickPick(labels, { title });
+  }
+
+  async chooseFiles(): Promise<readonly string[]> {
+    const chosen = await window.showOpenDialog({ canSelectMany: true, openLabel: "Attach" });
+    return (chosen ?? []).filter(({ scheme }) => scheme === "file").map(({ fsPath }) => fsPath);
+  }
+
+  async listFiles(): Promise<readonly string[]> {
+    const found = await workspace.findFiles("**/*", undefined, MAX_FILES);
+    return found.map(({ fsPath }) => fsPath);
+  }
+
+  openFiles(): readonly string[] {
+    const tabs = window.tabGroups.all.flatMap((group) => group.tabs);
+    const paths = tabs.flatMap(({ input }) =>
+      input instanceof TabInputText && input.uri.scheme === "file" ? [input.uri.fsPath] : [],
+    );
+    return [...new Set(paths)];
+  }
+
+  async findSymbols(query: string): Promise<readonly WorkspaceSymbol[]> {
+    const found = await commands.executeCommand<SymbolInformation[] | undefined>("vscode.executeWorkspaceSymbolProvider", query);
+    return (found ?? [])
+      .filter(({ location }) => location.uri.scheme === "file")
+      .map(({ name, location: { uri, range } }) => ({
+        name,
+        path: uri.fsPath,
+        firstLine: range.start.line + 1,
+        lastLine: range.end.line + 1,
+      }));
+  }
+
+  problemCount(): number {
+    return allProblems().length;
   }
 
   showLog(): void {
@@ -127,6 +166,14 @@ export function problemsOf(path: string): Problem[] {
   return languages.getDiagnostics(Uri.file(path)).map(problemOf);
 }
 
+/** Return the entries of the Problems panel, of all files on disk. */
+export function allProblems(): FileProblem[] {
+  return languages
+    .getDiagnostics()
+    .filter(([uri]) => uri.scheme === "file")
+    .flatMap(([uri, diagnostics]) => diagnostics.map((each) => ({ ...problemOf(each), path: uri.fsPath })));
+}
+
 function problemOf(diagnostic: Diagnostic): Problem {
   const { code } = diagnostic;
   const value = typeof code === "object" ? code.value : code;
@@ -138,24 +185,4 @@ function problemOf(diagnostic: Diagnostic): Problem {
     source: diagnostic.source ?? "",
     code: value === undefined ? "" : String(value),
   };
-}
-
-function openFiles(): string[] {
-  const tabs = window.tabGroups.all.flatMap((group) => group.tabs);
-  const paths = tabs.flatMap(({ input }) =>
-    input instanceof TabInputText && input.uri.scheme === "file" ? [input.uri.fsPath] : [],
-  );
-  return [...new Set(paths)];
-}
-
-/** Return a case-insensitive glob for paths that contain a text; `/` separates path components. */
-function globOf(query: string): string {
-  const parts = query.split("/").map((part) => `*${part.replaceAll(/[^]/gu, eitherCase)}*`);
-  return `**/${parts.join("/")}`;
-}
-
-function eitherCase(character: string): string {
-  const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
-  if (lower !== upper) return `[${lower}${upper}]`;
-  return /[\w .-]/.test(character) ? character : "?";
 }

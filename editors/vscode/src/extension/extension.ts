@@ -3,6 +3,7 @@
  *
  * Connects the host to VS Code: services, commands and listeners, all disposed of on deactivation.
  */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   commands,
@@ -15,18 +16,20 @@ import {
 } from "vscode";
 import { Controller } from "../host/controller.js";
 import { ViewPublisher } from "../host/viewPublisher.js";
-import { locateServer, type ServerCommand } from "../host/serverLocator.js";
+import { storeKey } from "../host/keyStore.js";
+import { locateServer, locateUv, type ServerCommand } from "../host/serverLocator.js";
 import { DirectoryTextStore } from "../host/directoryTextStore.js";
 import type { TextStore, WorkspaceState } from "../host/ports.js";
 import { NodeDisk } from "../host/nodeDisk.js";
 import { startServer } from "../host/serverProcess.js";
-import type { HostState, ServerHandle } from "../host/hostServices.js";
+import type { AskedQuestion, HostState, ServerHandle } from "../host/hostServices.js";
 import { isRecord } from "../shared/intents.js";
 import { ChatView } from "./chatView.js";
-import { VsCodeWindow, problemsOf } from "./editorWindow.js";
+import { allProblems, VsCodeWindow, problemsOf } from "./editorWindow.js";
 import { DiffDocuments } from "./diffDocuments.js";
 import { VsCodeDocuments } from "./documents.js";
 import { ChannelLog } from "./log.js";
+import { TerminalOutput } from "./terminalOutput.js";
 import { VsCodeTerminalPanel } from "./terminalPanel.js";
 import { shouldFollowInitially, isTraceEnabled, shouldNotifyWhenHidden, SERVER_SETTINGS, SECTION, serverSettings } from "./settings.js";
 import { StatusBar } from "./statusBar.js";
@@ -41,6 +44,7 @@ export function activate(context: ExtensionContext): void {
   const diffs = new DiffDocuments();
   const panel = new VsCodeTerminalPanel();
   const statusBar = new StatusBar();
+  const terminalOutput = new TerminalOutput();
   const editorWindow = new VsCodeWindow(diffs, log);
   const viewPublisher = new ViewPublisher();
   const view = new ChatView(context.extensionUri, viewPublisher, log, (intent) => {
@@ -50,6 +54,7 @@ export function activate(context: ExtensionContext): void {
     statusBar.show(state);
     view.showOpenQuestions(state.openQuestions);
     void commands.executeCommand("setContext", "acpServer.isRunning", state.isRunning);
+    void commands.executeCommand("setContext", "acpServer.hasQuestion", state.openQuestions > 0);
   };
   const manifest: unknown = context.extension.packageJSON;
   const controller: Controller = new Controller({
@@ -69,11 +74,16 @@ export function activate(context: ExtensionContext): void {
     wait: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
     now: () => Date.now(),
     onState,
-    onPermission: (questionId, title) => {
-      if (!view.isVisible && shouldNotifyWhenHidden()) void notify(controller, questionId, title);
+    onQuestion: (question) => {
+      const isInView = view.isVisible && question.isInShownSession;
+      if (!isInView && shouldNotifyWhenHidden()) void notify(controller, question);
     },
+    storeKey,
+    locateUv: () => locateUv(process.env),
+    readScript: (name) => readFile(join(context.extensionPath, "dist", `${name}.js`), "utf8"),
+    mentionSources: { allProblems, terminalOutput: () => terminalOutput.last },
   }, viewPublisher);
-  const disposables = [log, diffs, panel, statusBar, controller, view];
+  const disposables = [log, diffs, panel, statusBar, terminalOutput, controller, view];
   context.subscriptions.push(...disposables, ...registerCommands(controller), ...registerListeners(controller));
 }
 
@@ -116,11 +126,12 @@ function reviewStoreIn(storageUri: Uri | undefined): TextStore {
 }
 
 /** Ask for permission in a notification. Dismissing it answers nothing: the question stays open in the chat. */
-async function notify(controller: Controller, questionId: string, title: string): Promise<void> {
-  const chosen = await window.showInformationMessage(`Hermes asks: ${title}`, ALLOW, REJECT, SHOW);
+async function notify(controller: Controller, { questionId, text, isPermission }: AskedQuestion): Promise<void> {
+  const actions = isPermission ? [ALLOW, REJECT, SHOW] : [SHOW];
+  const chosen = await window.showInformationMessage(`Hermes asks: ${text}`, ...actions);
   if (chosen === ALLOW) controller.questions.answerPermissionByKind(questionId, "allow_once");
   else if (chosen === REJECT) controller.questions.answerPermissionByKind(questionId, "reject_once");
-  else if (chosen === SHOW) controller.editorWindow.revealChat();
+  else if (chosen === SHOW) await controller.questionAnnouncer.show(questionId);
 }
 
 function registerCommands(controller: Controller): { dispose(): void }[] {
@@ -132,6 +143,7 @@ function registerCommands(controller: Controller): { dispose(): void }[] {
     focus: () => {
       revealAndRequest("focusInput");
     },
+    showQuestion: () => controller.questionAnnouncer.show(),
     newSession: () => controller.handle({ type: "newSession" }),
     showSessions: () => {
       revealAndRequest("showSessions");
@@ -167,6 +179,9 @@ function registerListeners(controller: Controller): { dispose(): void }[] {
   const reportEditorState = (): void => {
     controller.reportEditorState();
   };
+  const forgetFiles = (): void => {
+    controller.mentionSearch.invalidate();
+  };
   return [
     window.onDidChangeActiveTextEditor(reportEditorState),
     window.onDidChangeTextEditorSelection(reportEditorState),
@@ -174,7 +189,11 @@ function registerListeners(controller: Controller): { dispose(): void }[] {
       controller.editorReporter.onDiagnosticsChanged(pathsOf(uris));
       reportEditorState();
     }),
+    workspace.onDidCreateFiles(forgetFiles),
+    workspace.onDidDeleteFiles(forgetFiles),
+    workspace.onDidRenameFiles(forgetFiles),
     workspace.onDidSaveTextDocument(() => {
+      forgetFiles();
       controller.refreshChanges();
     }),
     workspace.onDidGrantWorkspaceTrust(() => {

@@ -1,8 +1,8 @@
 /**
  * HTML page of the chat's webview.
  *
- * Its content security policy allows only our script, our styles, and images from the extension or as
- * data URLs.
+ * Its content security policy allows only our scripts, our styles, and images from the extension or as
+ * data URLs. It has no source of frames: the only frames are the view's own renderers, which inherit it.
  */
 import { randomBytes } from "node:crypto";
 

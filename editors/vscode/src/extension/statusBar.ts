@@ -32,21 +32,31 @@ export class StatusBar implements Disposable {
     this.#item.show();
   }
 
-  show({ status, message, isRunning, openQuestions }: HostState): void {
+  show(state: HostState): void {
+    const { status, message, isRunning, openQuestions } = state;
     const isError = status === "failed" || status === "missing";
     this.#item.text = labelFor(status, isRunning, openQuestions);
-    this.#item.tooltip = new MarkdownString([DESCRIPTIONS[status], message].join("\n\n").trim());
+    this.#item.tooltip = new MarkdownString([questionText(state), DESCRIPTIONS[status], message].join("\n\n").trim());
     this.#item.backgroundColor = isError
       ? new ThemeColor("statusBarItem.errorBackground")
       : openQuestions > 0
         ? new ThemeColor("statusBarItem.warningBackground")
         : undefined;
-    this.#item.accessibilityInformation = { label: `Hermes Agent: ${DESCRIPTIONS[status]}` };
+    this.#item.command = openQuestions > 0 ? "acpServer.showQuestion" : "acpServer.focus";
+    const label = ["Hermes Agent:", questionText(state), DESCRIPTIONS[status]].filter((part) => part !== "").join(" ");
+    this.#item.accessibilityInformation = { label };
   }
 
   dispose(): void {
     this.#item.dispose();
   }
+}
+
+/** Return how many questions wait, and where; empty if none does. */
+function questionText({ openQuestions, askingTitle }: HostState): string {
+  if (openQuestions === 0) return "";
+  const count = openQuestions === 1 ? "1 question waits for you" : `${String(openQuestions)} questions wait for you`;
+  return askingTitle === "" ? `${count}.` : `${count} in “${askingTitle}”.`;
 }
 
 function labelFor(status: ConnectionStatus, isRunning: boolean, openQuestions: number): string {
