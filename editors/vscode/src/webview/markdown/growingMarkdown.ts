@@ -5,6 +5,7 @@
  * than a short one.
  */
 import { Lexer, type MarkedToken, type Token } from "marked";
+import { LEXER_OPTIONS } from "./mathTokens.js";
 import { renderBlock, type OnLink } from "./nodes.js";
 
 export class GrowingMarkdown {
@@ -41,7 +42,7 @@ export class GrowingMarkdown {
   }
 
   #render(): void {
-    const lexer = new Lexer({ gfm: true });
+    const lexer = new Lexer(LEXER_OPTIONS);
     lexer.tokens.links = { ...this.#links };
     const tokens = lexer.lex(this.#text.slice(this.#finishedLength));
     const last = tokens.findLastIndex(({ type }) => type !== "space");

@@ -1,74 +1,69 @@
 /**
  * Syntax highlighting.
  *
- * Creates DOM nodes instead of HTML, so that the agent's text is never parsed as HTML.
+ * Creates DOM nodes instead of HTML, so that the agent's text is never parsed as HTML. The languages are in
+ * a script of their own (`highlightEngine`), loaded with the first code; until then code is plain.
  */
 import type { ElementContent, Root } from "hast";
-import bash from "highlight.js/lib/languages/bash";
-import c from "highlight.js/lib/languages/c";
-import cpp from "highlight.js/lib/languages/cpp";
-import csharp from "highlight.js/lib/languages/csharp";
-import css from "highlight.js/lib/languages/css";
-import diff from "highlight.js/lib/languages/diff";
-import dockerfile from "highlight.js/lib/languages/dockerfile";
-import go from "highlight.js/lib/languages/go";
-import ini from "highlight.js/lib/languages/ini";
-import java from "highlight.js/lib/languages/java";
-import javascript from "highlight.js/lib/languages/javascript";
-import json from "highlight.js/lib/languages/json";
-import kotlin from "highlight.js/lib/languages/kotlin";
-import makefile from "highlight.js/lib/languages/makefile";
-import markdown from "highlight.js/lib/languages/markdown";
-import php from "highlight.js/lib/languages/php";
-import python from "highlight.js/lib/languages/python";
-import ruby from "highlight.js/lib/languages/ruby";
-import rust from "highlight.js/lib/languages/rust";
-import scss from "highlight.js/lib/languages/scss";
-import sql from "highlight.js/lib/languages/sql";
-import swift from "highlight.js/lib/languages/swift";
-import typescript from "highlight.js/lib/languages/typescript";
-import xml from "highlight.js/lib/languages/xml";
-import yaml from "highlight.js/lib/languages/yaml";
-import { createLowlight } from "lowlight";
 
+export interface HighlightEngine {
+  /** Return the root of the highlighted code; null if the language is unknown. */
+  highlight(code: string, language: string): Root | null;
+  isKnown(language: string): boolean;
+}
+
+/** Dispatched on the document by the engine's script, with the engine as detail. */
+export const ENGINE_EVENT = "highlight-engine";
+const ENGINE_FILE = "highlight.js";
 /** Longer code is shown without highlighting. */
 const MAX_CHARACTERS = 60_000;
 
-const lowlight = createLowlight({
-  bash,
-  c,
-  cpp,
-  csharp,
-  css,
-  diff,
-  dockerfile,
-  go,
-  ini,
-  java,
-  javascript,
-  json,
-  kotlin,
-  makefile,
-  markdown,
-  php,
-  python,
-  ruby,
-  rust,
-  scss,
-  sql,
-  swift,
-  typescript,
-  xml,
-  yaml,
-});
-lowlight.registerAlias({ bash: ["sh", "shell", "zsh", "console"], ini: ["toml"], python: ["py3"] });
+interface PendingCode {
+  readonly element: HTMLElement;
+  readonly code: string;
+  readonly language: string;
+}
 
-/** Return code as DOM nodes, highlighted if the language is known. */
-export function highlightCode(code: string, language: string): DocumentFragment {
-  const fragment = document.createDocumentFragment();
-  if (code.length > MAX_CHARACTERS || !lowlight.registered(language)) fragment.append(code);
-  else appendNodes(fragment, lowlight.highlight(language, code).children);
-  return fragment;
+let engine: HighlightEngine | null = null;
+let loadEngine: (() => void) | null = null;
+let pending: PendingCode[] = [];
+
+document.addEventListener(ENGINE_EVENT, (event) => {
+  if (!(event instanceof CustomEvent)) return;
+  engine = event.detail as HighlightEngine;
+  const waiting = pending;
+  pending = [];
+  for (const { element, code, language } of waiting) {
+    if (!element.isConnected || element.textContent !== code) continue;
+    element.replaceChildren();
+    highlightInto(element, code, language);
+  }
+});
+
+/** Load the engine's script from the directory of the view's script, with the same nonce. */
+export function highlighterFrom(viewScript: HTMLScriptElement): void {
+  if (viewScript.src === "") return;
+  loadEngine = () => {
+    const script = document.createElement("script");
+    script.nonce = viewScript.nonce;
+    script.src = new URL(ENGINE_FILE, viewScript.src).href;
+    document.head.append(script);
+  };
+}
+
+/** Append code to an element, highlighted if its language is known. */
+export function highlightInto(element: HTMLElement, code: string, language: string): void {
+  const root = code.length > MAX_CHARACTERS || language === "" ? null : engineFor(element, code, language);
+  if (root === null) element.append(code);
+  else appendNodes(element, root.children);
+}
+
+function engineFor(element: HTMLElement, code: string, language: string): Root | null {
+  if (engine !== null) return engine.highlight(code, language);
+  pending.push({ element, code, language });
+  loadEngine?.();
+  loadEngine = null;
+  return null;
 }
 
 function appendNodes(parent: Node, children: Root["children"] | ElementContent[]): void {
@@ -83,8 +78,7 @@ function appendNodes(parent: Node, children: Root["children"] | ElementContent[]
   }
 }
 
-/** Return the language of a file name; empty if unknown. */
+/** Return the language of a file name, its extension; empty without one. */
 export function languageOf(path: string): string {
-  const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-  return lowlight.registered(extension) ? extension : "";
+  return /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
 }

@@ -5,7 +5,10 @@
  * no target of their own; a click calls `onLink`.
  */
 import type { MarkedToken, Token, Tokens } from "marked";
-import { highlightCode } from "./highlight.js";
+import { highlightInto } from "./highlight.js";
+import { fileReferences, isFileReference } from "./fileReferences.js";
+import type { MathToken } from "./mathTokens.js";
+import { diagramImage, mathElement, sandboxedRenderers } from "./sandbox.js";
 
 export type OnLink = (href: string) => void;
 
@@ -13,9 +16,16 @@ export interface RenderOptions {
   readonly onLink: OnLink;
   /** Whether the text still streams; long code is then not highlighted. */
   readonly isGrowing: boolean;
+  /** Whether the text is in a link, so that it gets no further links. */
+  readonly isInLink?: boolean;
 }
 
 const MAX_GROWING_CODE_CHARACTERS = 4000;
+/** Diagrams and formulas of one text that are rendered; further ones stay source. */
+const MAX_RENDERED = 200;
+const COPIED_MILLISECONDS = 2000;
+const LINE_BREAK = /^<br\s*\/?>$/i;
+const COMMENT = /^<!--[\s\S]*-->\s*$/;
 const DATA_IMAGE = /^data:image\/(png|jpeg|gif|webp);base64,/;
 
 /** Return the element of a block token; null for an invisible one. */
@@ -39,13 +49,28 @@ export function renderBlock(token: Token, options: RenderOptions): HTMLElement |
     case "hr":
       return document.createElement("hr");
     case "html":
-      return textElement("p", marked.raw.trim());
+      return COMMENT.test(marked.raw.trim()) ? null : renderHtmlText(marked.raw.trim());
     case "space":
     case "def":
       return null;
     default:
-      return textElement("p", token.raw);
+      return isMath(token) ? renderMath(token, options) : textElement("p", token.raw);
   }
+}
+
+function isMath(token: Token): token is Token & MathToken {
+  return token.type === "math" && "isBlock" in token;
+}
+
+/** Show a tag as text, except for line breaks. */
+function renderHtmlText(raw: string): HTMLElement {
+  const parts = raw.split(/<br\s*\/?>/i);
+  const paragraph = document.createElement("p");
+  for (const [index, part] of parts.entries()) {
+    if (index > 0) paragraph.append(document.createElement("br"));
+    paragraph.append(decodeEntities(part));
+  }
+  return paragraph;
 }
 
 function appendBlocks<E extends HTMLElement>(parent: E, tokens: readonly Token[], options: RenderOptions): E {
@@ -67,10 +92,67 @@ function renderCode(token: Tokens.Code, options: RenderOptions): HTMLElement {
   pre.tabIndex = 0; // it scrolls, so it must be focusable by keyboard
   const code = document.createElement("code");
   const isPlain = options.isGrowing && token.text.length > MAX_GROWING_CODE_CHARACTERS;
-  code.append(isPlain ? token.text : highlightCode(token.text, language.toLowerCase()));
+  if (isPlain) code.append(token.text);
+  else highlightInto(code, token.text, language.toLowerCase());
   pre.append(code);
   block.append(bar, pre);
+  if (!options.isGrowing && language.toLowerCase() === "mermaid") renderDiagram(token.text, block, bar);
+  if (!options.isGrowing && language.toLowerCase() === "math") {
+    void showFormula(token.text, true, block);
+  }
   return block;
+}
+
+let renderedCount = 0;
+
+/** Show a diagram above its source, which can be shown with a button. */
+function renderDiagram(source: string, block: HTMLElement, bar: HTMLElement): void {
+  renderedCount += 1;
+  if (renderedCount > MAX_RENDERED) return;
+  const { classList } = document.body;
+  const isDark =
+    classList.contains("vscode-dark") ||
+    (classList.contains("vscode-high-contrast") && !classList.contains("vscode-high-contrast-light"));
+  void sandboxedRenderers.render("diagrams", { source, isBlock: true, isDark }).then((result) => {
+    const image = diagramImage(result);
+    if (image === null) return;
+    const toggle = document.createElement("button");
+    toggle.type = "button";
+    toggle.className = "copy";
+    const show = (isSource: boolean): void => {
+      block.classList.toggle("shows-diagram", !isSource);
+      toggle.textContent = isSource ? "Diagram" : "Source";
+    };
+    toggle.addEventListener("click", () => {
+      show(block.classList.contains("shows-diagram"));
+    });
+    image.addEventListener("error", () => {
+      show(true);
+      image.remove();
+      toggle.remove();
+    });
+    bar.append(toggle);
+    bar.after(image);
+    show(false);
+  });
+}
+
+function renderMath({ text, raw, isBlock }: MathToken, { isGrowing }: RenderOptions): HTMLElement {
+  const element = textElement(isBlock ? "p" : "span", raw.trim());
+  element.className = "math";
+  if (!isGrowing) void showFormula(text, isBlock, element);
+  return element;
+}
+
+/** Replace the content of an element by a formula, if it can be rendered. */
+async function showFormula(source: string, isBlock: boolean, element: HTMLElement): Promise<void> {
+  renderedCount += 1;
+  if (renderedCount > MAX_RENDERED) return;
+  const formula = mathElement(await sandboxedRenderers.render("math", { source, isBlock, isDark: false }));
+  if (formula === null) return;
+  element.replaceChildren(formula);
+  element.classList.add("is-formula");
+  element.title = source;
 }
 
 function copyButton(text: string): HTMLElement {
@@ -82,6 +164,9 @@ function copyButton(text: string): HTMLElement {
   button.addEventListener("click", () => {
     void navigator.clipboard.writeText(text).then(() => {
       button.textContent = "Copied";
+      setTimeout(() => {
+        button.textContent = "Copy";
+      }, COPIED_MILLISECONDS);
     });
   });
   return button;
@@ -144,7 +229,7 @@ function renderInline(token: MarkedToken, options: RenderOptions): Node {
   switch (token.type) {
     case "text":
       if (token.tokens !== undefined) return renderElement("span", token.tokens, options);
-      return document.createTextNode(decodeEntities(token.text));
+      return renderText(decodeEntities(token.text), options);
     case "escape":
       return document.createTextNode(token.text);
     case "strong":
@@ -152,27 +237,55 @@ function renderInline(token: MarkedToken, options: RenderOptions): Node {
     case "del":
       return renderElement(token.type, token.tokens, options);
     case "codespan":
-      return textElement("code", token.text);
+      return renderCodeSpan(token.text, options);
+    case "html":
+      if (LINE_BREAK.test(token.raw.trim())) return document.createElement("br");
+      return document.createTextNode(COMMENT.test(token.raw) ? "" : token.raw);
     case "br":
       return document.createElement("br");
     case "link":
       return renderLink(token, options);
     case "image":
       return renderImage(token, options);
-    default:
-      return document.createTextNode(token.raw);
+    default: {
+      const other: Token = token;
+      return isMath(other) ? renderMath(other, options) : document.createTextNode(token.raw);
+    }
   }
 }
 
-function renderLink(token: Tokens.Link, { onLink, isGrowing }: RenderOptions): HTMLElement {
+/** Render a text; file references with a line, such as `src/app.ts:20`, become links. */
+function renderText(text: string, options: RenderOptions): Node {
+  const parts = options.isInLink === true ? [] : fileReferences(text);
+  if (!parts.some(({ isFile }) => isFile)) return document.createTextNode(text);
+  const fragment = document.createDocumentFragment();
+  for (const part of parts) fragment.append(part.isFile ? linkTo(part.text, part.text, options) : part.text);
+  return fragment;
+}
+
+function renderCodeSpan(text: string, options: RenderOptions): Node {
+  if (options.isInLink === true || !isFileReference(text)) return textElement("code", text);
+  const link = linkTo(text, "", options);
+  link.append(textElement("code", text));
+  return link;
+}
+
+function linkTo(href: string, text: string, { onLink }: RenderOptions): HTMLElement {
   const link = document.createElement("a");
   link.href = "#";
-  link.title = token.href;
+  link.title = `Open ${href}`;
+  link.append(text);
   link.addEventListener("click", (event) => {
     event.preventDefault();
-    onLink(token.href);
+    onLink(href);
   });
-  return appendInlines(link, token.tokens, { onLink, isGrowing });
+  return link;
+}
+
+function renderLink(token: Tokens.Link, { onLink, isGrowing }: RenderOptions): HTMLElement {
+  const link = linkTo(token.href, "", { onLink, isGrowing });
+  link.title = token.href;
+  return appendInlines(link, token.tokens, { onLink, isGrowing, isInLink: true });
 }
 
 /**
@@ -197,15 +310,10 @@ function textElement(tag: string, text: string): HTMLElement {
   return node;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&amp;": "&",
-  "&lt;": "<",
-  "&gt;": ">",
-  "&quot;": '"',
-  "&#39;": "'",
-  "&nbsp;": "\u00a0",
-};
+const ENTITY = /&(?:[a-z][a-z0-9]*|#\d+|#x[0-9a-f]+);/gi;
 
+/** Decode character references. The browser parses each alone, so that no markup is ever parsed. */
 function decodeEntities(text: string): string {
-  return text.replaceAll(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity);
+  if (!text.includes("&")) return text;
+  return text.replaceAll(ENTITY, (entity) => new DOMParser().parseFromString(entity, "text/html").body.textContent);
 }
