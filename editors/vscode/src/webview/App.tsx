@@ -12,10 +12,19 @@ import { ChangesPanel } from "./parts/ChangesPanel.js";
 import { ContextPanel } from "./parts/ContextPanel.js";
 import { Header, type PanelName } from "./parts/Header.js";
 import { Plan } from "./parts/Plan.js";
+import { QuestionDock } from "./parts/QuestionDock.js";
 import { Queue } from "./parts/Queue.js";
 import { SessionList } from "./parts/SessionList.js";
 import { Welcome } from "./parts/Welcome.js";
 import { Transcript } from "./Transcript.js";
+
+/** Show the question of the session; the card focuses its reject button when it appears. */
+function focusQuestion(closePanels: () => void): void {
+  closePanels();
+  requestAnimationFrame(() => {
+    document.querySelector<HTMLElement>('.question-dock [data-testid^="permission-reject"], .question-dock input')?.focus();
+  });
+}
 
 export function App({ state }: { state: ViewState }): JSX.Element {
   const [panel, setPanel] = useState<PanelName>("none");
@@ -24,6 +33,9 @@ export function App({ state }: { state: ViewState }): JSX.Element {
     if (request.number === 0) return;
     if (request.action === "showSessions") setPanel("sessions");
     else if (request.action === "showContext") setPanel("context");
+    else if (request.action === "focusQuestion") focusQuestion(() => {
+      setPanel("none");
+    });
     else setPanel("none");
   }, [request.number, request.action]);
   const close = (): void => {
@@ -40,8 +52,11 @@ export function App({ state }: { state: ViewState }): JSX.Element {
       {isReady && !isEmpty ? <Transcript state={state} /> : <Welcome state={state} />}
       {isReady && (
         <div class="dock">
-          <Plan entries={session.plan} isRunning={session.isRunning} />
-          <ChangesPanel files={session.changes} />
+          <div class="dock-panels">
+            <Plan entries={session.plan} isRunning={session.isRunning} />
+            <ChangesPanel files={session.changes} />
+          </div>
+          <QuestionDock session={session} />
           <Queue prompts={session.queue} />
           <Composer state={state} />
         </div>

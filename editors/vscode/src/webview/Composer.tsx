@@ -5,21 +5,22 @@
  * reload of the view.
  */
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { BusyMode } from "../shared/events.js";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { BusyMode, Mention, MentionChoice } from "../shared/events.js";
 import type { PastedImage } from "../shared/intents.js";
 import type { ViewState } from "../shared/state.js";
-import { applyCompletion, completionAt, mentionedFiles } from "./completion.js";
+import { applyCompletion, completionAt, mentionsIn } from "./completion.js";
 import { choicesFor, Completions, type CompletionChoice } from "./parts/Completions.js";
 import { Attachments, type AttachmentSwitches } from "./parts/Attachments.js";
 import { ComposerBar } from "./parts/ComposerBar.js";
 import { SUGGESTION_EVENT } from "./parts/Welcome.js";
 import { readImages } from "./images.js";
+import { droppedUris } from "./droppedUris.js";
 import { useHost } from "./hostContext.js";
 
 /** Keys that navigate, accept or close the list of completions. */
 const LIST_KEYS: ReadonlySet<string> = new Set(["ArrowDown", "ArrowUp", "Escape", "Enter", "Tab"]);
-const DEFAULT_SWITCHES: AttachmentSwitches = { withFile: true, withSelection: true, withProblems: false };
+const DEFAULT_SWITCHES: AttachmentSwitches = { withFile: null, withSelection: true, withProblems: false };
 
 export function Composer({ state }: { state: ViewState }): JSX.Element {
   const { session, editor, connection } = state;
@@ -29,18 +30,18 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   const [cursor, setCursor] = useState(0);
   const [images, setImages] = useState<readonly PastedImage[]>([]);
   const [switches, setSwitches] = useState(DEFAULT_SWITCHES);
-  const [chosenFiles] = useState(() => new Map<string, string>());
+  const [chosen] = useState(() => new Map<string, Mention>());
   const [active, setActive] = useState(0);
   const [isDismissed, setIsDismissed] = useState(false);
-  const returnedMark = useRef(host.savedState.restored);
+  const lastReturned = useRef(host.savedState.restored);
 
   const updateText = (next: string): void => {
     setText(next);
     setIsDismissed(false);
-    host.saveState({ draft: next, restored: returnedMark.current });
+    host.saveState({ draft: next, restored: lastReturned.current });
   };
-  useReturnedPrompt(state, returnedMark.current, (returnedText, mark) => {
-    returnedMark.current = mark;
+  useReturnedPrompt(state, lastReturned.current, (returnedText, mark) => {
+    lastReturned.current = mark;
     updateText([text, returnedText].filter((part) => part !== "").join("\n"));
   });
   useFocusRequests(state, input);
@@ -48,20 +49,27 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
     updateText(suggestion);
     input.current?.focus();
   });
-  useHeight(input, text);
+  useAttached(state, (choices) => {
+    for (const { label, mention } of choices) chosen.set(label, mention);
+    const added = choices.map(({ label }) => `@${label}`).join(" ");
+    updateText(`${text}${text === "" || text.endsWith(" ") ? "" : " "}${added} `);
+    input.current?.focus();
+  });
 
   const completion = isDismissed ? null : completionAt(text, cursor);
-  const query = completion?.kind === "file" ? completion.query : null;
+  const query = completion?.kind === "mention" ? completion.query : null;
+  useEffect(() => {
+    if (query !== null) host.post({ type: "findMentions", query });
+  }, [query, host]);
   useEffect(() => {
     setActive(0);
-    if (query !== null) host.post({ type: "findFiles", query });
-  }, [query, completion?.kind, host]);
-  const choices = completion === null ? [] : choicesFor(completion, session.commands, state.files);
+  }, [completion?.query, completion?.kind]);
+  const choices = completion === null ? [] : choicesFor(completion, session.commands, state.mentions);
 
   const applyChoice = (choice: CompletionChoice): void => {
     if (completion === null) return;
     const next = applyCompletion(text, cursor, completion, choice.inserted);
-    if (choice.path !== "") chosenFiles.set(choice.inserted.slice(1), choice.path);
+    if (choice.mention !== null) chosen.set(choice.inserted.slice(1), choice.mention);
     updateText(next.text);
     setCursor(next.cursor);
     requestAnimationFrame(() => input.current?.setSelectionRange(next.cursor, next.cursor));
@@ -70,11 +78,12 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   const canSend = isSendable(state, text, images);
   const send = (busyMode: BusyMode): void => {
     if (!canSend) return;
-    const draft = { text, images, files: mentionedFiles(text, chosenFiles), ...switches };
+    const withFile = switches.withFile ?? editor.isInWorkspace;
+    const draft = { text, images, mentions: mentionsIn(text, chosen), ...switches, withFile };
     host.post({ type: "send", draft, busyMode: session.isRunning ? busyMode : "turn" });
     updateText("");
     setImages([]);
-    chosenFiles.clear();
+    chosen.clear();
   };
   const onListKey = (event: KeyboardEvent): boolean => {
     if (!LIST_KEYS.has(event.key) || choices.length === 0 || event.shiftKey) return false;
@@ -112,7 +121,9 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
       }}
       onDrop={(event) => {
         event.preventDefault();
-        addImages(event.dataTransfer?.files ?? []);
+        const uris = droppedUris(event.dataTransfer);
+        if (uris.length > 0) host.post({ type: "attachUris", uris });
+        else addImages(event.dataTransfer?.files ?? []);
       }}
     >
       {choices.length > 0 && <Completions choices={choices} active={active} onChoose={applyChoice} />}
@@ -150,6 +161,9 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
       <ComposerBar
         state={state}
         canSend={canSend}
+        onAttach={() => {
+          host.post({ type: "attachFiles" });
+        }}
         onSend={send}
         onStop={() => {
           host.post({ type: "stop" });
@@ -167,10 +181,10 @@ function isSendable({ connection, session }: ViewState, text: string, images: re
 
 /** Insert each prompt that could not be sent into the input, once. */
 function useReturnedPrompt(state: ViewState, last: string, onReturned: (text: string, mark: string) => void): void {
-  const { id, returnedPrompt: returnedMark } = state.session;
-  const mark = `${id}:${String(returnedMark.number)}`;
+  const { id, returnedPrompt } = state.session;
+  const mark = `${id}:${String(returnedPrompt.number)}`;
   useEffect(() => {
-    if (returnedMark.number > 0 && mark !== last) onReturned(returnedMark.text, mark);
+    if (returnedPrompt.number > 0 && mark !== last) onReturned(returnedPrompt.text, mark);
   }, [mark]);
 }
 
@@ -193,12 +207,12 @@ function useSuggestions(onSuggestion: (text: string) => void): void {
   });
 }
 
-/** Fit the input's height to its text; the style sheet limits it. */
-function useHeight(input: { readonly current: HTMLTextAreaElement | null }, text: string): void {
-  useLayoutEffect(() => {
-    const node = input.current;
-    if (node === null) return;
-    node.style.height = "auto";
-    node.style.height = `${String(node.scrollHeight)}px`;
-  }, [text]);
+/** Mention files that the user attached with a dialog or by dropping them, once. */
+function useAttached({ attached }: ViewState, onAttached: (choices: readonly MentionChoice[]) => void): void {
+  const last = useRef(attached.number);
+  useEffect(() => {
+    if (attached.number === last.current) return;
+    last.current = attached.number;
+    if (attached.choices.length > 0) onAttached(attached.choices);
+  }, [attached.number]);
 }

@@ -8,6 +8,12 @@ import chevronDown from "codicon:chevron-down";
 import chevronRight from "codicon:chevron-right";
 import circle from "codicon:circle-large";
 import close from "codicon:close";
+import attach from "codicon:attach";
+import bell from "codicon:bell";
+import comment from "codicon:comment";
+import copy from "codicon:copy";
+import goToFile from "codicon:go-to-file";
+import symbol from "codicon:symbol-method";
 import diff from "codicon:diff";
 import discard from "codicon:discard";
 import edit from "codicon:edit";
@@ -38,6 +44,12 @@ import type { JSX } from "preact";
 
 const ICONS = {
   add,
+  attach,
+  bell,
+  comment,
+  copy,
+  goToFile,
+  symbol,
   arrowDown,
   beaker,
   book,

@@ -1,35 +1,76 @@
 /**
- * The conversation: messages, tool calls, notices and questions in order.
+ * The conversation: messages, tool calls, notices and answers in order.
  *
- * Scrolls along with new content, unless the user has scrolled up.
+ * Scrolls along with new content, unless the user has scrolled up. Entries are rendered in chunks: the last
+ * ones at once, earlier ones when they come near the visible part, so that a long session opens at once.
  */
-import { memo } from "preact/compat";
+import { memo } from "./memo.js";
 import type { JSX } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { TranscriptItem, PermissionQuestion, Question, SessionState, ViewState } from "../shared/state.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Question, SessionState, TranscriptItem, ViewState } from "../shared/state.js";
 import { Icon } from "./Icon.js";
-import { ElicitationCard } from "./parts/ElicitationCard.js";
-import { Compaction, TurnEndNotice, MediaBlock, Notice, AgentMessage, Thought, UserMessage } from "./parts/Entries.js";
-import { PermissionCard } from "./parts/PermissionCard.js";
+import { REVEAL_CALL_EVENT } from "./parts/QuestionDock.js";
+import {
+  AgentMessage,
+  AnswerEntry,
+  Compaction,
+  MediaBlock,
+  Notice,
+  Thought,
+  TurnEndNotice,
+  UserMessage,
+} from "./parts/Entries.js";
 import { ToolCard } from "./parts/ToolCard.js";
 
 /** Maximum distance to the end that counts as at the end, in pixels. */
 const AT_END_PIXELS = 40;
+/** Entries that are rendered together. */
+const CHUNK_SIZE = 15;
+/** Distance from the visible part at which a chunk is rendered, in pixels. */
+const NEAR_PIXELS = 1200;
+/** Height of an entry that was not rendered yet, in pixels; only the scroll bar depends on it. */
+const ESTIMATED_ENTRY_PIXELS = 72;
 
 export function Transcript({ state }: { state: ViewState }): JSX.Element {
   const { session } = state;
   const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
   const [isAtEnd, setIsAtEnd] = useState(true);
+  const [revealed, setRevealed] = useState("");
+  const isSticky = useRef(true);
   const scrollToEnd = (): void => {
     const node = scroller.current;
-    if (isAtEnd && node !== null) node.scrollTop = node.scrollHeight;
+    if (isSticky.current && node !== null) node.scrollTop = node.scrollHeight;
   };
+  const stick = (): void => {
+    isSticky.current = true;
+    setIsAtEnd(true);
+    scrollToEnd();
+  };
+  const sentKey = session.items.findLast((item) => item.kind === "user" && item.isLocalEcho)?.key ?? "";
+  useLayoutEffect(stick, [session.id, sentKey]);
   useLayoutEffect(scrollToEnd);
-  useResize(scroller, scrollToEnd);
+  useResize([scroller, content], scrollToEnd);
+  useReveal((callId) => {
+    isSticky.current = false;
+    setIsAtEnd(false);
+    setRevealed(callId);
+  });
+  useLayoutEffect(() => {
+    if (revealed === "") return;
+    const card = scroller.current?.querySelector<HTMLElement>(`[data-call-id="${CSS.escape(revealed)}"]`);
+    card?.scrollIntoView({ block: "start" });
+    card?.querySelector<HTMLElement>("button")?.focus();
+    setRevealed("");
+  }, [revealed]);
   const onScroll = (): void => {
     const node = scroller.current;
-    if (node !== null) setIsAtEnd(node.scrollHeight - node.scrollTop - node.clientHeight < AT_END_PIXELS);
+    if (node === null) return;
+    isSticky.current = node.scrollHeight - node.scrollTop - node.clientHeight < AT_END_PIXELS;
+    setIsAtEnd(isSticky.current);
   };
+  const chunks = chunksOf(session.items);
+  const asking = new Set(session.questions.flatMap((question) => (question.kind === "permission" ? [question.callId] : [])));
   return (
     <div class="transcript-frame">
       <div
@@ -43,17 +84,25 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
         onScroll={onScroll}
         data-testid="transcript"
       >
-        {session.isLoading && <p class="loading">Loading the session…</p>}
-        {session.items.map((item, index) => (
-          <Entry key={item.key} item={item} {...entryContextOf(item, index, session)} />
-        ))}
-        {session.questions.map((question) => (
-          <DetachedQuestion key={question.id} question={question} session={session} />
-        ))}
-        {session.isRunning && session.questions.length === 0 && <WorkingIndicator />}
+        <div class="transcript-content" ref={content}>
+          {session.isLoading && <p class="loading">Loading the session…</p>}
+          {chunks.map((items, index) => (
+            <Chunk
+              key={`${session.id} ${String(index)}`}
+              items={items}
+              isLast={index === chunks.length - 1}
+              isNew={index >= chunks.length - 2 || items.some((item) => item.kind === "call" && item.call.id === revealed)}
+              isRunning={session.isRunning}
+              asking={asking}
+              terminals={session.terminals}
+              scroller={scroller}
+            />
+          ))}
+          {session.isRunning && <WorkingIndicator questions={session.questions} />}
+        </div>
       </div>
       {!isAtEnd && (
-        <button type="button" class="to-end" data-testid="scroll-to-end" onClick={() => { setIsAtEnd(true); }}>
+        <button type="button" class="to-end" data-testid="scroll-to-end" onClick={stick}>
           <Icon name="arrowDown" /> Latest
         </button>
       )}
@@ -61,23 +110,111 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
   );
 }
 
-/** Call `onResize` when an element's size changes, e.g. because another panel expands. */
-function useResize(element: { readonly current: Element | null }, onResize: () => void): void {
-  const latest = useRef(onResize);
-  latest.current = onResize;
-  useLayoutEffect(() => {
-    if (element.current === null || typeof ResizeObserver === "undefined") return undefined;
-    const observer = new ResizeObserver(() => {
-      latest.current();
-    });
-    observer.observe(element.current);
+/** Split entries into chunks. An entry never changes its chunk, because entries are only appended. */
+function chunksOf(items: readonly TranscriptItem[]): (readonly TranscriptItem[])[] {
+  const chunks: (readonly TranscriptItem[])[] = [];
+  for (let at = 0; at < items.length; at += CHUNK_SIZE) chunks.push(items.slice(at, at + CHUNK_SIZE));
+  return chunks;
+}
+
+interface ChunkProps {
+  readonly items: readonly TranscriptItem[];
+  readonly isLast: boolean;
+  /** Whether it is rendered at once. */
+  readonly isNew: boolean;
+  readonly isRunning: boolean;
+  /** Ids of the calls whose permission request is open. */
+  readonly asking: ReadonlySet<string>;
+  readonly terminals: SessionState["terminals"];
+  readonly scroller: { readonly current: HTMLElement | null };
+}
+
+const Chunk = memo(function Chunk(props: ChunkProps): JSX.Element {
+  const { items, isLast, isNew, isRunning, asking, terminals, scroller } = props;
+  const [isRendered, setIsRendered] = useState(isNew);
+  const node = useRef<HTMLDivElement>(null);
+  const isShown = isRendered || isNew;
+  useEffect(() => {
+    if (isShown) {
+      setIsRendered(true);
+      return undefined;
+    }
+    const { current } = node;
+    if (current === null) return undefined;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) setIsRendered(true);
+      },
+      { root: scroller.current, rootMargin: `${String(NEAR_PIXELS)}px 0px` },
+    );
+    observer.observe(current);
     return () => {
       observer.disconnect();
     };
-  }, [element]);
+  }, [isShown, scroller]);
+  if (!isShown) return <div class="chunk" ref={node} style={{ height: `${String(items.length * ESTIMATED_ENTRY_PIXELS)}px` }} />;
+  return (
+    <div class="chunk">
+      {items.map((item, index) => (
+        <Entry
+          key={item.key}
+          item={item}
+          isGrowing={isRunning && isLast && index === items.length - 1}
+          isAsking={item.kind === "call" && asking.has(item.call.id)}
+          terminals={hasTerminal(item) ? terminals : undefined}
+        />
+      ))}
+    </div>
+  );
+}, isSameChunk);
+
+/** Whether a chunk would be rendered alike: a long session must not cost time for each chunk of an answer. */
+function isSameChunk(before: ChunkProps, after: ChunkProps): boolean {
+  if (before.isNew !== after.isNew || before.isLast !== after.isLast) return false;
+  if (before.items.length !== after.items.length) return false;
+  if (after.isLast && before.isRunning !== after.isRunning) return false;
+  return after.items.every((item, index) => item === before.items[index] && hasSameContext(item, before, after));
 }
 
-function WorkingIndicator(): JSX.Element {
+function hasSameContext(item: TranscriptItem, before: ChunkProps, after: ChunkProps): boolean {
+  if (item.kind !== "call") return true;
+  const { id } = item.call;
+  return before.asking.has(id) === after.asking.has(id) && (before.terminals === after.terminals || !hasTerminal(item));
+}
+
+function hasTerminal(item: TranscriptItem): boolean {
+  return item.kind === "call" && item.call.content.some(({ type }) => type === "terminal");
+}
+
+/** Call `onResize` when the size of an element changes, e.g. because another panel expands. */
+function useResize(elements: readonly { readonly current: Element | null }[], onResize: () => void): void {
+  const latest = useRef(onResize);
+  latest.current = onResize;
+  useLayoutEffect(() => {
+    if (typeof ResizeObserver === "undefined") return undefined;
+    const observer = new ResizeObserver(() => {
+      latest.current();
+    });
+    for (const { current } of elements) if (current !== null) observer.observe(current);
+    return () => {
+      observer.disconnect();
+    };
+  }, []);
+}
+
+function useReveal(onReveal: (callId: string) => void): void {
+  useEffect(() => {
+    const listen = (event: Event): void => {
+      if (event instanceof CustomEvent && typeof event.detail === "string") onReveal(event.detail);
+    };
+    document.addEventListener(REVEAL_CALL_EVENT, listen);
+    return () => {
+      document.removeEventListener(REVEAL_CALL_EVENT, listen);
+    };
+  });
+}
+
+function WorkingIndicator({ questions }: { questions: readonly Question[] }): JSX.Element {
   return (
     <p class="working" data-testid="working">
       <span class="dots" aria-hidden="true">
@@ -85,41 +222,20 @@ function WorkingIndicator(): JSX.Element {
         <i />
         <i />
       </span>
-      Working…
+      {questions.length === 0 ? "Working…" : "Waits for your answer…"}
     </p>
   );
 }
 
-interface EntryContext {
+interface EntryProps {
+  readonly item: TranscriptItem;
   readonly isGrowing: boolean;
-  readonly question: PermissionQuestion | undefined;
+  readonly isAsking: boolean;
   /** Undefined for entries without a terminal, so that terminal output does not re-render them. */
   readonly terminals: SessionState["terminals"] | undefined;
 }
 
-function entryContextOf(item: TranscriptItem, index: number, session: SessionState): EntryContext {
-  const isLast = index === session.items.length - 1;
-  const isCall = item.kind === "call";
-  const hasTerminal = isCall && item.call.content.some(({ type }) => type === "terminal");
-  return {
-    isGrowing: session.isRunning && isLast,
-    question: isCall ? permissionOf(item.call.id, session.questions) : undefined,
-    terminals: hasTerminal ? session.terminals : undefined,
-  };
-}
-
-function permissionOf(callId: string, questions: readonly Question[]): PermissionQuestion | undefined {
-  return questions.find(
-    (each): each is PermissionQuestion => each.kind === "permission" && each.callId === callId,
-  );
-}
-
-const Entry = memo(function Entry({
-  item,
-  isGrowing,
-  question,
-  terminals,
-}: { item: TranscriptItem } & EntryContext): JSX.Element {
+const Entry = memo(function Entry({ item, isGrowing, isAsking, terminals }: EntryProps): JSX.Element {
   switch (item.kind) {
     case "user":
       return <UserMessage item={item} />;
@@ -130,19 +246,14 @@ const Entry = memo(function Entry({
     case "media":
       return <MediaBlock block={item.block} />;
     case "call":
-      return <ToolCard call={item.call} question={question} terminals={terminals} />;
+      return <ToolCard call={item.call} isAsking={isAsking} terminals={terminals} />;
     case "notice":
       return <Notice item={item} />;
     case "compaction":
       return <Compaction item={item} />;
+    case "answer":
+      return <AnswerEntry item={item} />;
     case "ending":
       return <TurnEndNotice reason={item.reason} error={item.error} />;
   }
 });
-
-/** A question that is not attached to a shown tool call. */
-function DetachedQuestion({ question, session }: { question: Question; session: SessionState }): JSX.Element | null {
-  if (question.kind === "elicitation") return <ElicitationCard request={question.request} />;
-  const isShown = session.items.some((item) => item.kind === "call" && item.call.id === question.callId);
-  return isShown ? null : <PermissionCard question={question} />;
-}

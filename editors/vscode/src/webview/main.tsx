@@ -1,9 +1,11 @@
 /** Entry point of the webview: connects the store, the root component and the host. */
 import { render } from "preact";
-import type { HostMessage } from "../shared/events.js";
+import { hostMessageOf } from "../shared/hostMessages.js";
 import { isRecord, type Intent } from "../shared/intents.js";
 import { App } from "./App.js";
 import { HostProvider, EMPTY_SAVED_STATE, type Host, type SavedViewState } from "./hostContext.js";
+import { highlighterFrom } from "./markdown/highlight.js";
+import { sandboxedRenderers } from "./markdown/sandbox.js";
 import { Store } from "./store.js";
 import "./style.css";
 
@@ -15,6 +17,11 @@ declare function acquireVsCodeApi(): {
 
 const api = acquireVsCodeApi();
 const root = document.getElementById("root");
+const { currentScript } = document;
+if (currentScript instanceof HTMLScriptElement) {
+  highlighterFrom(currentScript);
+  sandboxedRenderers.nonce = currentScript.nonce;
+}
 
 function loadSavedState(): SavedViewState {
   const state = api.getState();
@@ -45,8 +52,14 @@ if (root !== null) {
     );
   };
   const store = new Store(show, requestAnimationFrame.bind(window));
-  window.addEventListener("message", ({ data }: MessageEvent<HostMessage>) => {
-    store.receive(data);
+  sandboxedRenderers.loadScript = (name) => {
+    host.post({ type: "loadScript", name });
+  };
+  window.addEventListener("message", ({ data, source }: MessageEvent<unknown>) => {
+    if (sandboxedRenderers.receive(data, source)) return;
+    const message = hostMessageOf(data);
+    if (message?.kind === "script") sandboxedRenderers.onScript(message.name, message.text);
+    else if (message !== null) store.receive(message);
   });
   show();
   host.post({ type: "ready" });

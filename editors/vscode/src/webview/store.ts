@@ -19,7 +19,7 @@ export class Store {
     return this.#state;
   }
 
-  receive(message: HostMessage): void {
+  receive(message: Exclude<HostMessage, { kind: "script" }>): void {
     if (message.kind === "replay") {
       this.#state = EMPTY_VIEW;
       this.#pending = [];

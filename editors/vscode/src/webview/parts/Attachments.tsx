@@ -5,7 +5,8 @@ import type { ViewState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
 
 export interface AttachmentSwitches {
-  readonly withFile: boolean;
+  /** Null until the user decides: only files in the workspace are attached then. */
+  readonly withFile: boolean | null;
   readonly withSelection: boolean;
   readonly withProblems: boolean;
 }
@@ -29,9 +30,9 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
         <ToggleChip
           icon="file"
           text={name}
-          title={`Attach ${label}`}
+          title={editor.isInWorkspace ? `Attach ${label}` : `Attach ${label}, which is outside of the workspace: the agent asks before it reads it`}
           testId="attach-file"
-          isOn={switches.withFile}
+          isOn={switches.withFile ?? editor.isInWorkspace}
           onToggle={(withFile) => {
             onSwitch({ ...switches, withFile });
           }}

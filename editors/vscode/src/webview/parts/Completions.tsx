@@ -1,33 +1,42 @@
-/** List of completions: commands or files that match the query. */
+/** List of completions: commands or mentions that match the query. */
 import type { AvailableCommand } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Mention, MentionKind } from "../../shared/events.js";
 import type { ViewState } from "../../shared/state.js";
 import { matchingCommands, type CompletionQuery } from "../completion.js";
-import { Icon } from "../Icon.js";
-
-const MAX_COMPLETIONS = 12;
+import { Icon, type IconName } from "../Icon.js";
 
 export interface CompletionChoice {
   readonly inserted: string;
   readonly detail: string;
-  /** Path of the file; empty for a command. */
-  readonly path: string;
+  /** What is mentioned; null for a command. */
+  readonly mention: Mention | null;
 }
 
-/** Return the choices for a query. Found files are ignored unless they match the current query's prefix. */
+const ICONS: Readonly<Record<MentionKind, IconName>> = {
+  file: "file",
+  folder: "folder",
+  symbol: "symbol",
+  problems: "warning",
+  terminal: "terminal",
+};
+
+/** Return the choices for a query. Mentions found for an earlier query are shown until the current ones arrive. */
 export function choicesFor(
   { kind, query }: CompletionQuery,
   commands: readonly AvailableCommand[],
-  files: ViewState["files"],
+  mentions: ViewState["mentions"],
 ): CompletionChoice[] {
   if (kind === "command") {
-    return matchingCommands(commands, query)
-      .slice(0, MAX_COMPLETIONS)
-      .map(({ name, description }) => ({ inserted: `/${name}`, detail: description, path: "" }));
+    return matchingCommands(commands, query).map(({ name, description }) => ({
+      inserted: `/${name}`,
+      detail: description,
+      mention: null,
+    }));
   }
-  if (!query.startsWith(files.query)) return [];
-  const found = files.paths.filter(({ label }) => label.toLowerCase().includes(query.toLowerCase()));
-  return found.slice(0, MAX_COMPLETIONS).map(({ path, label }) => ({ inserted: `@${label}`, detail: "", path }));
+  if (!query.startsWith(mentions.query)) return [];
+  return mentions.choices.map(({ mention, label, detail }) => ({ inserted: `@${label}`, detail, mention }));
 }
 
 interface CompletionsProps {
@@ -37,21 +46,26 @@ interface CompletionsProps {
 }
 
 export function Completions({ choices, active, onChoose }: CompletionsProps): JSX.Element {
+  const list = useRef<HTMLUListElement>(null);
+  useLayoutEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }, [active, choices]);
   return (
-    <ul class="completions" id="completions" role="listbox" aria-label="Suggestions" data-testid="completions">
+    <ul class="completions" id="completions" role="listbox" aria-label="Suggestions" data-testid="completions" ref={list}>
       {choices.map((choice, index) => (
         <li
-          key={choice.inserted}
+          key={`${choice.inserted} ${choice.detail}`}
           id={`completion-${String(index)}`}
           role="option"
           aria-selected={index === active}
+          title={choice.detail === "" ? choice.inserted : `${choice.inserted}: ${choice.detail}`}
           data-testid="completion"
           onMouseDown={(event) => {
             event.preventDefault(); // keeps the focus in the input
             onChoose(choice);
           }}
         >
-          {choice.path !== "" && <Icon name="file" />}
+          {choice.mention !== null && <Icon name={ICONS[choice.mention.kind]} />}
           <span class="ellipsis">{choice.inserted}</span>
           {choice.detail !== "" && <span class="small ellipsis">{choice.detail}</span>}
         </li>

@@ -9,14 +9,16 @@ import { UsageRing } from "./UsageRing.js";
 interface ComposerBarProps {
   readonly state: ViewState;
   readonly canSend: boolean;
+  readonly onAttach: () => void;
   readonly onSend: (busyMode: BusyMode) => void;
   readonly onStop: () => void;
 }
 
-export function ComposerBar({ state, canSend, onSend, onStop }: ComposerBarProps): JSX.Element {
+export function ComposerBar({ state, canSend, onAttach, onSend, onStop }: ComposerBarProps): JSX.Element {
   const { session, connection } = state;
   return (
     <div class="composer-bar">
+      <IconButton icon="attach" label="Attach files" testId="attach-files" onPress={onAttach} />
       <div class="pickers">
         <Pickers modes={session.modes} options={session.options} />
       </div>

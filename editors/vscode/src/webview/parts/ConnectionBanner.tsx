@@ -1,7 +1,9 @@
-/** Banner above the transcript while the server restarts or the user must sign in. */
+/** Banner above the transcript: the server restarts, another session asks, or the user must sign in. */
 import type { JSX } from "preact";
 import type { ViewState } from "../../shared/state.js";
 import { Icon } from "../Icon.js";
+import type { SessionSummary } from "../../shared/events.js";
+import { useHost } from "../hostContext.js";
 import { SignInButtons } from "./SignInButtons.js";
 
 export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element | null {
@@ -17,14 +19,40 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
       </div>
     );
   }
+  const elsewhere = state.sessions.find(({ id, openQuestions }) => openQuestions > 0 && id !== session.id);
+  if (elsewhere !== undefined && connection.status === "ready") return <QuestionElsewhere session={elsewhere} />;
   if (!signIn.isNeeded || session.items.length === 0) return null;
   return (
     <div class="banner" role="status" data-testid="banner-sign-in">
       <Icon name="lock" />
       <div>
         <p>{signIn.message === "" ? "Sign in to continue." : signIn.message}</p>
-        <SignInButtons methods={connection.signInMethods} />
+        <SignInButtons methods={connection.signInMethods} canStoreKey={connection.canStoreKey} />
       </div>
+    </div>
+  );
+}
+
+/** A question of a session that is not shown, with a button that leads to it. */
+function QuestionElsewhere({ session }: { session: SessionSummary }): JSX.Element {
+  const { post } = useHost();
+  const text = session.title === "" ? "Another session asks you something" : `Another session asks: ${session.title}`;
+  return (
+    <div class="banner question-elsewhere" role="status" data-testid="banner-question">
+      <Icon name="bell" />
+      <p class="ellipsis" title={text}>
+        {text}
+      </p>
+      <button
+        type="button"
+        class="secondary"
+        data-testid="show-question"
+        onClick={() => {
+          post({ type: "openSession", id: session.id });
+        }}
+      >
+        Show
+      </button>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** Diff in a tool call, also while it streams: the changes with some context lines. */
 import type { ToolCallContent } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
+import { memo } from "../memo.js";
 import { useMemo, useState } from "preact/hooks";
 import { lineChanges, linesOf } from "../../shared/diff.js";
 import { IconButton } from "../Icon.js";
@@ -8,6 +9,8 @@ import { useHost } from "../hostContext.js";
 
 const CONTEXT_LINES = 3;
 const MAX_LINES = 200;
+/** Lines that each press of the button adds: all lines of a large diff at once would block the view. */
+const STEP_LINES = 1000;
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed" | "gap";
@@ -19,21 +22,21 @@ export interface DiffLine {
 type Diff = Extract<ToolCallContent, { type: "diff" }>;
 
 export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: string; isGrowing: boolean }): JSX.Element {
-  const [isExpanded, setIsWhole] = useState(false);
+  const [limit, setLimit] = useState(MAX_LINES);
   const { post } = useHost();
   const lines = useMemo(() => diffLines(diff.oldText ?? "", diff.newText), [diff.oldText, diff.newText]);
   // A streaming diff shows its end, where it grows; a finished one shows its beginning.
-  const visible = isGrowing ? lines.slice(-MAX_LINES) : lines.slice(0, MAX_LINES);
-  const shown = isExpanded ? lines : visible;
-  const count = (kind: DiffLine["kind"]): number => lines.filter((line) => line.kind === kind).length;
+  const shown = isGrowing ? lines.slice(-MAX_LINES) : lines.slice(0, limit);
+  const counts = useMemo(() => countLines(lines), [lines]);
+  const hidden = lines.length - shown.length;
   return (
     <div class="diff" data-testid="diff">
       <div class="diff-head">
         <span class="diff-path" title={diff.path}>
           {diff.path.split(/[/\\]/).at(-1)}
         </span>
-        <span class="added-count">+{count("added")}</span>
-        <span class="removed-count">−{count("removed")}</span>
+        <span class="added-count">+{counts.added}</span>
+        <span class="removed-count">−{counts.removed}</span>
         <IconButton
           icon="diff"
           label="Open Diff"
@@ -44,23 +47,55 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
         />
       </div>
       <div class="diff-lines" tabIndex={0} role="group" aria-label={`Changes in ${diff.path}`}>
-        {shown.map((line, index) => (
-          <DiffLineView key={index} line={line} />
-        ))}
+        <DiffLines lines={shown} />
       </div>
-      {shown.length < lines.length && (
+      {hidden > 0 && !isGrowing && (
         <button
           type="button"
           class="more"
+          data-testid="diff-more"
           onClick={() => {
-            setIsWhole(true);
+            setLimit(limit + STEP_LINES);
           }}
         >
-          Show all {lines.length} lines
+          Show {Math.min(hidden, STEP_LINES)} more of {lines.length} lines
         </button>
       )}
     </div>
   );
+}
+
+/** Lines in blocks, so that the browser skips those out of view, and added lines re-render no earlier block. */
+function DiffLines({ lines }: { lines: readonly DiffLine[] }): JSX.Element {
+  const blocks: (readonly DiffLine[])[] = [];
+  for (let at = 0; at < lines.length; at += MAX_LINES) blocks.push(lines.slice(at, at + MAX_LINES));
+  return (
+    <>
+      {blocks.map((block, index) => (
+        <DiffBlock key={index} lines={block} />
+      ))}
+    </>
+  );
+}
+
+const DiffBlock = memo(
+  function DiffBlock({ lines }: { lines: readonly DiffLine[] }): JSX.Element {
+    return (
+      <div class="diff-block">
+        {lines.map((line, index) => (
+          <DiffLineView key={index} line={line} />
+        ))}
+      </div>
+    );
+  },
+  (before, after) =>
+    before.lines.length === after.lines.length && before.lines.every((line, index) => line === after.lines[index]),
+);
+
+function countLines(lines: readonly DiffLine[]): { added: number; removed: number } {
+  const counts = { added: 0, removed: 0 };
+  for (const { kind } of lines) if (kind === "added" || kind === "removed") counts[kind] += 1;
+  return counts;
 }
 
 const SIGNS = { same: " ", added: "+", removed: "-", gap: "" } as const;

@@ -6,7 +6,8 @@ import type { ElicitationPropertySchema, ElicitationSchema } from "@agentclientp
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ElicitationEvent } from "../../shared/events.js";
-import { isRecord, type FormContent } from "../../shared/intents.js";
+import { choicesOf, type Choice } from "../../shared/formChoices.js";
+import type { FormContent } from "../../shared/intents.js";
 import { useHost } from "../hostContext.js";
 
 export function ElicitationCard({ request }: { request: ElicitationEvent }): JSX.Element {
@@ -174,11 +175,6 @@ function Input({ id, schema, isRequired, value, onValue }: FieldProps): JSX.Elem
   );
 }
 
-interface Choice {
-  readonly value: string;
-  readonly title: string;
-}
-
 function Choices({ id, schema, isRequired, value, onValue, choices }: FieldProps & { choices: readonly Choice[] }): JSX.Element {
   const isMultiple = schema.type === "array";
   const chosen = Array.isArray(value) ? value : typeof value === "string" ? [value] : [];
@@ -205,19 +201,4 @@ function Choices({ id, schema, isRequired, value, onValue, choices }: FieldProps
       ))}
     </>
   );
-}
-
-/** Return the choices of a field; null for a free-text field. */
-export function choicesOf(schema: ElicitationPropertySchema): Choice[] | null {
-  const source: unknown = schema.type === "array" && "items" in schema ? schema.items : schema;
-  if (!isRecord(source)) return null;
-  const titledOptions = source["oneOf"] ?? source["anyOf"];
-  if (Array.isArray(titledOptions)) {
-    return titledOptions.filter(isRecord).map((each) => ({
-      value: String(each["const"]),
-      title: typeof each["title"] === "string" ? each["title"] : String(each["const"]),
-    }));
-  }
-  const enumValues = source["enum"];
-  return Array.isArray(enumValues) ? enumValues.map((each) => ({ value: String(each), title: String(each) })) : null;
 }

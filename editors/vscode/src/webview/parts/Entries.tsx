@@ -53,7 +53,11 @@ export function Thought({ text, isGrowing }: { text: string; isGrowing: boolean 
         <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
         <Icon name="lightbulb" />
         <span>{isGrowing ? "Thinking" : "Thought"}</span>
-        {!isOpen && <span class="hint">{hint}</span>}
+        {!isOpen && (
+          <span class="hint" title={hint}>
+            {hint}
+          </span>
+        )}
       </button>
       {isOpen && <Markdown text={text} isGrowing={isGrowing} />}
     </section>
@@ -136,6 +140,27 @@ export function Compaction({ item }: { item: ItemOf<"compaction"> }): JSX.Elemen
       {item.error !== "" && <p class="small">{item.error}</p>}
       {isOpen && <Markdown text={item.summary} isGrowing={item.status === "in_progress"} />}
     </aside>
+  );
+}
+
+/** What the user answered to a question of the agent. */
+export function AnswerEntry({ item }: { item: ItemOf<"answer"> }): JSX.Element {
+  return (
+    <section class="entry answer" aria-label="Your answer" data-testid="answer">
+      <p class="message-text">{item.message}</p>
+      {item.answers.length === 0 ? (
+        <p class="small">{item.outcome}</p>
+      ) : (
+        <dl>
+          {item.answers.map(({ label, value }) => (
+            <div key={label}>
+              <dt class="small">{label}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </section>
   );
 }
 

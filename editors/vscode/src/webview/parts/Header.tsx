@@ -30,7 +30,7 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
         class="session-title"
         aria-expanded={panel === "sessions"}
         data-testid="header-sessions"
-        title="Sessions"
+        title={`${title}: show all sessions`}
         onClick={() => {
           toggle("sessions");
         }}

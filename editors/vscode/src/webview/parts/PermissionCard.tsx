@@ -1,44 +1,68 @@
 /**
- * Permission request of a tool call.
+ * Answers to a permission request: allow, allow always, reject.
  *
- * Answered only by a click or by the keys y, a and n. The reject button gets the focus, so that an
+ * Answered only by a click or by the keys y, a, n and r. The reject button gets the focus, so that an
  * accidental Enter rejects.
  */
 import type { PermissionOption, PermissionOptionKind } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { PermissionQuestion } from "../../shared/state.js";
 import { focusUnlessTyping, KEY_GUARD_MILLISECONDS } from "../focus.js";
 import { useHost } from "../hostContext.js";
+import { IconButton } from "../Icon.js";
+import { Menu } from "../Menu.js";
 
-const KEYS: Readonly<Record<string, PermissionOptionKind>> = {
-  y: "allow_once",
-  a: "allow_always",
-  n: "reject_once",
-};
+/** The options of a question as controls: one button each to allow and to reject, the rest in a menu. */
+interface Controls {
+  readonly allow: PermissionOption | undefined;
+  readonly reject: PermissionOption | undefined;
+  readonly others: readonly PermissionOption[];
+}
+
+function controlsOf(options: readonly PermissionOption[]): Controls {
+  const first = (kind: PermissionOptionKind): PermissionOption | undefined => options.find((each) => each.kind === kind);
+  const allow = first("allow_once");
+  const reject = first("reject_once") ?? first("reject_always");
+  return { allow, reject, others: options.filter((each) => each !== allow && each !== reject) };
+}
 
 export function PermissionCard({ question }: { question: PermissionQuestion }): JSX.Element {
   const { post } = useHost();
-  const reject = useRef<HTMLButtonElement>(null);
+  const rejectButton = useRef<HTMLButtonElement>(null);
   const { id: questionId, options } = question;
-  const focused = options.find(({ kind }) => kind === "reject_once") ?? options.at(-1);
+  const { allow, reject, others } = controlsOf(options);
+  const [isMenuOpen, setIsMenuOpen] = useState(false);
+  const [isGivingReason, setIsGivingReason] = useState(false);
   const shownAt = useRef(0);
   useEffect(() => {
     shownAt.current = Date.now();
-    return focusUnlessTyping(reject.current);
+    setIsMenuOpen(false);
+    setIsGivingReason(false);
+    return focusUnlessTyping(rejectButton.current);
   }, [questionId]);
-  const choose = (option: PermissionOption): void => {
-    post({ type: "permit", questionId, optionId: option.optionId });
+  const choose = (option: PermissionOption | undefined, reason = ""): void => {
+    if (option !== undefined) post({ type: "permit", questionId, optionId: option.optionId, reason });
+  };
+  const chooseAlways = (): void => {
+    if (others.length > 1) setIsMenuOpen(true);
+    else choose(others.find(({ kind }) => kind === "allow_always"));
+  };
+  const actions: Readonly<Record<string, (() => void) | undefined>> = {
+    y: allow && (() => { choose(allow); }),
+    a: others.some(({ kind }) => kind === "allow_always") ? chooseAlways : undefined,
+    n: reject && (() => { choose(reject); }),
+    r: reject && (() => { setIsGivingReason(true); }),
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const kind = KEYS[event.key.toLowerCase()];
-    if (kind === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = actions[event.key.toLowerCase()];
+    if (action === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target instanceof HTMLInputElement) return;
     if (Date.now() - shownAt.current < KEY_GUARD_MILLISECONDS) return;
-    const option = options.find((each) => each.kind === kind);
-    if (option === undefined) return;
     event.preventDefault();
-    choose(option);
+    action();
   };
+  const [other] = others;
   return (
     <div
       class="permission"
@@ -48,29 +72,96 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
       data-question-id={questionId}
       onKeyDown={onKeyDown}
     >
-      {options.map((option) => (
-        <button
-          key={option.optionId}
-          type="button"
-          class={option.kind === "allow_once" ? "primary" : "secondary"}
-          ref={option === focused ? reject : null}
-          data-testid={`permission-${option.kind}`}
-          data-option-id={option.optionId}
-          onClick={() => {
-            choose(option);
+      {allow !== undefined && (
+        <OptionButton option={allow} keyHint="y" isPrimary onChoose={choose} />
+      )}
+      {others.length === 1 && other !== undefined && <OptionButton option={other} keyHint="a" onChoose={choose} />}
+      {others.length > 1 && (
+        <Menu
+          label={<>Always… <kbd>a</kbd></>}
+          title="More answers"
+          testId="permission-more"
+          items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: name, testId: `permission-${kind}` }))}
+          isOpen={isMenuOpen}
+          onOpen={setIsMenuOpen}
+          onChoose={(optionId) => {
+            choose(others.find((each) => each.optionId === optionId));
           }}
-        >
-          {option.name}
-          <KeyHint option={option} options={options} />
-        </button>
-      ))}
+        />
+      )}
+      {reject !== undefined && (
+        <span class="split">
+          <OptionButton option={reject} keyHint="n" buttonRef={rejectButton} onChoose={choose} />
+          <IconButton
+            icon="comment"
+            label="Reject and say why (r)"
+            testId="permission-reason"
+            onPress={() => {
+              setIsGivingReason(!isGivingReason);
+            }}
+          />
+        </span>
+      )}
+      {isGivingReason && (
+        <ReasonInput
+          onDone={(reason) => {
+            choose(reject, reason);
+          }}
+          onCancel={() => {
+            setIsGivingReason(false);
+            rejectButton.current?.focus();
+          }}
+        />
+      )}
     </div>
   );
 }
 
-/** Keyboard hint of an option, shown only on the first option of its kind. */
-function KeyHint({ option, options }: { option: PermissionOption; options: readonly PermissionOption[] }): JSX.Element | null {
-  const [key] = Object.entries(KEYS).find(([, kind]) => kind === option.kind) ?? [];
-  const isFirst = options.find(({ kind }) => kind === option.kind) === option;
-  return key !== undefined && isFirst ? <kbd>{key}</kbd> : null;
+interface OptionButtonProps {
+  readonly option: PermissionOption;
+  readonly keyHint: string;
+  readonly isPrimary?: boolean;
+  readonly buttonRef?: { current: HTMLButtonElement | null };
+  readonly onChoose: (option: PermissionOption) => void;
+}
+
+function OptionButton({ option, keyHint, isPrimary = false, buttonRef, onChoose }: OptionButtonProps): JSX.Element {
+  return (
+    <button
+      type="button"
+      class={isPrimary ? "primary" : "secondary"}
+      {...(buttonRef !== undefined && { ref: buttonRef })}
+      data-testid={`permission-${option.kind}`}
+      data-option-id={option.optionId}
+      onClick={() => {
+        onChoose(option);
+      }}
+    >
+      {option.name}
+      <kbd>{keyHint}</kbd>
+    </button>
+  );
+}
+
+/** Input for what the agent should do instead; Enter rejects with it, Escape goes back. */
+function ReasonInput({ onDone, onCancel }: { onDone: (reason: string) => void; onCancel: () => void }): JSX.Element {
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
+    if (event.key === "Enter") onDone((event.currentTarget as HTMLInputElement).value.trim());
+    else if (event.key === "Escape") onCancel();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <input
+      type="text"
+      class="reason-input"
+      placeholder="What should the agent do instead? Enter rejects."
+      aria-label="Reason for rejecting"
+      data-testid="permission-reason-input"
+      ref={(input) => input?.focus()}
+      onKeyDown={onKeyDown}
+    />
+  );
 }

@@ -1,6 +1,7 @@
 /** Pickers for the agent's options: mode, model and others. */
 import type { SessionConfigOption, SessionConfigSelectOptions, SessionModeState } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
+import { Icon } from "../Icon.js";
 import { useHost } from "../hostContext.js";
 
 interface PickersProps {
@@ -96,6 +97,7 @@ function Select({ label, testId, value, choices, onChoose }: SelectProps): JSX.E
       <span class="picker-value" aria-hidden="true">
         {shown?.name ?? value}
       </span>
+      <Icon name="chevronDown" />
       <select
         aria-label={label}
         data-testid={testId}

@@ -33,10 +33,14 @@ export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; is
       >
         <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
         <Icon name="list" />
-        <span>
+        <span class="plan-count">
           Plan {done}/{entries.length}
         </span>
-        {!isOpen && <span class="hint">{now?.content ?? "Done"}</span>}
+        {!isOpen && (
+          <span class="hint" title={now?.content}>
+            {now?.content ?? "Done"}
+          </span>
+        )}
       </button>
       {isOpen && (
         <ol class="plan-entries">

@@ -47,7 +47,7 @@ interface SessionRowProps {
 function SessionRow({ session, state, onClose }: SessionRowProps): JSX.Element {
   const { post } = useHost();
   const [isRenaming, setIsRenaming] = useState(false);
-  const { id, isRunning, updatedAt } = session;
+  const { id, isRunning, updatedAt, openQuestions } = session;
   const title = session.title === "" ? "Untitled" : session.title;
   const { features } = state.connection;
   const isShown = id === state.session.id;
@@ -68,8 +68,16 @@ function SessionRow({ session, state, onClose }: SessionRowProps): JSX.Element {
           onClose();
         }}
       >
-        {isRunning && <Icon name="loading" spins />}
-        <span class="ellipsis">{title}</span>
+        {openQuestions > 0 ? (
+          <span class="asks" role="img" aria-label="Asks you something" title="Asks you something" data-testid="session-asks">
+            <Icon name="bell" />
+          </span>
+        ) : (
+          isRunning && <Icon name="loading" spins />
+        )}
+        <span class="ellipsis" title={title}>
+          {title}
+        </span>
         <span class="small">{formatAge(updatedAt, Date.now())}</span>
       </button>
       <span class="row-actions">

@@ -1,28 +1,59 @@
-/** Buttons for the agent's sign-in methods. */
+/** Buttons to sign in: enter a key in VS Code if the server can store it, and the agent's own methods. */
 import type { JSX } from "preact";
 import type { SignInMethod } from "../../shared/events.js";
 import { useHost } from "../hostContext.js";
 
-export function SignInButtons({ methods }: { methods: readonly SignInMethod[] }): JSX.Element {
+interface SignInButtonsProps {
+  readonly methods: readonly SignInMethod[];
+  readonly canStoreKey: boolean;
+}
+
+export function SignInButtons({ methods, canStoreKey }: SignInButtonsProps): JSX.Element {
   const { post } = useHost();
-  // Terminal methods come first, because they prompt for missing keys.
-  const sorted = [...methods].sort((a, b) => Number(b.isTerminal) - Number(a.isTerminal));
+  // A server that stores keys has one method that only looks for a stored key: a button for it does nothing.
+  const offered = canStoreKey ? methods.filter(({ isTerminal }) => isTerminal) : methods;
+  const sorted = [...offered].sort((a, b) => Number(b.isTerminal) - Number(a.isTerminal));
   return (
     <div class="buttons">
-      {sorted.map((way, index) => (
+      {canStoreKey && (
         <button
-          key={way.id}
           type="button"
-          class={index === 0 ? "primary" : "secondary"}
-          title={way.description}
-          data-testid={`sign-in-${way.id}`}
+          class="primary"
+          data-testid="sign-in-enter-key"
           onClick={() => {
-            post({ type: "signIn", methodId: way.id });
+            post({ type: "enterKey" });
           }}
         >
-          {way.name}
+          Enter an API Key
+        </button>
+      )}
+      {sorted.map((method, index) => (
+        <button
+          key={method.id}
+          type="button"
+          class={index === 0 && !canStoreKey ? "primary" : "secondary"}
+          title={method.description}
+          data-testid={`sign-in-${method.id}`}
+          onClick={() => {
+            post({ type: "signIn", methodId: method.id });
+          }}
+        >
+          {method.name}
         </button>
       ))}
+      {canStoreKey && (
+        <button
+          type="button"
+          class="secondary"
+          title="A scripted model that shows what the agent does"
+          data-testid="try-demo"
+          onClick={() => {
+            post({ type: "tryDemo" });
+          }}
+        >
+          Try the Demo
+        </button>
+      )}
     </div>
   );
 }

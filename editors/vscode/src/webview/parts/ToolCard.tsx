@@ -1,21 +1,21 @@
 /**
- * One tool call: title, status, content and permission request.
+ * One tool call: title, status and content. Its permission request is in `QuestionDock`.
  *
  * Decides whether it is expanded, until the user toggles it.
  */
 import type { ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { ToolCallState, PermissionQuestion, SessionState } from "../../shared/state.js";
+import type { ToolCallState, SessionState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
 import { Markdown } from "../markdown/Markdown.js";
+import { isRecord } from "../../shared/validation.js";
 import { useHost } from "../hostContext.js";
 import { DiffView } from "./DiffView.js";
 import { MediaBlock } from "./Entries.js";
-import { PermissionCard } from "./PermissionCard.js";
 import { TerminalView } from "./TerminalView.js";
 
-const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
+export const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
   read: "file",
   edit: "edit",
   delete: "trash",
@@ -28,16 +28,22 @@ const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
   other: "tools",
 };
 
+/** Longer commands, and those of several lines, have a block of their own below the title. */
+const MAX_TITLE_COMMAND = 200;
+
 interface ToolCardProps {
   readonly call: ToolCallState;
-  readonly question: PermissionQuestion | undefined;
+  /** Whether its permission request is open. */
+  readonly isAsking: boolean;
   readonly terminals: SessionState["terminals"] | undefined;
 }
 
-export function ToolCard({ call, question, terminals }: ToolCardProps): JSX.Element {
+export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Element {
   const [userChoice, setUserChoice] = useState<boolean | null>(null);
-  const isOpen = userChoice ?? (isOpenByDefault(call) || question !== undefined);
+  // While its permission request is open, the dock shows the content.
+  const isOpen = userChoice ?? (isOpenByDefault(call) && !isAsking);
   const nested = call.parentId === "" ? "" : "nested";
+  const command = commandOf(call);
   return (
     <section
       class={`entry call ${call.status} ${nested}`}
@@ -59,11 +65,16 @@ export function ToolCard({ call, question, terminals }: ToolCardProps): JSX.Elem
         >
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
           <Icon name={KIND_ICONS[call.kind]} />
-          <Title text={call.title === "" ? call.name : call.title} />
+          <CallTitle call={call} command={command} />
         </button>
-        {call.decision !== "" && <span class="decision">{call.decision}</span>}
-        <Status call={call} isAsking={question !== undefined} />
+        {call.decision !== "" && <span class="decision" title={call.decision}>{call.decision}</span>}
+        <Status call={call} isAsking={isAsking} />
       </div>
+      {!isShortCommand(command) && !isAsking && (
+        <pre class="command" tabIndex={0} aria-label="Command" data-testid="command">
+          {command}
+        </pre>
+      )}
       {isOpen && (
         <div class="call-body">
           <Locations locations={call.locations} />
@@ -73,7 +84,6 @@ export function ToolCard({ call, question, terminals }: ToolCardProps): JSX.Elem
           <Instructions paths={call.instructions} />
         </div>
       )}
-      {question !== undefined && <PermissionCard question={question} />}
     </section>
   );
 }
@@ -84,11 +94,33 @@ function isOpenByDefault(call: ToolCallState): boolean {
   return call.content.some(({ type }) => type !== "content");
 }
 
+/** A short command is the title itself; other calls have their title, of which a long command is shown below. */
+function CallTitle({ call, command }: { call: ToolCallState; command: string }): JSX.Element {
+  if (command === "" || !isShortCommand(command)) return <Title text={call.title === "" ? call.name : call.title} />;
+  return (
+    <span class="title command-title">
+      <code>{command}</code>
+    </span>
+  );
+}
+
+function isShortCommand(command: string): boolean {
+  return command.length <= MAX_TITLE_COMMAND && !command.includes("\n");
+}
+
+/** The whole command of a call that runs one; its title may be cut. Empty for other calls. */
+export function commandOf({ kind, rawInput }: ToolCallState): string {
+  if (kind !== "execute" || !isRecord(rawInput)) return "";
+  const { command } = rawInput;
+  if (Array.isArray(command)) return command.filter((word) => typeof word === "string").join(" ");
+  return typeof command === "string" ? command.trim() : "";
+}
+
 /** A title whose parts in backticks are shown as code. */
-function Title({ text }: { text: string }): JSX.Element {
+export function Title({ text }: { text: string }): JSX.Element {
   const parts = text.split(/`([^`]*)`/);
   return (
-    <span class="title">
+    <span class="title" title={text.replaceAll("`", "")}>
       {parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
     </span>
   );

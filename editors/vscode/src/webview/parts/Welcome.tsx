@@ -3,13 +3,16 @@
  * first prompt.
  */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { Intent } from "../../shared/intents.js";
 import type { ViewState } from "../../shared/state.js";
-import { Icon, type IconName } from "../Icon.js";
+import { Icon, IconButton, type IconName } from "../Icon.js";
+import { INSTALL_COMMAND } from "../../shared/install.js";
 import { useHost } from "../hostContext.js";
 import { SignInButtons } from "./SignInButtons.js";
 
 export const SUGGESTION_EVENT = "suggestion";
+const COPIED_MILLISECONDS = 2000;
 
 const SUGGESTIONS: readonly (readonly [IconName, string, string])[] = [
   ["search", "Explain this project", "Explain how this project is structured and where to start reading."],
@@ -92,14 +95,51 @@ function ActionButton({ intent, label, isPrimary = false }: { intent: Intent; la
   );
 }
 
+function ActionLink({ intent, label }: { intent: Intent; label: string }): JSX.Element {
+  const { post } = useHost();
+  return (
+    <button
+      type="button"
+      class="link"
+      data-testid={`welcome-${intent.type}`}
+      onClick={() => {
+        post(intent);
+      }}
+    >
+      {label}
+    </button>
+  );
+}
+
+function CopyButton({ text }: { text: string }): JSX.Element {
+  const [isCopied, setIsCopied] = useState(false);
+  const copy = (): void => {
+    void navigator.clipboard.writeText(text).then(() => {
+      setIsCopied(true);
+      setTimeout(() => {
+        setIsCopied(false);
+      }, COPIED_MILLISECONDS);
+    });
+  };
+  return <IconButton icon={isCopied ? "check" : "copy"} label={isCopied ? "Copied" : "Copy the command"} testId="copy-command" onPress={copy} />;
+}
+
 function MissingServer({ message }: { message: string }): JSX.Element {
   return (
     <WelcomeCard icon="warning" title="acp-server is not installed" testId="welcome-missing">
       <p>{message}</p>
-      <pre tabIndex={0}>uv tool install hermes-acp-server</pre>
-      <ActionButton intent={{ type: "restart" }} label="Try Again" isPrimary />
-      <ActionButton intent={{ type: "openSettings" }} label="Set the Path" />
-      <ActionButton intent={{ type: "showLog" }} label="Show Log" />
+      <div class="command-line">
+        <pre tabIndex={0}>{INSTALL_COMMAND}</pre>
+        <CopyButton text={INSTALL_COMMAND} />
+      </div>
+      <ActionButton intent={{ type: "installServer" }} label="Install with uv" isPrimary />
+      <ActionButton intent={{ type: "tryDemo" }} label="Install and Try the Demo" />
+      <p class="small">The demo needs no account and no key.</p>
+      <div class="buttons">
+        <ActionLink intent={{ type: "restart" }} label="Try Again" />
+        <ActionLink intent={{ type: "openSettings" }} label="Set the Path" />
+        <ActionLink intent={{ type: "showLog" }} label="Show Log" />
+      </div>
     </WelcomeCard>
   );
 }
@@ -108,7 +148,8 @@ function SignInCard({ state }: { state: ViewState }): JSX.Element {
   return (
     <WelcomeCard icon="lock" title="Sign in" testId="welcome-sign-in">
       <p>{state.signIn.message === "" ? "The agent needs an API key for its model." : state.signIn.message}</p>
-      <SignInButtons methods={state.connection.signInMethods} />
+      <SignInButtons methods={state.connection.signInMethods} canStoreKey={state.connection.canStoreKey} />
+      {state.connection.canStoreKey && <p class="small">The server stores the key on this machine. The demo needs none.</p>}
     </WelcomeCard>
   );
 }
