@@ -32,7 +32,7 @@ async function connect(): Promise<TestExtension> {
 async function promptAgent(text: string): Promise<unknown> {
   const switches = { withSelection: false, withFile: false, withProblems: false };
   const before = extension.state.session.items.length;
-  extension.post({ type: "send", draft: { text, images: [], files: [], ...switches }, busyMode: "turn" });
+  extension.post({ type: "send", draft: { text, images: [], mentions: [], ...switches }, busyMode: "turn" });
   const { session } = await extension.until(
     ({ session: { items, isRunning } }) => !isRunning && items.length >= before + 2,
   );
@@ -135,8 +135,10 @@ test("an open question shows in the badge and the status bar until it is answere
   const { session } = await extension.until((state) => state.session.questions.length === 1);
   assert.deepEqual(extension.badge, { value: 1, tooltip: "1 question is waiting for you" });
   assert.equal(editor.statusBar[0]?.text, "$(bell-dot) Hermes asks");
+  assert.match(editor.statusBar[0].accessibilityInformation?.label ?? "", /1 question waits for you\./);
+  assert.equal(editor.statusBar[0].command, "acpServer.showQuestion");
   assert.ok(!editor.calls.some((call) => call.startsWith("information")), "a notification appeared although the chat is visible");
-  extension.post({ type: "permit", questionId: session.questions[0]?.id, optionId: "no" });
+  extension.post({ type: "permit", questionId: session.questions[0]?.id, optionId: "no", reason: "" });
   await answered;
   assert.deepEqual([extension.badge, editor.statusBar[0].text], [undefined, "$(hubot) Hermes"]);
 });

@@ -90,15 +90,24 @@ test("a confirmation is modal, and any answer but its action is a no", async () 
   assert.equal(editor.calls.at(-1), 'warning Revert it? [{"modal":true},"Revert"]');
 });
 
-test("a search ignores case and position, and returns the shortest paths first", async () => {
-  editor.foundFiles = ["/p/deep/in/ab.py", "/p/ab.py", "/p/xab.py"].map((path) => Uri.file(path));
-  assert.deepEqual(await editorWindow.findFiles("a[/b", 2), ["/p/ab.py", "/p/xab.py"]);
-  assert.equal(editor.calls.at(-1), "find **/*[aA]?*/*[bB]* 8");
+test("files and symbols of the workspace are listed, and the open files, each once", async () => {
+  editor.foundFiles = ["/p/ab.py", "/p/xab.py"].map((path) => Uri.file(path));
+  assert.deepEqual(await editorWindow.listFiles(), ["/p/ab.py", "/p/xab.py"]);
+  editor.tabs = [Uri.file("/a"), new Uri("git", "/b"), Uri.file("/a"), Uri.file("/c")];
+  assert.deepEqual(editorWindow.openFiles(), ["/a", "/c"]);
+  editor.commandResults.set("vscode.executeWorkspaceSymbolProvider", [
+    { name: "median", location: { uri: Uri.file("/p/ab.py"), range: range(3, 0, 4) } },
+    { name: "elsewhere", location: { uri: new Uri("git", "/x"), range: range(0, 0, 0) } },
+  ]);
+  assert.deepEqual(await editorWindow.findSymbols("med"), [{ name: "median", path: "/p/ab.py", firstLine: 4, lastLine: 4 }]);
 });
 
-test("an empty query finds the open files, each once", async () => {
-  editor.tabs = [Uri.file("/a"), new Uri("git", "/b"), Uri.file("/a"), Uri.file("/c")];
-  assert.deepEqual(await editorWindow.findFiles("", 5), ["/a", "/c"]);
+test("a secret is asked for without showing it, and files are chosen in a dialog", async () => {
+  editor.choice = "sk-1";
+  assert.equal(await editorWindow.askSecret("Key", "Where it goes"), "sk-1");
+  assert.equal(editor.calls.at(-1), 'input {"title":"Key","prompt":"Where it goes","password":true,"ignoreFocusOut":true} []');
+  editor.foundFiles = [Uri.file("/p/a.py")];
+  assert.deepEqual(await editorWindow.chooseFiles(), ["/p/a.py"]);
 });
 
 test("links, the log, settings, trust and folders use VS Code's own commands", async () => {

@@ -64,7 +64,7 @@ test("the four newest ended terminals stay open until the window closes", () => 
   assert.deepEqual(isDisposed(), Array(6).fill(true));
 });
 
-const READY: HostState = { status: "ready", message: "", isRunning: false, openQuestions: 0 };
+const READY: HostState = { status: "ready", message: "", isRunning: false, askingTitle: "", openQuestions: 0 };
 
 for (const [name, state, text, color, description] of [
   ["ready", READY, "$(hubot) Hermes", undefined, /is ready/],
@@ -84,7 +84,7 @@ for (const [name, state, text, color, description] of [
     assert.equal(item.backgroundColor?.id, color && `statusBarItem.${color}`);
     assert.match(item.tooltip?.value ?? "", description);
     assert.match(item.accessibilityInformation?.label ?? "", /^Hermes Agent: /);
-    assert.equal(item.command, "acpServer.focus");
+    assert.equal(item.command, state.openQuestions > 0 ? "acpServer.showQuestion" : "acpServer.focus");
   });
 }
 

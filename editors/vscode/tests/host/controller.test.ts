@@ -163,10 +163,10 @@ test("a permission request is answered once, with the chosen option", async () =
   assert.deepEqual(window.notifications, ["question-1 Edit a"]);
   assert.equal(window.states.at(-1)?.openQuestions, 1);
   const questionId = session.questions[0]?.id ?? "";
-  await window.handle({ type: "permit", questionId, optionId: "not offered" });
+  await window.handle({ type: "permit", questionId, optionId: "not offered", reason: "" });
   assert.equal(window.states.at(-1)?.openQuestions, 1);
-  await window.handle({ type: "permit", questionId, optionId: "once" });
-  await window.handle({ type: "permit", questionId, optionId: "no" });
+  await window.handle({ type: "permit", questionId, optionId: "once", reason: "" });
+  await window.handle({ type: "permit", questionId, optionId: "no", reason: "" });
   await turn;
   assert.equal(window.states.at(-1)?.openQuestions, 0);
 });
@@ -253,7 +253,13 @@ test("the selection, the problems and mentioned files go with the prompt", async
   const place = { file: "/project/a.py", firstLine: 2, lastLine: 3, selectedText: "x = 1" };
   window.editorWindow.current = { ...place, problems: [problem("unused")] };
   const images = [{ mimeType: "image/png", data: "AAAA" }];
-  const draft = { text: "why?", images, files: ["/project/b c.py"] };
+  const draft = { text: "why?", images, mentions: [
+    { kind: "file", path: "/project/b c.py", firstLine: 0, lastLine: 0 },
+    { kind: "folder", path: "/project/src", firstLine: 0, lastLine: 0 },
+    { kind: "file", path: "/project/c.py", firstLine: 2, lastLine: 3 },
+    { kind: "problems", path: "", firstLine: 0, lastLine: 0 },
+  ] as const };
+  window.files.disk.set("/project/c.py", "one\ntwo\nthree\nfour\n");
   const switches = { withSelection: true, withFile: true, withProblems: true };
   await window.handle({ type: "send", draft: { ...draft, ...switches }, busyMode: "turn" });
   const [sent] = window.agent.paramsOf("session/prompt") as { prompt: unknown }[];
@@ -265,6 +271,9 @@ test("the selection, the problems and mentioned files go with the prompt", async
     { type: "text", text: "why?" },
     { type: "image", data: "AAAA", mimeType: "image/png" },
     { type: "resource_link", uri: "file:///project/b%20c.py", name: "b c.py" },
+    { type: "resource_link", uri: "file:///project/src/", name: "src" },
+    text("file:///project/c.py#L2-3", "two\nthree\n"),
+    text("vscode:problems", "There are no problems."),
     text("file:///project/a.py#L2-3", "x = 1"),
     text("file:///project/a.py#problems", "3: error: unused (ruff F401)"),
   ]);
@@ -387,9 +396,4 @@ test("a diff is shown in the editor's own view", async () => {
   await window.prompt("go");
   await window.handle({ type: "openDiff", callId: "c", path: "/project/a" });
   assert.deepEqual(window.editorWindow.actions, ['diff /project/a "a" "b"']);
-});
-
-test("a failed intent shows a message", async () => {
-  await window.handle({ type: "newSession" });
-  assert.deepEqual(window.editorWindow.actions, ["tell The server is not running."]);
 });

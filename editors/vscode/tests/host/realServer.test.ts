@@ -11,6 +11,7 @@ import { startServer } from "../../src/host/serverProcess.js";
 import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
 import { FakeEditorWindow, FakeTextStore, FakeFiles, FakeLog, FakeWorkspaceState, FakeTerminalPanel } from "../support/fakes.js";
+import { UNUSED_SERVICES } from "../support/services.js";
 
 /** The program of a real server; without it these tests are skipped. */
 const SERVER = process.env["ACP_SERVER"];
@@ -66,8 +67,9 @@ class ServerSession {
   constructor(serverCommand: ServerCommand, workspace: string) {
     this.editorWindow.folders = [workspace];
     const viewPublisher = new ViewPublisher();
-    viewPublisher.attach(({ kind, events }) => {
-      this.view = reduceAll(kind === "replay" ? EMPTY_VIEW : this.view, events);
+    viewPublisher.attach((message) => {
+      if (message.kind === "script") return;
+      this.view = reduceAll(message.kind === "replay" ? EMPTY_VIEW : this.view, message.events);
       this.#onView();
     });
     this.host = new Controller(
@@ -92,7 +94,8 @@ class ServerSession {
         wait: () => Promise.resolve(),
         now: () => Date.now(),
         onState: () => undefined,
-        onPermission: () => undefined,
+        onQuestion: () => undefined,
+        ...UNUSED_SERVICES,
       },
       viewPublisher,
     );
@@ -135,7 +138,7 @@ async function allowAll(session: ServerSession): Promise<void> {
     const [question] = now.questions;
     if (question?.kind !== "permission") return;
     const optionId = question.options.find(({ kind }) => kind === "allow_once")?.optionId ?? "";
-    await session.host.handle({ type: "permit", questionId: question.id, optionId });
+    await session.host.handle({ type: "permit", questionId: question.id, optionId, reason: "" });
     await session.until((view) => !view.session.questions.includes(question));
   }
 }
@@ -161,7 +164,7 @@ test("a real server edits files, asks for permission, runs a terminal, and its s
   assert.deepEqual(connection.features, can);
 
   const switches = { withSelection: false, withFile: false, withProblems: false };
-  const draft = { text: "go", images: [], files: [], ...switches };
+  const draft = { text: "go", images: [], mentions: [], ...switches };
   const turn = host.handle({ type: "send", draft, busyMode: "turn" });
   await allowAll(session);
   await turn;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { homedir } from "node:os";
 import { test } from "node:test";
 import { childEnvironment } from "../../src/host/environment.js";
-import { locateServer, ServerMissingError } from "../../src/host/serverLocator.js";
+import { locateServer, locateUv, ServerMissingError } from "../../src/host/serverLocator.js";
 import { startServer } from "../../src/host/serverProcess.js";
 import { backoffMilliseconds } from "../../src/host/serverSupervisor.js";
 import { connect, type ClientHandlers } from "../../src/host/connection.js";
@@ -25,8 +25,8 @@ test("the program in the setting comes first, and arguments from serve on are se
   });
 });
 
-test("a program on the PATH comes before uvx", async () => {
-  const serverCommand = await locateServer(EMPTY_SETTINGS, { PATH: "/bin" }, existsOnlyAt("/bin/uvx", "/bin/acp-server"));
+test("a program on the PATH is started", async () => {
+  const serverCommand = await locateServer(EMPTY_SETTINGS, { PATH: "/bin" }, existsOnlyAt("/bin/acp-server"));
   assert.deepEqual([serverCommand.command, serverCommand.programArguments, serverCommand.serveArguments], ["/bin/acp-server", [], ["serve"]]);
 });
 
@@ -35,17 +35,10 @@ test("a program is found in the usual install directories even if the PATH lacks
   assert.equal((await locateServer(EMPTY_SETTINGS, { PATH: "/bin" }, existsOnlyAt(path))).command, path);
 });
 
-test("uvx runs the package", async () => {
-  const serverCommand = await locateServer(EMPTY_SETTINGS, { PATH: "/bin" }, existsOnlyAt("/bin/uvx"));
-  assert.deepEqual(serverCommand.programArguments, ["--from", "hermes-acp-server", "acp-server"]);
-});
-
-test("without any program, the error tells the user what to do", async () => {
-  await assert.rejects(locateServer(EMPTY_SETTINGS, { PATH: "" }, existsOnlyAt()), (error) => {
-    assert.ok(error instanceof ServerMissingError);
-    assert.match(error.message, /uv tool install hermes-acp-server/);
-    return true;
-  });
+test("nothing is downloaded unasked: without the program, uv alone is not enough", async () => {
+  await assert.rejects(locateServer(EMPTY_SETTINGS, { PATH: "/bin" }, existsOnlyAt("/bin/uv", "/bin/uvx")), ServerMissingError);
+  assert.equal(await locateUv({ PATH: "/bin" }, existsOnlyAt("/bin/uv")), "/bin/uv");
+  assert.equal(await locateUv({ PATH: "/bin" }, existsOnlyAt()), null);
 });
 
 test("children do not see the editor's own variables", () => {

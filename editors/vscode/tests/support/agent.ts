@@ -68,6 +68,7 @@ export class FakeAgent {
   history: SessionUpdate[] = [];
   initializeResponse: InitializeResponse = INITIALIZE_RESPONSE;
   steering: "injected" | "failed" = "injected";
+  authenticate: () => Promise<object> = () => Promise.resolve({});
   #sessions = 0;
   readonly #cancels = new Map<string, () => void>();
 
@@ -103,6 +104,7 @@ export class FakeAgent {
       })
       .onRequest(methods.agent.authenticate, ({ params }) => {
         record("authenticate", params);
+        return this.authenticate();
       })
       .onRequest(session.new, ({ params }) => {
         record("session/new", params);

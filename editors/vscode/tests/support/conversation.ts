@@ -18,6 +18,7 @@ export const READY: ConnectionEvent = {
     { id: "api-key", name: "API key", description: "Uses a stored key", isTerminal: false },
     { id: "setup", name: "Sign in in a terminal", description: "Asks for a key", isTerminal: true },
   ],
+  canStoreKey: true,
   features: { images: true, steer: true, list: true, load: true, delete: true, fork: true },
 };
 
@@ -54,12 +55,12 @@ export const SESSION_OPENED: readonly ViewEvent[] = [
   {
     type: "sessions",
     sessions: [
-      { id: "s1", title: "Greet with types", cwd: "/project", updatedAt: "2026-11-22T08:00:00Z", isRunning: true },
-      { id: "s2", title: "Find out why the build is slow", cwd: "/project", updatedAt: "2026-11-21T08:00:00Z", isRunning: false },
-      { id: "s3", title: "", cwd: "/project", updatedAt: "2026-11-01T08:00:00Z", isRunning: false },
+      { id: "s1", title: "Greet with types", cwd: "/project", updatedAt: "2026-11-22T08:00:00Z", isRunning: true, openQuestions: 0 },
+      { id: "s2", title: "Find out why the build is slow", cwd: "/project", updatedAt: "2026-11-21T08:00:00Z", isRunning: false, openQuestions: 0 },
+      { id: "s3", title: "", cwd: "/project", updatedAt: "2026-11-01T08:00:00Z", isRunning: false, openQuestions: 0 },
     ],
   },
-  { type: "editor", file: PATH, label: "src/greeting.py", firstLine: 1, lastLine: 2, problems: 2 },
+  { type: "editor", file: PATH, label: "src/greeting.py", isInWorkspace: true, firstLine: 1, lastLine: 2, problems: 2 },
   {
     type: "context",
     status: "known",

@@ -12,6 +12,7 @@ import type {
   PanelTerminal,
   Problem,
   TerminalPanel,
+  WorkspaceSymbol,
 } from "../../src/host/ports.js";
 
 export class FakeDocument implements OpenDocument {
@@ -112,8 +113,37 @@ export class FakeEditorWindow implements EditorWindow {
     return Promise.resolve(undefined);
   }
 
-  findFiles(query: string): Promise<readonly string[]> {
-    return Promise.resolve([`/project/src/${query}.py`]);
+  files: readonly string[] = [];
+  symbols: readonly WorkspaceSymbol[] = [];
+  secret: string | undefined;
+
+  askSecret(title: string): Promise<string | undefined> {
+    this.actions.push(`ask ${title}`);
+    return Promise.resolve(this.secret);
+  }
+
+  pick(_title: string, labels: readonly string[]): Promise<string | undefined> {
+    return Promise.resolve(labels[0]);
+  }
+
+  chooseFiles(): Promise<readonly string[]> {
+    return Promise.resolve(this.files.slice(0, 1));
+  }
+
+  listFiles(): Promise<readonly string[]> {
+    return Promise.resolve(this.files);
+  }
+
+  openFiles(): readonly string[] {
+    return this.files.slice(0, 1);
+  }
+
+  findSymbols(): Promise<readonly WorkspaceSymbol[]> {
+    return Promise.resolve(this.symbols);
+  }
+
+  problemCount(): number {
+    return 2;
   }
 
   showLog(): void {

@@ -21,12 +21,36 @@ Object.assign(globalThis, {
   HTMLSelectElement: window.HTMLSelectElement,
   CustomEvent: window.CustomEvent,
   FileReader: window.FileReader,
+  HTMLScriptElement: window.HTMLScriptElement,
+  DOMParser: window.DOMParser,
+  CSS: { escape: (text: string) => text },
   requestAnimationFrame: window.requestAnimationFrame.bind(window),
   cancelAnimationFrame: window.cancelAnimationFrame.bind(window),
 });
 
 // jsdom reports the page as focused only after an element was focused.
 window.document.hasFocus = () => true;
+/** Chunks of the transcript that wait to come near the visible part; jsdom has no layout, so tests do that. */
+export const observed: { near(): void }[] = [];
+
+class FakeIntersectionObserver {
+  readonly #onChange: (entries: { isIntersecting: boolean }[]) => void;
+
+  constructor(onChange: (entries: { isIntersecting: boolean }[]) => void) {
+    this.#onChange = onChange;
+  }
+
+  observe(): void {
+    observed.push({ near: () => { this.#onChange([{ isIntersecting: true }]); } });
+  }
+
+  disconnect(): void {
+    // Nothing is observed.
+  }
+}
+
+Object.assign(globalThis, { IntersectionObserver: FakeIntersectionObserver });
+window.Element.prototype.scrollIntoView = () => undefined;
 // jsdom has no canvas, and axe checks for one.
 window.HTMLCanvasElement.prototype.getContext = () => null;
 

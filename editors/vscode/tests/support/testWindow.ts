@@ -1,4 +1,6 @@
 /** A whole host with an in-memory agent, and the view state from its messages. */
+import assert from "node:assert/strict";
+import { hostMessageOf, isViewEvent } from "../../src/shared/hostMessages.js";
 import { Controller } from "../../src/host/controller.js";
 import { ViewPublisher } from "../../src/host/viewPublisher.js";
 import type { ServerCommand } from "../../src/host/serverLocator.js";
@@ -8,6 +10,7 @@ import type { HostMessage } from "../../src/shared/events.js";
 import type { Intent } from "../../src/shared/intents.js";
 import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
+import { UNUSED_SERVICES } from "./services.js";
 import { FakeAgent } from "./agent.js";
 import { FakeEditorWindow, FakeTextStore, FakeFiles, FakeLog, FakeWorkspaceState, FakeTerminalPanel } from "./fakes.js";
 
@@ -37,6 +40,10 @@ export class TestWindow {
   view: ViewState = EMPTY_VIEW;
   isTrusted = true;
   starts = 0;
+  readonly started: ServerCommand[] = [];
+  readonly storedKeys: string[] = [];
+  readonly scripts: [string, string][] = [];
+  uv: string | null = "/bin/uv";
   locateServer: () => Promise<ServerCommand> = () => Promise.resolve(SERVER_COMMAND);
   #crash: (reason: string) => void = () => undefined;
   readonly #watchers = new Set<() => void>();
@@ -57,7 +64,10 @@ export class TestWindow {
         textStore: this.textStore,
         log: this.log,
         locateServer: () => this.locateServer(),
-        startServer: () => this.#start(),
+        startServer: (serverCommand) => {
+          this.started.push(serverCommand);
+          return this.#start();
+        },
         runCommandLine: (_launch, [topic]) => Promise.resolve(topic === "context" ? "[]" : "{}"),
         problemsOf: (path) => this.problems.get(path) ?? [],
         isTrusted: () => this.isTrusted,
@@ -68,7 +78,13 @@ export class TestWindow {
         },
         now: () => 0,
         onState: (state) => this.states.push(state),
-        onPermission: (questionId, title) => this.notifications.push(`${questionId} ${title}`),
+        onQuestion: ({ questionId, text }) => this.notifications.push(`${questionId} ${text}`),
+        ...UNUSED_SERVICES,
+        storeKey: (_serverCommand, providerId, key) => {
+          this.storedKeys.push(`${providerId} ${key}`);
+          return Promise.resolve();
+        },
+        locateUv: () => Promise.resolve(this.uv),
       },
       new ViewPublisher(0),
     );
@@ -78,6 +94,12 @@ export class TestWindow {
   /** Attach a new view, as a reload does. */
   attach(): void {
     this.controller.viewPublisher.attach((message: HostMessage) => {
+      if (message.kind === "script") {
+        this.scripts.push([message.name, message.text]);
+        return;
+      }
+      assert.equal(hostMessageOf(message)?.kind, message.kind);
+      assert.deepEqual(message.events.filter((event) => !isViewEvent(event)), [], "the view would ignore these events");
       const before = message.kind === "replay" ? EMPTY_VIEW : this.view;
       this.view = reduceAll(before, message.events);
       for (const watcher of [...this.#watchers]) watcher();
@@ -98,7 +120,7 @@ export class TestWindow {
   /** Send a prompt; resolves when its turn has ended. */
   prompt(text: string, busyMode: "turn" | "steer" | "queue" = "turn"): Promise<void> {
     const switches = { withSelection: false, withFile: false, withProblems: false };
-    return this.handle({ type: "send", draft: { text, images: [], files: [], ...switches }, busyMode });
+    return this.handle({ type: "send", draft: { text, images: [], mentions: [], ...switches }, busyMode });
   }
 
   /** Wait until the view matches. */

@@ -139,19 +139,11 @@ export class TabInputText {
 }
 
 export class MarkdownString {
-  readonly value: string;
-
-  constructor(value: string) {
-    this.value = value;
-  }
+  constructor(readonly value: string) {}
 }
 
 export class ThemeColor {
-  readonly id: string;
-
-  constructor(id: string) {
-    this.id = id;
-  }
+  constructor(readonly id: string) {}
 }
 
 export class ThemeIcon extends ThemeColor {}
@@ -212,6 +204,7 @@ function createEditor() {
     disposed: 0,
     commands: new Map<string, (...args: unknown[]) => unknown>(),
     executedCommands: [] as [string, ...unknown[]][],
+    commandResults: new Map<string, unknown>(),
     providers: [] as Provider[],
     contents: new Map<string, (uri: Uri) => string>(),
     documents: [] as TextDocument[],
@@ -237,6 +230,8 @@ function createEditor() {
       diagnostics: new EventEmitter<{ uris: Uri[] }>(),
       save: new EventEmitter(),
       trust: new EventEmitter(),
+      shellExecution: new EventEmitter(),
+      files: new EventEmitter(),
       configuration: new EventEmitter<{ affectsConfiguration(name: string): boolean }>(),
     },
   };
@@ -296,7 +291,8 @@ export const window = {
     return { focused: editor.isFocused };
   },
   get tabGroups() {
-    return { all: [{ tabs: [...editor.tabs.map((uri) => ({ input: new TabInputText(uri) })), { input: {} }] }] };
+    const tabs = editor.tabs.map((uri) => ({ input: new TabInputText(uri) }));
+    return { all: [{ tabs: [...tabs, { input: {} }] }] };
   },
   get activeTextEditor() {
     return editor.active;
@@ -321,15 +317,19 @@ export const window = {
     editor.calls.push(`open ${uri.toString()} ${JSON.stringify(options)}`);
     return Promise.resolve();
   },
+  showInputBox: (options: unknown) => answer("input")(JSON.stringify(options)),
+  showOpenDialog: () => Promise.resolve(editor.foundFiles),
   showWarningMessage: answer("warning"),
   showInformationMessage: answer("information"),
-  showQuickPick: (items: { label: string }[]) => {
-    editor.calls.push(`pick ${items.map(({ label }) => label).join(", ")}`);
-    return Promise.resolve(items.find(({ label }) => label === editor.choice));
+  showQuickPick: (items: ({ label: string } | string)[]) => {
+    const labelOf = (item: (typeof items)[number]): string => (typeof item === "string" ? item : item.label);
+    editor.calls.push(`pick ${items.map(labelOf).join(", ")}`);
+    return Promise.resolve(items.find((item) => labelOf(item) === editor.choice));
   },
   onDidChangeActiveTextEditor: onEvent("editor"),
   onDidChangeTextEditorSelection: onEvent("selection"),
   onDidCloseTerminal: onEvent("closedTerminal"),
+  onDidStartTerminalShellExecution: onEvent("shellExecution"),
 };
 
 export const workspace = {
@@ -364,6 +364,9 @@ export const workspace = {
     editor.calls.push(`find ${pattern} ${String(most)}`);
     return Promise.resolve(editor.foundFiles);
   },
+  onDidCreateFiles: onEvent("files"),
+  onDidDeleteFiles: onEvent("files"),
+  onDidRenameFiles: onEvent("files"),
   onDidSaveTextDocument: onEvent("save"),
   onDidGrantWorkspaceTrust: onEvent("trust"),
   onDidChangeConfiguration: onEvent("configuration"),
@@ -371,7 +374,10 @@ export const workspace = {
 
 export const languages = {
   onDidChangeDiagnostics: onEvent("diagnostics"),
-  getDiagnostics: (uri: Uri) => editor.diagnostics.get(uri.path) ?? [],
+  getDiagnostics: (uri?: Uri) => {
+    if (uri !== undefined) return editor.diagnostics.get(uri.path) ?? [];
+    return [...editor.diagnostics].map(([path, diagnostics]) => [Uri.file(path), diagnostics]);
+  },
 };
 
 export const commands = {
@@ -381,13 +387,10 @@ export const commands = {
   },
   executeCommand: (name: string, ...args: unknown[]) => {
     editor.executedCommands.push([name, ...args]);
-    return Promise.resolve();
+    return Promise.resolve(editor.commandResults.get(name));
   },
 };
 
 export const env = {
-  openExternal: (uri: Uri) => {
-    editor.calls.push(`browse ${uri.toString()}`);
-    return Promise.resolve(true);
-  },
+  openExternal: (uri: Uri) => Promise.resolve(editor.calls.push(`browse ${uri.toString()}`) > 0),
 };

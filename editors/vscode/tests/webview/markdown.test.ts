@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import "../support/page.js";
 import { ansiSpans } from "../../src/webview/ansi.js";
 import { diffLines } from "../../src/webview/parts/DiffView.js";
 
+await import("../../src/webview/markdown/highlightEngine.js");
+const { diagramImage, mathElement } = await import("../../src/webview/markdown/sandbox.js");
 const { GrowingMarkdown } = await import("../../src/webview/markdown/growingMarkdown.js");
 
 const SAMPLE = `# Title
@@ -65,6 +67,59 @@ test("links only call the handler", () => {
 test("code is highlighted by its language", () => {
   const keyword = render(SAMPLE).querySelector("pre .hljs-keyword");
   assert.equal(keyword?.textContent, "def");
+});
+
+test("entities and line breaks are shown as what they mean, and tags as text", () => {
+  const parent = render("AT&amp;T &eacute;&#8212;&#x2713; &unknown; a<br>b<br/>c <b>d</b><!-- e --> &lt;script&gt;");
+  assert.equal(parent.textContent, "AT&T é—✓ &unknown; abc <b>d</b> <script>");
+  assert.equal(parent.querySelectorAll("br").length, 2);
+  assert.equal(parent.querySelectorAll("b, script").length, 0);
+});
+
+test("references to lines of files are links, also in code, but not in links", () => {
+  const followed: string[] = [];
+  const parent = render("see src/app.ts:20 and `a.py:3`, [x.py:1](y) `npm:x`", 100, (href) => followed.push(href));
+  const links = [...parent.querySelectorAll("a")];
+  assert.deepEqual(links.map((link) => link.textContent), ["src/app.ts:20", "a.py:3", "x.py:1"]);
+  for (const link of links) link.click();
+  assert.deepEqual(followed, ["src/app.ts:20", "a.py:3", "y"]);
+});
+
+test("formulas are found, prices are not", () => {
+  const formulas = (text: string): string[] => [...render(text).querySelectorAll(".math")].map((each) => each.textContent);
+  assert.deepEqual(formulas("a $x^2$ b \\(y\\) and\n\n$$\n\\sum_i i\n$$\n"), ["$x^2$", "\\(y\\)", "$$\n\\sum_i i\n$$"]);
+  assert.deepEqual(formulas("from $5 to $10, `$a$`, cost: $ 3 $"), []);
+});
+
+test("only known MathML elements and attributes are built of a renderer's answer", () => {
+  const tree = ["math", { display: "block", onclick: "x", href: "y" }, [["mi", {}, ["x"]], ["script", {}, ["z"]], "t"]];
+  const element = mathElement(tree);
+  assert.deepEqual(element?.getAttributeNames(), ["display"]);
+  assert.deepEqual([...element.children].map(({ localName }) => localName), ["mi"]);
+  assert.equal(element.textContent, "xt");
+  for (const wrong of [null, "x", ["mi", {}, []], ["math", {}], { 0: "math" }]) assert.equal(mathElement(wrong), null);
+});
+
+test("a diagram is an image, and nothing else", () => {
+  assert.match(diagramImage("<svg></svg>")?.src ?? "", /^data:image\/svg\+xml/);
+  for (const wrong of [null, 1, "<img src=x>", "javascript:1"]) assert.equal(diagramImage(wrong), null);
+});
+
+test("a copied text is announced on its button for a while", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const copied: string[] = [];
+  Object.defineProperty(globalThis, "navigator", {
+    configurable: true,
+    value: { clipboard: { writeText: (text: string) => Promise.resolve(copied.push(text)) } },
+  });
+  const button = render("```\nx\n```").querySelector<HTMLButtonElement>(".copy");
+  button?.click();
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.deepEqual([copied, button?.textContent], [["x"], "Copied"]);
+  mock.timers.tick(5000);
+  assert.equal(button?.textContent, "Copy");
+  mock.timers.reset();
 });
 
 test("finished blocks are not rendered again", () => {

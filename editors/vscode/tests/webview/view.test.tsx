@@ -15,7 +15,7 @@ test("Enter sends the prompt and empties the input", async () => {
   await page.key(input, "Enter", { shiftKey: true });
   assert.deepEqual(page.posted, []);
   await page.key(input, "Enter");
-  const draft = { text: "hello", images: [], files: [], ...switches };
+  const draft = { text: "hello", images: [], mentions: [], ...switches };
   assert.deepEqual(page.posted, [{ type: "send", draft, busyMode: "turn" }]);
   assert.equal(input.value, "");
 });
@@ -87,14 +87,14 @@ test("files are completed from an at sign, and go with the prompt", async () => 
   const page = await new TestPage().dispatch(...SESSION_OPENED);
   const input = page.find("composer-input") as HTMLTextAreaElement;
   await page.write(input, "see @gree");
-  assert.deepEqual(page.posted, [{ type: "findFiles", query: "gree" }]);
-  const paths = [{ path: "/project/src/greeting.py", label: "src/greeting.py" }];
-  await page.dispatch({ type: "files", query: "gree", paths });
+  assert.deepEqual(page.posted, [{ type: "findMentions", query: "gree" }]);
+  const mention = { kind: "file", path: "/project/src/greeting.py", firstLine: 0, lastLine: 0 } as const;
+  await page.dispatch({ type: "mentions", query: "gree", choices: [{ mention, label: "src/greeting.py", detail: "" }] });
   await page.key(input, "Tab");
   assert.equal(input.value, "see @src/greeting.py ");
   await page.key(input, "Enter");
   const sent = page.posted.at(-1);
-  assert.deepEqual(sent?.type === "send" && sent.draft.files, ["/project/src/greeting.py"]);
+  assert.deepEqual(sent?.type === "send" && sent.draft.mentions, [mention]);
 });
 
 test("a permission request focuses the reject button, and keys answer it", async () => {
@@ -110,7 +110,7 @@ test("a permission request focuses the reject button, and keys answer it", async
     assert.deepEqual(page.posted, [], "a key pressed too early answers nothing");
     mock.timers.tick(KEY_GUARD_MILLISECONDS);
     await page.key(page.find("permission"), key);
-    assert.deepEqual(page.posted, [{ type: "permit", questionId: "q1", optionId }]);
+    assert.deepEqual(page.posted, [{ type: "permit", questionId: "q1", optionId, reason: "" }]);
     page.close();
     mock.timers.reset();
   }
@@ -142,7 +142,7 @@ test("a dropped image is attached to the prompt, other files are not", async () 
     new window.File(["x"], "a.svg", { type: "image/svg+xml" }),
   ];
   const event = Object.assign(new window.Event("drop", { bubbles: true, cancelable: true }), {
-    dataTransfer: { files: dropped },
+    dataTransfer: { files: dropped, getData: () => "" },
   });
   page.find("composer-input").dispatchEvent(event);
   for (let round = 0; round < 100 && page.findAll("attached-image").length === 0; round += 1) {
@@ -155,9 +155,10 @@ test("a dropped image is attached to the prompt, other files are not", async () 
   assert.deepEqual(images, [{ mimeType: "image/png", data: "AQID" }]);
 });
 
-test("a permission request is inside its tool call's card and disappears with the turn", async () => {
+test("a permission request is docked above the input and disappears with the turn", async () => {
   const page = await new TestPage().dispatch(...FULL_CONVERSATION);
-  assert.equal(page.find("permission").closest('[data-testid="tool-call"]')?.getAttribute("data-call-id"), "c4");
+  assert.ok(page.find("question-dock").contains(page.find("permission")));
+  assert.match(page.find("question-dock").textContent, /git push origin main.*it leaves this machine/s);
   await page.dispatch({ type: "ended", reason: "cancelled", error: "" });
   assert.equal(page.findAll("permission").length, 0);
   assert.equal(page.findAll("tool-call").at(-1)?.getAttribute("data-status"), "failed");
@@ -258,9 +259,21 @@ for (const [status, testId, intent] of [
   });
 }
 
+for (const [testId, intent] of [
+  ["welcome-installServer", "installServer"],
+  ["welcome-tryDemo", "tryDemo"],
+] as const) {
+  test(`without a server there is a button to ${intent}`, async () => {
+    const page = await new TestPage().dispatch({ ...READY, status: "missing", message: "why" });
+    assert.match(page.root.textContent, /uv tool install hermes-acp-server/);
+    await page.press(testId);
+    assert.deepEqual(page.posted, [{ type: intent }]);
+  });
+}
+
 test("the welcome offers the sign-in methods, terminal methods first", async () => {
   const page = await new TestPage().dispatch(READY, { type: "signIn", isNeeded: true, message: "there is no key yet" });
-  assert.match(page.find("welcome-sign-in").textContent, /there is no key yetSign in in a terminalAPI key/);
+  assert.match(page.find("welcome-sign-in").textContent, /there is no key yetEnter an API KeySign in in a terminalTry the Demo/);
   await page.press("sign-in-setup");
   assert.deepEqual(page.posted, [{ type: "signIn", methodId: "setup" }]);
 });
