@@ -39,8 +39,7 @@ def test_the_extension_has_the_right_publisher_and_version() -> None:
     ("path", "pattern"),
     [
         ("pyproject.toml", r'^\[project\]\nname = "(.+)"'),
-        ("editors/vscode/src/host/serverLocator.ts", r'PACKAGE = "(.+)"'),
-        ("editors/vscode/package.json", r"uvx ([\w-]+)"),
+        ("editors/vscode/src/shared/install.ts", r'PACKAGE = "(.+)"'),
         ("editors/vscode/README.md", r"uv tool install ([\w-]+)"),
         ("editors/zed/registry/hermes-acp-server/agent.json", r'"package": "(.+)=='),
     ],
@@ -48,6 +47,13 @@ def test_the_extension_has_the_right_publisher_and_version() -> None:
 def test_the_package_has_the_same_name_everywhere(path: str, pattern: str) -> None:
     text = (ROOT / path).read_text(encoding="utf-8")
     assert set(re.findall(pattern, text, re.MULTILINE)) == {values()["package"]}
+
+
+def test_vs_codes_extension_names_the_repository_its_page_and_where_to_report_bugs() -> None:
+    repository = values()["repository"]
+    assert json_at(manifest(), "repository", "url") == repository
+    assert manifest()["homepage"] == repository
+    assert json_at(manifest(), "bugs", "url") == f"{repository}/issues"
 
 
 def test_zeds_extension_names_the_repository_and_the_downloads() -> None:

@@ -43,22 +43,28 @@ export class CodeServer {
   #root;
   #process;
   #installed;
+  #path = "";
 
   constructor(installed, root) {
     this.#installed = installed;
     this.#root = root;
     this.workspace = join(root, "project");
+    /** Home directory of the user, and of the server's files. */
+    this.userHome = root;
     this.home = join(root, "home");
+    this.extensions = join(root, "extensions");
     this.pidFile = join(root, "server.pid");
     this.url = "";
   }
 
   /** Create the directories, install the extension and start listening.
    *
-   * `model` is the server's model; `environment` has additional variables for the server.
+   * `model` is the server's model, empty for the configured one; `environment` has additional variables
+   * for the server. Without `server`, none is installed. `path` is put in place of the PATH.
    */
-  static async start({ installed, server, vsix, model, environment = {}, settings = {} }) {
+  static async start({ installed, server, vsix, model = "", environment = {}, settings = {}, path = "" }) {
     const code = new CodeServer(installed, await mkdtemp(join(tmpdir(), "acp-e2e-")));
+    code.#path = path;
     await code.#prepare(server, model, environment, settings);
     code.#install(vsix);
     await code.#listen();
@@ -84,8 +90,8 @@ export class CodeServer {
     await writeFile(program, `#!/bin/sh\necho $$ > '${this.pidFile}'\nexec '${server}' "$@"\n`);
     await chmod(program, 0o755);
     const machineSettings = {
-      "acpServer.command": program,
-      "acpServer.arguments": ["serve", "--unstable", "true", "--model", model],
+      ...(server !== undefined && { "acpServer.command": program }),
+      "acpServer.arguments": ["serve", "--unstable", "true", ...(model === "" ? [] : ["--model", model])],
       "acpServer.environment": { HERMES_HOME: this.home, PYTHON_KEYRING_BACKEND: "keyring.backends.null.Keyring", ...environment },
     };
     await this.#write("User", { ...SETTINGS, ...settings });
@@ -119,7 +125,8 @@ export class CodeServer {
   }
 
   get #environment() {
-    return { ...process.env, HOME: this.#root, XDG_CONFIG_HOME: this.#root, XDG_DATA_HOME: this.#root };
+    const PATH = this.#path === "" ? process.env.PATH : this.#path;
+    return { ...process.env, PATH, HOME: this.#root, XDG_CONFIG_HOME: this.#root, XDG_DATA_HOME: this.#root };
   }
 
   async #listen() {

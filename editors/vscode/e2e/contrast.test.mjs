@@ -14,7 +14,7 @@ import { THEMES } from "../scripts/themes.mjs";
 
 const { CHROMIUM: executablePath = "/usr/bin/chromium", LOOKS: pattern = "" } = process.env;
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-const WIDTHS = [400, 240];
+const WIDTHS = [400, 300, 800, 240];
 
 let browser;
 let view;

@@ -84,6 +84,16 @@ export class Window {
     await this.editor.locator(".view-line").first().waitFor();
   }
 
+  /** Open a file of any place by its path. */
+  async openPath(path) {
+    await this.page.keyboard.press("Control+P");
+    const input = this.page.locator(".quick-input-widget input");
+    await input.fill(path);
+    await this.page.locator(".quick-input-list .monaco-list-row").first().waitFor();
+    await input.press("Enter");
+    await this.tab(path.split("/").at(-1)).waitFor();
+  }
+
   get editor() {
     return this.page.locator(".part.editor .monaco-editor").first();
   }

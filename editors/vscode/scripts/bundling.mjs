@@ -10,16 +10,39 @@ export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
 const ICONS = join(dirname(require.resolve("@vscode/codicons/package.json")), "src", "icons");
 
+/** Round a path's coordinates: icons of 16 pixels need no thousandths. */
+function rounded(path) {
+  return path.replaceAll(/-?\d*\.\d{3,}/g, (number) => {
+    const short = String(Math.round(Number(number) * 100) / 100).replace(/^(-?)0\./, "$1.");
+    // Two numbers may be separated by the point of the second alone.
+    return short.includes(".") ? short : `${short}.0`;
+  });
+}
+
 const codicons = {
   name: "codicons",
   setup(build) {
     build.onResolve({ filter: /^codicon:/ }, ({ path }) => ({ path, namespace: "codicon" }));
     build.onLoad({ filter: /.*/, namespace: "codicon" }, async ({ path }) => {
       const svg = await readFile(join(ICONS, `${path.slice("codicon:".length)}.svg`), "utf8");
-      const paths = [...svg.matchAll(/\bd="([^"]+)"/g)].map(([, data]) => data);
+      const paths = [...svg.matchAll(/\bd="([^"]+)"/g)].map(([, data]) => rounded(data));
       const viewBox = /viewBox="([^"]+)"/.exec(svg)?.[1] ?? "0 0 16 16";
       return { contents: `export default ${JSON.stringify({ viewBox, paths })};`, loader: "js" };
     });
+  },
+};
+
+/**
+ * Leaves zod's conversion of schemas to JSON Schemas out of the host: nothing calls it, but every schema
+ * class refers to it, so that it cannot be shaken off.
+ */
+const withoutJsonSchemas = {
+  name: "without-json-schemas",
+  setup(build) {
+    const names = ["createToJSONSchemaMethod", "createStandardJSONSchemaMethod", "toJSONSchema", "JSONSchemaGenerator"];
+    const unused = names.map((name) => `export const ${name} = () => () => { throw new Error("not bundled"); };`);
+    const inZod = /[\\/]zod[\\/]v4[\\/]core[\\/](?:to-json-schema|json-schema-processors|json-schema-generator)\.js$/;
+    build.onLoad({ filter: inZod }, () => ({ contents: unused.join("\n"), loader: "js" }));
   },
 };
 
@@ -33,11 +56,20 @@ export const HOST = {
   target: "node20",
   format: "cjs",
   external: ["vscode"],
+  plugins: [codicons, withoutJsonSchemas],
+  // Node warns of code that reads the global, which browsers have: a dependency looks for its user agent.
+  define: { navigator: "undefined" },
 };
 
 export const VIEW = {
   ...shared,
-  entryPoints: { webview: "src/webview/main.tsx" },
+  // All but the first are loaded at first use.
+  entryPoints: {
+    webview: "src/webview/main.tsx",
+    highlight: "src/webview/markdown/highlightEngine.ts",
+    diagrams: "src/renderers/diagrams.ts",
+    math: "src/renderers/math.ts",
+  },
   outdir: "dist",
   platform: "browser",
   target: "es2022",

@@ -12,20 +12,25 @@ const STILL_FRAMES = 4;
 /** Bundle the view and return its script, its styles and the scenes. */
 export async function loadScenes() {
   await build({ ...VIEW, outdir: OUT });
-  await build(testsOf(["tests/support/conversation.ts"]));
-  const conversation = await import(pathToFileURL(join(ROOT, "out/tests/support/conversation.mjs")).href);
+  const conversation = {};
+  for (const name of ["conversation", "longConversation"]) {
+    await build(testsOf([`tests/support/${name}.ts`]));
+    Object.assign(conversation, await import(pathToFileURL(join(ROOT, `out/tests/support/${name}.mjs`)).href));
+  }
   const read = (name) => readFile(join(ROOT, OUT, name), "utf8");
-  const [script, styles] = await Promise.all([read("webview.js"), read("webview.css")]);
-  return { script, styles, scenes: scenesOf(conversation) };
+  const [script, highlight, css] = await Promise.all([read("webview.js"), read("highlight.js"), read("webview.css")]);
+  const defaults = await readFile(join(ROOT, "scripts", "webviewDefaults.css"), "utf8");
+  return { script, highlight, styles: `${defaults}\n${css}`, scenes: scenesOf(conversation) };
 }
 
 function scenesOf(conversation) {
   const { SESSION_OPENED, CONVERSATION, FULL_CONVERSATION, READY } = conversation;
+  const { LONG_OPENED, LONG_STORY, PARALLEL_QUESTIONS, ANSWERED_FORM } = conversation;
   const connection = (status, message = "") => ({ events: [{ ...READY, status, message }] });
   return {
     welcome: { events: SESSION_OPENED },
-    "sign-in": { events: [READY, { type: "signIn", isNeeded: true, message: "There is no key yet." }] },
-    missing: connection("missing", "acp-server was not found."),
+    "sign-in": { events: [READY, { type: "signIn", isNeeded: true, message: "" }] },
+    missing: connection("missing", "This view is the editor's side of the agent. Its server is a program of its own."),
     untrusted: connection("untrusted"),
     failed: connection("failed", "The server stopped with exit code 2."),
     restarting: { events: [...FULL_CONVERSATION, { ...READY, status: "restarting", message: "The server stopped with SIGKILL." }] },
@@ -36,22 +41,31 @@ function scenesOf(conversation) {
     sessions: { events: FULL_CONVERSATION, presses: ["header-sessions"] },
     context: { events: FULL_CONVERSATION, presses: ["header-context"] },
     completions: { events: SESSION_OPENED, types: "/co" },
+    story: { events: LONG_STORY },
+    parallel: { events: PARALLEL_QUESTIONS },
+    menu: { events: PARALLEL_QUESTIONS, presses: ["permission-more"] },
+    reason: { events: PARALLEL_QUESTIONS, presses: ["permission-reason", "plan-toggle"] },
+    answered: { events: ANSWERED_FORM },
+    "all-commands": { events: LONG_OPENED, types: "/", keys: ["ArrowUp"] },
+    "long-sessions": { events: PARALLEL_QUESTIONS, presses: ["header-sessions"] },
   };
 }
 
 /** Render a scene in a browser page. */
-export async function drawScene(page, { script, styles }, { body, style }, scene) {
-  const { events, presses = [], types = "", scroll } = scene;
+export async function drawScene(page, { script, highlight, styles }, { body, style }, scene) {
+  const { events, presses = [], types = "", keys = [], scroll } = scene;
   await page.setContent(`<!DOCTYPE html><html lang="en" style="${style}"><head><title>Hermes Agent</title>
     <style>${styles}</style></head><body class="${body}"><div id="root"></div></body></html>`);
   await page.evaluate(() => {
     window.acquireVsCodeApi = () => ({ postMessage() {}, getState() {}, setState() {} });
   });
   await page.addScriptTag({ content: script });
+  await page.addScriptTag({ content: highlight });
   await page.evaluate((sent) => window.postMessage({ kind: "replay", events: sent }), events);
   await untilDrawn(page);
   for (const testId of presses) await page.getByTestId(testId).first().click();
   if (types !== "") await page.getByTestId("composer-input").pressSequentially(types);
+  for (const key of keys) await page.keyboard.press(key);
   if (scroll !== undefined) {
     await page.getByTestId("transcript").evaluate((node, top) => (node.scrollTop = top), scroll);
   }

@@ -1,5 +1,6 @@
 // Takes screenshots of the view in VS Code's themes with Chromium, for review and for the README.
-// Environment: CHROMIUM (default /usr/bin/chromium). Argument: the output directory.
+// Environment: CHROMIUM (default /usr/bin/chromium), SCENES and LOOKS (patterns of scene names and of
+// "theme width"; default all). Argument: the output directory.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +9,8 @@ import { ROOT } from "./bundling.mjs";
 import { drawScene, loadScenes } from "./scenes.mjs";
 import { THEMES } from "./themes.mjs";
 
-const WIDTHS = { "": 400, "-narrow": 240 };
+const { SCENES: scenePattern = "", LOOKS: lookPattern = "" } = process.env;
+const WIDTHS = [400, 300, 800];
 
 const out = process.argv[2] ?? join(ROOT, "out", "screenshots");
 await mkdir(out, { recursive: true });
@@ -18,12 +20,14 @@ const browser = await chromium.launch({
   args: ["--no-sandbox"],
 });
 try {
-  for (const [suffix, width] of Object.entries(WIDTHS)) {
+  for (const width of WIDTHS) {
     for (const [theme, look] of Object.entries(THEMES)) {
+      if (!new RegExp(lookPattern).test(`${theme} ${width}`)) continue;
       const page = await browser.newPage({ viewport: { width, height: 760 }, deviceScaleFactor: 2 });
       for (const [name, scene] of Object.entries(view.scenes)) {
+        if (!new RegExp(scenePattern).test(name)) continue;
         await drawScene(page, view, look, scene);
-        await page.screenshot({ path: join(out, `${name}-${theme}${suffix}.png`) });
+        await page.screenshot({ path: join(out, `${name}-${theme}-${width}.png`) });
       }
       await page.close();
     }

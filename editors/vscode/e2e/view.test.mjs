@@ -1,0 +1,308 @@
+/**
+ * End-to-end tests of the view in VS Code: what must be in sight, be found and be fast.
+ *
+ * Environment: ACP_SERVER, VSIX, CHROMIUM, SCREENSHOTS and STATIONS, as for the journey.
+ */
+import assert from "node:assert/strict";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { after, before, test } from "node:test";
+import { build } from "esbuild";
+import { ROOT, testsOf } from "../scripts/bundling.mjs";
+import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
+import { until, Window } from "./window.mjs";
+
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+const stations = new RegExp(process.env.STATIONS ?? "");
+const model = `scripted:${join(HERE, "view.script")}`;
+/** How much longer a long session may take than a short one; both run at the same time of the same machine. */
+const MOST_TIMES_LONGER = 5;
+
+let code;
+let window;
+let chat;
+let story;
+
+before(async () => {
+  await build(testsOf(["tests/support/longConversation.ts"]));
+  story = await import(pathToFileURL(join(ROOT, "out/tests/support/longConversation.mjs")).href);
+  code = await CodeServer.start({ installed: installedFolder(), server, vsix, model });
+  window = await Window.open(code.url, { program });
+  chat = window.chat;
+  await window.openChat();
+});
+
+after(async () => {
+  await window?.close();
+  await code?.stop();
+});
+
+/** Define an independent test; a failed one leaves a picture. */
+function station(name, action) {
+  if (!stations.test(name)) return;
+  test(name, async () => {
+    try {
+      await action();
+    } catch (error) {
+      await picture(`failed ${name}`);
+      throw error;
+    } finally {
+      await chat.at("stop").click({ timeout: 500 }).catch(() => undefined);
+    }
+  });
+}
+
+async function picture(name) {
+  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+/** Whether an element is completely in the visible part of the view. */
+function isInView(locator) {
+  return locator.evaluate((node) => {
+    const { top, bottom } = node.getBoundingClientRect();
+    const { innerHeight } = node.ownerDocument.defaultView;
+    const { left, right, top: y } = node.getBoundingClientRect();
+    const hit = node.ownerDocument.elementFromPoint((left + right) / 2, y + 2);
+    return top >= 0 && bottom <= innerHeight && hit !== null && (node.contains(hit) || hit.contains(node));
+  });
+}
+
+async function newSession() {
+  await chat.at("header-new").click();
+  await chat.at("welcome").waitFor();
+}
+
+station("the open question is in view under parallel calls, with its whole command", async () => {
+  await newSession();
+  await chat.send("three at once");
+  const dock = chat.at("question-dock");
+  await dock.waitFor();
+  assert.ok(await isInView(chat.at("permission-allow_once").first()), "the answers are out of view");
+  assert.ok(await isInView(chat.at("working")), "the indicator is out of view");
+  const command = dock.locator("pre").first();
+  assert.match(await command.innerText(), /printf 'touch a-long-end' \| sh/);
+  assert.ok(await command.evaluate((node) => node.scrollWidth <= node.clientWidth), "the command is cut");
+  await picture("question");
+  while (!/All three are done/.test(await chat.at("transcript").innerText())) {
+    if ((await chat.at("permission").count()) > 0) await chat.answerByKey("y");
+  }
+  await chat.idle();
+  const [ran] = await chat.at("tool-call").filter({ hasText: "echo first" }).all();
+  assert.match(await ran.innerText(), /printf 'touch a-long-end' \| sh/);
+  await picture("command-after");
+});
+
+station("several questions of a session are counted, and a menu has the further answers", async () => {
+  await newSession();
+  await replay(story.PARALLEL_QUESTIONS);
+  assert.match(await chat.at("questions-waiting").innerText(), /2 more questions wait/);
+  await chat.at("permission-reject_once").focus();
+  await window.page.waitForTimeout(500); // a new question ignores keys for a moment
+  await window.page.keyboard.press("a");
+  const items = chat.frame.getByRole("menuitem");
+  assert.equal(await items.count(), 3);
+  await until(() => items.first().evaluate((node) => node === node.ownerDocument.activeElement));
+  await window.page.keyboard.press("ArrowDown");
+  await picture("menu");
+  await window.page.keyboard.press("Escape");
+  await items.first().waitFor({ state: "detached" });
+  await window.page.keyboard.press("r");
+  await chat.at("permission-reason-input").fill("use the mirror");
+  await picture("reason");
+  assert.ok(await chat.at("transcript").evaluate((node) => node.clientHeight > 60), "no room is left for the conversation");
+});
+
+station("a question of another session is marked, announced and found by keyboard alone", async () => {
+  await newSession();
+  await chat.send("ask me later");
+  await chat.at("user-message").first().waitFor();
+  await newSession();
+  await chat.at("banner-question").waitFor();
+  assert.match(await window.statusOf("Hermes Agent"), /1 question waits for you in “ask me later”/);
+  await window.page.locator(".notifications-toasts").getByText(/Hermes asks: .*ask me later/).waitFor();
+  await chat.at("header-sessions").click();
+  assert.equal(await chat.at("session-asks").count(), 1);
+  await picture("question-elsewhere");
+  await chat.at("session-list-close").click();
+  await window.page.keyboard.press("Control+Alt+J");
+  await chat.at("question-dock").waitFor();
+  await chat.answerByKey("n");
+  await chat.idle();
+  assert.match(await chat.at("user-message").first().innerText(), /ask me later/);
+});
+
+station("an answer given in a form stays in the conversation", async () => {
+  await newSession();
+  await chat.send("ask with a form");
+  await chat.at("elicitation").waitFor();
+  assert.ok(await isInView(chat.at("elicitation-submit")));
+  await chat.at("choice-Pears").click();
+  await chat.at("elicitation-submit").click();
+  await chat.answered();
+  assert.match(await chat.at("answer").innerText(), /Which fruit shall it be\?[^]*Pears/);
+  await picture("answer-of-a-form");
+});
+
+station("code, tables, references, entities, formulas and diagrams are shown as they should", async () => {
+  await newSession();
+  await chat.ask("show everything");
+  const message = chat.at("agent-message").last();
+  const background = (selector) =>
+    message.locator(selector).first().evaluate((node) => node.ownerDocument.defaultView.getComputedStyle(node).backgroundColor);
+  assert.equal(await background("pre code"), "rgba(0, 0, 0, 0)");
+  await message.locator("pre .hljs-keyword").first().waitFor();
+  const links = await message.locator("a").evaluateAll((nodes) => nodes.map((node) => node.title));
+  assert.deepEqual(links, ["Open averages.py:8", "Open averages.py:11"]);
+  assert.match(await message.locator("p").first().innerText(), /AT&T, éclair,\nand a new line/);
+  const lines = await message.locator("td").nth(1).evaluate((node) => node.getClientRects().length + Math.round(node.clientHeight / 20));
+  assert.ok(lines <= 3, "a word of the table is broken");
+  await message.locator("math").nth(1).waitFor();
+  const diagram = message.locator("img.diagram");
+  await diagram.waitFor();
+  assert.ok(await diagram.evaluate((node) => node.naturalWidth > 50), "the diagram is empty");
+  await diagram.scrollIntoViewIfNeeded();
+  await picture("diagram");
+  const frame = chat.frame.locator("iframe.renderer-frame").first();
+  assert.equal(await frame.getAttribute("sandbox"), "allow-scripts");
+  await message.locator("a").first().click();
+  await window.tab("averages.py").waitFor();
+  await until(async () => /Ln 8,/.test(await window.page.locator(".statusbar").innerText()));
+});
+
+station("a message sent while scrolled up is scrolled to", async () => {
+  await newSession();
+  await chat.ask("say forty lines");
+  await chat.at("transcript").evaluate((node) => { node.scrollTop = 0; });
+  await chat.at("scroll-to-end").waitFor();
+  await chat.send("still there?");
+  const sent = chat.at("user-message").last();
+  await until(() => isInView(sent));
+});
+
+station("the end of the list of commands is reached, and mentions are fuzzy", async () => {
+  await newSession();
+  await chat.input.click();
+  await chat.input.pressSequentially("/");
+  const choices = chat.at("completion");
+  await until(async () => (await choices.count()) > 15);
+  await chat.input.press("ArrowUp");
+  assert.equal(await choices.last().getAttribute("aria-selected"), "true");
+  assert.ok(await isInView(choices.last()));
+  await picture("commands");
+  for (const [typed, expected] of [["@avpy", "@averages.py"], ["@averages.py#L8-12", "@averages.py#L8-12"], ["@term", "@terminal"], ["@prob", "@problems"]]) {
+    await chat.input.fill("");
+    await chat.input.pressSequentially(typed);
+    await until(async () => (await choices.first().innerText().catch(() => "")).startsWith(expected));
+  }
+  await chat.input.fill("");
+  await chat.input.pressSequentially("see @averages.py#L8-12");
+  await until(async () => (await choices.count()) > 0);
+  await chat.input.press("Enter");
+  await chat.input.press("Enter");
+  await chat.at("user-message").getByText("averages.py 8-12").waitFor();
+  await picture("mentions");
+});
+
+station("files are attached by dropping them", async () => {
+  await newSession();
+  const uri = pathToFileURL(join(code.workspace, "notes.txt")).href;
+  await chat.input.evaluate((node, dropped) => {
+    const { DataTransfer, DragEvent } = node.ownerDocument.defaultView;
+    const dataTransfer = new DataTransfer();
+    dataTransfer.setData("text/uri-list", dropped);
+    node.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }, uri);
+  await until(async () => (await chat.input.inputValue()) === "@notes.txt ");
+  await chat.input.press("Enter");
+  await chat.at("user-message").getByRole("button", { name: "notes.txt" }).waitFor();
+});
+
+station("a file outside of the workspace is attached only on request", async () => {
+  await newSession();
+  await window.openPath("/etc/hostname");
+  const chip = chat.at("attach-file");
+  await until(async () => (await chip.getAttribute("title"))?.includes("outside of the workspace"));
+  assert.equal(await chip.getAttribute("aria-pressed"), "false");
+  await chat.ask("still there?");
+  assert.equal(await chat.at("user-message").last().getByRole("button").count(), 0);
+});
+
+station("2,000 messages open as fast as 40, and typing in them is as fast", async () => {
+  await newSession();
+  await openingTime(story.manyMessages(2000)); // the first one also compiles the code
+  const few = await openingTime(story.manyMessages(40));
+  const fewKeys = await typingTime();
+  const many = await openingTime(story.manyMessages(2000));
+  const manyKeys = await typingTime();
+  console.log(`first paint: ${few} ms for 40 messages, ${many} ms for 2,000; a key: ${fewKeys} and ${manyKeys} ms`);
+  await picture("2000-messages");
+  assert.ok(many < Math.max(few, 100) * MOST_TIMES_LONGER, `${many} ms after ${few} ms`);
+  assert.ok(manyKeys < Math.max(fewKeys, 10) * MOST_TIMES_LONGER, `${manyKeys} ms after ${fewKeys} ms`);
+  await chat.at("transcript").evaluate((node) => { node.scrollTop = node.scrollHeight / 2; });
+  const middle = chat.at("user-message").filter({ hasText: /Prompt (4|5|6)\d\d$/ });
+  await middle.first().waitFor();
+});
+
+station("a large diff is shown in steps", async () => {
+  await newSession();
+  const text = (word) => Array.from({ length: 12000 }, (_, line) => `${word} of line ${line}\n`).join("");
+  const content = [{ type: "diff", path: "/project/big.txt", oldText: text("old"), newText: text("new") }];
+  const call = { sessionUpdate: "tool_call", toolCallId: "big", title: "Edit big.txt", kind: "edit", status: "completed", content };
+  const few = await openingTime([...story.LONG_OPENED, { type: "update", update: { ...call, content: [] } }]);
+  const many = await openingTime([...story.LONG_OPENED, { type: "update", update: call }]);
+  const startedAt = Date.now();
+  await chat.at("diff-more").click();
+  await until(async () => (await chat.frame.locator(".diff-line").count()) > 1000);
+  console.log(`a diff of 24,000 lines: ${many} ms (without: ${few} ms); 1,000 more: ${Date.now() - startedAt} ms`);
+  assert.ok((await chat.frame.locator(".diff-line").count()) < 2000);
+});
+
+station("the pictures of the README are in the package", async () => {
+  const [folder] = (await readdir(code.extensions)).filter((name) => name.startsWith("acp-server"));
+  const text = await readFile(join(code.extensions, folder, "readme.md"), "utf8");
+  const links = [...text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, link]) => link);
+  assert.equal(links.length, 12);
+  for (const link of links) assert.ok((await stat(join(code.extensions, folder, link))).size > 0, link);
+});
+
+/** Show events in the view as the host's replay does. */
+function replay(events) {
+  return chat.frame.locator("body").evaluate((body, sent) => {
+    body.ownerDocument.defaultView.postMessage({ kind: "replay", events: sent });
+  }, [...events]);
+}
+
+/** Return the milliseconds from the message with a whole session to the first frame after it. */
+function openingTime(events) {
+  return chat.frame.locator("body").evaluate(async (body, sent) => {
+    const view = body.ownerDocument.defaultView;
+    const frame = () => new Promise((resolve) => view.requestAnimationFrame(resolve));
+    await frame();
+    const startedAt = view.performance.now();
+    view.postMessage({ kind: "replay", events: sent });
+    await new Promise((resolve) => view.addEventListener("message", resolve, { once: true }));
+    await frame();
+    await frame();
+    return Math.round(view.performance.now() - startedAt);
+  }, [...events]);
+}
+
+/** Return the median milliseconds from a key to the frame that shows it. */
+function typingTime() {
+  return chat.input.evaluate(async (input) => {
+    const view = input.ownerDocument.defaultView;
+    input.focus();
+    const times = [];
+    for (let key = 0; key < 30; key += 1) {
+      const startedAt = view.performance.now();
+      input.ownerDocument.execCommand("insertText", false, "x");
+      input.getBoundingClientRect();
+      times.push(view.performance.now() - startedAt);
+      await new Promise((resolve) => view.requestAnimationFrame(() => view.setTimeout(resolve)));
+    }
+    input.ownerDocument.execCommand("selectAll");
+    input.ownerDocument.execCommand("delete");
+    return Math.round(times.sort((one, other) => one - other)[15] * 10) / 10;
+  });
+}
