@@ -55,8 +55,8 @@ _JSON_PREFIX = "\0json:"
 
 def hermes_layout(connection: Connection) -> DatabaseLayout | None:
     """Return the layout of a Hermes database, or None if it is unknown."""
-    messages = _column_names(connection, "messages")
-    sessions = _column_names(connection, "sessions")
+    messages = column_names(connection, "messages")
+    sessions = column_names(connection, "sessions")
     if not messages >= {"id", "session_id", "role", "content", "timestamp"}:
         return None
     if not sessions >= {"id", "source", "started_at"}:
@@ -67,10 +67,10 @@ def hermes_layout(connection: Connection) -> DatabaseLayout | None:
         texts=_hermes_texts(messages),
         sessions=_hermes_sessions(sessions),
         ticks_per_second=1,
-        word_index="messages_fts" if _column_names(connection, "messages_fts") else None,
-        trigram_index=trigram_index if _column_names(connection, trigram_index) else None,
+        word_index="messages_fts" if column_names(connection, "messages_fts") else None,
+        trigram_index=trigram_index if column_names(connection, trigram_index) else None,
         is_own=False,
-        to_text=_to_text,
+        to_text=decode_content,
     )
 
 
@@ -99,13 +99,14 @@ def _hermes_sessions(columns: set[str]) -> str:
     )
 
 
-def _column_names(connection: Connection, table: str) -> set[str]:
+def column_names(connection: Connection, table: str) -> set[str]:
+    """Return the columns of a table; none if it does not exist."""
     rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
     return {name for (name,) in cast("list[tuple[str]]", rows.fetchall())}
 
 
-def _to_text(content: str) -> str:
-    """Return the text parts of a content."""
+def decode_content(content: str) -> str:
+    """Return the text parts of a content in Hermes' database."""
     if not content.startswith(_JSON_PREFIX):
         return content
     try:

@@ -49,7 +49,7 @@ def open_databases(paths: DatabasePaths) -> Generator[HistoryDatabases]:
         notes: list[str] = []
         try:
             if paths.own.is_file():
-                connection = stack.enter_context(closing(_connect(paths.own)))
+                connection = stack.enter_context(closing(open_read_only(paths.own)))
                 version: int = connection.execute("PRAGMA user_version").fetchone()[0]
                 if version > len(MIGRATIONS):
                     raise ArchiveError(newer_notice(paths.own, version, len(MIGRATIONS)))
@@ -62,7 +62,7 @@ def open_databases(paths: DatabasePaths) -> Generator[HistoryDatabases]:
             raise ArchiveError(reason) from error
         try:
             if paths.hermes is not None and paths.hermes.is_file():
-                connection = stack.enter_context(closing(_connect(paths.hermes)))
+                connection = stack.enter_context(closing(open_read_only(paths.hermes)))
                 if layout := _usable_hermes_layout(connection):
                     databases.append(HistoryDatabase(connection, layout))
         except (sqlite3.Error, OSError) as error:
@@ -79,7 +79,8 @@ def to_archive_error(path: Path, error: sqlite3.Error) -> ArchiveError:
     return ArchiveError(f"{path} cannot be read ({error})")
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a database that nothing is written to; a missing file is not created."""
     # as_uri also escapes `?` and `#`, which would otherwise end the path and drop mode=ro.
     address = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)

@@ -98,7 +98,7 @@ def list_page(connection: Connection, cwd: Path | None, cursor: str | None) -> S
         # By position instead of OFFSET: sessions that are used between two pages do not shift the
         # rest.
         conditions.append("(updated_us, id) < (?, ?)")
-        values += _decode_cursor(cursor)
+        values += decode_cursor(cursor)
     if cwd is not None:
         conditions.append("cwd = ?")
         values.append(text_to_column(str(cwd)))
@@ -113,8 +113,13 @@ def list_page(connection: Connection, cwd: Path | None, cursor: str | None) -> S
     last = rows[PAGE_SIZE - 1] if len(rows) > PAGE_SIZE else None
     if last is None:
         return SessionPage(found)
-    position = json.dumps([last[4], last[0]])
-    return SessionPage(found, urlsafe_b64encode(position.encode()).decode())
+    return SessionPage(found, encode_cursor(cast("int", last[4]), text_from_column(last[0])))
+
+
+def stored_ids(connection: Connection) -> frozenset[str]:
+    """Return the ids of all stored sessions."""
+    rows = connection.execute("SELECT id FROM sessions").fetchall()
+    return frozenset(text_from_column(row[0]) for row in cast("list[Row]", rows))
 
 
 def find_abandoned(connection: Connection, own_holder: LeaseHolder) -> Sequence[str]:
@@ -189,7 +194,17 @@ def _decoded(body: Column) -> object:
         return None
 
 
-def _decode_cursor(cursor: str) -> Position:
+def encode_cursor(updated_us: int, session_id: str) -> str:
+    """Return the cursor of the page behind a session."""
+    return urlsafe_b64encode(json.dumps([updated_us, session_id]).encode()).decode()
+
+
+def decode_cursor(cursor: str) -> Position:
+    """Return the position that a cursor stands for.
+
+    Raises:
+        InvalidCursorError: the cursor was not issued by this server.
+    """
     try:
         found: object = json.loads(urlsafe_b64decode(cursor.encode()))
     except (ValueError, RecursionError):

@@ -136,6 +136,10 @@ class ArchiveWriter:
         """Return a page of stored sessions."""
         return self._run_read(partial(session_reads.list_page, cwd=cwd, cursor=cursor))
 
+    def stored_ids(self) -> frozenset[str]:
+        """Return the ids of all stored sessions."""
+        return self._run_read(session_reads.stored_ids)
+
     def resume(self, session_id: str) -> None:
         """Take over a stored session, unless another live process holds it."""
         self._released.discard(session_id)

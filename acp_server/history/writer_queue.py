@@ -86,6 +86,10 @@ class ArchiveQueries(Protocol):
         """Return a page of stored sessions."""
         ...
 
+    def stored_ids(self) -> frozenset[str]:
+        """Return the ids of all stored sessions."""
+        ...
+
     def delete(self, session_id: str) -> None:
         """Delete a session."""
         ...

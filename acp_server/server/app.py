@@ -20,7 +20,8 @@ from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.lazy_imports import LazyTrustAsker
-from acp_server.history.archive import LazyArchive, open_session_search
+from acp_server.history.archive import open_session_search
+from acp_server.history.hermes_archive import HermesArchive
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.learning.service import LearningContext, LearningService
@@ -218,7 +219,7 @@ def build_server(
 def _make_archive(configuration: Configuration, policy: HeadlessPolicy | None) -> SessionArchive:
     if policy is not None and policy.is_ephemeral:
         return NullArchive()
-    return LazyArchive(configuration.home / "acp" / "sessions.db")
+    return HermesArchive(configuration.home)
 
 
 def _prompt_config(configuration: Configuration, policy: HeadlessPolicy | None) -> PromptConfig:
