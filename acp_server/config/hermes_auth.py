@@ -22,6 +22,8 @@ MARGIN_SECONDS = 60.0
 ANTHROPIC_TOKEN_PREFIX = "sk-ant-oat"  # noqa: S105  how a secret begins, not a secret
 ANTHROPIC_TOKEN_HEADERS = (("anthropic-beta", "oauth-2025-04-20"),)
 """Without this header the Messages API refuses tokens of a sign-in."""
+EXHAUSTED_SECONDS = 3_600.0
+"""How long Hermes leaves an exhausted key alone if its provider names no time."""
 MAX_BYTES = 1_000_000
 _Object = Mapping[str, object]
 _CODEX_CLAIM = "https://api.openai.com/auth"
@@ -66,12 +68,14 @@ class HermesAuth:
 
     def _is_usable(self, entry: _Object) -> bool:
         now = self.now()
-        if entry.get("last_status") == "dead":
-            return False
-        if entry.get("last_status") == "exhausted":
-            return (_timestamp(entry.get("last_error_reset_at")) or 0.0) <= now
         expires = _expiry(entry)
-        return expires is None or expires > now + MARGIN_SECONDS
+        if entry.get("last_status") == "dead" or (expires and expires <= now + MARGIN_SECONDS):
+            return False
+        if entry.get("last_status") != "exhausted":
+            return True
+        again = _timestamp(entry.get("last_error_reset_at"))
+        failed = _timestamp(entry.get("last_status_at"))
+        return (again or (failed or 0.0) + EXHAUSTED_SECONDS) <= now
 
 
 def token_claims(token: str) -> _Object:

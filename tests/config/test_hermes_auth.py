@@ -58,6 +58,13 @@ def test_a_pool_is_read_by_priority_without_what_is_exhausted(tmp_path: Path) ->
         {"source": "env:X_API_KEY", "priority": 2},
         {"access_token": "dead", "priority": 3, "last_status": "dead"},
         {"access_token": "later", "last_status": "exhausted", "last_error_reset_at": NOW + 60},
+        {"access_token": "just", "last_status": "exhausted", "last_status_at": NOW - 60},
+        {
+            "access_token": EXPIRED,
+            "last_status": "exhausted",
+            "last_status_at": 1.0,
+            "last_error_reset_at": None,
+        },
         {
             "access_token": "again",
             "priority": 4,
