@@ -10,6 +10,20 @@ from acp_server.config.setting import setting
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 SHARED_TOKENS = ("GH_TOKEN", "GITHUB_TOKEN")
+CLOUD_VARIABLES = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_PROFILE",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_PROJECT",
+    "CLOUD_ML_REGION",
+    "VERTEX_ACCESS_TOKEN",
+)
+"""Variables of the clouds' own tools, which commands may need too: no secrets of this server."""
 OptionalSecret = SecretStr | None
 
 

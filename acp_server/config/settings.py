@@ -26,7 +26,7 @@ from pydantic import SecretStr
 from acp_server.config.fitting import validate_setting
 from acp_server.config.named_providers import NamedProvider
 from acp_server.config.profiles import PROFILE_VARIABLE, choose_home, unknown_profile
-from acp_server.config.provider_keys import SHARED_TOKENS
+from acp_server.config.provider_keys import CLOUD_VARIABLES, SHARED_TOKENS
 from acp_server.config.setting import NameKind
 from acp_server.config.table import (
     Settings,
@@ -87,6 +87,10 @@ class Configuration:
     """Variables of the .env file that commands get, with their values."""
     provider_addresses: Mapping[str, str] = field(default_factory=dict[str, str], compare=False)
     """The variables whose names end in `_BASE_URL`, with their values."""
+    cloud_variables: Mapping[str, str] = field(
+        default_factory=dict[str, str], repr=False, compare=False
+    )
+    """The variables that clients of cloud providers need, with their values."""
     shared_tokens: Mapping[str, str] = field(
         default_factory=dict[str, str], repr=False, compare=False
     )
@@ -161,6 +165,7 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
         found,
         settings=_without_disabled_tools(named),
         origins=origins,
+        cloud_variables={name: variables[name] for name in CLOUD_VARIABLES if variables.get(name)},
         shared_tokens={name: variables[name] for name in SHARED_TOKENS if variables.get(name)},
         provider_addresses={
             name: value.strip()

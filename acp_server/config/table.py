@@ -101,6 +101,11 @@ class Settings:
     custom_providers: ListedProviders = setting(
         {}, "The same as a list, each with a name", "custom_providers"
     )
+    bedrock_region: str = setting("", "The AWS region of Amazon Bedrock", "bedrock.region")
+    vertex_region: str = setting("", "The region of Google Vertex AI", "vertex.region")
+    vertex_project: str = setting(
+        "", "The Google Cloud project, if it is not that of the sign-in", "vertex.project_id"
+    )
     provider_keys: ProviderKeys = field(default_factory=ProviderKeys)
     model: str | None = setting(
         None,

@@ -19,6 +19,10 @@ class EndpointAccess:
     auth_token: str | None = field(default=None, repr=False)
     headers: tuple[tuple[str, str], ...] = ()
     """Further headers of each request."""
+    platform: str = ""
+    """The cloud provider whose own client of the SDK is used: `bedrock` or `vertex`."""
+    platform_values: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """What that client needs: `region`, `project_id`, and environment variables by name."""
     read_timeout_seconds: float = 120.0
     """Read timeout: the longest silence before and within an answer."""
     connect_timeout_seconds: float = 10.0

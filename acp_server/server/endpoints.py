@@ -144,6 +144,8 @@ def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -
             read_timeout_seconds=current.read_timeout_seconds,
             connect_timeout_seconds=current.connect_timeout_seconds,
             headers=provider.profile.headers,
+            platform=provider.profile.extra,
+            platform_values=_platform_values(provider.profile.extra, configuration),
         ),
         model_id=provider.model_id,
         retry=RetryPolicy(max_retries=current.max_retries),
@@ -156,6 +158,17 @@ def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -
     api = provider_adapter(provider)
     catalog = EndpointCatalog(config, api, credentials.current, client, credentials)
     return provider, catalog, credentials, client
+
+
+def _platform_values(platform: str, configuration: Configuration) -> tuple[tuple[str, str], ...]:
+    current = configuration.settings
+    if not platform:
+        return ()
+    own = {"region": current.bedrock_region}
+    if platform == "vertex":
+        own = {"region": current.vertex_region, "project_id": current.vertex_project}
+    values = {**configuration.cloud_variables, **own}
+    return tuple((name, value) for name, value in values.items() if value)
 
 
 def provider_adapter(provider: ConfiguredProvider) -> ProviderAdapter:

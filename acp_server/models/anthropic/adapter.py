@@ -1,5 +1,6 @@
 """Model port over the Messages API: one streamed request with retries and cancellation."""
 
+import json
 from dataclasses import field, replace
 
 import anyio
@@ -8,6 +9,11 @@ from anthropic import AnthropicError, AsyncStream
 
 from acp_server.models.anthropic.endpoint import AnthropicEndpoint
 from acp_server.models.anthropic.failures import classify_error
+from acp_server.models.anthropic.platforms import (
+    SIGN_IN,
+    as_server_sent_events,
+    platform_errors,
+)
 from acp_server.models.anthropic.request import build_request_body, new_rejected_fields
 from acp_server.models.anthropic.stream import (
     AnthropicStreamError,
@@ -93,23 +99,32 @@ class AnthropicModel:
         """Send the request once; return the failure, if any."""
         name = self._endpoint.name
         try:
-            body = build_request_body(request, self._family, self._rejected, self._cache_marker)
+            built = build_request_body(request, self._family, self._rejected, self._cache_marker)
+            body = {"model": self._model_id, **built, "stream": True}
+            # Encoded here, because the SDK would deep-copy a dictionary; only the clients of cloud
+            # providers need one: they send the model in the address.
+            is_plain = not self._endpoint.platform
             stream = await self._endpoint.client.post(
                 "/v1/messages",
-                # Encoded here: the SDK would deep-copy a dictionary.
-                content=encode_body({"model": self._model_id, **body, "stream": True}),
+                content=encode_body(body) if is_plain else None,
+                body=None if is_plain else json.loads(encode_body(body)),
                 cast_to=object,
                 stream=True,
                 stream_cls=AsyncStream[object],
             )
         except REQUEST_ERRORS as error:
             return classify_error(error, name)
+        except platform_errors(self._endpoint.platform) as error:
+            reason = f"{name} cannot be used without credentials ({error}); "
+            return ProviderFailure(reason + SIGN_IN[self._endpoint.platform], "authentication")
 
         def translate(data: bytes) -> tuple[ModelEvent, ...]:
             event = message.translate(data.decode())
             return () if event is None else (event,)
 
         chunks = aiter(stream.response.aiter_bytes())
+        if self._endpoint.platform == "bedrock":
+            chunks = as_server_sent_events(chunks)
         try:
             error = await forward_events(chunks, message, translate, receive, REQUEST_ERRORS)
         finally:

@@ -1,14 +1,20 @@
 """Endpoint of the Messages API: its shared client and its model list."""
 
 from ssl import SSLContext
+from typing import TYPE_CHECKING, cast
 
 import httpx2
 from anthropic import AnthropicError, AsyncAnthropic, DefaultAsyncHttpxClient
 
 from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.anthropic.failures import classify_error
+from acp_server.models.anthropic.platforms import connect_platform
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import ModelFailedError
+
+if TYPE_CHECKING:
+    from anthropic.lib.bedrock import AsyncAnthropicBedrock
+    from anthropic.lib.vertex import AsyncAnthropicVertex
 
 MAX_LISTED = 1_000
 
@@ -17,8 +23,10 @@ MAX_LISTED = 1_000
 class AnthropicEndpoint:
     """The SDK's client of an endpoint, and the endpoint's name in messages (its host)."""
 
-    client: AsyncAnthropic
+    client: "AsyncAnthropic | AsyncAnthropicBedrock | AsyncAnthropicVertex"
     name: str
+    platform: str = ""
+    """The cloud provider, if it is not an endpoint by an address of its own."""
 
 
 def load_certificate_authorities() -> SSLContext:
@@ -32,11 +40,16 @@ def load_certificate_authorities() -> SSLContext:
 def connect(access: EndpointAccess, authorities: SSLContext) -> AnthropicEndpoint:
     """Return an endpoint; proxies are taken from the environment.
 
+    Raises `ModelUnavailableError` if a cloud provider's package is not installed.
+
     The SDK's retries are off: `Retrier` announces retries to the user and can be cancelled. The
     SDK's tracing is off too: conversations must go to the endpoint only. For the same reason,
     redirects are not followed.
     """
     timeout = httpx2.Timeout(access.read_timeout_seconds, connect=access.connect_timeout_seconds)
+    if access.platform:
+        platform_client = connect_platform(access, authorities, timeout)
+        return AnthropicEndpoint(platform_client, platform_client.base_url.host, access.platform)
     client = AsyncAnthropic(
         api_key=access.api_key,
         auth_token=None if access.api_key else access.auth_token,
@@ -60,8 +73,11 @@ async def list_models(endpoint: AnthropicEndpoint) -> tuple[ListedModel, ...]:
         ModelFailedError: The list could not be fetched.
     """
     found: list[ListedModel] = []
+    if endpoint.platform:
+        return ()  # cloud providers list no models of the Messages API
+    client = cast("AsyncAnthropic", endpoint.client)
     try:
-        async for model in endpoint.client.models.list(limit=MAX_LISTED):
+        async for model in client.models.list(limit=MAX_LISTED):
             name = model.display_name or model.id
             found.append(ListedModel(model.id, name, model.max_input_tokens, model.max_tokens))
     except (AnthropicError, httpx2.HTTPError, ValueError) as error:
