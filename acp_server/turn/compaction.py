@@ -52,18 +52,20 @@ def clear_old_results(
 
     Messages from the index `keep_from` on stay as they are.
     """
-    parts = [part for message in messages for part in message.parts]
-    calls = {part.id: part for part in parts if isinstance(part, ToolCall)}
+    all_parts = [part for message in messages for part in message.parts]
+    calls = {part.id: part for part in all_parts if isinstance(part, ToolCall)}
     cleared = list(messages)
     for index, message in enumerate(messages[:keep_from]):
-        if tokens_to_save <= 0:
-            break
-        if isinstance(message, UserMessage):
-            parts = tuple(_clear(part, calls) for part in message.parts)
-            shorter = replace(message, parts=parts)
-            if shorter != message:
-                tokens_to_save -= count((message,)) - count((shorter,))
-                cleared[index] = shorter
+        if not isinstance(message, UserMessage):
+            continue
+        parts = list(message.parts)
+        # Result by result: one batch may hold half of the window, of which less has to go.
+        for place, part in enumerate(parts):
+            if tokens_to_save <= 0:
+                break
+            parts[place] = shorter = _clear(part, calls)
+            tokens_to_save -= count((UserMessage((part,)),)) - count((UserMessage((shorter,)),))
+        cleared[index] = replace(message, parts=tuple(parts))
     return tuple(cleared)
 
 

@@ -93,6 +93,14 @@ def test_the_oldest_results_become_one_line_that_says_what_they_were() -> None:
     assert [cleared[index] for index in others] == [messages[index] for index in others]
 
 
+def test_of_a_batch_only_as_many_results_are_removed_as_must_be() -> None:
+    calls = [ToolCall(f"c{number}", "read_file", "{}") for number in range(3)]
+    results = [ToolResult(call.id, "x" * 2_000) for call in calls]
+    messages = [AssistantMessage(tuple(calls)), UserMessage(tuple(results))]
+    cleared = clear_old_results(messages, 2, 2_500, count)
+    assert [part in results for part in cleared[1].parts] == [False, False, True]
+
+
 def test_a_saved_output_is_named_in_place_of_a_new_call() -> None:
     messages = call_turn(1)
     messages[2] = UserMessage((ToolResult("c1", "x" * 2_000, saved_to="/home/out.txt"),))
