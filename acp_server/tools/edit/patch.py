@@ -53,8 +53,8 @@ Change files. In mode replace, give path, old_string and new_string. In mode pat
 -old line
 +new line
 *** End Patch
-Unchanged lines begin with a blank. @@ separates changes. A patch can also have *** Add File: path \
-(each line with +) and *** Delete File: path."""
+Unchanged lines begin with a space. Put @@ between separate changes. A patch can also have \
+*** Add File: path (each line with +) and *** Delete File: path."""
 
 
 class Edit(Arguments):

@@ -54,7 +54,7 @@ class MemoryArguments(Arguments):
         default="memory",
         description="memory: environment, conventions, quirks (default); user: about the user",
     )
-    content: str | None = Field(default=None, description="entry to add or replace with")
+    content: str | None = Field(default=None, description="the new entry, to add or replace")
     old_text: str | None = Field(
         default=None, description="to replace or remove: words that only this entry has"
     )

@@ -33,7 +33,7 @@ from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
     "Search past sessions by query, or read one by session_id. Without either, recent sessions are "
-    "listed. Results say what was true then, which may have changed."
+    "listed. What they say may be out of date."
 )
 
 MAX_CHARACTERS = 12_000
@@ -86,16 +86,14 @@ class SessionSearchArguments(Arguments):
 
     query: str = Field(default="", description='words, "a phrase", a OR b, -without, prefix*')
     role_filter: str | None = Field(
-        default=None, description="of user,assistant,tool (default user,assistant)"
+        default=None, description="whose words: user,assistant,tool (default user,assistant)"
     )
     limit: int = Field(
         default=3, ge=1, le=10, description="number of sessions (default 3, at most 10)"
     )
     sort: Sort = Field(default="relevance", description="default relevance")
     session_id: str | None = Field(default=None, description="session to read")
-    around_message_id: int | None = Field(
-        default=None, description="message of that session to read around"
-    )
+    around_message_id: int | None = Field(default=None, description="its message to read around")
     window: int = Field(
         default=5, ge=1, le=20, description="messages before and after it (default 5)"
     )

@@ -22,7 +22,7 @@ from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
     "Search file contents by a regex, or find files by name with target=files. Files in .gitignore "
-    "are left out. Use this tool instead of grep, find or ls."
+    "are left out."
 )
 
 MAX_TITLE_CHARACTERS = 60
@@ -34,7 +34,7 @@ class SearchFilesArguments(Arguments):
 
     pattern: str = Field(description="regex; with target=files, a glob such as **/test_*.py")
     target: SearchTarget = Field(
-        default="content", description="search in files (content, the default) or for files"
+        default="content", description="content (default): lines in files; files: names of files"
     )
     path: str = Field(default=".", description="where to search (default: the workspace)")
     file_glob: str | None = Field(default=None, description="only these files, such as *.py")

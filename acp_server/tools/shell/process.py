@@ -32,8 +32,8 @@ Action = Literal["list", "poll", "log", "write", "wait", "wait_for", "kill", "fo
 
 DESCRIPTION = (
     "Control background commands. poll returns new output. wait waits until the command ends, "
-    "wait_for until a new line matches pattern. log returns any lines. write sends data to stdin. "
-    "forward opens a port of a sandboxed server to the user's browser."
+    "wait_for until a new line matches pattern. log returns earlier lines. write sends data to "
+    "stdin. forward opens a port of a sandboxed server to the user's browser."
 )
 NOT_LISTENING = "[nothing listens on port {port} in the sandbox yet]"
 NO_PORT = "forward needs the port that the server listens on"

@@ -75,12 +75,12 @@ from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
     "Run a bash command. Each command gets a new shell in the workspace, without stdin. "
-    "To read, search or edit files, use the other tools."
+    "To read, search, list or edit files, use the other tools."
 )
 CONFINED_DESCRIPTION = (
     "{plain} Commands run in a sandbox: they can write only in the workspace and $TMPDIR, and "
-    "share one localhost. If a command fails because of that, run it again with network=true or "
-    "unconfined=true. The user is asked then."
+    "have a localhost of their own. If a command fails because of that, run it again with "
+    "network=true or unconfined=true. The user is asked then."
 )
 OTHER_TIMEOUT = " On this machine the default timeout is {seconds:g} s."
 MAX_RESULT_CHARACTERS = 10_000

@@ -35,12 +35,11 @@ from skills_store.errors import SkillError
 from skills_store.skill import SKILL_FILE
 
 DESCRIPTION = (
-    "Create or change skills. Create one if a method worked after 5 or more calls, an error or a "
-    "correction, or on request, but not for one-offs. Prefer patch to edit. A good skill has "
-    "triggers, numbered steps with exact commands, pitfalls and checks. Files of a skill: "
-    "references/ (details), templates/ (to copy), scripts/ (to run), assets/ (the rest). Name each "
-    "in SKILL.md. If the user did not ask for it, ask before you create or delete a skill. delete "
-    "moves it to the archive."
+    "Create or change skills. Create one for a method that will be needed again, not for one-offs. "
+    "A good skill has triggers, numbered steps with exact commands, pitfalls and checks. Files of "
+    "a skill: references/ (details), templates/ (to copy), scripts/ (to run), assets/ (other). "
+    "Name each in SKILL.md. If the user did not ask for it, ask before you create or delete a "
+    "skill. delete moves it to the archive."
 )
 KIND: CallKind = "edit"
 MAX_DOUBTS = 3
