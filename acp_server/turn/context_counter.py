@@ -17,7 +17,7 @@ from acp_server.turn.ports import Model, ModelRequest
 MIN_SCALE, MAX_SCALE = 0.2, 4.0
 """Limits of the correction, against endpoints that report nonsense."""
 REBUILT_MARGIN = 1.05
-OTHER_MODEL_MARGIN = 1.2
+OTHER_MODEL_MARGIN, MAX_OTHER_MODEL_SCALE = 1.2, 2.0
 MIN_WINDOW_TOKENS = 4_096
 """No model has a smaller context window."""
 UNNAMED_OVERFLOW_SHARE = 0.8
@@ -196,6 +196,11 @@ class ContextCounter:
             return scale
         # Another model's correction is better than none: all tokenizers are alike within a sixth
         # or so, while the plain estimate is far too high.
+        report = self._report
+        counted = None if report is None or report.model is None else report.model
+        known = None if counted is None else self._scales.get(counted)
+        if known is not None:  # the other model counted this very conversation
+            return min(known * OTHER_MODEL_MARGIN, MAX_OTHER_MODEL_SCALE)
         return min(self._scales.highest * OTHER_MODEL_MARGIN, 1.0)
 
     def scale_of_new(self, model: Model) -> float:

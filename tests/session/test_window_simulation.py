@@ -16,15 +16,28 @@ WINDOWS = (8_000, 32_000, 128_000, 200_000)
 
 
 async def play(session: SimulatedSession, prompts: int) -> None:
-    """Prompt a session, compact it, and require an answer each time, within the window."""
+    """Prompt a session, load it, go on with a smaller model; nothing is refused unexpectedly."""
     for number in range(prompts):
         assert await session.prompt(f"Go on with part {number}.") == "end_turn"
+    loaded, smaller = session.reload(), session.reload()
+    await require_answers(session)
+    await require_answers(loaded)
+    assert await smaller.prompt("hi") == "end_turn"
+    # Tokenizers differ by a sixth or so.
+    density = session.model.bytes_per_token * 0.87
+    smaller.switch_model(max(session.model.window_tokens // 4, WINDOWS[0]), density)
+    await require_answers(smaller)
+    assert loaded.model.refused == smaller.model.refused == 0
+    # Hundreds of sessions share a directory, and each looks through it before it saves more.
+    await session.compactor.outputs.delete()
+
+
+async def require_answers(session: SimulatedSession) -> None:
+    """Prompt and compact a session, and require an answer each time, within the window."""
     assert await session.prompt("hi") == "end_turn"
     await session.compact()
     assert await session.prompt("hi") == "end_turn"
     assert max(session.model.requests) <= session.model.window_tokens
-    # Hundreds of sessions share a directory, and each looks through it before it saves more.
-    await session.compactor.outputs.delete()
 
 
 def recorded_steps(row: Sequence[int], random: Random) -> list[Step]:

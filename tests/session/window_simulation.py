@@ -5,7 +5,7 @@ a strict provider accepts: each call followed by its result, roles that alternat
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
@@ -193,6 +193,7 @@ class SimulatedSession:
         self.sink = MemorySink()
         self.totals = UsageTotals()
         self.conversation = Conversation()
+        self.outputs = outputs
         family = ModelFamily("sim", known_window or window_tokens, 8_192)
         self.compactor = Compactor(self.totals, self._system, SavedOutputs(outputs, "session"))
         provider: Lazy[PromptProvider] = Lazy(self._no_provider)
@@ -214,6 +215,22 @@ class SimulatedSession:
     async def compact(self) -> None:
         """Summarize the conversation as the user's command does."""
         await self.compactor.compact(self.conversation, self.context, self.sink)
+
+    def reload(self) -> "SimulatedSession":
+        """Return the session as another process loads it; its model has nothing planned."""
+        model = self.model
+        loaded = SimulatedSession(
+            [], model.window_tokens, self.outputs, bytes_per_token=model.bytes_per_token
+        )
+        loaded.conversation = Conversation(self.messages())
+        loaded.context.counter.restore(self.messages(), self.totals.context_tokens)
+        return loaded
+
+    def switch_model(self, window_tokens: int, bytes_per_token: float) -> None:
+        """Go on with another model, which counts differently."""
+        self.model = CountingModel(iter(()), window_tokens, bytes_per_token)
+        meter = FamilyMeter(ModelFamily("other", window_tokens, 8_192))
+        self.context = replace(self.context, model=self.model, meter=meter)
 
     def messages(self) -> Sequence[Message]:
         """Return the conversation."""

@@ -83,12 +83,22 @@ def test_a_rewritten_conversation_is_estimated_with_a_correction_and_a_margin(
     assert counted == pytest.approx(estimate, abs=1)  # rounded up, and 0.2 is no exact number
 
 
-@pytest.mark.parametrize(("prompt_tokens", "estimate"), [(50, 60), (200, 100)])
-def test_another_model_takes_over_a_correction_only_if_it_lowers_the_estimate(
+@pytest.mark.parametrize(("prompt_tokens", "estimate"), [(50, 60), (150, 180), (10_000, 200)])
+def test_another_model_takes_over_the_correction_of_its_conversation_with_a_margin(
     prompt_tokens: int, estimate: int
 ) -> None:
     other = replace(asked(said(100)), model=OTHER_MODEL)
     assert counter_after(prompt_tokens).count(other) == estimate
+
+
+@pytest.mark.parametrize(("prompt_tokens", "estimate"), [(50, 60), (200, 100)])
+def test_in_another_conversation_it_takes_over_a_correction_only_if_it_lowers_the_estimate(
+    prompt_tokens: int, estimate: int
+) -> None:
+    scales = TokenScales()
+    ContextCounter(scales).record_usage(asked(said(100)), Usage(prompt_tokens, 0))
+    other = replace(asked(said(100)), model=OTHER_MODEL)
+    assert ContextCounter(scales).count(other) == estimate
 
 
 def test_conversations_with_the_same_models_share_their_corrections() -> None:
