@@ -205,7 +205,7 @@ class AgentConnection:
 
     def _record_client(self, request: InitializeRequest) -> None:
         self._connection.capabilities = request.client_capabilities
-        self._connection.client_name = request.client_info.name if request.client_info else ""
+        self._connection.identify(request.client_info.name if request.client_info else "")
         self._is_initialized = True
 
     def _require_initialize(self) -> None:

@@ -40,7 +40,8 @@ class AuthHandlers:
             reason = f"methodId: unknown method {request.method_id!r}; use one of {known}"
             raise InvalidParamsError(reason)
         if not await self._sign_in():
-            raise RpcError(AUTH_REQUIRED, "Authentication required", {"message": self._hint})
+            message = f"Authentication required: {self._hint}"
+            raise RpcError(AUTH_REQUIRED, message, {"details": self._hint})
         return Reply(AuthenticateResponse())
 
     async def logout(self, request: LogoutRequest) -> Reply:

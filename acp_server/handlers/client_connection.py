@@ -1,9 +1,11 @@
 """One client's connection: the peer to send through, and the client's declared capabilities."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from anyio.abc import TaskGroup
 
+from acp_server.handlers.known_clients import describe_error
 from acp_server.jsonrpc.peer import Peer
 from acp_server.jsonrpc.transport import Transport
 from acp_server.protocol.client import Client
@@ -29,6 +31,11 @@ class ClientConnection:
         """Return the connection over a transport."""
         peer = Peer(transport)
         return cls(peer, Client(peer))
+
+    def identify(self, name: str) -> None:
+        """Take the client's name, and write errors as this client reads them."""
+        self.client_name = name
+        self.peer.describe_error = partial(describe_error, name)
 
     @property
     def is_attended(self) -> bool:

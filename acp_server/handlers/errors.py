@@ -43,18 +43,22 @@ _ERROR_ANSWERS: tuple[tuple[type[Exception], int, str], ...] = (
     (SessionError, INVALID_PARAMS, "Invalid params"),
     (CredentialsMissingError, AUTH_REQUIRED, "Authentication required"),
     (PromptTooLargeError, INVALID_PARAMS, "Prompt too large"),
-    (TurnError, INTERNAL_ERROR, "The turn failed"),
+    (TurnError, INTERNAL_ERROR, ""),
 )
 
 
 @contextmanager
 def translate_errors() -> Generator[None]:
-    """Turn the engine's errors into error answers; `data.message` carries the cause."""
+    """Turn the engine's errors into error answers.
+
+    `message` names the cause, because many clients show nothing else. `data.details` has it in
+    full, `data.kind` its kind if a turn failed.
+    """
     try:
         yield
     except (SessionError, TurnError) as error:
-        code, message = next(row[1:] for row in _ERROR_ANSWERS if isinstance(error, row[0]))
-        data: dict[str, JsonValue] = {"message": str(error)}
+        code, title = next(row[1:] for row in _ERROR_ANSWERS if isinstance(error, row[0]))
+        data: dict[str, JsonValue] = {"details": str(error)}
         if isinstance(error, ModelFailedError):
             data["kind"] = error.kind
         elif isinstance(error, ModelUnavailableError):
@@ -63,4 +67,4 @@ def translate_errors() -> Generator[None]:
             data["kind"] = "repetition"
         elif isinstance(error, CostLimitError):
             data["kind"] = "cost_limit"
-        raise RpcError(code, message, data) from error
+        raise RpcError(code, f"{title}: {error}" if title else str(error), data) from error

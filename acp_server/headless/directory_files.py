@@ -67,7 +67,8 @@ class DirectoryFiles:
             with os.fdopen(os.open(path, _READ | _SAFE_OPEN_FLAGS), "rb") as file:
                 return file.read().decode("utf-8")
         except FileNotFoundError:
-            raise RpcError(RESOURCE_NOT_FOUND, "Resource not found", {"message": name}) from None
+            message = f"Resource not found: {name}"
+            raise RpcError(RESOURCE_NOT_FOUND, message, {"details": name}) from None
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidParamsError(f"{name} cannot be read: {error}") from None
 

@@ -43,8 +43,7 @@ class AgentResponseError(AgentClientError):
     """The agent answered with an error; has its unchanged code, message and data."""
 
     def __init__(self, method: str, code: int, message: str, data: JsonValue) -> None:
-        cause = data.get("message") if isinstance(data, dict) else data
-        super().__init__(f"{method}: {message} ({code})" + (f": {cause}" if cause else ""))
+        super().__init__(f"{method}: {message} ({code})")
         self.method = method
         self.code = code
         self.message = message

@@ -58,9 +58,10 @@ def dispatch(methods: Methods, request: Request, context: object) -> Job:
         return cast("Job", outcome["result"])
     error = cast("dict[str, JsonValue]", outcome["error"])
     code, message = cast("int", error["code"]), cast("str", error["message"])
-    # The library's `data` is the bare name; this peer always sends an object with a message.
+    # The library's `data` is the bare name; this peer always sends an object with the reason.
     if code == METHOD_NOT_FOUND:
-        raise RpcError(code, message, {"message": f"there is no method {request.method!r}"})
+        reason = f"there is no method {request.method!r}"
+        raise RpcError(code, f"{message}: {reason}", {"details": reason})
     raise RpcError(code, message, error.get("data"))
 
 

@@ -25,7 +25,7 @@ REQUEST_CANCELLED = -32800
 
 
 class RpcError(JsonRpcError):
-    """An error answer: `code`, a one-line `message`, and `data` whose `message` is the reason."""
+    """An error answer: `code`, `message` and `data`; clients show the message on one line."""
 
     def __init__(self, code: int, message: str, data: JsonValue = None) -> None:
         super().__init__(code, message, data)
@@ -38,21 +38,21 @@ class InvalidRequestError(RpcError):
     """The message is JSON, but not a request that is allowed at this point."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(INVALID_REQUEST, "Invalid Request", {"message": reason})
+        super().__init__(INVALID_REQUEST, f"Invalid Request: {reason}", {"details": reason})
 
 
 class InvalidParamsError(RpcError):
     """The method exists, but its parameters do not fit."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(INVALID_PARAMS, "Invalid params", {"message": reason})
+        super().__init__(INVALID_PARAMS, f"Invalid params: {reason}", {"details": reason})
 
 
 class InternalError(RpcError):
     """A failure of this side or of a dependency; `reason` is written for a person."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(INTERNAL_ERROR, "Internal error", {"message": reason})
+        super().__init__(INTERNAL_ERROR, f"Internal error: {reason}", {"details": reason})
 
 
 class RemoteError(Exception):
@@ -77,5 +77,5 @@ class MalformedError(Exception):
 
     def __init__(self, code: int, message: str, reason: str, request_id: RequestId = None) -> None:
         super().__init__(reason)
-        self.error = ErrorObject(code, message, {"message": reason})
+        self.error = ErrorObject(code, f"{message}: {reason}", {"details": reason})
         self.request_id = request_id

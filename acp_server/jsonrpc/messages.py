@@ -109,10 +109,11 @@ def result_line(request_id: RequestId, result: Payload) -> bytes:
 def error_line(request_id: RequestId, error: ErrorObject) -> bytes:
     """Return the line of an error response; `message` is kept on one line.
 
-    Strings in `data` are shortened, so an error that quotes a request is never larger than the
-    request.
+    The message and strings in `data` are shortened, so an error that quotes a request is never
+    larger than the request.
     """
-    body: dict[str, JsonValue] = {"code": error.code, "message": " ".join(error.message.split())}
+    message = _shorten(" ".join(error.message.split()))
+    body: dict[str, JsonValue] = {"code": error.code, "message": message}
     if isinstance(error.data, dict):
         body["data"] = {name: _shorten(value) for name, value in error.data.items()}
     elif error.data is not None:

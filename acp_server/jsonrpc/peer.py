@@ -56,10 +56,23 @@ CANCEL_METHOD = "$/cancel_request"
 DRAIN_SECONDS = 0.8
 
 
+def describe_error(_method: str, error: RpcError) -> ErrorObject:
+    """Return the error member of the response to a request."""
+    return ErrorObject(error.code, error.message, error.data)
+
+
+DescribeError = Callable[[str, RpcError], ErrorObject]
+
+
 class InboundRequest:
     """An inbound request, from arrival to its single response."""
 
-    def __init__(self, request: Request, answer: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        request: Request,
+        answer: Callable[[bytes], None],
+        describe_error: DescribeError = describe_error,
+    ) -> None:
         self.request = request
         self.scope = anyio.CancelScope()
         self.on_cancel: Callable[[], None] = self.scope.cancel
@@ -67,6 +80,7 @@ class InboundRequest:
         self.is_answered = False
         self.is_done = anyio.Event()
         self._answer = answer
+        self._describe_error = describe_error
 
     def succeed(self, result: Payload) -> None:
         """Send the result now, unless the request is already answered. The job may continue."""
@@ -80,8 +94,7 @@ class InboundRequest:
     def fail(self, error: RpcError) -> None:
         """Send an error now, unless the request is already answered."""
         if not self.is_answered:
-            body = ErrorObject(error.code, error.message, error.data)
-            line = error_line(self.request.id, body)
+            line = error_line(self.request.id, self._describe_error(self.request.method, error))
             self.is_answered = True
             self._answer(line)
 
@@ -118,6 +131,8 @@ class Peer:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         """Where to queue notification lines without waiting, and to learn how much is unsent."""
+        self.describe_error: DescribeError = describe_error
+        """How a method's errors are written, for other sides that read them in their own way."""
         self._handlers = Handlers()
         # Keyed by id and its type: in Python 1 == 1.0 == True, in JSON-RPC they are different ids.
         # Requests with id null cannot be told apart and are all served, so each is its own key.
@@ -230,7 +245,7 @@ class Peer:
     def _reject_oversized(self, line: OversizedLine) -> None:
         """Answer an oversized call; if it is a response, fail its request."""
         reason = f"the message is longer than {line.limit_bytes} bytes; send a smaller message"
-        error = ErrorObject(INVALID_REQUEST, "Message too large", {"message": reason})
+        error = ErrorObject(INVALID_REQUEST, f"Message too large: {reason}", {"details": reason})
         identifier = find_leading_id(line.head)
         # A response must never be answered; its own request fails instead of waiting forever.
         if starts_as_response(line.head):
@@ -241,7 +256,7 @@ class Peer:
     def _start_request(self, request: Request) -> None:
         # Runs inside the read loop, without awaiting: a `$/cancel_request` directly behind this
         # request is read next and must find it in `_inbound_requests`.
-        call = InboundRequest(request, self.transport.send)
+        call = InboundRequest(request, self.transport.send, self.describe_error)
         key = call if request.id is None else (type(request.id), request.id)
         try:
             if key in self._inbound_requests:

@@ -76,5 +76,8 @@ def _one_line(error: RemoteError) -> str:
     """Return an error's message and details on one line, at most 500 characters."""
     data = error.data
     details = [data.get("message"), data.get("details")] if isinstance(data, dict) else [data]
-    texts = [error.message, *(each for each in details if isinstance(each, str) and each)]
+    texts = [error.message]
+    for each in details:
+        if isinstance(each, str) and each and each not in texts[0]:
+            texts.append(each)
     return " ".join(": ".join(texts).split())[:500]

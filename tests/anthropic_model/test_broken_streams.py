@@ -154,7 +154,7 @@ async def test_an_answer_that_breaks_off_repeatedly_ends_the_turn(tmp_path: Path
             data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
         assert len(api.model_requests) == 4
-        assert session.agent_text() == "Well, " * 4 + str(data["message"])
+        assert session.agent_text() == "Well, " * 4 + str(data["details"])
         check_history(session.history())
 
 
@@ -163,7 +163,7 @@ async def test_a_permanent_stream_error_is_not_retried(tmp_path: Path) -> None:
     async with messages_api([broken(fault)]) as api, open_model_session(api, tmp_path) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             data = await session.prompt_expecting_error()
-        assert "that will not do" in str(data["message"])
+        assert "that will not do" in str(data["details"])
         assert len(api.model_requests) == 1
         assert stored_text(session.history())
         assert FULL_TEXT.startswith(stored_text(session.history()))
@@ -216,6 +216,6 @@ async def test_a_response_that_is_not_a_stream_is_reported_immediately(
     script = [reply(faults=[EndAfterEvents(0), page], content_type=content_type)]
     async with messages_api(script) as api, open_model_session(api, tmp_path) as session:
         data = await session.prompt_expecting_error()
-        assert content_type.partition(";")[0] in str(data["message"])
-        assert "check that the base URL" in str(data["message"])
+        assert content_type.partition(";")[0] in str(data["details"])
+        assert "check that the base URL" in str(data["details"])
         assert len(api.model_requests) == 1

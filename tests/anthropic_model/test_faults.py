@@ -80,9 +80,9 @@ async def test_a_persistent_transient_error_ends_the_turn(tmp_path: Path, name: 
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             data = await session.prompt_expecting_error()
         assert len(api.model_requests) == 4
-        assert HOST in str(data["message"])
-        assert "try again" in str(data["message"])
-        assert session.agent_text() == data["message"], "said in the chat as well"
+        assert HOST in str(data["details"])
+        assert "try again" in str(data["details"])
+        assert session.agent_text() == data["details"], "said in the chat as well"
         check_history(session.history())
         api.add("Here I am.")
         assert await session.prompt("again") == "end_turn"
@@ -97,7 +97,7 @@ async def test_a_permanent_error_ends_the_turn_immediately(tmp_path: Path, name:
             data = await session.prompt_expecting_error()
         assert len(api.model_requests) == 1
         assert data["kind"] == kind
-        assert message in str(data["message"])
+        assert message in str(data["details"])
         assert "test-key" not in str(session.editor.messages)
         check_history(session.history())
         api.add("Here I am.")
@@ -147,7 +147,7 @@ async def test_a_permanently_refused_connection_ends_the_turn(tmp_path: Path) ->
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
-        assert "tried 4 times, try again later" in str(data["message"])
+        assert "tried 4 times, try again later" in str(data["details"])
         await api.start_listening()
         api.add("Here I am.")
         assert await session.prompt("again") == "end_turn"
@@ -174,7 +174,7 @@ async def test_an_endpoint_that_never_responds_ends_the_turn(tmp_path: Path) -> 
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
-        assert "did not answer in time" in str(data["message"])
+        assert "did not answer in time" in str(data["details"])
 
 
 async def test_without_a_key_the_client_is_asked_to_sign_in(tmp_path: Path) -> None:

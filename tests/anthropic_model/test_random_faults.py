@@ -168,7 +168,7 @@ def _check(session: ModelSession, api: FakeApiServer) -> None:
     shown = session.agent_text()
     for message in session.editor.messages:  # a failed turn says so in the chat, not in the history
         if "error" in message:
-            shown = shown.replace(str(json_at(message, "error", "data", "message")), "", 1)
+            shown = shown.replace(str(json_at(message, "error", "data", "details")), "", 1)
     assert shown == stored_text(session.history())
     _check_sent_once(session.editor.messages)
 

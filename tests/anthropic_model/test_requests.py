@@ -285,5 +285,5 @@ async def test_a_gateway_that_still_rejects_the_request_is_retried_once_without_
         open_model_session(api, tmp_path) as session,
     ):
         data = await session.prompt_expecting_error()
-        assert "we do not like it" in str(data["message"])
+        assert "we do not like it" in str(data["details"])
         assert len(api.model_requests) == 2

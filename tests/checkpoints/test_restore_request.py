@@ -102,4 +102,4 @@ async def test_an_unknown_checkpoint_and_a_running_turn_are_refused(tmp_path: Pa
         error = await refusal(first)
         place.cancel()
         assert json_at(error, "code") == -32600
-        assert "a turn is running" in str(json_at(error, "data", "message"))
+        assert "a turn is running" in str(json_at(error, "data", "details"))

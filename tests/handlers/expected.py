@@ -271,8 +271,9 @@ def error_response(
     request_id: JsonValue, code: int, message: str, reason: str, *, kind: str | None = None
 ) -> JsonValue:
     """Return a complete error response; `kind` is the kind of a model's failure."""
-    data: JsonValue = {"message": reason} if kind is None else {"message": reason, "kind": kind}
-    body: JsonValue = {"code": code, "message": message, "data": data}
+    data: JsonValue = {"details": reason} if kind is None else {"details": reason, "kind": kind}
+    line = " ".join(f"{message}: {reason}".split() if message else reason.split())
+    body: JsonValue = {"code": code, "message": line, "data": data}
     return {"jsonrpc": "2.0", "id": request_id, "error": body}
 
 

@@ -93,7 +93,7 @@ async def test_a_client_that_cannot_be_asked_ends_the_turn_with_the_repeated_cal
             editor.record_blocked_call(asked, -32601, "no such method")
             error = (await pending.response())["error"]
             assert json_at(error, "data", "kind") == "repetition"
-            assert "nope.py" in str(json_at(error, "data", "message"))
+            assert "nope.py" in str(json_at(error, "data", "details"))
 
 
 @pytest.mark.parametrize(("choice", "requests"), [("continue", 2), ("stop", 1)])

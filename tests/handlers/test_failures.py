@@ -1,6 +1,7 @@
 """What goes wrong is told: to the client as an error with its cause, to the user in the chat."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,7 +18,7 @@ from acp_server.turn.ports import TurnSink
 from tests.handlers import expected
 from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
 from tests.handlers.fake_models import EchoModel, FailingModel
-from tests.support.editor import json_at
+from tests.support.editor import Object, json_at
 from tests.support.server_parts import make_registry
 
 
@@ -37,7 +38,7 @@ async def test_a_model_failure_is_an_error_with_its_cause_and_a_chat_message(
                 "sess_1", expected.message_chunk("msg_2", "the endpoint is down")
             ),
             expected.error_response(
-                3, -32603, "The turn failed", "the endpoint is down", kind="other"
+                3, -32603, "", "the endpoint is down", kind="other"
             ),
             expected.session_update("sess_1", expected.message_chunk("msg_3", "Hello.")),
             expected.result_response(4, expected.END_TURN),
@@ -76,8 +77,25 @@ async def test_every_model_failure_has_a_cause_and_never_requires_signing_in(
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
         kind = "unavailable" if isinstance(error, ModelUnavailableError) else "other"
-        assert answer == expected.error_response(3, -32603, "The turn failed", reason, kind=kind)
+        assert answer == expected.error_response(3, -32603, "", reason, kind=kind)
         assert editor.agent_text(session) == f"So far{reason}"
+
+
+async def test_an_error_tells_zed_its_cause_without_raw_json() -> None:
+    """Zed shows `details` alone, and any other data as raw JSON behind the message."""
+    async with open_checked_editor(
+        FailingModel(ModelFailedError("slow\ndown", "rate_limit"))
+    ) as editor:
+        session = await editor.new_session()
+        await editor.initialize(clientInfo={"name": "zed", "version": "1.0.0"})
+        answer = await editor.start_prompt(session, "hi").response()
+        assert answer["error"] == {
+            "code": -32603,
+            "message": "slow down",
+            "data": {"details": "slow\ndown"},
+        }
+        answer = await editor.call("session/prompt", {"sessionId": "other", "prompt": []})
+        assert set(cast("Object", answer["error"])) == {"code", "message"}
 
 
 async def test_a_server_without_a_key_opens_sessions_and_reports_it_on_a_prompt() -> None:
@@ -104,7 +122,7 @@ async def test_an_unknown_provider_is_named_with_a_remedy() -> None:
             "that `acp-server setup --help` lists, in HERMES_HOME/acp/config.yaml"
         )
         assert answer == expected.error_response(
-            3, -32603, "The turn failed", reason, kind="unavailable"
+            3, -32603, "", reason, kind="unavailable"
         )
         assert editor.agent_text(session) == reason
 
@@ -117,7 +135,7 @@ async def test_a_model_failure_is_reported_with_a_machine_readable_kind() -> Non
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
         assert answer == expected.error_response(
-            3, -32603, "The turn failed", "slow down", kind="rate_limit"
+            3, -32603, "", "slow down", kind="rate_limit"
         )
 
 
@@ -127,7 +145,7 @@ async def test_a_missing_model_is_named_in_the_response(source: str) -> None:
     async with open_checked_editor(ScriptedModel(source)) as editor:
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
-        reason = str(json_at(answer, "error", "data", "message"))
+        reason = str(json_at(answer, "error", "data", "details"))
         assert repr(source) in reason
         assert editor.agent_text(session) == reason
         assert await editor.prompt(session, "/version") == expected.END_TURN

@@ -72,7 +72,7 @@ async def test_an_invalid_protocol_version_is_refused(version: JsonValue) -> Non
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         answer = await editor.call("initialize", {"protocolVersion": version})
         assert json_at(answer, "error", "code") == -32602
-        assert str(json_at(answer, "error", "data", "message")).startswith("protocolVersion: ")
+        assert str(json_at(answer, "error", "data", "details")).startswith("protocolVersion: ")
 
 
 async def test_a_second_initialize_gets_the_same_response_and_sessions_survive() -> None:

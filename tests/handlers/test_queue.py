@@ -174,12 +174,12 @@ async def test_a_failed_turn_reports_its_error_before_the_next_turn_starts(tmp_p
         editor.resume_reading()
         assert await second.response() == expected.result_response(4, expected.END_TURN)
         assert await first.response() == expected.error_response(
-            3, -32603, "The turn failed", "broken", kind="other"
+            3, -32603, "", "broken", kind="other"
         )
         assert expected.shorten_ids(list(editor.messages[-5:])) == [
             expected.session_update("sess_1", expected.message_chunk("msg_1", "abcdefghij")),
             expected.session_update("sess_1", expected.message_chunk("msg_2", "broken")),
-            expected.error_response(3, -32603, "The turn failed", "broken", kind="other"),
+            expected.error_response(3, -32603, "", "broken", kind="other"),
             expected.session_update("sess_1", expected.message_chunk("msg_3", "Hello.")),
             expected.result_response(4, expected.END_TURN),
         ]

@@ -40,7 +40,7 @@ async def test_an_invalid_line_is_answered_with_a_null_id_and_the_turn_continues
         await editor.wait_until(lambda: editor.agent_text(session) or None, "first word")
         editor.send_line(line)
         answer = await editor.wait_for_response(lambda each: "error" in each)
-        reason = str(json_at(answer, "error", "data", "message"))
+        reason = str(json_at(answer, "error", "data", "details"))
         assert answer == expected.error_response(None, code, message, reason)
         assert not pending.is_answered
         editor.cancel(session)

@@ -172,5 +172,6 @@ def result(request_id: JsonValue, value: JsonValue) -> JsonValue:
 
 def error(request_id: JsonValue, code: int, message: str, reason: str) -> JsonValue:
     """Return an error response as a JSON value."""
-    body: JsonValue = {"code": code, "message": message, "data": {"message": reason}}
+    line = " ".join(f"{message}: {reason}".split())
+    body: JsonValue = {"code": code, "message": line, "data": {"details": reason}}
     return {"jsonrpc": "2.0", "id": request_id, "error": body}

@@ -39,5 +39,5 @@ def test_a_refusal_keeps_its_code_message_and_data() -> None:
 def test_an_unknown_method_is_refused_by_name() -> None:
     with pytest.raises(RpcError) as refusal:
         dispatch(build_method_table({"refuse": refuse}), Request(1, "other", {}), None)
-    data = {"message": "there is no method 'other'"}
-    assert refusal.value.args == (-32601, "Method not found", data)
+    data = {"details": "there is no method 'other'"}
+    assert refusal.value.args == (-32601, f"Method not found: {data['details']}", data)

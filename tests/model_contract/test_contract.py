@@ -275,7 +275,7 @@ async def test_a_permanent_error_ends_the_turn_immediately(
             data = await session.prompt_expecting_error()
         assert len(api.model_requests) == 1
         assert data["kind"] == kind
-        assert message in str(data["message"])
+        assert message in str(data["details"])
         assert "test-key" not in str(session.editor.messages)
         check_history(session.history())
         api.add("Here I am.")
@@ -287,7 +287,7 @@ async def test_a_bad_request_is_reported_once(tmp_path: Path, form: str) -> None
     async with serve_form(form, script) as api, open_model_session(api, tmp_path) as session:
         data = await session.prompt_expecting_error()
         assert len(api.model_requests) == 1
-        assert "something is wrong" in str(data["message"])
+        assert "something is wrong" in str(data["details"])
 
 
 @pytest.mark.parametrize("name", CUTS)
@@ -376,7 +376,7 @@ async def test_an_endpoint_that_refuses_connections_is_named(tmp_path: Path, for
         await api.stop_listening()
         data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
-        assert f"the connection to {HOST} failed" in str(data["message"])
+        assert f"the connection to {HOST} failed" in str(data["details"])
 
 
 async def test_a_response_that_is_not_a_stream_is_reported(tmp_path: Path, form: str) -> None:
@@ -396,7 +396,7 @@ async def test_missing_credentials_require_signing_in(tmp_path: Path, form: str)
         response = await session.start_prompt().response()
         code = json_at(response["error"], "code")
         assert code == (-32000 if form == "messages" else -32603)
-        assert "`acp-server setup" in str(json_at(response["error"], "data", "message"))
+        assert "`acp-server setup" in str(json_at(response["error"], "data", "details"))
 
 
 async def test_the_model_list_becomes_config_options(tmp_path: Path, form: str) -> None:

@@ -210,7 +210,7 @@ async def test_a_second_process_is_refused_until_the_first_releases_the_session(
         await first.prompt(session, "hi")
         refused = await load_session(second, session, folder)
         assert json_at(refused, "error", "code") == -32603
-        assert "open in another process" in str(json_at(refused, "error", "data", "message"))
+        assert "open in another process" in str(json_at(refused, "error", "data", "details"))
         await first.call("session/close", {"sessionId": session})
         assert "result" in await load_session(second, session, folder)
 

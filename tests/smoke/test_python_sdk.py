@@ -15,6 +15,7 @@ from pydantic import BaseModel, JsonValue
 
 from tests.handlers import expected
 from tests.smoke import server
+from tests.support.editor import json_at
 from tests.support.server_process import command_line, environment, model_id
 
 
@@ -99,16 +100,7 @@ async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
         *map(update, server.greeting_updates(first_message=4)),
         expected.END_TURN,
         {},
-        {
-            "code": -32002,
-            "message": "Session not found",
-            "data": {
-                "message": (
-                    "no session 'sess_1': it was closed, or never opened here; "
-                    "a session without a prompt is kept for one day"
-                )
-            },
-        },
+        json_at(expected.unknown_session(0, "sess_1"), "error"),
     ]
     # The SDK drops a category of ours that it does not know, as ACP allows.
     assert client.updates == [

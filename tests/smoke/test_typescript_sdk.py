@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from tests.handlers import expected
 from tests.smoke import server
+from tests.support.editor import json_at
 from tests.support.node_clients import node_clients
 from tests.support.server_process import command_line, environment, model_id
 
@@ -63,16 +64,7 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
         ["session/close", {}],
         [
             "session/prompt failed",
-            {
-                "code": -32002,
-                "message": "Session not found",
-                "data": {
-                    "message": (
-                        "no session 'sess_1': it was closed, or never opened here; "
-                        "a session without a prompt is kept for one day"
-                    ),
-                },
-            },
+            json_at(expected.unknown_session(0, "sess_1"), "error"),
         ],
         ["exit code", 0],
     ]

@@ -147,7 +147,7 @@ def test_an_sdk_that_cannot_be_imported_fails_each_prompt_until_it_is_mended(
             session = server.new_session(str(tmp_path))
             for _ in range(2):
                 error = server.prompt(session)["error"]
-                assert "RuntimeError: half installed" in str(json_at(error, "data", "message"))
+                assert "RuntimeError: half installed" in str(json_at(error, "data", "details"))
             shutil.rmtree(broken.parent)
             assert json_at(server.prompt(session), "result", "stopReason") == "end_turn"
             assert server.agent_text().endswith("Here I am.")

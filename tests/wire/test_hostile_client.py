@@ -36,10 +36,10 @@ def check(answer: Object) -> None:
     if "error" in answer:
         assert json_at(answer, "error", "code") != INTERNAL_ERROR, answer
         if json_at(answer, "error", "code") == AUTHENTICATION_REQUIRED:
-            assert json_at(answer, "error", "data", "message") == NO_KEY, (
+            assert json_at(answer, "error", "data", "details") == NO_KEY, (
                 answer
             )  # authenticate only
-        assert json_at(answer, "error", "data", "message"), answer
+        assert json_at(answer, "error", "data", "details"), answer
 
 
 def answers_in(received: list[Object]) -> list[Object]:

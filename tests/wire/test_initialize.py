@@ -47,7 +47,7 @@ async def test_an_invalid_version_is_rejected(tmp_path: Path, version: JsonValue
     async with open_editor(make_configuration(tmp_path)) as editor:
         response = await editor.call("initialize", {"protocolVersion": version})
         assert json_at(response, "error", "code") == -32602
-        assert str(json_at(response, "error", "data", "message")).startswith("protocolVersion: ")
+        assert str(json_at(response, "error", "data", "details")).startswith("protocolVersion: ")
 
 
 @pytest.mark.parametrize("params", [None, {}, [], [1]])
@@ -61,11 +61,11 @@ async def test_an_initialize_without_a_version_is_rejected(
 
 @pytest.mark.parametrize("method", sorted(PARAMS.keys() - NOTIFICATIONS - {"initialize"}))
 async def test_other_methods_require_initialize(tmp_path: Path, method: str) -> None:
-    reason: JsonValue = {"message": "send `initialize` first"}
+    reason = "send `initialize` first"
     async with open_editor(make_configuration(tmp_path)) as editor:
         response = await editor.call(method, PARAMS[method])
-        error: JsonValue = {"code": -32600, "message": "Invalid Request", "data": reason}
-        assert response["error"] == error
+        message = f"Invalid Request: {reason}"
+        assert response["error"] == {"code": -32600, "message": message, "data": {"details": reason}}
         await editor.initialize()
         await editor.new_session()
 

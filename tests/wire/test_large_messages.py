@@ -30,8 +30,8 @@ def too_large(request_id: JsonValue) -> Object:
     reason = f"the message is longer than {CAP_MIB * MIB} bytes; send a smaller message"
     error: JsonValue = {
         "code": -32600,
-        "message": "Message too large",
-        "data": {"message": reason},
+        "message": f"Message too large: {reason}",
+        "data": {"details": reason},
     }
     return {"jsonrpc": "2.0", "id": request_id, "error": error}
 

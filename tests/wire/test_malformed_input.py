@@ -66,7 +66,7 @@ IGNORED = {
 
 
 def code_and_id(answer: Object) -> tuple[JsonValue, JsonValue]:
-    assert json_at(answer, "error", "data", "message"), answer
+    assert json_at(answer, "error", "data", "details"), answer
     return json_at(answer, "error", "code"), answer["id"]
 
 

@@ -332,8 +332,8 @@ class HeadlessRun:
         is_not_found = isinstance(error, SessionNotFoundError)
         self.report.outcome = "session_not_found" if is_not_found else outcome_of_error(error)
         data = error.data if isinstance(error, AgentResponseError) else None
-        message = data.get("message") if isinstance(data, dict) else None
-        self.report.reason = message if isinstance(message, str) else str(error)
+        details = data.get("details") if isinstance(data, dict) else None
+        self.report.reason = details if isinstance(details, str) else str(error)
         if self.ledger.error is not None:
             is_price_unknown = isinstance(self.ledger.error, PriceUnknownError)
             self.report.outcome = "usage_error" if is_price_unknown else "budget"
