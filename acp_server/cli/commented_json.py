@@ -99,6 +99,41 @@ def set_value(text: str, path: Sequence[str], value: JsonValue) -> str:
     return text[: node.start] + serialized + text[node.end :]
 
 
+def remove_value(text: str, path: Sequence[str]) -> str:
+    """Return the text without the member at a path, and without a comment behind it on its line.
+
+    Raises:
+        CommentedJsonError: The text cannot be parsed.
+    """
+    reader = _JsoncParser(text)
+    if reader.is_empty():
+        return text
+    node = reader.parse()
+    *parents, name = path
+    for parent in parents:
+        inner = next((each for each in reversed(node.members) if each.name == parent), None)
+        if inner is None:
+            return text
+        node = inner.node
+    found = [index for index, each in enumerate(node.members) if each.name == name]
+    if not found:
+        return text
+    index = found[-1]
+    member = node.members[index]
+    start, end = member.start, member.end
+    comments = _REST_OF_LINE.match(text, end, node.end - 1)
+    if _is_first_on_line(text, start) and comments and text[comments.end()] in "\r\n":
+        start, end = _line_start(text, start), text.index("\n", comments.end()) + 1
+    else:
+        end += len(text[end:]) - len(text[end:].lstrip(" \t"))
+    remaining = text[:start] + text[end:]
+    if index and index == len(node.members) - 1 and not node.trailing_comma:
+        comma = node.members[index - 1].end - 1  # nothing follows it any more
+        remaining = remaining[:comma] + remaining[comma + 1 :]
+    # Of members with the same name the last one counts: the one before must not count now.
+    return remaining if len(found) == 1 else remove_value(remaining, path)
+
+
 def _nested(path: Sequence[str], value: JsonValue) -> JsonValue:
     for name in reversed(path):
         value = {name: value}

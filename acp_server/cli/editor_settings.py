@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from acp_server.cli.commented_json import get_value, set_value
+from acp_server.cli.commented_json import get_value, remove_value, set_value
 from acp_server.startup.isolation import isolated_server
 
 PROGRAM = "acp-server"
@@ -67,13 +67,16 @@ def settings_file(editor: FileEditor, machine: Platform) -> Path:
 def with_server(editor: FileEditor, text: str, command: Sequence[str]) -> str:
     """Return an editor's settings with this program added and all else unchanged.
 
-    Existing settings of this program stay, except a different command and its arguments.
+    Existing settings of this program stay, except a different command and its arguments, and
+    Zed's `default_mode`, which becomes a default config option.
 
     Raises:
         CommentedJsonError: The text is not JSON with comments, or not an object.
     """
     if editor == "vscode":
         return _with_vscode_command(text, command)
+    if editor == "zed":
+        text = _with_zed_mode_option(_with_zed_mode_option(text, PROGRAM), PACKAGE)
     path = ("agent_servers", PROGRAM)
     launch: dict[str, JsonValue] = {"command": command[0], "args": list(command[1:])}
     entry = {"type": "custom", **launch} if editor == "zed" else {**launch, "env": {}}
@@ -134,6 +137,21 @@ def _with_vscode_command(text: str, command: Sequence[str]) -> str:
     if len(command) == 1 and get_value(text, [_VSCODE_ARGUMENTS]) is None:
         return text
     return set_value(text, [_VSCODE_ARGUMENTS], [*command[1:], *_VSCODE_SERVE_ARGUMENTS])
+
+
+def _with_zed_mode_option(text: str, agent: str) -> str:
+    """Return Zed's settings with an agent's default mode where Zed looks for it.
+
+    Zed ignores `default_mode` for agents with config options, of which this one's mode is one.
+    """
+    path = ("agent_servers", agent)
+    old_path, new_path = (*path, "default_mode"), (*path, "default_config_options", "mode")
+    mode = get_value(text, old_path)
+    if mode is None:
+        return text
+    if isinstance(mode, str) and get_value(text, new_path) is None:
+        text = set_value(text, new_path, mode)
+    return remove_value(text, old_path)
 
 
 def _zed_directory(machine: Platform) -> Path:

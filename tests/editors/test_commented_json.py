@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 from pydantic import JsonValue
 
-from acp_server.cli.commented_json import MAX_LEVELS, CommentedJsonError, get_value, set_value
+from acp_server.cli.commented_json import (
+    MAX_LEVELS,
+    CommentedJsonError,
+    get_value,
+    remove_value,
+    set_value,
+)
 
 NAMES = ("agents", "ours")
 
@@ -97,6 +103,23 @@ def test_unparsable_settings_are_refused_with_their_line(text: str, reason: str)
         set_value(text, NAMES, 1)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"a": 1, "x": 2, "b": 3}', '{"a": 1, "b": 3}'),
+        ('{"a": 1, "x": 2}', '{"a": 1 }'),
+        ('{"x": 2}', "{}"),
+        ('{\n  "a": 1, // one\n  "x": 2 // two\n}\n', '{\n  "a": 1 // one\n}\n'),
+        ('{\n  "x": 2,\n  // of a\n  "a": 1,\n}\n', '{\n  // of a\n  "a": 1,\n}\n'),
+        ('{"x": 1, "a": 1, "x": 2}', '{"a": 1 }'),
+        ('{"a": 1}', '{"a": 1}'),
+        ("// nothing\n", "// nothing\n"),
+    ],
+)
+def test_a_member_is_removed_and_everything_else_stays(before: str, after: str) -> None:
+    assert remove_value(before, ["x"]) == after
+
+
 VALUES = some.recursive(
     some.none() | some.booleans() | some.integers() | some.text(max_size=5),
     lambda inner: some.lists(inner, max_size=3) | some.dictionaries(some.text(max_size=3), inner),
@@ -134,3 +157,14 @@ def test_any_settings_keep_their_values_and_gain_the_new_one(
     if name == "new":
         remaining = iter(changed)
         assert all(character in remaining for character in "".join(text.split())), "nothing went"
+
+
+@settings(max_examples=40, deadline=None)
+@given(some.data(), some.dictionaries(some.text(max_size=3), VALUES, min_size=1, max_size=4))
+def test_any_settings_keep_all_other_values_without_one(
+    data: some.DataObject, value: dict[str, JsonValue]
+) -> None:
+    text = data.draw(commented(value))
+    name = data.draw(some.sampled_from([*value]))
+    remaining = {each: value[each] for each in value if each != name}
+    assert get_value(remove_value(text, [name]), []) == remaining

@@ -69,9 +69,41 @@ def test_zed_gets_a_custom_agent_in_addition_to_existing_ones() -> None:
 def test_existing_settings_of_this_program_are_preserved() -> None:
     known = (
         '{"agent_servers": {"acp-server": {"type": "custom", "command": "/opt/acp-server",'
-        ' "args": ["serve", "--mode", "plan"], "env": {"A": "1"}, "default_mode": "plan"}}}'
+        ' "args": ["serve", "--mode", "plan"], "env": {"A": "1"}, "favorite_models": []}}}'
     )
     assert with_server("zed", known, COMMAND) == known
+
+
+@pytest.mark.parametrize("agent", ["acp-server", "hermes-acp-server"])
+def test_zeds_default_mode_becomes_the_option_that_zed_reads(agent: str) -> None:
+    """Zed ignores default_mode for an agent with config options."""
+    text = (
+        "{\n"
+        '  "agent_servers": {\n'
+        '    "acp-server": {"type": "custom", "command": "/opt/acp-server", "args": []},\n'
+        f'    "{agent}": {{\n'
+        '      "type": "custom",\n'
+        '      "command": "/opt/acp-server",\n'
+        '      "args": [], // none\n'
+        '      "default_mode": "plan" // look first\n'
+        "    },\n"
+        "  },\n"
+        "}\n"
+    )
+    moved = text.replace(
+        '      "default_mode": "plan" // look first\n',
+        '      "default_config_options": {\n        "mode": "plan"\n      }\n',
+    )
+    assert with_server("zed", text, COMMAND) == moved
+
+
+def test_zeds_mode_option_counts_more_than_a_default_mode_beside_it() -> None:
+    options = '"default_config_options": {"mode": "ask", "model": "opus"}'
+    known = (
+        '{"agent_servers": {"acp-server": {"type": "custom", "command": "/opt/acp-server",'
+        f' "args": [], "default_mode": "plan", {options}}}}}}}'
+    )
+    assert with_server("zed", known, COMMAND) == known.replace('"default_mode": "plan", ', "")
 
 
 def test_a_different_command_is_replaced_with_its_arguments_and_nothing_else() -> None:

@@ -149,7 +149,7 @@ def open_thread(zed: Zed) -> str:
 
 
 def set_defaults(zed: Zed, session_id: str) -> None:
-    """Set `default_mode` and `default_config_options`: the answer has all options, as they are."""
+    """Set a mode and an option: the answer has all options, as they are."""
     mode: JsonValue = {"sessionId": session_id, "modeId": "accept_edits"}
     assert zed.call("session/set_mode", mode) == {}
     option: JsonValue = {"sessionId": session_id, "configId": "mode", "value": "ask"}
