@@ -64,8 +64,11 @@ async def test_other_methods_require_initialize(tmp_path: Path, method: str) -> 
     reason = "send `initialize` first"
     async with open_editor(make_configuration(tmp_path)) as editor:
         response = await editor.call(method, PARAMS[method])
-        message = f"Invalid Request: {reason}"
-        assert response["error"] == {"code": -32600, "message": message, "data": {"details": reason}}
+        assert response["error"] == {
+            "code": -32600,
+            "message": f"Invalid Request: {reason}",
+            "data": {"details": reason},
+        }
         await editor.initialize()
         await editor.new_session()
 
