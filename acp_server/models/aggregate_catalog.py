@@ -25,12 +25,19 @@ class AggregateCatalog:
         """The default model of the first catalog."""
         return self._first.default_id
 
+    @property
+    def has_list(self) -> bool:
+        """Whether every endpoint's own list is known."""
+        return self._first.has_list and all(each.has_list for each in self._others.values())
+
     def choices(self) -> Sequence[ModelChoice]:
         """Return the models of all catalogs, the first catalog's before the others."""
         choices = list(self._first.choices())
         for provider, catalog in self._others.items():
             choices += [
-                ModelChoice(f"{provider}:{choice.id}", f"{choice.name} ({provider})")
+                ModelChoice(
+                    f"{provider}:{choice.id}", f"{choice.name} ({provider})", choice.description
+                )
                 for choice in catalog.choices()
             ]
         return choices
@@ -69,8 +76,7 @@ class AggregateCatalog:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._first.refresh)
             for catalog in self._others.values():
-                # More choices than the default come from the endpoint's list.
-                if all(choice.id == catalog.default_id for choice in catalog.choices()):
+                if not catalog.has_list:
                     tasks.start_soon(catalog.refresh)
 
     async def resolve_default(self) -> None:

@@ -15,11 +15,16 @@ from anyio import to_thread
 
 from acp_server.config.credentials import Credential
 from acp_server.models.access import EndpointAccess, ListedModel
-from acp_server.models.families import ModelFamily, default_thought_level, thought_levels
+from acp_server.models.families import (
+    ModelFamily,
+    default_thought_level,
+    description,
+    thought_levels,
+)
 from acp_server.models.lazy_imports import ProviderEntryPoint
 from acp_server.models.meters import FamilyMeter
 from acp_server.models.model_list_cache import load_model_list, save_model_list
-from acp_server.models.provider_adapter import ProviderAdapter
+from acp_server.models.provider_adapter import ANTHROPIC_HOST, ProviderAdapter
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.models.usage_counts import clamp_usage
 from acp_server.models.written_calls import WrittenCallModel
@@ -48,7 +53,6 @@ logger = logging.getLogger(__name__)
 RETRIES_BEFORE_NEXT_KEY = 1
 """How often a request is retried with one key of several."""
 UNDECIDED_MODEL_ID = "default"
-ANTHROPIC_HOST = "api.anthropic.com"
 """Placeholder id of the default model until the endpoint's list is known."""
 MIN_WINDOW_TOKENS = 1_000
 """No agent can work in less; a smaller number in an error is something else."""
@@ -117,6 +121,7 @@ class EndpointCatalog:
         self._credentials = credentials
         self._client = client
         self._models = load_model_list(config.list_file, config.access.base_url)
+        self._choices: Sequence[ModelChoice] | None = None
         self._listeners: list[Callable[[], None]] = []
         self._has_list = False
         self._list_error: TurnError | None = None
@@ -127,26 +132,47 @@ class EndpointCatalog:
 
     @property
     def default_id(self) -> str:
-        """The configured model, else one that the endpoint lists, else the placeholder."""
+        """The configured model, else one that the endpoint lists, else the placeholder.
+
+        Until the list is known, the models that the provider is known to have stand for it.
+        """
+        if self._config.model_id:
+            return self._config.model_id
         listed_id = self._provider.choose_default_model([model.id for model in self._models])
         named = next(iter(self._config.named_models), None)
-        return self._config.model_id or listed_id or named or UNDECIDED_MODEL_ID
+        known_id = self._provider.choose_default_model([model.id for model in self._offered])
+        return listed_id or named or known_id or UNDECIDED_MODEL_ID
 
     def choices(self) -> Sequence[ModelChoice]:
         """Return the listed models; the default comes first if the list lacks it."""
+        if self._choices is None:  # every look at the session's model asks for them
+            self._choices = self._list_choices()
+        return self._choices
+
+    def _list_choices(self) -> Sequence[ModelChoice]:
         choices = [
-            ModelChoice(model.id, model.name)
-            for model in self._models
+            ModelChoice(model.id, model.name, description(self.family(model.id)))
+            for model in self._offered
             if self._provider.is_selectable(model.id)
         ]
         listed = {choice.id for choice in choices}
         choices += [
-            ModelChoice(each, each) for each in self._config.named_models if each not in listed
+            ModelChoice(each, each, description(self.family(each)))
+            for each in self._config.named_models
+            if each not in listed
         ]
-        if all(choice.id != self.default_id for choice in choices):
-            name = "Default" if self.default_id == UNDECIDED_MODEL_ID else self.default_id
-            choices.insert(0, ModelChoice(self.default_id, name))
+        default_id = self.default_id
+        if all(choice.id != default_id for choice in choices):
+            is_decided = default_id != UNDECIDED_MODEL_ID
+            name = default_id if is_decided else "Default"
+            about = description(self.family(default_id)) if is_decided else ""
+            choices.insert(0, ModelChoice(default_id, name, about))
         return choices
+
+    @property
+    def has_list(self) -> bool:
+        """Whether the endpoint's own list is known, at least from an earlier session."""
+        return bool(self._models)
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
         """Return the thought levels of a model's family."""
@@ -185,8 +211,9 @@ class EndpointCatalog:
                     logger.info("could not list the endpoint's models: %s", error.reason)
 
     async def resolve_default(self) -> None:
-        """Fetch the list if only the endpoint knows the default model."""
-        if self.default_id == UNDECIDED_MODEL_ID:
+        """Fetch the list if only the endpoint can tell which model is there."""
+        config = self._config
+        if config.model_id is None and not self._models and not config.named_models:
             await self.refresh()
 
     async def load_models_of(self, model_id: str) -> None:
@@ -205,7 +232,7 @@ class EndpointCatalog:
         models = await entry_point.list_models(access)
         self._has_list = True
         if models != self._models:
-            self._models = models
+            self._models, self._choices = models, None
             for listener in self._listeners:
                 listener()
         await to_thread.run_sync(
@@ -264,6 +291,10 @@ class EndpointCatalog:
         if seconds is None or credential is None or self._pool is None:
             return False
         return await self._pool.set_aside(credential, seconds)
+
+    @property
+    def _offered(self) -> tuple[ListedModel, ...]:
+        return self._models or self._provider.known_models(self._config.access.base_url)
 
     @property
     def _is_anthropics_own(self) -> bool:

@@ -66,6 +66,7 @@ class ModelFamily:
         tokenizer: How the model splits texts, for estimates.
         price: Price at the vendor's own API; None if unknown.
         long_prompt: Price of long prompts; None if there is no special price or it is unknown.
+        purpose: What the vendor recommends it for; empty for models that are no longer recommended.
     """
 
     name: str
@@ -79,6 +80,7 @@ class ModelFamily:
     tokenizer: Tokenizer = "dense"
     price: Price | None = None
     long_prompt: LongPromptPrice | None = None
+    purpose: str = ""
 
 
 UNKNOWN_FAMILY = ModelFamily(name="", context_window_tokens=200_000, max_output_tokens=8_192)
@@ -174,6 +176,26 @@ def known_window_tokens(model_id: str) -> int | None:
     """Return the context window of a model in the table; None for any other model."""
     family = family_for(model_id)
     return None if family is UNKNOWN_FAMILY else family.context_window_tokens
+
+
+def display_name(family: ModelFamily) -> str:
+    """Return the vendor's name of a known model: `Claude Opus 5.5` for `claude-opus-5-5`."""
+    words = re.sub(r"(?<=\d)-(?=\d)", ".", family.name).split("-")
+    return " ".join(word.capitalize() for word in words)
+
+
+def description(family: ModelFamily) -> str:
+    """Return purpose and price of a model, for pickers; empty if neither is known."""
+    price = family.price
+    parts = [family.purpose] if family.purpose else []
+    if price is not None:
+        amounts = f"{_dollars(price.input_usd)} in, {_dollars(price.output_usd)} out"
+        parts.append(f"{amounts} per million tokens")
+    return " · ".join(parts)
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:,.0f}" if amount == int(amount) else f"${amount:,.2f}"
 
 
 def choose_default_model(ids: Sequence[str]) -> str | None:

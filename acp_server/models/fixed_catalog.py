@@ -35,6 +35,11 @@ class FixedCatalog:
         """The only model."""
         return self.model_id
 
+    @property
+    def has_list(self) -> bool:
+        """True: there is nothing to list."""
+        return True
+
     def choices(self) -> Sequence[ModelChoice]:
         """Return the only model."""
         return (ModelChoice(self.model_id, self.name),)

@@ -51,6 +51,7 @@ def openai_compatible_family(
         max_output_tokens=(listed and listed.output_tokens) or claude.max_output_tokens,
         tokenizer=claude.tokenizer if "claude" in name else "regular",
         price=listed.price if listed else None,
+        purpose=claude.purpose,
     )
     has_efforts = listed.has_efforts if listed else None
     if has_efforts is None:

@@ -2,12 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from acp_server.models.access import ListedModel
-from acp_server.models.families import ModelFamily, choose_default_model, known_window_tokens
+from acp_server.models.families import (
+    ModelFamily,
+    choose_default_model,
+    display_name,
+    known_families,
+    known_window_tokens,
+)
 from acp_server.models.model_facts import ModelFacts, messages_api_family, openai_compatible_family
-from acp_server.models.provider_profiles import ProviderProfile, is_chat_model
+from acp_server.models.provider_profiles import ANTHROPIC, ProviderProfile, is_chat_model
 from acp_server.startup.fast_dataclass import frozen_dataclass
+
+ANTHROPIC_HOST = "api.anthropic.com"
 
 
 @frozen_dataclass
@@ -36,6 +45,14 @@ class ProviderAdapter:
             f"no API key was found; set {variables}, or run `{command}` in a terminal, "
             f"then try again{self._sign_in_advice}"
         )
+
+    def known_models(self, base_url: str | None) -> tuple[ListedModel, ...]:
+        """Return the models to offer until an endpoint has listed its own; empty if unknown."""
+        host = None if base_url is None else urlsplit(base_url).hostname
+        if self.profile.name != ANTHROPIC.name or host not in {None, ANTHROPIC_HOST}:
+            return ()
+        offered = [family for family in known_families() if family.purpose]
+        return tuple(ListedModel(family.name, display_name(family)) for family in offered)
 
     @property
     def _sign_in_advice(self) -> str:

@@ -146,9 +146,7 @@ async def test_a_server_for_a_foreign_provider_reports_it_and_never_requires_sig
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
         reason = str(json_at(answer, "error", "data", "details"))
-        assert answer == expected.error_response(
-            3, -32603, "", reason, kind="unavailable"
-        )
+        assert answer == expected.error_response(3, -32603, "", reason, kind="unavailable")
         assert "know the configured provider 'teapot' (environment)" in reason
         # Once as soon as the session is open, and once as the answer.
         assert editor.agent_text(session).count(reason) == 2

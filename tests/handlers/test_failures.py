@@ -37,9 +37,7 @@ async def test_a_model_failure_is_an_error_with_its_cause_and_a_chat_message(
             expected.session_update(
                 "sess_1", expected.message_chunk("msg_2", "the endpoint is down")
             ),
-            expected.error_response(
-                3, -32603, "", "the endpoint is down", kind="other"
-            ),
+            expected.error_response(3, -32603, "", "the endpoint is down", kind="other"),
             expected.session_update("sess_1", expected.message_chunk("msg_3", "Hello.")),
             expected.result_response(4, expected.END_TURN),
         ]
@@ -121,9 +119,7 @@ async def test_an_unknown_provider_is_named_with_a_remedy() -> None:
             "`nous`? If not, set `model.base_url` to its address, or `model.provider` to a name "
             "that `acp-server setup --help` lists, in HERMES_HOME/acp/config.yaml"
         )
-        assert answer == expected.error_response(
-            3, -32603, "", reason, kind="unavailable"
-        )
+        assert answer == expected.error_response(3, -32603, "", reason, kind="unavailable")
         assert editor.agent_text(session) == reason
 
 
@@ -134,9 +130,7 @@ async def test_a_model_failure_is_reported_with_a_machine_readable_kind() -> Non
     ) as editor:
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
-        assert answer == expected.error_response(
-            3, -32603, "", "slow down", kind="rate_limit"
-        )
+        assert answer == expected.error_response(3, -32603, "", "slow down", kind="rate_limit")
 
 
 @pytest.mark.parametrize("source", ["", "missing", "/"])

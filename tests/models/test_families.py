@@ -17,6 +17,8 @@ from acp_server.models.families import (
     closest_thought_level,
     cost_usd,
     default_thought_level,
+    description,
+    display_name,
     family_for,
     known_families,
     thinking_fields,
@@ -171,6 +173,7 @@ def test_the_newest_fable_always_thinks_and_accepts_only_effort() -> None:
         default_effort="high",
         price=Price(8.0, 40.0, 0.20, 10.0, 16.0),
         long_prompt=None,
+        purpose="For the hardest and longest tasks",
     )
 
 
@@ -185,6 +188,7 @@ def test_the_newest_haiku_has_two_prices() -> None:
         default_effort="medium",
         price=Price(0.10, 0.50, 0.01, 0.125, 0.20),
         long_prompt=LongPromptPrice(100_000, Price(0.50, 2.50, 0.05, 0.625, 1.0)),
+        purpose="Fastest, for simple tasks",
     )
 
 
@@ -456,3 +460,19 @@ def test_importing_the_table_loads_neither_an_sdk_nor_a_validator() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "\n"
+
+
+def test_a_model_is_described_by_its_purpose_and_price() -> None:
+    described = {
+        family.name: (display_name(family), description(family)) for family in known_families()
+    }
+    assert described["claude-opus-5-5"] == (
+        "Claude Opus 5.5",
+        "For complex work · $4 in, $20 out per million tokens",
+    )
+    assert described["claude-haiku-5-5"] == (
+        "Claude Haiku 5.5",
+        "Fastest, for simple tasks · $0.10 in, $0.50 out per million tokens",
+    )
+    assert described["claude-3-7-sonnet"][0] == "Claude 3.7 Sonnet"
+    assert description(UNKNOWN_FAMILY) == ""

@@ -99,6 +99,11 @@ class FakeModelCatalog:
         """Id of the first model."""
         return next(iter(self.models))
 
+    @property
+    def has_list(self) -> bool:
+        """Whether a refresh would add nothing."""
+        return not self.models_after_refresh
+
     def choices(self) -> Sequence[ModelChoice]:
         """Return all models, named by their ids in capitals."""
         return [ModelChoice(model_id, model_id.upper()) for model_id in self.models]

@@ -94,6 +94,11 @@ class BudgetedCatalog:
         """The default model of a new session."""
         return self.inner.default_id
 
+    @property
+    def has_list(self) -> bool:
+        """Whether the endpoint's own list is known."""
+        return self.inner.has_list
+
     def choices(self) -> Sequence[ModelChoice]:
         """Return the models known so far."""
         return self.inner.choices()

@@ -14,6 +14,8 @@ class ModelChoice:
 
     id: str
     name: str
+    description: str = ""
+    """Its purpose and price, as far as they are known."""
 
 
 class ModelCatalog(Protocol):
@@ -22,6 +24,11 @@ class ModelCatalog(Protocol):
     @property
     def default_id(self) -> str:
         """The model of a new session; a placeholder until the endpoint's list is known."""
+        ...
+
+    @property
+    def has_list(self) -> bool:
+        """Whether the choices come from the endpoint, now or earlier, and not from a table."""
         ...
 
     def choices(self) -> Sequence[ModelChoice]:

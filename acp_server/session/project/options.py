@@ -92,7 +92,7 @@ def _mode_option(current: Mode) -> Option:
 
 
 def _model_option(current: str, catalog: ModelCatalog) -> Option:
-    choices = [OptionValue(model.id, model.name, "") for model in catalog.choices()]
+    choices = [OptionValue(model.id, model.name, model.description) for model in catalog.choices()]
     # ACP requires the current value among the choices; a restored model may have left the catalog.
     if all(choice.value != current for choice in choices):
         choices.insert(0, OptionValue(current, current, ""))
