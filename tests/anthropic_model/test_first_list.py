@@ -1,4 +1,4 @@
-"""The picker of a home's first session: the models that are known, until the vendor lists its own."""
+"""The picker of a first session: known models, until the vendor lists its own."""
 
 from pathlib import Path
 
