@@ -37,7 +37,7 @@ NEXT_STEPS = {
     "acp-server demo --json": "see the protocol messages of this demo",
     "acp-server serve": "the command for your editor; see the README",
 }
-COMMANDS_TIMEOUT_SECONDS = 1.0
+COMMANDS_TIMEOUT_SECONDS = 10.0
 PROMPT_PAUSE_SECONDS = 0.35
 ANSWER_PAUSE_SECONDS = 1.2
 

@@ -152,6 +152,7 @@ class AgentConnection:
         except Exception:
             # Boundary: only time is lost. A prompt repeats what failed here, and reports it.
             logger.exception("a session could not be prepared for its first prompt")
+            session.context.commands.announce()
         # From now on everything is imported: further sessions need not wait to get ready.
         self._idle_detector.disable()
 

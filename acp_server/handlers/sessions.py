@@ -11,7 +11,6 @@ from acp_server.handlers.params import answer_with
 from acp_server.handlers.updates import (
     AcpEventSink,
     Backpressure,
-    commands_update,
     config_options,
     format_timestamp,
     mode_state,
@@ -73,7 +72,7 @@ class SessionHandlers:
         self._warm_up = warm_up
 
     async def new(self, request: NewSessionRequest) -> Reply:
-        """Open a session. Its commands are advertised after the response, never before."""
+        """Open a session. Its commands are sent after the response, never before."""
         servers = to_server_configs(request.mcp_servers)
         session = await self._sessions.open(
             request.cwd, request.additional_directories, servers, self._observe
@@ -128,23 +127,20 @@ class SessionHandlers:
     def _opened(self, session: Session, build_response: Callable[..., SessionSetup]) -> Reply:
         """Return the response with the session's modes and options.
 
-        Commands and usage are advertised after it, and then the session warms up.
+        Usage is sent after it, and then the session warms up, which sends its commands.
         """
         options = session.context.options
         response = build_response(
             modes=mode_state(options.mode), config_options=config_options(options.options)
         )
 
-        async def advertise() -> None:
-            await self._client.send_update(
-                session.id, commands_update(session.context.commands.all())
-            )
+        async def follow_up() -> None:
             usage = usage_update(session)
             if usage is not None:
                 await self._client.send_update(session.id, usage)
             self._warm_up(session)
 
-        return Reply(response, advertise)
+        return Reply(response, follow_up)
 
     def set_active_file(self, notification: ActiveFileNotification) -> None:
         """Record the file in the user's view; ignored for unknown sessions."""

@@ -155,6 +155,9 @@ class PromptRunner:
         recorder.journal.begin_turn()
         checkpoint = self.context.checkpoint_ids.create()
         recorder.record_prompt(message, checkpoint)
+        # Within the turn: a client that reads until the response must not miss its commands.
+        await self.tools.prepare()
+        self.context.commands.announce()
         prompt = await self.router.route(message, sink)
         if prompt is None:
             return None

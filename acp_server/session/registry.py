@@ -199,9 +199,9 @@ class SessionRegistry:
     async def warm_up(self, session: Session, wait_idle: Callable[[], Awaitable[None]]) -> None:
         """Prepare for a session's first prompt while the client is idle.
 
-        Opens the journal, builds the tools and loads the model list: slow steps that may fail
-        silently. Each step waits for a `wait_idle`; a prompt that arrives meanwhile runs the steps
-        that it needs itself.
+        Opens the journal, builds the tools, announces the commands and loads the model list: slow
+        steps that may fail silently. Each step waits for a `wait_idle`; a prompt that arrives
+        meanwhile runs the steps that it needs itself.
         """
         await wait_idle()
         await (
@@ -209,6 +209,8 @@ class SessionRegistry:
         )  # first: it opens the database that list and load wait for
         await wait_idle()
         await session.tools.prepare()
+        if self._sessions.get(session.id) is session:  # not closed meanwhile
+            session.context.commands.announce()
         await wait_idle()
         await (await session.prompting.provider.get()).gather_facts()
         await wait_idle()

@@ -1,6 +1,7 @@
 """Expected JSON of the server's responses and updates, in one place."""
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import cast
 
@@ -265,6 +266,11 @@ def session_update(session_id: str, content: JsonValue) -> JsonValue:
 def result_response(request_id: JsonValue, content: JsonValue) -> JsonValue:
     """Return a complete success response."""
     return {"jsonrpc": "2.0", "id": request_id, "result": content}
+
+
+def without_commands(messages: Sequence[JsonValue]) -> list[JsonValue]:
+    """Return messages or updates without the list of commands, which comes when it is known."""
+    return [each for each in messages if "available_commands_update" not in str(each)]
 
 
 def error_response(

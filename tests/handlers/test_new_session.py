@@ -10,7 +10,7 @@ from acp_server.session.workspace import SessionWorkspace
 from tests.handlers import expected
 from tests.handlers.checked_editor import CheckedEditor, open_checked_editor
 from tests.handlers.fake_models import EchoModel
-from tests.support.editor import Object
+from tests.support.editor import Object, json_at
 from tests.support.server_parts import make_registry
 
 
@@ -245,3 +245,17 @@ async def test_a_cancelled_session_new_request_is_answered_exactly_once() -> Non
             "error": {"code": -32800, "message": "Request cancelled"},
         }
         assert editor.updates == []
+
+
+async def test_the_commands_are_sent_once_also_with_a_prompt_at_once(tmp_path: Path) -> None:
+    """Clients rebuild their menus with each list: one, complete, within the turn that needs it."""
+    async with open_checked_editor(EchoModel()) as editor:
+        session = await editor.new_session(tmp_path)
+        await editor.prompt(session, "hi")
+        seen = len(editor.messages)
+        await editor.prompt(session, "hi")
+        kinds = [json_at(each, "sessionUpdate") for each in editor.updates_of(session)]
+        assert kinds.count("available_commands_update") == 1
+        assert kinds.index("available_commands_update") < kinds.index("agent_message_chunk")
+        later = editor.messages[seen:]
+        assert expected.without_commands(later) == later

@@ -7,6 +7,7 @@ import pytest
 from acp_server.session.commands.command import (
     Command,
     CommandInvocation,
+    ListedCommand,
     PromptCommand,
     SlashCommand,
     parse_invocation,
@@ -153,6 +154,8 @@ async def test_a_mistyped_command_suggests_at_most_three_similar_ones_nearest_fi
 async def test_registered_commands_are_added_and_removed_with_their_owner() -> None:
     observer = RecordingObserver()
     registry = CommandRegistry((SHOUT,), observer)
+    registry.announce()
+    observer.lists.clear()
     registry.set_owned(
         "one", (SlashCommand("shout", "Another one", twice), SlashCommand("two", "", twice))
     )
@@ -177,6 +180,18 @@ async def test_registered_commands_are_added_and_removed_with_their_owner() -> N
 async def test_an_unchanged_command_list_is_not_reported_again() -> None:
     observer = RecordingObserver()
     registry = CommandRegistry((), observer)
+    registry.announce()
     for _ in range(2):
         registry.set_owned("one", (SlashCommand("two", "", twice),))
-    assert len(observer.lists) == 1
+    assert len(observer.lists) == 2
+
+
+async def test_commands_are_reported_once_all_of_their_sources_are_read() -> None:
+    observer = RecordingObserver()
+    registry = CommandRegistry((), observer)
+    registry.set_owned("one", (SlashCommand("two", "", twice),))
+    registry.set_listed((ListedCommand("skill", "A skill"),))
+    assert observer.lists == []
+    registry.announce()
+    registry.announce()
+    assert observer.lists == [["help", "skill", "two", "version"]]

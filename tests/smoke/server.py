@@ -61,19 +61,18 @@ def greeting_updates(first_message: int) -> list[JsonValue]:
 
 
 def drop_info_updates(items: Sequence[JsonValue]) -> list[JsonValue]:
-    """Return messages without unsolicited updates, and without the ids of checkpoints.
+    """Return messages without the title and the commands, and without the ids of checkpoints.
 
-    Those updates are the title, and skills as commands.
+    The commands are sent once at most, and complete: with those of the bundled skills.
     """
-    filtered: list[JsonValue] = []
-    has_commands = False
-    for item in items:
-        text = json.dumps(item)
-        is_late = has_commands and COMMANDS_UPDATE in text
-        has_commands = has_commands or COMMANDS_UPDATE in text
-        if not is_late and TITLE_UPDATE not in text:
-            filtered.append(_remove_checkpoints(item))
-    return filtered
+    texts = [json.dumps(item) for item in items]
+    commands = [text for text in texts if COMMANDS_UPDATE in text]
+    assert ['"name": "code-review"' in text for text in commands] in ([], [True])
+    return [
+        _remove_checkpoints(item)
+        for item, text in zip(items, texts, strict=True)
+        if TITLE_UPDATE not in text and COMMANDS_UPDATE not in text
+    ]
 
 
 def _remove_checkpoints(value: JsonValue) -> JsonValue:

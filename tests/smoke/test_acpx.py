@@ -113,7 +113,6 @@ def opening(folder: Path) -> list[JsonValue]:
         {"result": expected.INITIALIZED},
         request("session/resume", sessionId="sess_1", cwd=str(folder), mcpServers=[]),
         {"result": {"modes": modes, "configOptions": options}},
-        update(expected.COMMANDS),
     ]
 
 

@@ -88,7 +88,6 @@ async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
     assert expected.shorten_ids(server.drop_info_updates(client.received)) == [
         expected.INITIALIZED,
         expected.new_session_result("sess_1", model=model_id(tmp_path), network="hosts"),
-        update(expected.COMMANDS),
         *map(update, server.greeting_updates(first_message=1)),
         expected.END_TURN,
         {},

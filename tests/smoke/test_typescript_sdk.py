@@ -47,7 +47,6 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
             "session/new",
             expected.new_session_result("sess_1", model=model_id(tmp_path), network="hosts"),
         ],
-        update(expected.COMMANDS),
         *map(update, server.greeting_updates(first_message=1)),
         ["session/prompt", expected.END_TURN],
         ["session/set_mode", {}],

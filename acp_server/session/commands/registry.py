@@ -28,6 +28,7 @@ class CommandRegistry:
         self._commands: dict[str, SlashCommand | PromptCommand] = {}
         self._owned: dict[str, Mapping[str, SlashCommand | PromptCommand]] = {}
         self._listed: dict[str, ListedCommand] = {}
+        self._is_announced = False
         self.add(
             SlashCommand(
                 "help",
@@ -50,13 +51,26 @@ class CommandRegistry:
         before = _listing(self._owned.get(owner, {}).values())
         self._owned[owner] = {command.name: command for command in commands}
         if _listing(self._owned[owner].values()) != before:
-            self._observer.commands_changed(self.all())
+            self._report_change()
 
     def set_listed(self, commands: Iterable[ListedCommand]) -> None:
         """Replace the listed commands; commands answered here take precedence in the list."""
         before = _listing(self._listed.values())
         self._listed = {command.name: command for command in commands}
         if _listing(self._listed.values()) != before:
+            self._report_change()
+
+    def announce(self) -> None:
+        """Report the commands for the first time; later only their changes are reported.
+
+        Call it once all sources have been read, so that clients get one complete list.
+        """
+        if not self._is_announced:
+            self._is_announced = True
+            self._report_change()
+
+    def _report_change(self) -> None:
+        if self._is_announced:
             self._observer.commands_changed(self.all())
 
     def is_known(self, name: str) -> bool:
