@@ -4,6 +4,8 @@ Only what the protocol leaves open, and what a client's source shows; an unknown
 usual form.
 """
 
+from pydantic import JsonValue
+
 from acp_server.jsonrpc.errors import INTERNAL_ERROR, RpcError
 from acp_server.jsonrpc.messages import ErrorObject
 
@@ -16,7 +18,7 @@ def describe_error(client_name: str, method: str, error: RpcError) -> ErrorObjec
     Zed appends `data` to the message as raw JSON. It shows `data.details` alone for an internal
     error of a prompt, but only if there is no other member.
     """
-    data = error.data
+    data: JsonValue = error.data
     if client_name == ZED:
         details = data.get("details") if isinstance(data, dict) else None
         is_read = method == "session/prompt" and error.code == INTERNAL_ERROR
