@@ -76,7 +76,7 @@ def serve(options: dict[str, str]) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
         print(TERMINAL_HINT, file=sys.stderr)  # noqa: T201  a person typed the command
     try:
-        wire = claim_stdio(is_unstable=options.get("--unstable") == "true")
+        wire = claim_stdio()
     except OSError as error:
         print(f"acp-server: stdin and stdout must be open: {error}", file=sys.stderr)  # noqa: T201
         return 1

@@ -238,7 +238,9 @@ class Settings:
         hermes_keys=("compression.threshold",),
     )
     unstable: bool = setting(
-        False, "Whether to offer draft protocol methods: `session/fork`", option="--unstable"
+        False,
+        "Whether to send draft parts of the protocol that the client has not asked for",
+        option="--unstable",
     )
     log_level: LogLevel = setting(
         "warning",

@@ -31,10 +31,12 @@ from acp_server.protocol.extensions import (
     RESTORE_METHOD,
     STEERING_METHOD,
     ActiveFileNotification,
+    AuthStatusRequest,
     CancelTaskNotification,
     DiagnosticsNotification,
     ForkSessionRequest,
     RestoreRequest,
+    SetSessionTitleRequest,
     SteeringRequest,
 )
 from acp_server.protocol.initialize_request import (
@@ -74,10 +76,10 @@ class AgentConnection:
         auth: AuthHandlers,
         initialize_params: JsonValue = None,
         *,
-        is_unstable: bool = False,
+        sends_drafts: bool = False,
     ) -> None:
         self._is_initialized = False
-        self._is_unstable = is_unstable
+        connection.sends_drafts = sends_drafts
         self._sessions = sessions
         self._auth = auth
         self._connection = connection
@@ -169,9 +171,12 @@ class AgentConnection:
             ),
             "authenticate": tracked(AuthenticateRequest, deferred(auth.authenticate)),
             "logout": tracked(LogoutRequest, deferred(auth.logout)),
+            "auth/status": tracked(AuthStatusRequest, deferred(auth.status)),
             "session/new": tracked(NewSessionRequest, deferred(sessions.new)),
             "session/load": tracked(LoadSessionRequest, deferred(sessions.load)),
             "session/resume": tracked(ResumeSessionRequest, deferred(sessions.resume)),
+            "session/fork": tracked(ForkSessionRequest, deferred(sessions.fork)),
+            "session/set_title": tracked(SetSessionTitleRequest, deferred(sessions.set_title)),
             "session/list": tracked(ListSessionsRequest, deferred(sessions.list_sessions)),
             "session/delete": tracked(DeleteSessionRequest, deferred(sessions.delete)),
             "session/close": tracked(CloseSessionRequest, sessions.close),
@@ -184,8 +189,6 @@ class AgentConnection:
             RESTORE_METHOD: request_handler(RestoreRequest, prompts.restore, check),
             STEERING_METHOD: request_handler(SteeringRequest, prompts.steer, check),
         }
-        if self._is_unstable:
-            requests["session/fork"] = tracked(ForkSessionRequest, deferred(sessions.fork))
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
             ACTIVE_FILE_METHOD: notification_handler(
@@ -201,7 +204,7 @@ class AgentConnection:
     def _initialize(self, request: InitializeRequest, call: InboundRequest) -> Job:
         """Answer; a client may send it again, and its latest capabilities count."""
         self._record_client(request)
-        result = initialize_result(call.request.params, is_unstable=self._is_unstable)
+        result = initialize_result(call.request.params)
         return answer_with(Reply(result))
 
     def _record_client(self, request: InitializeRequest) -> None:

@@ -23,6 +23,8 @@ class ClientConnection:
     """The client's capabilities: none until it declares them."""
     client_name: str = ""
     """The name the client gives itself."""
+    sends_drafts: bool = False
+    """Whether draft parts are sent that no capability of the client asks for (`--unstable`)."""
     background: TaskGroup = field(init=False)
     """Tasks between requests; set while the connection is served."""
 
@@ -53,6 +55,16 @@ class ClientConnection:
         """Whether the client shows compactions of the conversation."""
         session = self.capabilities.session
         return session is not None and session.compaction is not None
+
+    @property
+    def shows_plans_by_id(self) -> bool:
+        """Whether the client shows several plans, each by its id (draft)."""
+        return self.capabilities.plan is not None
+
+    @property
+    def reads_usage(self) -> bool:
+        """Whether responses to prompts may have `usage` (draft), which has no capability."""
+        return self.sends_drafts or self.shows_plans_by_id
 
     @property
     def shows_forms(self) -> bool:

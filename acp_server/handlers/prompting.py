@@ -22,7 +22,12 @@ from acp_server.protocol.extensions import (
     SteeringRequest,
     SteeringResponse,
 )
-from acp_server.protocol.prompt_turn import CancelNotification, PromptRequest, PromptResponse
+from acp_server.protocol.prompt_turn import (
+    CancelNotification,
+    PromptRequest,
+    PromptResponse,
+    Usage,
+)
 from acp_server.protocol.updates import AgentMessageChunk, Cost, SessionInfoUpdate, UsageUpdate
 from acp_server.session.prompt_results import PromptResult
 from acp_server.session.prompting.provider import LoadedFile
@@ -77,7 +82,10 @@ class PromptHandlers:
             result = await session.prompt(queued_prompt, message, sink, abandon)
             return Reply(
                 _prompt_response(
-                    result, session.prompting.instructions, session.tools.current.skills.loaded
+                    result,
+                    session.prompting.instructions,
+                    session.tools.current.skills.loaded,
+                    has_usage=self._connection.reads_usage,
                 )
             )
 
@@ -137,7 +145,11 @@ class PromptHandlers:
 
 
 def _prompt_response(
-    result: PromptResult, instructions: Sequence[LoadedFile], skills: Sequence[str]
+    result: PromptResult,
+    instructions: Sequence[LoadedFile],
+    skills: Sequence[str],
+    *,
+    has_usage: bool,
 ) -> PromptResponse:
     """Return the answer to a prompt; facts without an ACP field go under `_meta`."""
     details: dict[str, JsonValue] = {}
@@ -157,7 +169,23 @@ def _prompt_response(
         details["checkpoint"] = result.checkpoint
     if skills:
         details["skills"] = list(skills)
-    return PromptResponse(stop_reason=result.reason, meta={"hermes": details} if details else None)
+    return PromptResponse(
+        stop_reason=result.reason,
+        usage=_usage(result.usage) if has_usage and result.usage.requests else None,
+        meta={"hermes": details} if details else None,
+    )
+
+
+def _usage(totals: UsageTotals) -> Usage:
+    usage = totals.usage
+    cached = usage.cache_read_tokens + usage.cache_write_tokens
+    return Usage(
+        total_tokens=usage.input_tokens + cached + usage.output_tokens,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_read_tokens=usage.cache_read_tokens,
+        cached_write_tokens=usage.cache_write_tokens,
+    )
 
 
 def _usage_meta(totals: UsageTotals) -> dict[str, JsonValue]:

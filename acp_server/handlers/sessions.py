@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.client_instructions import client_instructions
 from acp_server.handlers.mcp_servers import to_server_configs
 from acp_server.handlers.observer import AcpSessionObserver
 from acp_server.handlers.params import answer_with
@@ -25,6 +26,8 @@ from acp_server.protocol.extensions import (
     DiagnosticsNotification,
     ForkSessionRequest,
     ForkSessionResponse,
+    SetSessionTitleRequest,
+    SetSessionTitleResponse,
 )
 from acp_server.protocol.sessions import (
     CloseSessionRequest,
@@ -73,10 +76,12 @@ class SessionHandlers:
 
     async def new(self, request: NewSessionRequest) -> Reply:
         """Open a session. Its commands are sent after the response, never before."""
+        instructions = client_instructions(request)
         servers = to_server_configs(request.mcp_servers)
         session = await self._sessions.open(
             request.cwd, request.additional_directories, servers, self._observe
         )
+        session.prompting.set_client_instructions(instructions)
         return self._opened(session, partial(NewSessionResponse, session_id=session.id))
 
     async def load(self, request: LoadSessionRequest) -> Reply:
@@ -95,6 +100,7 @@ class SessionHandlers:
 
     async def fork(self, request: ForkSessionRequest) -> Reply:
         """Open a session that continues from a copy of another one."""
+        instructions = client_instructions(request)
         session = await self._sessions.fork(
             request.session_id,
             request.cwd,
@@ -102,6 +108,7 @@ class SessionHandlers:
             to_server_configs(request.mcp_servers),
             self._observe,
         )
+        session.prompting.set_client_instructions(instructions)
         return self._opened(session, partial(ForkSessionResponse, session_id=session.id))
 
     async def list_sessions(self, request: ListSessionsRequest) -> Reply:
@@ -115,14 +122,22 @@ class SessionHandlers:
         await self._sessions.delete(request.session_id)
         return Reply(DeleteSessionResponse())
 
+    async def set_title(self, request: SetSessionTitleRequest) -> Reply:
+        """Name a session, open or only stored."""
+        title = await self._sessions.set_title(request.session_id, request.title)
+        return Reply(SetSessionTitleResponse(title=title))
+
     async def _reopen(self, request: LoadSessionRequest | ResumeSessionRequest) -> Reopened:
-        return await self._sessions.reopen(
+        instructions = client_instructions(request)
+        reopened = await self._sessions.reopen(
             request.session_id,
             request.cwd,
             request.additional_directories,
             to_server_configs(request.mcp_servers),
             self._observe,
         )
+        reopened.session.prompting.set_client_instructions(instructions)
+        return reopened
 
     def _opened(self, session: Session, build_response: Callable[..., SessionSetup]) -> Reply:
         """Return the response with the session's modes and options.

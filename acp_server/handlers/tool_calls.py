@@ -19,7 +19,15 @@ from acp_server.protocol.tool_calls import (
     ToolCallContent,
     ToolCallLocation,
 )
-from acp_server.protocol.updates import Plan, PlanEntry, ToolCallProgress, ToolCallStart
+from acp_server.protocol.updates import (
+    Plan,
+    PlanEntry,
+    PlanItems,
+    PlanRemoved,
+    PlanUpdate,
+    ToolCallProgress,
+    ToolCallStart,
+)
 from acp_server.turn.conversation import Media, Text
 from acp_server.turn.events import (
     CallAppeared,
@@ -76,7 +84,9 @@ def call_progress(event: CallChanged | TerminalEvent) -> ToolCallStart | ToolCal
 
 def call_meta(parent_id: str, extra: Mapping[str, JsonValue] | None = None) -> MetaObject:
     """Return the `_meta` of a call: the delegating call, for a sub-agent, and other members."""
-    parent: dict[str, JsonValue] = {PARENT_KEY: parent_id} if parent_id else {}
+    parent: dict[str, JsonValue] = {}
+    if parent_id:  # clients read either name
+        parent = {PARENT_KEY: parent_id, "claudeCode": {PARENT_KEY: parent_id}}
     return {**parent, **(extra or {})} or None
 
 
@@ -127,6 +137,10 @@ def _terminal_start(event: TerminalOpened) -> ToolCallStart:
     )
 
 
+PLAN_ID = "tasks"
+"""The id of a session's only plan."""
+
+
 def plan_update(event: PlanChanged) -> Plan:
     """Return the complete plan."""
     return Plan(
@@ -135,6 +149,13 @@ def plan_update(event: PlanChanged) -> Plan:
             for entry in event.entries
         )
     )
+
+
+def plan_update_with_id(plan: Plan) -> PlanUpdate | PlanRemoved:
+    """Return a plan's update for clients that tell plans apart by their ids."""
+    if not plan.entries:
+        return PlanRemoved(plan_id=PLAN_ID)
+    return PlanUpdate(plan=PlanItems(plan_id=PLAN_ID, entries=plan.entries))
 
 
 def _content_block(part: CallContent) -> ToolCallContent:

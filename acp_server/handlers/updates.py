@@ -9,7 +9,12 @@ from pydantic_core import MISSING
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.content import to_content_block
-from acp_server.handlers.tool_calls import call_progress, call_start, plan_update
+from acp_server.handlers.tool_calls import (
+    call_progress,
+    call_start,
+    plan_update,
+    plan_update_with_id,
+)
 from acp_server.permissions.modes import MODES, Mode
 from acp_server.protocol.chunk_templates import ChunkTemplates, ChunkType
 from acp_server.protocol.content import TextContent
@@ -30,6 +35,7 @@ from acp_server.protocol.updates import (
     CompactionUpdate,
     ConfigOptionUpdate,
     Cost,
+    DraftUpdate,
     Notice,
     SessionUpdate,
     UnstructuredCommandInput,
@@ -83,7 +89,7 @@ class Backpressure:
 
 def session_updates(
     event: Event | PromptReceived, connection: ClientConnection
-) -> Sequence[SessionUpdate]:
+) -> Sequence[SessionUpdate | DraftUpdate]:
     """Return the updates that show an event; a prompt gives one for each part."""
     if isinstance(event, CompactionChanged | SummaryChunk) and not connection.shows_compactions:
         notice = event.notice if isinstance(event, CompactionChanged) else None
@@ -96,10 +102,10 @@ def session_updates(
             UserMessageChunk(content=part, message_id=message_id, meta=meta or None)
             for part in parts
         ]
-    return (_session_update(event, shows_notices=connection.shows_notices),)
+    return (_session_update(event, connection),)
 
 
-def _session_update(event: Event, *, shows_notices: bool) -> SessionUpdate:
+def _session_update(event: Event, connection: ClientConnection) -> SessionUpdate | DraftUpdate:
     match event:
         case MessageChunk() | ThoughtChunk():
             chunk_type = _CHUNK_TYPES[type(event)]
@@ -109,9 +115,10 @@ def _session_update(event: Event, *, shows_notices: bool) -> SessionUpdate:
         ):
             return call_start(event) if isinstance(event, CallAppeared) else call_progress(event)
         case PlanChanged():
-            return plan_update(event)
+            plan = plan_update(event)
+            return plan_update_with_id(plan) if connection.shows_plans_by_id else plan
         case NoticeRaised():
-            return _notice(event, shows_notices=shows_notices)
+            return _notice(event, shows_notices=connection.shows_notices)
         case ContextMeasured():
             return _usage(event)
         case CompactionChanged() | SummaryChunk():

@@ -13,7 +13,14 @@ from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
 from acp_server.jsonrpc.messages import notification_line
 from acp_server.jsonrpc.peer import Peer
 from acp_server.protocol.model import WireModel
-from acp_server.protocol.updates import SessionNotification, SessionUpdate
+from acp_server.protocol.updates import (
+    DraftNotification,
+    DraftUpdate,
+    PlanRemoved,
+    PlanUpdate,
+    SessionNotification,
+    SessionUpdate,
+)
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 
@@ -35,13 +42,16 @@ class Client:
         self.send_update_now(session_id, update)
 
     def send_update_now(
-        self, session_id: str, update: SessionUpdate, replace_key: Hashable = None
+        self, session_id: str, update: SessionUpdate | DraftUpdate, replace_key: Hashable = None
     ) -> None:
         """Send `session/update` without back-pressure.
 
         With a `replace_key`, an unsent update with the same key is replaced by this one.
         """
-        notification = SessionNotification(session_id=session_id, update=update)
+        if isinstance(update, PlanUpdate | PlanRemoved):
+            notification = DraftNotification(session_id=session_id, update=update)
+        else:
+            notification = SessionNotification(session_id=session_id, update=update)
         self._transport.send(notification_line("session/update", notification), replace_key)
 
     def send_chunk_now(self, template: ChunkTemplate, text: str) -> None:

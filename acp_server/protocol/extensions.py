@@ -4,6 +4,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from acp_server.protocol.identifiers import SessionId, ToolCallId
 from acp_server.protocol.model import (
+    UNLESS_EMPTY,
+    Array,
     DefaultOnError,
     ExtensibleModel,
     FilteredArray,
@@ -11,11 +13,7 @@ from acp_server.protocol.model import (
     Uint32,
 )
 from acp_server.protocol.prompt_turn import PromptRequest
-from acp_server.protocol.sessions import (
-    AdditionalDirectories,
-    McpServers,
-    NewSessionResponse,
-)
+from acp_server.protocol.sessions import NewSessionResponse, SessionRequest
 
 ACTIVE_FILE_METHOD = "_hermes/active_file"
 DIAGNOSTICS_METHOD = "_hermes/diagnostics"
@@ -96,13 +94,41 @@ class RestoreResponse(ExtensibleModel):
     left: tuple[RemainingFile, ...] = ()
 
 
-class ForkSessionRequest(ExtensibleModel):
+class SetSessionTitleRequest(ExtensibleModel):
+    """`session/set_title` (draft): name a session, open or not."""
+
+    session_id: SessionId
+    title: str
+
+
+class SetSessionTitleResponse(ExtensibleModel):
+    """The title as it was stored."""
+
+    title: str
+
+
+class AuthStatusRequest(ExtensibleModel):
+    """`auth/status` (draft): ask whether the user must sign in, without signing in."""
+
+
+class AuthAccount(ExtensibleModel):
+    """A credential, for display."""
+
+    label: str
+    active: Lenient[bool] = None
+
+
+class AuthStatusResponse(ExtensibleModel):
+    """Whether the user must sign in, and the credentials in use."""
+
+    state: Literal["authenticated", "unauthenticated", "not_required", "unknown"]
+    accounts: Annotated[Array[AuthAccount], UNLESS_EMPTY] = ()
+
+
+class ForkSessionRequest(SessionRequest):
     """`session/fork` (draft): start a session with a copy of another one's conversation."""
 
     session_id: SessionId
-    cwd: str
-    additional_directories: AdditionalDirectories = ()
-    mcp_servers: McpServers = ()
 
 
 class ForkSessionResponse(NewSessionResponse):

@@ -86,6 +86,10 @@ class ElicitationCapabilities(ExtensibleModel):
     url: Lenient[ElicitationUrlCapabilities] = None
 
 
+class PlanCapabilities(WireModel):
+    """The client supports `plan_update` and `plan_removed` (draft)."""
+
+
 class ClientCapabilities(ExtensibleModel):
     """Capabilities of the client."""
 
@@ -94,6 +98,7 @@ class ClientCapabilities(ExtensibleModel):
     session: Lenient[ClientSessionCapabilities] = None
     auth: LenientObject[AuthCapabilities] = Field(default_factory=AuthCapabilities)
     elicitation: Lenient[ElicitationCapabilities] = None
+    plan: Lenient[PlanCapabilities] = None
 
 
 # Authentication.

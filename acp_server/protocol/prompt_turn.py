@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from acp_server.protocol.content import ContentBlock
 from acp_server.protocol.identifiers import RequestId, SessionId
-from acp_server.protocol.model import Array, ExtensibleModel
+from acp_server.protocol.model import Array, ExtensibleModel, Lenient, Omissible, Uint64
 
 StopReason: TypeAlias = Literal[
     "end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"
@@ -18,10 +18,22 @@ class PromptRequest(ExtensibleModel):
     prompt: Array[ContentBlock]
 
 
+class Usage(ExtensibleModel):
+    """Tokens of a turn (draft); `input_tokens` without those read from a cache or written to it."""
+
+    total_tokens: Uint64
+    input_tokens: Uint64
+    output_tokens: Uint64
+    cached_read_tokens: Omissible[Uint64] = None
+    cached_write_tokens: Omissible[Uint64] = None
+
+
 class PromptResponse(ExtensibleModel):
     """End of the turn and its stop reason; all its updates were sent before."""
 
     stop_reason: StopReason
+    usage: Lenient[Usage] = None
+    """Sent only to clients that support drafts."""
 
 
 class CancelNotification(ExtensibleModel):

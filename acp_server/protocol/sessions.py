@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
+from acp_server.protocol.content import ContentBlock
 from acp_server.protocol.identifiers import (
     SessionConfigGroupId,
     SessionConfigId,
@@ -189,6 +190,22 @@ class SetSessionConfigOptionResponse(ExtensibleModel):
 # Session lifecycle.
 
 
+class SystemPrompt(ExtensibleModel):
+    """Instructions of the client for a session (draft); `mode` says how they are combined."""
+
+    mode: str
+    content: Array[ContentBlock]
+
+
+class SessionRequest(ExtensibleModel):
+    """Common fields of requests that open a session in a working directory."""
+
+    cwd: str
+    additional_directories: AdditionalDirectories = ()
+    mcp_servers: McpServers = ()
+    system_prompt: Omissible[SystemPrompt] = None
+
+
 class SessionSetup(ExtensibleModel):
     """Modes and config options of a session that is ready."""
 
@@ -196,12 +213,8 @@ class SessionSetup(ExtensibleModel):
     config_options: Lenient[FilteredArray[SessionConfigOption]] = None
 
 
-class NewSessionRequest(ExtensibleModel):
+class NewSessionRequest(SessionRequest):
     """`session/new`: start a session in a working directory."""
-
-    cwd: str
-    additional_directories: AdditionalDirectories = ()
-    mcp_servers: McpServers = ()
 
 
 class NewSessionResponse(SessionSetup):
@@ -210,26 +223,20 @@ class NewSessionResponse(SessionSetup):
     session_id: SessionId
 
 
-class LoadSessionRequest(ExtensibleModel):
+class LoadSessionRequest(SessionRequest):
     """`session/load`: restore a session and replay its conversation."""
 
     session_id: SessionId
-    cwd: str
-    additional_directories: AdditionalDirectories = ()
-    mcp_servers: McpServers = ()
 
 
 class LoadSessionResponse(SessionSetup):
     """The restored session; the replay was sent before."""
 
 
-class ResumeSessionRequest(ExtensibleModel):
+class ResumeSessionRequest(SessionRequest):
     """`session/resume`: restore a session without replay."""
 
     session_id: SessionId
-    cwd: str
-    additional_directories: AdditionalDirectories = ()
-    mcp_servers: McpServers = ()
 
 
 class ResumeSessionResponse(SessionSetup):

@@ -85,6 +85,28 @@ class Plan(ExtensibleModel):
     entries: LenientArray[PlanEntry]
 
 
+class PlanItems(ExtensibleModel):
+    """The complete list of a plan's entries."""
+
+    type: Literal["items"] = "items"
+    plan_id: str
+    entries: LenientArray[PlanEntry]
+
+
+class PlanUpdate(ExtensibleModel):
+    """The complete plan with this id (draft); needs client support."""
+
+    session_update: Literal["plan_update"] = "plan_update"
+    plan: PlanItems
+
+
+class PlanRemoved(ExtensibleModel):
+    """The plan with this id is gone (draft); needs client support."""
+
+    session_update: Literal["plan_removed"] = "plan_removed"
+    plan_id: str
+
+
 # Commands, modes and options.
 
 
@@ -213,3 +235,14 @@ class SessionNotification(ExtensibleModel):
 
     session_id: SessionId
     update: SessionUpdate
+
+
+DraftUpdate: TypeAlias = PlanUpdate | PlanRemoved
+"""Updates that are not in the protocol yet; each needs a capability of the client."""
+
+
+class DraftNotification(ExtensibleModel):
+    """`session/update` with a draft of an update."""
+
+    session_id: SessionId
+    update: Annotated[DraftUpdate, Field(discriminator="session_update")]

@@ -201,10 +201,10 @@ def build_server(
         fallback_models=fallbacks,
         max_cost_usd=current.max_cost_usd,
     )
-    auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint)
+    auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint, models.sign_in_state)
     registry = SessionRegistry(services, sessions)
     connection = AgentConnection(
-        link, registry, auth, initialize_params, is_unstable=current.unstable
+        link, registry, auth, initialize_params, sends_drafts=current.unstable
     )
     catalog.on_change(connection.send_options)
     archive.on_problem = connection.report_problem

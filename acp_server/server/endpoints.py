@@ -12,6 +12,7 @@ from typing import cast
 from acp_server.config.credentials import CredentialProvider, KeyStore
 from acp_server.config.settings import Configuration
 from acp_server.config.table import Settings
+from acp_server.handlers.auth import SignInState
 from acp_server.models.access import EndpointAccess
 from acp_server.models.aggregate_catalog import AggregateCatalog
 from acp_server.models.endpoint_catalog import EndpointCatalog, EndpointConfig
@@ -65,6 +66,20 @@ class ModelService:
         """Undo a logout; return whether the main provider can be used."""
         found = [await credentials.sign_in() for credentials in self.credentials]
         return found[0] or not self.needs_key
+
+    async def sign_in_state(self) -> SignInState:
+        """Return whether the main provider has a key, without asking it."""
+        if not self.endpoints:
+            return SignInState("not_required")
+        labels: list[str] = []
+        has_main_key = False
+        for (provider, _), credentials in zip(self.endpoints, self.credentials, strict=False):
+            if await credentials.current() is not None:
+                labels.append(f"{provider.profile.title} API key")
+                has_main_key = has_main_key or provider.is_main
+        if has_main_key:
+            return SignInState("authenticated", tuple(labels))
+        return SignInState("unauthenticated" if self.needs_key else "not_required", tuple(labels))
 
     async def sign_out(self) -> None:
         """Delete every stored key; ignore configured ones for the rest of this process."""

@@ -7,6 +7,7 @@ SessionError
   InvalidValueError       the option has no such value
   InvalidRootError        a path that cannot be a workspace root
   InvalidCursorError      a cursor that no session list returned
+  EmptyTitleError         a title of which nothing remains
   UnknownCheckpointError  the session has no such checkpoint
   RestoreRefusedError     a checkpoint cannot be restored now, or not in this scope
   SessionInUseError       another running process has the session open
@@ -59,6 +60,13 @@ class InvalidCursorError(SessionError):
 
     def __init__(self) -> None:
         super().__init__("the cursor does not belong to this list; list again without a cursor")
+
+
+class EmptyTitleError(SessionError):
+    """A title of which nothing remains."""
+
+    def __init__(self) -> None:
+        super().__init__("the title is empty; send one with at least one visible character")
 
 
 class UnknownCheckpointError(SessionError):

@@ -57,6 +57,14 @@ class PromptRunner:
         provider = self.provider.loaded
         return () if provider is None else provider.loaded_files()
 
+    def set_client_instructions(self, text: str | None) -> None:
+        """Add the client's instructions to the system prompt; None keeps those from before."""
+        if text is None or text == self.system.client_instructions:
+            return
+        self.system.client_instructions = text
+        if not self.system.is_unverified:  # written in this process, without them
+            self.system.discard()
+
     def enqueue(self, message: UserMessage, mode: BusyMode = "queue") -> QueuedPrompt:
         """Enqueue a prompt; must be called in the order in which prompts arrive.
 

@@ -23,6 +23,7 @@ from acp_server.turn.events import CallChanged, PromptReceived
 from acp_server.turn.usage_totals import UsageTotals
 
 MAX_TITLE_CHARACTERS = 80
+MAX_CHOSEN_TITLE_CHARACTERS = 200
 
 
 @dataclass(slots=True)
@@ -44,6 +45,12 @@ class SessionRecorder:
         if not self.facts.title and parse_invocation(prompt_to_text(parts)) is None:
             self.facts = replace(self.facts, title=make_title(parts))
             self.observer.title_changed(self.facts.title, self.facts.updated_at)
+        self.save_facts()
+
+    def set_title(self, title: str) -> None:
+        """Replace the title by one that the user chose."""
+        self.facts = replace(self.facts, title=title)
+        self.observer.title_changed(title, self.facts.updated_at)
         self.save_facts()
 
     def end_turn(self) -> None:
@@ -93,6 +100,11 @@ class SessionRecorder:
         # Committed before the effect: after a crash it is known what the user allowed.
         self.journal.show(CallChanged(call_id, permission=choice))
         await self.journal.commit()
+
+
+def clean_title(title: str) -> str:
+    """Return a title that the user chose on one line, shortened; empty if nothing remains."""
+    return " ".join(title.split())[:MAX_CHOSEN_TITLE_CHARACTERS].strip()
 
 
 def make_title(parts: Sequence[PromptPart]) -> str:

@@ -1,15 +1,17 @@
 """All open sessions of this process, by id."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 
 from acp_server.session.builder import build_session
-from acp_server.session.errors import InvalidRootError, UnknownSessionError
+from acp_server.session.errors import EmptyTitleError, InvalidRootError, UnknownSessionError
 from acp_server.session.ports.archive import SessionArchive, SessionPage, StoredSession
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.observer import ObserverFactory, unobserved
+from acp_server.session.recorder import clean_title
 from acp_server.session.replay import (
     checkpoints_of,
     close_open_calls,
@@ -167,6 +169,33 @@ class SessionRegistry:
             ArchiveError: stored sessions cannot be read.
         """
         return await self._archive.page(None if cwd is None else _require_absolute(cwd), cursor)
+
+    async def set_title(self, session_id: str, title: str) -> str:
+        """Name a session, open or only stored; return the title once it is stored.
+
+        Raises:
+            EmptyTitleError: nothing of the title remains.
+            UnknownSessionError: there is no such session.
+            SessionInUseError: another process has it open.
+            ArchiveError: it cannot be read.
+        """
+        chosen = clean_title(title)
+        if not chosen:
+            raise EmptyTitleError
+        async with self._reopen_lock:
+            session = self._sessions.get(session_id)
+            if session is not None:
+                session.context.recorder.set_title(chosen)
+                await session.context.recorder.commit()
+                return chosen
+            journal = await self._archive.resume(session_id)
+            try:
+                stored = await self._archive.read(session_id)
+                journal.update(replace(stored.facts, title=chosen))
+                await journal.commit()
+            finally:
+                await journal.close()
+        return chosen
 
     async def delete(self, session_id: str) -> None:
         """Delete a session permanently, open or not; does nothing if it does not exist."""

@@ -42,31 +42,29 @@ SESSION_CAPABILITIES: dict[str, JsonValue] = {
     "additionalDirectories": {},
     "close": {},
     "delete": {},
+    "fork": {},
     "list": {},
     "resume": {},
+    "systemPrompt": {},
+    "title": {},
 }
+"""`fork`, `systemPrompt` and `title` are drafts; clients use them only if they find them here."""
 AGENT_CAPABILITIES: dict[str, JsonValue] = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
     "mcpCapabilities": {"http": True, "sse": True},
     "sessionCapabilities": SESSION_CAPABILITIES,
-    "auth": {"logout": {}},
+    "auth": {"logout": {}, "status": {}},
 }
 AUTH_METHOD_IDS = ("api-key", "setup")
-
-
-UNSTABLE_SESSION_CAPABILITIES: dict[str, JsonValue] = {"fork": {}}
-"""Session capabilities advertised only with `--unstable`: drafts, not in the protocol yet."""
 
 
 class ClaimedStdio:
     """The descriptors claimed for ACP. No stray `print` or child process can use them."""
 
-    def __init__(self, read: int, write: int, *, is_unstable: bool = False) -> None:
+    def __init__(self, read: int, write: int) -> None:
         self.read = read
         self.write = write
-        self.is_unstable = is_unstable
-        """Whether draft methods that are not in the protocol yet are advertised."""
         self.unread = b""
         """Bytes read but not answered; the peer processes them first."""
         self.initialize_params: dict[str, JsonValue] | None = None
@@ -75,7 +73,7 @@ class ClaimedStdio:
         """Whether the client disconnected right after `initialize`."""
 
 
-def initialize_result(params: JsonValue, *, is_unstable: bool = False) -> JsonValue:
+def initialize_result(params: JsonValue) -> JsonValue:
     """Return the result of `initialize`, whatever protocol version the client requested.
 
     An unsupported version is answered with the version that we support, never with an error and
@@ -85,18 +83,11 @@ def initialize_result(params: JsonValue, *, is_unstable: bool = False) -> JsonVa
     """
     return {
         "protocolVersion": PROTOCOL_VERSION,
-        "agentCapabilities": _capabilities(is_unstable=is_unstable),
+        "agentCapabilities": AGENT_CAPABILITIES,
         "authMethods": _auth_methods(params),
         "agentInfo": AGENT_INFO,
         "_meta": {"steering": {"supported": True}, "hermes": {"restore": {}}},
     }
-
-
-def _capabilities(*, is_unstable: bool) -> JsonValue:
-    if not is_unstable:
-        return AGENT_CAPABILITIES
-    sessions = {**SESSION_CAPABILITIES, **UNSTABLE_SESSION_CAPABILITIES}
-    return {**AGENT_CAPABILITIES, "sessionCapabilities": sessions}
 
 
 def _auth_methods(params: JsonValue) -> JsonValue:
@@ -130,7 +121,7 @@ def _get_nested(value: JsonValue, *path: str) -> JsonValue:
     return value
 
 
-def claim_stdio(*, is_unstable: bool = False) -> ClaimedStdio:
+def claim_stdio() -> ClaimedStdio:
     """Claim stdin and stdout for the protocol.
 
     Descriptor 1 is redirected to stderr, so that a stray print shows in the editor's log instead
@@ -143,7 +134,7 @@ def claim_stdio(*, is_unstable: bool = False) -> ClaimedStdio:
     for descriptor in (0, 1):
         os.fstat(descriptor)
     null_descriptor = os.open(os.devnull, os.O_RDWR)  # gets number 2 if stderr is closed
-    wire = ClaimedStdio(os.dup(0), os.dup(1), is_unstable=is_unstable)
+    wire = ClaimedStdio(os.dup(0), os.dup(1))
     os.dup2(null_descriptor, 0)
     os.dup2(STDERR, 1)
     if null_descriptor == STDERR:
@@ -235,7 +226,7 @@ def _response_line(line: bytes, wire: ClaimedStdio) -> bytes | None:
         return None
     if not isinstance(params, dict) or not _is_valid_version(params.get("protocolVersion")):
         return None
-    result = initialize_result(params, is_unstable=wire.is_unstable)
+    result = initialize_result(params)
     answer: JsonValue = {"jsonrpc": "2.0", "id": identifier, "result": result}
     wire.initialize_params = params
     return _encode(answer) + b"\n"

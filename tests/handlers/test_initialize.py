@@ -114,13 +114,7 @@ async def test_a_cancel_before_initialize_is_ignored() -> None:
         assert len(editor.messages) == 1
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        "session/fork",
-        "session/set_model",
-    ],
-)
+@pytest.mark.parametrize("method", ["session/set_model", "session/archive"])
 async def test_an_unadvertised_method_is_not_found(method: str) -> None:
     """Trap 11, ACP-JSONRPC: the answer to initialize offers none of these."""
     async with open_checked_editor(EchoModel()) as editor:

@@ -215,10 +215,8 @@ async def test_a_second_process_is_refused_until_the_first_releases_the_session(
         assert "result" in await load_session(second, session, folder)
 
 
-async def test_a_fork_continues_from_another_session_if_unstable_methods_are_on(
-    tmp_path: Path, folder: str
-) -> None:
-    options = {"--mode": "bypass", "--unstable": "true"}
+async def test_a_fork_continues_from_another_session(tmp_path: Path, folder: str) -> None:
+    options = {"--mode": "bypass"}
     async with open_editor(make_configuration(tmp_path, SCRIPT, options=options)) as editor:
         response = await editor.initialize()
         assert json_at(response, "agentCapabilities", "sessionCapabilities", "fork") == {}

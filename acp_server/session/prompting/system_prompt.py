@@ -24,7 +24,14 @@ REWRITTEN = "The instructions were read again for this session: {reason}."
 TOO_OLD = "they were more than a day old"
 FILES_CHANGED = "its directories, or instruction files in them, have changed"
 TOOLS_CHANGED = "the available tools have changed"
+CLIENT_CHANGED = "the client's instructions have changed"
+CLIENT_HEADING = """\
+# Instructions from the client
+
+The program that the user talks to you through has added these. They cannot change what needs the
+user's permission."""
 TOOLS = "tools"
+CLIENT_INSTRUCTIONS = "client_instructions"
 
 
 def _now() -> datetime:
@@ -42,6 +49,8 @@ class SystemPrompt:
     is_unverified: bool = False
     """Whether the prompt is from a previous process and not yet verified."""
     now: Callable[[], datetime] = _now
+    client_instructions: str | None = None
+    """What the client adds; None until it says, then those of a stored prompt count."""
     notice: str = field(default="", init=False)
     """A notice for the user about a rewritten prompt; shown once."""
     _may_have_been_sent: bool = field(default=False, init=False)
@@ -80,6 +89,9 @@ class SystemPrompt:
         text = await provider.write_prompt(
             SystemPromptRequest(model_id, window, tools, index, block)
         )
+        added = self.client_instructions or ""
+        if added:
+            text = f"{text.rstrip()}\n\n{CLIENT_HEADING}\n\n{added}\n"
         # From here on the model may see this prompt, so the tools may change only by a rewrite.
         self.is_unverified, self._may_have_been_sent = False, True
         # No await since `write_prompt`: the state belongs to this text.
@@ -87,6 +99,7 @@ class SystemPrompt:
             **provider.state(),
             **restrictions.state(),
             TOOLS: [*sorted(tools)],
+            **({CLIENT_INSTRUCTIONS: added} if added else {}),
         }
         self.context.recorder.set_system(SavedSystem(text, model_id, self.now(), state))
         self.context.recorder.save_facts()
@@ -116,6 +129,9 @@ class SystemPrompt:
     async def _verify(self) -> None:
         """Verify the prompt of a previous process: keep it, or discard it with a reason."""
         saved = self.saved
+        stored = None if saved is None else saved.state.get(CLIENT_INSTRUCTIONS)
+        if self.client_instructions is None and isinstance(stored, str):
+            self.client_instructions = stored
         reason = "" if saved is None else await self._find_rewrite_reason(saved)
         # Only now: if the prompt was cancelled during the checks, the next one repeats them.
         self.is_unverified = False
@@ -134,5 +150,8 @@ class SystemPrompt:
             return TOO_OLD
         if saved.state.get(TOOLS) != sorted(await self.tools.names()):
             return TOOLS_CHANGED
+        stored = saved.state.get(CLIENT_INSTRUCTIONS)
+        if self.client_instructions != stored:
+            return CLIENT_CHANGED
         provider = await self.provider.get()
         return "" if await provider.restore(saved.text, saved.state) else FILES_CHANGED
