@@ -159,7 +159,6 @@ def test_any_settings_keep_their_values_and_gain_the_new_one(
         assert all(character in remaining for character in "".join(text.split())), "nothing went"
 
 
-@settings(max_examples=40, deadline=None)
 @given(some.data(), some.dictionaries(some.text(max_size=3), VALUES, min_size=1, max_size=4))
 def test_any_settings_keep_all_other_values_without_one(
     data: some.DataObject, value: dict[str, JsonValue]

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from acp_server.models.fixed_catalog import UnknownProviderModel
+from acp_server.models.fixed_catalog import UnknownProviderModel, unknown_provider_reason
 from acp_server.models.scripted import ScriptedModel
 from acp_server.session.commands.command import SlashCommand
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
@@ -111,7 +111,8 @@ async def test_a_server_without_a_key_opens_sessions_and_reports_it_on_a_prompt(
 
 async def test_an_unknown_provider_is_named_with_a_remedy() -> None:
     """Trap 19: a key would not help, so it is not asked for."""
-    async with open_checked_editor(UnknownProviderModel("nouse", "config.yaml")) as editor:
+    model = UnknownProviderModel(unknown_provider_reason("nouse", "config.yaml"))
+    async with open_checked_editor(model) as editor:
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
         reason = (
