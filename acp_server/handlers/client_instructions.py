@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.jsonrpc.errors import InvalidParamsError
 from acp_server.protocol.content import TextContent
-from acp_server.protocol.sessions import SessionRequest, SystemPrompt
+from acp_server.protocol.sessions import ClientSystemPrompt, SessionRequest
 
 MAX_CHARACTERS = 50_000
 NO_OVERRIDE = (
@@ -30,7 +30,7 @@ def client_instructions(request: SessionRequest) -> str | None:
     return None if value is None else _check_length("_meta.systemPrompt", _meta_text(value))
 
 
-def _draft_text(prompt: SystemPrompt) -> str:
+def _draft_text(prompt: ClientSystemPrompt) -> str:
     if prompt.mode == "override":
         raise InvalidParamsError(f"systemPrompt.mode: {NO_OVERRIDE}")
     if prompt.mode != "append":

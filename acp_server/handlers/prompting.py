@@ -26,7 +26,7 @@ from acp_server.protocol.prompt_turn import (
     CancelNotification,
     PromptRequest,
     PromptResponse,
-    Usage,
+    PromptUsage,
 )
 from acp_server.protocol.updates import AgentMessageChunk, Cost, SessionInfoUpdate, UsageUpdate
 from acp_server.session.prompt_results import PromptResult
@@ -176,10 +176,10 @@ def _prompt_response(
     )
 
 
-def _usage(totals: UsageTotals) -> Usage:
+def _usage(totals: UsageTotals) -> PromptUsage:
     usage = totals.usage
     cached = usage.cache_read_tokens + usage.cache_write_tokens
-    return Usage(
+    return PromptUsage(
         total_tokens=usage.input_tokens + cached + usage.output_tokens,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

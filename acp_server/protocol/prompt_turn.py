@@ -18,7 +18,7 @@ class PromptRequest(ExtensibleModel):
     prompt: Array[ContentBlock]
 
 
-class Usage(ExtensibleModel):
+class PromptUsage(ExtensibleModel):
     """Tokens of a turn (draft); `input_tokens` without those read from a cache or written to it."""
 
     total_tokens: Uint64
@@ -32,7 +32,7 @@ class PromptResponse(ExtensibleModel):
     """End of the turn and its stop reason; all its updates were sent before."""
 
     stop_reason: StopReason
-    usage: Lenient[Usage] = None
+    usage: Lenient[PromptUsage] = None
     """Sent only to clients that support drafts."""
 
 

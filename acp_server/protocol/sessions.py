@@ -190,7 +190,7 @@ class SetSessionConfigOptionResponse(ExtensibleModel):
 # Session lifecycle.
 
 
-class SystemPrompt(ExtensibleModel):
+class ClientSystemPrompt(ExtensibleModel):
     """Instructions of the client for a session (draft); `mode` says how they are combined."""
 
     mode: str
@@ -203,7 +203,7 @@ class SessionRequest(ExtensibleModel):
     cwd: str
     additional_directories: AdditionalDirectories = ()
     mcp_servers: McpServers = ()
-    system_prompt: Omissible[SystemPrompt] = None
+    system_prompt: Omissible[ClientSystemPrompt] = None
 
 
 class SessionSetup(ExtensibleModel):
