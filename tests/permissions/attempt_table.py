@@ -1,4 +1,4 @@
-"""Table of the attempts with git, through the real process in every mode and with any sandbox.
+"""Table of the attempts, through the real process in every mode, with and without the sandbox.
 
     python -m tests.permissions.attempt_table [FOLDER_OF_ANOTHER_CHECKOUT]
 
@@ -30,6 +30,8 @@ from tests.permissions.live_attempts import (
     start_attempts,
 )
 from tests.permissions.secret_workspace import MARKER
+from tests.permissions.workspace_attempts import build_attempts as build_workspace_attempts
+from tests.permissions.workspace_attempts import create_hostile_workspace
 
 GROUPS = {
     "runs a program": PROGRAM_ATTEMPTS,
@@ -91,6 +93,26 @@ def rows(
         yield attempt.call.name, f"`{command}`", *held[attempt.call.name]
 
 
+def workspace_rows(base: Path, variables: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Yield the same rows for the attempts by other ways than git."""
+    workspace = create_hostile_workspace(base / "workspace")
+    attempts = list(build_workspace_attempts(workspace))
+    held: dict[str, list[str]] = {each.call.name: [] for each in attempts}
+    for sandbox in SANDBOXES:
+        calls = [each.call for each in attempts]
+        seen = {**workspace.variables, **variables}
+        with start_attempts(workspace.home, calls, sandbox, seen, new_interpreter=True) as live:
+            for attempt in attempts:
+                for mode in MODES:
+                    is_kept = workspace.is_held(live, attempt, mode)
+                    held[attempt.call.name].append("held" if is_kept else "**not held**")
+                    # One that was not held must not count for the next ones.
+                    workspace.trace.unlink(missing_ok=True)
+    for attempt in attempts:
+        call = attempt.call
+        yield call.name, f"`{call.tool}`", *held[call.name]
+
+
 def main(checkout: str = "") -> None:
     """Print the table and its totals."""
     base = Path(tempfile.mkdtemp(prefix="attempts-"))
@@ -100,6 +122,7 @@ def main(checkout: str = "") -> None:
         columns = [f"{mode}, sandbox {sandbox}" for sandbox in SANDBOXES for mode in MODES]
         lines = [("attempt", "command", *columns), ("---",) * (len(columns) + 2)]
         lines += rows(build_attempts(base), base, variables)
+        lines += workspace_rows(base, variables)
     finally:
         shutil.rmtree(base)
     totals: Counter[str] = Counter()
