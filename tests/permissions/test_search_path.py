@@ -148,6 +148,8 @@ RUN_OTHERWISE = (
     "nice -n 5 python --version",
     "stdbuf -oL timeout -k 1 5 python --version",
     "env python --version",
+    "env CI=1 python --version",
+    "timeout 5 env CI=1 LC_ALL=C python --version",
     "nohup python --version",
     "command python --version",
     "for x in python; do $x --version; done",

@@ -20,9 +20,12 @@ _TOKEN = re.compile(
 )
 _REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[\^?\]?(?:[^\]\\\n]|\\[^\n])*\])*/")
 _REFUSED_NAMES = frozenset(
-    {"system", "getline", "close", "fflush", "function", "func", "nextfile"}
+    {"system", "getline", "close", "fflush", "nextfile"}
     | {"ENVIRON", "PROCINFO", "ARGV", "ARGC", "SYMTAB", "FUNCTAB"}
 )
+# Common words of the files that awk searches, so they count outside of texts and patterns only. A
+# function without the names above does nothing that the rest of a program could not do.
+_REFUSED_KEYWORDS = frozenset({"function", "func"})
 # After one of these, a name, a number or a text a `/` divides; after others it begins a regular
 # expression.
 _OPERAND_ENDS = frozenset({"]", "++", "--"})
@@ -104,6 +107,8 @@ def _operators(program: str) -> Iterator[str]:
                 is_operand = found.lastgroup != "operator" or found.group() in _OPERAND_ENDS
                 is_operand = is_operand and found.group() not in _KEYWORDS
                 is_ambiguous = found.group() in _AMBIGUOUS
+                if found.group() in _REFUSED_KEYWORDS:
+                    raise ValueError(program)
                 if found.lastgroup == "operator":
                     yield found.group()
         if found is None:

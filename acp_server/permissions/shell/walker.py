@@ -71,7 +71,7 @@ from acp_server.permissions.shell.scope import (
     merge_directories,
 )
 from acp_server.permissions.shell.words import Word
-from acp_server.permissions.shell.wrappers import split_wrappers
+from acp_server.permissions.shell.wrappers import split_env, split_wrappers
 from acp_server.permissions.shell.write_targets import record_changes
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -517,7 +517,8 @@ class CommandWalker:
         assignments: Sequence[Assignment] = (),
     ) -> DirectoryOutcome:
         access = AccessRecorder(self.findings, scope)
-        words = self._unwrap(words, access)
+        words, settings = self._unwrap(words, access)
+        assignments = (*assignments, *settings)
         # Order: record the writes before the command raises, so that the question can show them.
         record_changes(words, access)
         setting = next((each for each in assignments if not each.is_harmless), None)
@@ -543,14 +544,19 @@ class CommandWalker:
             self._add_asked(words, access, assignments, error.reason)
         return _unchanged(scope)
 
-    def _unwrap(self, words: tuple[Word, ...], access: AccessRecorder) -> tuple[Word, ...]:
-        """Return the command that a wrapper runs, such as `timeout 60`; else the same words."""
+    def _unwrap(
+        self, words: tuple[Word, ...], access: AccessRecorder
+    ) -> tuple[tuple[Word, ...], tuple[Assignment, ...]]:
+        """Return the command that wrappers run, such as `timeout 60`, and the variables it gets."""
         wrappers, inner = split_wrappers(words)
+        settings, command = split_env(inner)
+        if settings:
+            wrappers, inner = (*wrappers, inner[0]), command
         for word in (*wrappers, inner[0]):
             access.record_program(word)
         if wrappers and inner[0].text == "cd":
             raise UndecidableCommand("it changes to a folder that is known only when it runs")
-        return inner
+        return inner, settings
 
     def _add_asked(
         self,

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 
+from acp_server.permissions.shell.assignments import Assignment
 from acp_server.permissions.shell.words import Word
 
+_SETTING = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 _DURATION = re.compile(r"[0-9.]+[smhd]?")
 _FLAGS = {
     "timeout": re.compile(
@@ -32,6 +34,26 @@ def split_wrappers(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], tuple[Wor
         wrappers.append(inner[0])
         inner = rest
     return tuple(wrappers), inner
+
+
+def split_env(words: tuple[Word, ...]) -> tuple[tuple[Assignment, ...], tuple[Word, ...]]:
+    """Return the variables that `env CI=1 npm test` sets, and the command that it runs.
+
+    Any other use of `env` is a command of its own: alone it prints the environment, with flags it
+    clears it or splits texts into words.
+    """
+    assignments: list[Assignment] = []
+    if not words[0].is_literal or words[0].text != "env":
+        return (), words
+    for index, word in enumerate(words[1:], start=1):
+        found = _SETTING.fullmatch(word.text)
+        # `env` takes any word with `=` for a variable.
+        if not word.is_literal or (found is None and ("=" in word.text or word.text[:1] == "-")):
+            break
+        if found is None:
+            return tuple(assignments), words[index:] if assignments else words
+        assignments.append(Assignment(found[1], Word(found[2])))
+    return (), words
 
 
 def _skip_flags(words: Sequence[Word]) -> tuple[Word, ...]:
