@@ -49,7 +49,7 @@ class RecordedSession(TypedDict):
 
 
 @dataclass(slots=True)
-class Tally:
+class QuestionCounts:
     """The questions of one kind of user."""
 
     passed: int = 0
@@ -117,7 +117,7 @@ def _targets(session: RecordedSession, root: Path) -> Iterator[tuple[str, FileTa
         yield text, FileTarget(place, place, is_inside=is_inside)
 
 
-def play(session: RecordedSession, user: User, root: Path, tally: Tally) -> None:
+def play(session: RecordedSession, user: User, root: Path, counts: QuestionCounts) -> None:
     """Count the questions of one session."""
     collector = FactCollector((root,), root.parent / "home", root.parent / "own")
     rules, asked = RuleBook(), 0
@@ -128,20 +128,22 @@ def play(session: RecordedSession, user: User, root: Path, tally: Tally) -> None
         decision = _decide(collector, effect, rules)
         if not isinstance(decision, Ask):
             is_unasked = isinstance(decision, Allow)
-            tally.refused += not is_unasked
-            tally.passed += is_unasked and isinstance(_decide(collector, effect, RuleBook()), Allow)
+            counts.refused += not is_unasked
+            counts.passed += is_unasked and isinstance(
+                _decide(collector, effect, RuleBook()), Allow
+            )
             continue
         asked += 1
         chosen = _widest(decision, root) if user.takes_widest else None
         if chosen is None:
             facts = cast("CommandFacts", collector.collect(effect))
             cause = _cause(facts, decision)
-            tally.causes[cause] += 1
-            tally.examples.append((cause, text))
+            counts.causes[cause] += 1
+            counts.examples.append((cause, text))
         else:
-            tally.causes["answered for the session"] += 1
+            counts.causes["answered for the session"] += 1
             rules.rules.append(chosen)
-    tally.questions.append(asked)
+    counts.questions.append(asked)
 
 
 def _widest(decision: Ask, root: Path) -> PermissionRule | None:
@@ -163,29 +165,29 @@ def _cause(facts: CommandFacts, decision: Ask) -> str:
     return decision.reason[:70]
 
 
-def measure(sessions: Sequence[RecordedSession]) -> dict[str, Tally]:
-    """Return the tallies by the names of users."""
-    tallies = {user.name: Tally() for user in USERS}
+def measure(sessions: Sequence[RecordedSession]) -> dict[str, QuestionCounts]:
+    """Return the counts_by_user by the names of users."""
+    counts_by_user = {user.name: QuestionCounts() for user in USERS}
     with tempfile.TemporaryDirectory() as folder, _without_repositories():
         root = Path(folder).resolve() / "work"
         root.mkdir()
         for session in sessions:
             for user in USERS:
-                play(session, user, root, tallies[user.name])
-    return tallies
+                play(session, user, root, counts_by_user[user.name])
+    return counts_by_user
 
 
-def table(tallies: dict[str, Tally], count: int) -> Iterator[str]:
+def table(counts_by_user: dict[str, QuestionCounts], count: int) -> Iterator[str]:
     """Yield the rows of a Markdown table; `count` is the number of commands."""
-    first = next(iter(tallies.values()))
+    first = next(iter(counts_by_user.values()))
     yield f"{count} commands of {len(first.questions)} sessions; {first.passed / count:.1%} pass"
     yield "| user | questions | share of the first | median | p90 |"
     yield "| --- | --- | --- | --- | --- |"
     most = sum(first.questions)
-    for name, tally in tallies.items():
-        number = sum(tally.questions)
-        deciles = statistics.quantiles([*tally.questions, *tally.questions], n=10)
-        median = statistics.median(tally.questions)
+    for name, counts in counts_by_user.items():
+        number = sum(counts.questions)
+        deciles = statistics.quantiles([*counts.questions, *counts.questions], n=10)
+        median = statistics.median(counts.questions)
         yield f"| {name} | {number} | {number / most:.0%} | {median:g} | {deciles[-1]:g} |"
 
 
@@ -196,18 +198,18 @@ def main() -> None:
     parser.add_argument("--examples", type=Path, help="write what asks to this file")
     options = parser.parse_args()
     sessions = list(read_sessions(options.files))
-    tallies = measure(sessions)
+    counts_by_user = measure(sessions)
     count = sum(len(session["commands"]) for session in sessions)
-    lines = [*table(tallies, count)]
-    for name, tally in [*tallies.items()][1:]:
+    lines = [*table(counts_by_user, count)]
+    for name, counts in [*counts_by_user.items()][1:]:
         lines += [
             "",
             name,
-            *(f"{number:6} {cause}" for cause, number in tally.causes.most_common(25)),
+            *(f"{number:6} {cause}" for cause, number in counts.causes.most_common(25)),
         ]
     sys.stdout.write("\n".join(lines) + "\n")
     if options.examples is not None:
-        examples = {name: tally.examples for name, tally in tallies.items()}
+        examples = {name: counts.examples for name, counts in counts_by_user.items()}
         options.examples.write_text(json.dumps(examples, indent=1))
 
 

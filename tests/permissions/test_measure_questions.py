@@ -17,13 +17,13 @@ SESSION: RecordedSession = {
 
 
 def test_questions_are_counted_by_kind_of_user() -> None:
-    tallies = measure([SESSION])
-    counts = {name: (each.passed, each.questions) for name, each in tallies.items()}
+    found = measure([SESSION])
+    counts = {name: (each.passed, each.questions) for name, each in found.items()}
     assert counts == {
         "each for itself": (2, [4]),
         "the widest, in the sandbox": (2, [2]),
         "the widest, without a sandbox": (2, [3]),
     }
-    rows = list(table(tallies, len(SESSION["commands"])))
+    rows = list(table(found, len(SESSION["commands"])))
     assert rows[0] == "6 commands of 1 sessions; 33.3% pass"
     assert rows[4] == "| the widest, in the sandbox | 2 | 50% | 2 | 2 |"
