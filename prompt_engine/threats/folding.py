@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 BLOCK_CHARACTERS = 256
 """Block size for folding: finding an origin only measures one block."""
@@ -74,6 +74,12 @@ class FoldedText:
         self._ends = list(accumulate(map(len, self.blocks)))
         self._measured: dict[int, Sequence[int]] = {}
         self.data = b"".join(self.blocks)
+
+    def set_data(self, data: bytes) -> None:
+        """Set the folded text; every byte must keep its offset."""
+        starts = (0, *self._ends)
+        self.blocks = [data[start:end] for start, end in pairwise(starts)]
+        self.data = data
 
     def origin(self, offset: int) -> int:
         """Return the index of the character that the byte at `offset` comes from."""

@@ -67,6 +67,14 @@ _ADVICE = re.compile(
     r"\b(?:ask|tell) (?:the |your )?(?:agent|claude|model|assistant|ai) to [\"'\u201c]$", re.I
 )
 """Of a manual for the user: a quoted phrase to say to the agent."""
+_NAMED_BEFORE = re.compile(
+    r"\b(?:the|this) (?:phrases?|terms?|wordings?|sentences?|strings?|words?)\s+[\"'`*\u201c]*$",
+    re.I,
+)
+_NAMED_AFTER = re.compile(r"[^.!?;:\n]{0,60}?[\"'`*\u201d]*\s+(?:is|are|was|were)\b", re.I)
+"""Around a wording that a sentence talks about: "The phrase ... is an example of ..."."""
+_SOME_USERS = re.compile(r"\s+(?:who|that|whose|without|outside)\b", re.I)
+"""Behind "users": some users of a program, and not the user of the agent."""
 _QUOTED_LINE = re.compile(r"(?:^|\n)(?: {4}|\t|> |[ \t]*\|)[^\n]*$")
 """Of an indented block, a block quote or a table."""
 
@@ -77,6 +85,17 @@ def is_description(span: TextSpan) -> bool:
     Less strict than `is_mention`: for wordings that a harmless text may hold, and that are marked.
     """
     return bool(_NOUN.match(span.text, span.start) or _DESCRIPTION.search(span.before(80)))
+
+
+def is_ambiguous(span: TextSpan) -> bool:
+    """Return whether a span may be an order or not, so that it is marked and not blocked.
+
+    A sentence names the wording and says something of it, or it is about some users of a program.
+    Weaker than a mention, as anyone can write this around an order.
+    """
+    is_named = _NAMED_BEFORE.search(span.before(40)) and _NAMED_AFTER.match(span.after(80))
+    is_of_users = span.text[span.start : span.end].casefold().endswith("users")
+    return bool(is_named or (is_of_users and _SOME_USERS.match(span.after(20))))
 
 
 def is_mention(span: TextSpan) -> bool:

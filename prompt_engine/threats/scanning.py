@@ -13,8 +13,9 @@ from prompt_engine.threats.catalogue import PatternGroup, ThreatPattern, pattern
 from prompt_engine.threats.disguises import undo_disguises
 from prompt_engine.threats.encodings import decode_base64
 from prompt_engine.threats.folding import AsciiView, FoldedText
-from prompt_engine.threats.mentions import is_description, is_mention
+from prompt_engine.threats.mentions import is_ambiguous, is_description, is_mention
 from prompt_engine.threats.spans import TextSpan
+from prompt_engine.threats.spelled_words import restore_spelled_words
 
 MAX_LOCATIONS = 50
 """Maximum locations reported per pattern group; the text is blocked in any case."""
@@ -54,6 +55,9 @@ def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
 
 def _find_locations(text: str, scope: ScanScope) -> Iterator[ThreatLocation]:
     folded = FoldedText(undo_disguises(text))
+    restored = restore_spelled_words(folded.data)
+    if restored != folded.data:
+        folded.set_data(restored)
     is_ascii = folded.data.isascii()
     ascii_view = folded if is_ascii else AsciiView(folded)
     for group in pattern_groups(scope, with_scripts=not is_ascii):
@@ -83,5 +87,12 @@ def _group_locations(
             return False
         return is_mention(span) or (pattern.scope == "mark" and is_description(span))
 
-    for pattern, start, _ in group.matches(view.data, is_exempt, MAX_EXEMPTION_CHECKS):
-        yield first_word(start), pattern.id, pattern.scope
+    for count, (pattern, start, end) in enumerate(
+        group.matches(view.data, is_exempt, MAX_EXEMPTION_CHECKS)
+    ):
+        first = first_word(start)
+        span = TextSpan(text, first, max(first, view.origin(end)))
+        if scope == "strict" or count >= MAX_EXEMPTION_CHECKS or not is_ambiguous(span):
+            yield first, pattern.id, pattern.scope
+        elif scope == "mark":
+            yield first, pattern.id, "mark"

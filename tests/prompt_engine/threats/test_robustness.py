@@ -35,6 +35,8 @@ PIECES = {
     "comments to an agent": "<!-- ai agent you must ",
     "verbs without an object": "ignore all the ",
     "letters apart": "i g n o r e a l l p r e v i o u s r u l e x ",
+    "digits for letters": "1gn0re 4ll pr3vious ",
+    "words about words": "The phrase ignore previous instructions is ",
     "underscores": "_",
     "stars": "a*",
     "entities": "&#65;",
