@@ -105,16 +105,17 @@ def start_attempts(
     variables: Mapping[str, str] | None = None,
     *,
     new_interpreter: bool = False,
+    prefix: Sequence[str] = (),
 ) -> Generator[LiveAttempts]:
     """Start a server whose model makes each attempt at a prompt of its own.
 
-    Tests of the process itself ask for a new interpreter.
+    Tests of the process itself ask for a new interpreter. `prefix` is a command that runs it.
     """
     home.mkdir(parents=True, exist_ok=True)
     names = [attempt.name for attempt in attempts]
     assert len(set(names)) == len(names)
     script = "\n\n".join(_block(number, each) for number, each in enumerate(attempts))
-    command = command_line(home, script, ("--sandbox", sandbox))
+    command = [*prefix, *command_line(home, script, ("--sandbox", sandbox))]
     with start_server(
         home, command=command, variables=variables, new_interpreter=new_interpreter
     ) as server:
