@@ -1,0 +1,1 @@
+"""The local memory provider: facts in a SQLite database, without any service."""
