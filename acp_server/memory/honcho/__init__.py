@@ -1,0 +1,1 @@
+"""Memory provider for Honcho, a memory service that models the user."""
