@@ -55,6 +55,8 @@ __all__ = [
 ]
 
 MAX_FILE_BYTES = 1_000_000
+SECRET_ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+"""Ends of the names of variables that hold secrets."""
 
 
 @frozen_dataclass
@@ -97,6 +99,12 @@ class Configuration:
     """Tokens that belong to git and `gh`, by variable."""
     referenced_secrets: frozenset[str] = frozenset()
     """The variables that files refer to where a secret stands."""
+    dotenv: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
+    """All variables of the .env file."""
+    memory_variables: Mapping[str, str] = field(
+        default_factory=dict[str, str], repr=False, compare=False
+    )
+    """Variables of the environment and the .env file for the external memory provider."""
 
     @property
     def secret_variables(self) -> frozenset[str]:
@@ -106,7 +114,8 @@ class Configuration:
         named = {each.key_env for each in fallbacks if isinstance(each, FallbackEndpoint)}
         named |= {each.key_env for each in current.all_named_providers.values()}
         named.add(current.model_key_env)
-        return secret_variables() | self.referenced_secrets | (named - {""})
+        memory_keys = {name for name in self.memory_variables if name.endswith(SECRET_ENDINGS)}
+        return secret_variables() | self.referenced_secrets | memory_keys | (named - {""})
 
 
 def hermes_home(environment: Mapping[str, str]) -> Path:
@@ -158,6 +167,7 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
         if name in dotenv and name not in environment and name not in found.secret_variables
     }
     named = _with_named_keys(found.settings, variables)
+    is_for_memory = found.settings.memory.is_provider_variable
     origins = dict(found.origins)
     if named.model_api_key is not found.settings.model_api_key:
         origins["model_api_key"] = named.model_key_env
@@ -174,6 +184,8 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
         },
         unused_keys=files[0].unused_keys,
         passed_variables=passed,
+        dotenv=dotenv,
+        memory_variables={name: value for name, value in variables.items() if is_for_memory(name)},
     )
 
 

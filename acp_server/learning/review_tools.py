@@ -11,6 +11,7 @@ from pathlib import Path
 from acp_server.learning.background_gate import BackgroundGate
 from acp_server.learning.background_skills import BackgroundSkills
 from acp_server.memory.config import MemoryConfig
+from acp_server.memory.provider import MirrorWrite, ignore_write
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.gate import Gate
 from acp_server.session.workspace import SessionWorkspace
@@ -76,7 +77,11 @@ class ReviewTools:
 
 
 def build_review_tools(
-    skill_service: SkillService, memory: MemoryConfig, workspace: Path, gate: BackgroundGate
+    skill_service: SkillService,
+    memory: MemoryConfig,
+    workspace: Path,
+    gate: BackgroundGate,
+    mirror: MirrorWrite = ignore_write,
 ) -> ReviewTools:
     """Return the tools for a review of a session in `workspace`. Blocks."""
     # The skills of a workspace without trust are untrusted text: a review must not act on them,
@@ -88,7 +93,7 @@ def build_review_tools(
     # Without limits, memory is switched off.
     if memory.limits:
         store = MemoryStores(skill_service.home, memory.limits, scan)
-        tools.append(memory_tool(store, gate, needs_permission=memory.needs_permission))
+        tools.append(memory_tool(store, gate, mirror, needs_permission=memory.needs_permission))
     return ReviewTools(_accepting_other_names(tools, gate, workspace), editor)
 
 

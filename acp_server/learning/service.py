@@ -1,6 +1,8 @@
 """Entry point of learning between turns; large modules are imported later, in a thread."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from acp_server.learning.review_scheduler import (
     ReviewToolsPort,
 )
 from acp_server.memory.config import MemoryConfig
+from acp_server.memory.provider import MirrorWrite, ignore_write
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.reviews import BuildTurnContext, Reviews
@@ -59,7 +62,7 @@ class LearningService:
             skills_directory=home / "skills",
             proposals_directory=home / "acp" / "proposals",
             spawn=context.spawn,
-            build_tools=self._build_review_tools,
+            build_tools=partial(self._build_review_tools, ignore_write),
             review=_run_review,
             writes=skills.review_writes,
             intervals=ReviewIntervals(skills.creation_nudge_interval, memory.nudge_interval),
@@ -83,15 +86,19 @@ class LearningService:
             context=build_turn_context,
             save_facts=session.recorder.save_facts,
         )
-        return ReviewScheduler(self._review_config, review_context)
+        build_tools = partial(self._build_review_tools, session.external_memory.mirror)
+        config = replace(self._review_config, build_tools=build_tools)
+        return ReviewScheduler(config, review_context)
 
-    async def _build_review_tools(self, workspace: Path, gate: "BackgroundGate") -> ReviewToolsPort:
+    async def _build_review_tools(
+        self, mirror: MirrorWrite, workspace: Path, gate: "BackgroundGate"
+    ) -> ReviewToolsPort:
         skill_service = await self._context.skill_service()
 
         def build() -> ReviewToolsPort:
             from acp_server.learning.review_tools import build_review_tools
 
-            return build_review_tools(skill_service, self._memory, workspace, gate)
+            return build_review_tools(skill_service, self._memory, workspace, gate, mirror)
 
         return await to_thread.run_sync(build)
 

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import JsonValue, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from acp_server.config.setting import setting
+from acp_server.config.values import Names
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
@@ -40,12 +41,34 @@ class MemoryConfig:
         "memory.write_approval",
         old_keys=("memory.ask",),
     )
-    provider: str = setting("", "An additional, external memory provider", "memory.provider")
+    provider: str = setting(
+        "",
+        "An additional memory: `local`, `honcho`, `mem0` or an installed provider",
+        "memory.provider",
+    )
+    provider_wait: NonNegativeFloat = setting(
+        3.0,
+        "How many seconds the first prompt waits for the text of the provider",
+        "memory.provider_wait",
+    )
+    provider_settings: Mapping[str, JsonValue] = setting(
+        {}, "Settings for the provider; see docs/memory.md", "memory.provider_settings"
+    )
+    provider_keys: Names = setting(
+        (),
+        "Variables that the provider gets besides those that begin with its name",
+        "memory.provider_keys",
+    )
     nudge_interval: NonNegativeInt = setting(
         10,
         "After how many prompts a review looks for facts to remember; 0: never",
         "memory.nudge_interval",
     )
+
+    def is_provider_variable(self, name: str) -> bool:
+        """Return whether the provider gets an environment variable: `HONCHO_...` for `honcho`."""
+        prefix = self.provider.upper().replace("-", "_")
+        return bool(prefix) and (name.startswith(f"{prefix}_") or name in self.provider_keys)
 
     @property
     def limits(self) -> "Mapping[StoreName, int]":

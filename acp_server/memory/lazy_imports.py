@@ -1,30 +1,62 @@
 """Imports the memory when somebody looks at it, or if an external one is configured."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_server.memory.config import MemoryConfig
 from acp_server.memory.errors import MemoryStoreError
 from acp_server.memory.pages import MemoryPage
+from acp_server.memory.provider import MemoryContext, MemoryProvider
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
     from acp_server.memory.providers import ExternalMemory, MemoryTask
 
 
-def open_external_memory(
-    name: str, home: Path, spawn: "Callable[[MemoryTask], object]"
-) -> "ExternalMemory | None":
-    """Return the provider of this name, not loaded yet; None if the name is empty.
+def _do_not_spawn(task: "MemoryTask") -> None:
+    raise RuntimeError(task)
 
-    If it is not installed, each call reports that, like any failure.
-    """
-    if not name:
-        return None
-    from acp_server.memory.providers import ExternalMemory, load_provider
 
-    return ExternalMemory(name, partial(load_provider, name, home), spawn)
+@frozen_dataclass
+class ExternalMemoryOpener:
+    """Opens the external memory of each session; nothing is imported before."""
+
+    config: MemoryConfig
+    home: Path
+    keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    spawn: "Callable[[MemoryTask], object]" = _do_not_spawn
+
+    def __call__(self, session_id: str, workspace: Path) -> "ExternalMemory | None":
+        """Return the memory of a session, not loaded yet; None if none is configured.
+
+        If the provider is not installed, the first prompt reports that, like any failure.
+        """
+        if not self.config.provider:
+            return None
+        from acp_server.memory.providers import ExternalMemory, ProviderLimits
+
+        load = partial(self._load, session_id, workspace)
+        limits = ProviderLimits(wait=self.config.provider_wait)
+        return ExternalMemory(self.config.provider, load, self.spawn, limits)
+
+    def _load(self, session_id: str, workspace: Path) -> "MemoryProvider":
+        from acp_server.memory.providers import load_provider
+        from acp_server.memory.stored_keys import user_name, with_stored_keys
+
+        name = self.config.provider
+        context = MemoryContext(
+            session_id,
+            workspace,
+            user_name(),
+            self.home,
+            with_stored_keys(name, self.home, self.keys),
+            self.config.provider_settings,
+        )
+        return load_provider(name, context)
 
 
 def read_memory_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[MemoryPage, ...]:

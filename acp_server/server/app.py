@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING
 
 import anyio
 from pydantic import JsonValue
@@ -25,7 +24,7 @@ from acp_server.history.hermes_archive import HermesArchive
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.learning.service import LearningContext, LearningService
-from acp_server.memory.lazy_imports import open_external_memory, read_memory_pages
+from acp_server.memory.lazy_imports import ExternalMemoryOpener, read_memory_pages
 from acp_server.permissions.trust import (
     FixedTrust,
     NoTrustAsker,
@@ -65,9 +64,6 @@ from acp_server.startup.handshake import (
 from acp_server.startup.pydantic_plugins import disable_plugins
 from acp_server.subagents.task import SubAgentLimits, TaskBudget
 from acp_server.tools.tool_config import DelegationConfig, ToolConfig
-
-if TYPE_CHECKING:
-    from acp_server.memory.providers import ExternalMemory
 
 logger = logging.getLogger(__name__)
 
@@ -165,8 +161,11 @@ def build_server(
     )
     sessions: dict[str, Session] = {}
     archive = _make_archive(configuration, policy)
-    memory = open_external_memory(
-        current.memory.provider, configuration.home, partial(_start_in_background, link)
+    open_memory = ExternalMemoryOpener(
+        current.memory,
+        configuration.home,
+        configuration.memory_variables,
+        partial(_start_in_background, link),
     )
     learning_context = LearningContext(
         catalog=catalog,
@@ -180,8 +179,8 @@ def build_server(
         archive=archive,
         toolset=tools,
         trust=partial(_make_trust_keeper, link, configuration.home, policy),
-        memory=memory,
-        close=partial(_close_shared, tools, models, memory),
+        open_memory=open_memory,
+        close=partial(_close_shared, tools, models),
         prompt_provider=partial(
             lazy_prompt_provider,
             _prompt_config(configuration, policy),
@@ -272,14 +271,9 @@ def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
     )
 
 
-async def _close_shared(
-    tools: ToolsetBuilder, models: ModelService, memory: "ExternalMemory | None"
-) -> None:
-    """Close what sessions share: process supervisors, MCP servers, memory, model connections."""
-    async with anyio.create_task_group() as closing:  # in parallel: FORCED_EXIT_SECONDS is short
-        closing.start_soon(tools.close)
-        if memory is not None:
-            closing.start_soon(memory.close)
+async def _close_shared(tools: ToolsetBuilder, models: ModelService) -> None:
+    """Close what sessions share: process supervisors, MCP servers, model connections."""
+    await tools.close()
     await models.close()
 
 

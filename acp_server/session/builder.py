@@ -59,11 +59,15 @@ def build_session(
     context = _build_context(workspace, services, snapshot, observer)
     tools = SessionTools(context, services.toolset, servers)
     provider = services.prompt_provider(workspace, observer.show_notice)
-    memory = ExternalMemorySession(services.memory, context.notices, context.conversation)
+    memory = context.external_memory
     is_restored = context.recorder.facts.system is not None
     system = SystemPrompt(context, provider, tools, memory, is_unverified=is_restored)
     compactor = Compactor(
-        context.totals, system.rewrite, context.outputs, services.compaction_threshold
+        context.totals,
+        system.rewrite,
+        context.outputs,
+        services.compaction_threshold,
+        recall=memory.before_compaction,
     )
     maintenance = SessionContextMaintenance(compactor, provider)
     counter = context.models.new_counter()
@@ -147,4 +151,7 @@ def _build_context(
         outputs=services.archive.outputs(facts.id),
         checkpoint_ids=CheckpointIds(snapshot.checkpoints),
         rewinds=ConversationRewinds(conversation, journal, snapshot.removed_messages),
+        external_memory=ExternalMemorySession(
+            services.open_memory(facts.id, workspace.cwd), notices, conversation
+        ),
     )

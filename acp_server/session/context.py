@@ -4,6 +4,7 @@ from acp_server.session.checkpoint_ids import CheckpointIds
 from acp_server.session.commands.registry import CommandRegistry
 from acp_server.session.conversation_rewinds import ConversationRewinds
 from acp_server.session.diagnostics import DiagnosticsStore
+from acp_server.session.ports.external_memory import ExternalMemorySession
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.project.restrictions import ProjectRestrictions
 from acp_server.session.recorder import SessionRecorder
@@ -43,3 +44,4 @@ class SessionContext:
     outputs: SavedOutputs
     checkpoint_ids: CheckpointIds
     rewinds: ConversationRewinds
+    external_memory: ExternalMemorySession

@@ -233,6 +233,7 @@ class SessionRegistry:
         meanwhile runs the steps that it needs itself.
         """
         await wait_idle()
+        session.context.external_memory.open()  # in a thread of its own, and only if configured
         await (
             session.context.recorder.commit()
         )  # first: it opens the database that list and load wait for

@@ -11,7 +11,7 @@ from acp_server.permissions.trust import WorkspaceTrust
 from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_session_id
 from acp_server.session.ports.archive import Journal, SeenFile, SessionArchive, SessionFacts
-from acp_server.session.ports.external_memory import ExternalMemoryPort
+from acp_server.session.ports.external_memory import OpenExternalMemory, no_external_memory
 from acp_server.session.ports.model_catalog import FallbackChoice, ModelCatalog
 from acp_server.session.ports.null_archive import NullArchive
 from acp_server.session.ports.observer import ShowNotice
@@ -37,8 +37,8 @@ class SessionServices:
     """Creates a session's prompt provider."""
     trust: Callable[[SessionContext], WorkspaceTrust] | None = None
     """Knows whether a session's workspace is trusted; without it no workspace is."""
-    memory: ExternalMemoryPort | None = None
-    """The external memory; None if there is none."""
+    open_memory: OpenExternalMemory = no_external_memory
+    """Opens the external memory of a session."""
     read_memory: ReadMemory = no_memory_pages
     """Reads the memory pages for display to the user."""
     reviews: Callable[[SessionContext, BuildTurnContext], Reviews] = NoReviews

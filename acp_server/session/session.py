@@ -134,3 +134,4 @@ class Session:
         # Tools and servers are closed only after the turns that use them have ended.
         await self.wait_until_idle()
         await self.tools.close()
+        await self.context.external_memory.close()

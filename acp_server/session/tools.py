@@ -71,6 +71,7 @@ class SessionTools:
         toolset = await self.prepare()
         # Only before a request, not in `prepare`: slow servers must not delay the warm-up.
         await toolset.servers.wait_ready()
+        await self._context.external_memory.wait_ready()
         allowed = self._context.restrictions.allowed_tools
         options = self._context.options
         if options.catalog.meter(options.model_id).window_tokens < SMALL_WINDOW_TOKENS:

@@ -45,6 +45,7 @@ from acp_server.tools.interaction.clarify import clarify_tool
 from acp_server.tools.interaction.exit_plan import exit_plan_tool
 from acp_server.tools.interaction.todo import restate_todos, todo_tool
 from acp_server.tools.memory.memory import memory_tool
+from acp_server.tools.memory.provider_tools import ProviderTools
 from acp_server.tools.memory.session_search import (
     SessionSearchContext,
     SummaryError,
@@ -219,7 +220,13 @@ class ToolFactory:
         tools = (*own, delegation) if is_offered else own
         skills.tools = frozenset(tool.spec.name for tool in tools)
         attach, close = AttachmentReader(edit_services).attach, partial(_close_shell, shell)
-        toolbox = SessionToolbox(tools, gate, attach, close, servers.tools)
+        toolbox = SessionToolbox(
+            tools,
+            gate,
+            attach,
+            close,
+            partial(_all_tools, self._provider_tools(session, gate), servers),
+        )
         root = session.workspace.cwd.resolve()
         return SessionToolset(
             toolbox=_with_hooks(toolbox, hooks, closes_hooks=True),
@@ -273,7 +280,7 @@ class ToolFactory:
             todo_tool(messages),
             clarify_tool(context.user_asker),
             exit_plan_tool(gate, context.user_asker),
-            *self._memory_tools(gate),
+            *self._memory_tools(context.session, gate),
             *self._search_tools(context.session),
             *skill_tools(context.skills, gate, context.session.workspace.roots),
         )
@@ -387,13 +394,21 @@ class ToolFactory:
         spawn = partial(_spawn, context.tasks)
         return CheckpointManager(scope, config.checkpoints, session.notices.add, spawn)
 
-    def _memory_tools(self, gate: Gate) -> tuple[Tool, ...]:
+    def _provider_tools(self, session: SessionContext, gate: Gate) -> ProviderTools | None:
+        """Return the tools of the external memory; none if memory is switched off."""
+        if not self._config.toolsets.offers(MEMORY_TOOL):
+            return None
+        needs_permission = self._config.memory.needs_permission
+        return ProviderTools(session.external_memory, gate, TOOL_NAMES, needs_permission)
+
+    def _memory_tools(self, session: SessionContext, gate: Gate) -> tuple[Tool, ...]:
         """Return the tool `memory`, if any store is enabled."""
         config_home, memory_config = self._config.config_home, self._config.memory
         if not memory_config.limits:
             return ()
         memory = MemoryStores(config_home, memory_config.limits, scan)
-        return (memory_tool(memory, gate, needs_permission=memory_config.needs_permission),)
+        mirror, asks = session.external_memory.mirror, memory_config.needs_permission
+        return (memory_tool(memory, gate, mirror, needs_permission=asks),)
 
     def _search_tools(self, session: SessionContext) -> tuple[Tool, ...]:
         """Return the tool `session_search`, if sessions are persisted."""
@@ -465,6 +480,12 @@ class ToolFactory:
             directory.path, SocketQuestions(config.environment).ask, partial(_spawn, tasks)
         )
         return SessionSandbox(self._sandbox, sandbox_scope, network, directory, connections)
+
+
+def _all_tools(provider_tools: ProviderTools | None, servers: ServerTools) -> Sequence[Tool]:
+    """Return the tools that others provide: those of the external memory, then of MCP servers."""
+    own = () if provider_tools is None else provider_tools.tools()
+    return (*own, *servers.tools())
 
 
 async def _close_shell(shell: ShellServices) -> None:

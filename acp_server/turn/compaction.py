@@ -35,6 +35,7 @@ CountMessages = Callable[[Sequence[Message]], int]
 
 MIN_CLEARED_CHARACTERS = 600
 """A shorter result stays: its one-line substitute would save nothing."""
+RECALLED_FOR_SUMMARY = "An external memory adds these facts; keep those that matter for the work:"
 MAX_STUB_ARGUMENTS, MAX_STUB_ENDING = 200, 100
 MAX_OWN_WORDS_CHARACTERS = 6_000
 """About 2,000 tokens of the user's own words survive a summary word for word."""
@@ -126,11 +127,15 @@ def index_of_tail(messages: Sequence[Message], max_tokens: int, count: CountMess
     return max(index, 0)
 
 
-def build_summary_question(focus: str = "") -> str:
-    """Return the request for a summary; `focus` names the topics that it must keep."""
+def build_summary_question(focus: str = "", recalled: str = "") -> str:
+    """Return the request for a summary.
+
+    `focus` names the topics that it must keep, `recalled` is text of an external memory about them.
+    """
     focus_text = f"\n\nPay particular attention to: {focus}" if focus else ""
     instruction = Path(__file__).with_name("compaction.md").read_text("utf-8").strip()
-    return f"{instruction}{focus_text}"
+    recalled_text = f"\n\n{RECALLED_FOR_SUMMARY}\n{recalled}" if recalled else ""
+    return f"{instruction}{focus_text}{recalled_text}"
 
 
 def append_question(messages: Sequence[Message], question: str) -> tuple[Message, ...]:

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from acp_server.memory.providers import TurnMessage
+from acp_server.memory.provider import MemoryContext, MemoryProvider, TurnMessage
 
 
-class SaidBeforeProvider:
+class SaidBeforeProvider(MemoryProvider):
     """Memory provider that recalls user messages which share a word with the prompt."""
 
     def __init__(self, file: Path) -> None:
@@ -31,9 +31,9 @@ class SaidBeforeProvider:
         return [str(json.loads(line)) for line in lines.splitlines()]
 
 
-def open_said_before(home: Path) -> SaidBeforeProvider:
+def open_said_before(context: MemoryContext) -> SaidBeforeProvider:
     """Open the provider; the target of the entry point."""
-    return SaidBeforeProvider(home / "said-before.jsonl")
+    return SaidBeforeProvider(context.home / "said-before.jsonl")
 
 
 def write_dist_info(folder: Path, *names: str) -> None:

@@ -1,20 +1,32 @@
 """External memories: found by their entry point, called, and contained when they misbehave."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event
 from typing import cast
 
 import anyio
 import pytest
+from pydantic import JsonValue
 
-from acp_server.memory.lazy_imports import open_external_memory
-from acp_server.memory.provider_types import ProviderReply, TurnMessage
+from acp_server.config import settings
+from acp_server.memory.config import MemoryConfig
+from acp_server.memory.lazy_imports import ExternalMemoryOpener
+from acp_server.memory.provider import (
+    MemoryContext,
+    MemoryProvider,
+    MemoryTool,
+    MemoryWrite,
+    ProviderReply,
+    TurnMessage,
+)
 from acp_server.memory.providers import (
     MAX_CHARACTERS,
+    NOT_READY,
     ExternalMemory,
     MemoryTask,
+    ProviderLimits,
     installed_providers,
 )
 from tests.memory.example_provider import write_dist_info
@@ -23,7 +35,7 @@ PATIENCE_SECONDS = 0.05
 LONG_SECONDS = 20
 
 
-class BadProvider:
+class BadProvider(MemoryProvider):
     """Does in every call what a test wants."""
 
     def __init__(self, reply: object = "", error: BaseException | None = None) -> None:
@@ -32,6 +44,9 @@ class BadProvider:
         self.may_return = Event()
         self.may_return.set()
         self.calls = 0
+        self.block = ""
+        self.received: list[object] = []
+        self.offered: tuple[MemoryTool, ...] = ()
 
     def prefetch(self, query: str) -> str:
         del query
@@ -46,7 +61,19 @@ class BadProvider:
         self.prefetch("")
 
     def system_block(self) -> str:
-        return self.prefetch("")
+        return self.block
+
+    def tools(self) -> Sequence[MemoryTool]:
+        return self.offered
+
+    def before_compaction(self, messages: Sequence[TurnMessage]) -> str:
+        return f"keep {len(messages)}"
+
+    def on_memory_write(self, write: MemoryWrite) -> None:
+        self.received.append(write)
+
+    def on_session_end(self, messages: Sequence[TurnMessage]) -> None:
+        self.received += messages
 
 
 def refuse_to_spawn(task: MemoryTask) -> None:
@@ -54,7 +81,13 @@ def refuse_to_spawn(task: MemoryTask) -> None:
 
 
 def wrap(provider: BadProvider, patience_seconds: float = LONG_SECONDS) -> ExternalMemory:
-    return ExternalMemory("bad", lambda: provider, refuse_to_spawn, patience_seconds)
+    limits = ProviderLimits(LONG_SECONDS, patience_seconds)
+    return ExternalMemory("bad", lambda: provider, refuse_to_spawn, limits)
+
+
+def opener(name: str, home: Path, spawn: Callable[[MemoryTask], object]) -> ExternalMemoryOpener:
+    config = MemoryConfig(provider=name, provider_wait=LONG_SECONDS)
+    return ExternalMemoryOpener(config, home, spawn=spawn)
 
 
 def skipped(reason: str, name: str = "bad") -> ProviderReply:
@@ -70,10 +103,11 @@ async def test_an_installed_provider_is_found_loaded_and_used(
     messages = [TurnMessage("user", "We deploy on Fridays"), TurnMessage("assistant", "Bold.")]
     warnings: list[str] = []
     async with anyio.create_task_group() as tasks:
-        memory = open_external_memory("said", tmp_path, tasks.start_soon)
+        memory = opener("said", tmp_path, tasks.start_soon)("s1", tmp_path)
         assert memory is not None
+        assert await memory.system_block() == ProviderReply("Said before: 0 things.")
         memory.record_turn(messages, warnings.append)
-        await memory.close()
+        await memory.close(())
         assert warnings == []
         assert await memory.prefetch("when do we deploy?") == ProviderReply("We deploy on Fridays")
         assert await memory.prefetch("lunch?") == ProviderReply()
@@ -81,14 +115,18 @@ async def test_an_installed_provider_is_found_loaded_and_used(
 
 
 async def test_without_a_configured_name_there_is_no_provider(tmp_path: Path) -> None:
-    assert open_external_memory("", tmp_path, refuse_to_spawn) is None
+    assert opener("", tmp_path, refuse_to_spawn)("s1", tmp_path) is None
 
 
 async def test_a_provider_that_is_not_installed_is_reported(tmp_path: Path) -> None:
-    memory = open_external_memory("honcho", tmp_path, refuse_to_spawn)
+    memory = opener("hindsight", tmp_path, refuse_to_spawn)("s1", tmp_path)
     assert memory is not None
-    reason = "LookupError: it is not installed; installed providers: none"
-    assert await memory.prefetch("hello") == skipped(reason, "honcho")
+    reason = (
+        "it is not installed; there are local, holographic, honcho, mem0. "
+        "Choose one with memory.provider"
+    )
+    assert await memory.prefetch("hello") == skipped(reason, "hindsight")
+    assert await memory.system_block() == skipped(reason, "hindsight")
 
 
 @pytest.mark.parametrize(
@@ -109,16 +147,15 @@ async def test_a_failing_provider_is_skipped_with_a_notice(
 ) -> None:
     memory = wrap(provider)
     assert await memory.prefetch("hello") == skipped(reason)
-    assert await memory.system_block() == skipped(reason)
 
 
 async def test_a_provider_failure_at_the_end_of_a_turn_is_reported_too() -> None:
     warnings: list[str] = []
     async with anyio.create_task_group() as tasks:
         provider = BadProvider(error=OSError("full"))
-        memory = ExternalMemory("bad", lambda: provider, tasks.start_soon, LONG_SECONDS)
+        memory = ExternalMemory("bad", lambda: provider, tasks.start_soon)
         memory.record_turn([], warnings.append)
-        await memory.close()
+        await memory.close(())
         assert warnings == [skipped("OSError: full").notice], "closing waits for the turn"
 
 
@@ -137,12 +174,12 @@ async def test_a_slow_provider_is_skipped_without_blocking() -> None:
 
 
 async def test_the_text_of_a_provider_is_limited() -> None:
-    reply = await wrap(BadProvider(reply="a word " * MAX_CHARACTERS)).system_block()
+    reply = await wrap(BadProvider(reply="a word " * MAX_CHARACTERS)).prefetch("hello")
     assert len(reply.text) == MAX_CHARACTERS
 
 
 async def test_lone_surrogates_are_replaced() -> None:
-    assert await wrap(BadProvider(reply="a\ud800b")).system_block() == ProviderReply("a\ufffdb")
+    assert await wrap(BadProvider(reply="a\ud800b")).prefetch("x") == ProviderReply("a\ufffdb")
 
 
 def test_a_call_that_never_returns_does_not_keep_the_process_alive() -> None:
@@ -152,3 +189,111 @@ def test_a_call_that_never_returns_does_not_keep_the_process_alive() -> None:
     memory = wrap(provider, PATIENCE_SECONDS)
     assert anyio.run(memory.prefetch, "hello") == skipped("it took more than 0.05 s")
     provider.may_return.set()
+
+
+async def test_the_first_prompt_waits_only_so_long_for_a_provider_that_starts() -> None:
+    provider, may_load = BadProvider(reply="fits"), Event()
+    provider.block = "The block."
+
+    def load() -> MemoryProvider:
+        assert may_load.wait(LONG_SECONDS)
+        return provider
+
+    memory = ExternalMemory("bad", load, refuse_to_spawn, ProviderLimits(wait=PATIENCE_SECONDS))
+    notice = NOT_READY.format(name="bad", seconds=PATIENCE_SECONDS)
+    assert await memory.system_block() == ProviderReply(notice=notice)
+    assert await memory.prefetch("hello") == ProviderReply(), "a prompt goes without it"
+    may_load.set()
+    with anyio.fail_after(LONG_SECONDS):
+        while (await memory.system_block()).notice:
+            await anyio.lowlevel.checkpoint()
+    assert await memory.system_block() == ProviderReply("The block.")
+    assert await memory.prefetch("hello") == ProviderReply("fits")
+
+
+async def test_a_provider_is_opened_once_and_outside_the_time_of_its_calls() -> None:
+    provider, opened = BadProvider(reply="fits"), list[str]()
+
+    def load() -> MemoryProvider:
+        opened.append("opened")
+        return provider
+
+    memory = ExternalMemory("bad", load, refuse_to_spawn)
+    memory.open()
+    memory.open()
+    await memory.wait_ready()
+    assert await memory.prefetch("hello") == ProviderReply("fits")
+    assert opened == ["opened"]
+
+
+async def test_optional_methods_are_called_and_may_be_missing() -> None:
+    write, said = MemoryWrite("user", ("Likes tabs",)), TurnMessage("user", "hi")
+    async with anyio.create_task_group() as tasks:
+        for provider in (BadProvider(), MemoryProvider()):
+            memory = ExternalMemory("any", lambda each=provider: each, tasks.start_soon)
+            await memory.wait_ready()
+            warnings = list[str]()
+            memory.mirror(write, warnings.append)
+            kept = await memory.before_compaction([said])
+            await memory.close([said])
+            assert warnings == []
+            if isinstance(provider, BadProvider):
+                assert (kept.text, provider.received) == ("keep 1", [write, said])
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "reason"),
+    [
+        ("no spaces", {"type": "object"}, "the name of its tool 'no spaces' is invalid"),
+        ("mcp__like", {"type": "object"}, "the name of its tool 'mcp__like' is invalid"),
+        ("bare", {}, "the parameters of its tool 'bare' are no schema of an object"),
+    ],
+)
+async def test_tools_that_an_endpoint_would_refuse_are_reported(
+    name: str, schema: dict[str, JsonValue], reason: str
+) -> None:
+    provider = BadProvider()
+    provider.offered = (MemoryTool(name, "", schema, lambda _: ""),)
+    memory = wrap(provider)
+    assert await memory.system_block() == skipped(reason)
+    assert memory.tools == ()
+
+
+async def test_a_provider_gets_its_session_and_only_its_own_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text("SAID_BEFORE_KEY=from-file\nHINTS=on\nOPENAI_API_KEY=other\n")
+    (tmp_path / "config.yaml").write_text(
+        "memory: {provider: said-before, provider_keys: [HINTS], provider_settings: {depth: 3}}\n"
+    )
+    variables = {"HERMES_HOME": str(tmp_path), "SAID_BEFORE_TOKEN": "from-env"}
+    configuration = settings.load({}, variables)
+    contexts: list[MemoryContext] = []
+
+    def open_it(name: str, context: MemoryContext) -> MemoryProvider:
+        del name
+        contexts.append(context)
+        return MemoryProvider()
+
+    monkeypatch.setattr("acp_server.memory.providers.load_provider", open_it)
+    open_memory = ExternalMemoryOpener(
+        configuration.settings.memory, tmp_path, configuration.memory_variables
+    )
+    memory = open_memory("s1", tmp_path / "work")
+    assert memory is not None
+    await memory.wait_ready()
+    (context,) = contexts
+    assert (context.session_id, context.workspace, context.home) == (
+        "s1",
+        tmp_path / "work",
+        tmp_path,
+    )
+    assert context.user
+    assert context.settings == {"depth": 3}
+    assert context.keys == {
+        "SAID_BEFORE_KEY": "from-file",
+        "SAID_BEFORE_TOKEN": "from-env",
+        "HINTS": "on",
+    }
+    assert "from-file" not in repr(context)
+    assert {"SAID_BEFORE_KEY", "SAID_BEFORE_TOKEN"} <= configuration.secret_variables

@@ -1,8 +1,10 @@
 """What a session tells an external memory of a turn, and what it says of one that fails."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from acp_server.memory.provider_types import ProviderReply, TurnMessage
+from pydantic import JsonValue
+
+from acp_server.memory.provider import MemoryTool, MemoryWrite, ProviderReply, TurnMessage
 from acp_server.session.ports.external_memory import ExternalMemorySession
 from acp_server.session.user_notices import UserNotices
 from acp_server.turn.conversation import (
@@ -24,6 +26,31 @@ class FakeMemoryProvider:
     def __init__(self, reply: ProviderReply) -> None:
         self.reply = reply
         self.recorded: list[TurnMessage] = []
+        self.ended: list[TurnMessage] = []
+        self.writes: list[MemoryWrite] = []
+        self.tools: Sequence[MemoryTool] = ()
+
+    def open(self) -> None:
+        return
+
+    async def wait_ready(self) -> None:
+        return
+
+    async def before_compaction(self, messages: Sequence[TurnMessage]) -> ProviderReply:
+        del messages
+        return self.reply
+
+    async def call_tool(
+        self, tool: MemoryTool, arguments: Mapping[str, JsonValue]
+    ) -> ProviderReply:
+        return ProviderReply(tool.run(arguments))
+
+    def mirror(self, write: MemoryWrite, warn: Callable[[str], None]) -> None:
+        del warn
+        self.writes.append(write)
+
+    async def close(self, messages: Sequence[TurnMessage]) -> None:
+        self.ended += messages
 
     async def system_block(self) -> ProviderReply:
         return self.reply
@@ -92,3 +119,22 @@ async def test_a_command_is_not_stored_as_a_turn() -> None:
     memory = FakeMemoryProvider(ProviderReply("recalled"))
     ExternalMemorySession(memory, UserNotices(), Conversation([prompt("before")])).end_turn()
     assert memory.recorded == []
+
+
+async def test_the_end_of_a_session_hands_over_what_was_said_without_remarks() -> None:
+    memory = FakeMemoryProvider(ProviderReply())
+    said = UserMessage((Text("go on"), Text("[a remark]", is_remark=True), ToolResult("c", "r")))
+    conversation = Conversation([said, AssistantMessage((Text("Done."),))])
+    await ExternalMemorySession(memory, UserNotices(), conversation).close()
+    assert memory.ended == [TurnMessage("user", "go on"), TurnMessage("assistant", "Done.")]
+
+
+async def test_tools_stay_the_same_until_the_prompt_is_written_again() -> None:
+    memory = FakeMemoryProvider(ProviderReply())
+    session = ExternalMemorySession(memory, UserNotices(), Conversation())
+    await session.wait_ready()
+    memory.tools = (MemoryTool("late", "", {"type": "object"}, lambda _: ""),)
+    await session.wait_ready()
+    assert session.tools == ()
+    session.refresh_tools()
+    assert [tool.name for tool in session.tools] == ["late"]

@@ -82,6 +82,10 @@ class NothingToSummarizeError(TurnError):
         super().__init__(NOTHING_TO_SUMMARIZE)
 
 
+async def _recall_nothing() -> str:
+    return ""
+
+
 @frozen_dataclass
 class _Fill:
     """How full a context window is; all sizes in tokens, without system prompt and tools."""
@@ -128,6 +132,8 @@ class Compactor:
     threshold: float = 0.75
     """The share of the context window above which room is made."""
     now_seconds: Callable[[], float] = time.monotonic
+    recall: Callable[[], Awaitable[str]] = _recall_nothing
+    """Returns what a summary of the conversation must keep besides."""
     _failed_at: float = field(default=float("-inf"), init=False)
     _incompressible: int = field(default=0, init=False)
     """The fill that the last attempt left, if it made too little room."""
@@ -189,7 +195,7 @@ class Compactor:
         room = self._measure(conversation, context)
         progress = _CompactionProgress(sink, context.new_id, is_requested=is_requested)
         async with progress.show():
-            question = build_summary_question(focus)
+            question = build_summary_question(focus, await self.recall())
             summary = await self.ask(question, conversation, context, progress)
             system = await self.rebuild_system()
         # No await until the end event: a cancel must not leave a rebuilt conversation without it.

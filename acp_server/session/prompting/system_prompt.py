@@ -78,6 +78,7 @@ class SystemPrompt:
         # anyway; between rewrites it must stay the same.
         if self._may_have_been_sent:
             await self.tools.current.servers.refresh_tools()
+            self.external_memory.refresh_tools()
         restrictions = self.context.restrictions
         window = self.context.options.catalog.known_window_tokens(model_id)
         tools = await self.tools.names()

@@ -11,6 +11,7 @@ from anyio import to_thread
 from pydantic import Field
 
 from acp_server.memory.operations import EntryOperation, OperationAction
+from acp_server.memory.provider import MemoryWrite, MirrorWrite, ignore_write
 from acp_server.memory.results import MemoryResult
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.effects import ChangeMemory
@@ -75,11 +76,18 @@ class MemoryUse(TypedToolUse[MemoryArguments]):
     """One call of `memory`."""
 
     def __init__(
-        self, memory: MemoryStores, gate: Gate, reporter: CallReporter, *, needs_permission: bool
+        self,
+        memory: MemoryStores,
+        gate: Gate,
+        mirror: MirrorWrite,
+        reporter: CallReporter,
+        *,
+        needs_permission: bool,
     ) -> None:
         super().__init__(MemoryArguments, reporter)
         self._memory = memory
         self._gate = gate
+        self._mirror = mirror
         self._needs_permission = needs_permission
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
@@ -121,7 +129,10 @@ class MemoryUse(TypedToolUse[MemoryArguments]):
         await self.reporter.mark_in_progress()
         # `shown`: nothing is written if the change would no longer be the one the user agreed to.
         apply_change = partial(self._memory.apply, arguments.target, operations, shown=change)
-        return _outcome(await to_thread.run_sync(apply_change), content)
+        result = await to_thread.run_sync(apply_change)
+        if result.is_success:
+            self._mirror(MemoryWrite(arguments.target, change.added, change.removed))
+        return _outcome(result, content)
 
 
 def _title(text: str, *, is_removal: bool) -> str:
@@ -138,8 +149,14 @@ def _outcome(result: MemoryResult, change: tuple[Text, ...] = ()) -> ToolOutcome
     )
 
 
-def memory_tool(memory: MemoryStores, gate: Gate, *, needs_permission: bool = False) -> Tool:
+def memory_tool(
+    memory: MemoryStores,
+    gate: Gate,
+    mirror: MirrorWrite = ignore_write,
+    *,
+    needs_permission: bool = False,
+) -> Tool:
     """Return the tool for a session; at least one store must be enabled."""
     spec = build_spec("memory", DESCRIPTION, MemoryArguments)
-    use = partial(MemoryUse, memory, gate, needs_permission=needs_permission)
+    use = partial(MemoryUse, memory, gate, mirror, needs_permission=needs_permission)
     return Tool(spec, KIND, "Memory", use)
