@@ -27,7 +27,8 @@ def main() -> None:
         sys.exit(serve(options))
     from acp_server.cli.main import run_command
 
-    if arguments[-1:] == ["setup"]:  # terminal login: clients append `setup` to our command line
+    # Terminal login: clients append `setup` to our command line.
+    if arguments[-1:] == ["setup"] and arguments != ["memory", "setup"]:
         arguments = ["setup"]
     sys.exit(run_command(arguments, serve))
 

@@ -1,11 +1,12 @@
 """Creates and checks the settings files for the CLI commands; prints nothing."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from acp_server.config.changing import update_section
 from acp_server.config.checking import ConfigProblem, check_dotenv, check_yaml, find_old_variables
 from acp_server.config.schema import config_schema
 from acp_server.config.settings import Configuration, child_environment, read_text
@@ -41,6 +42,24 @@ def create_settings_file(file: Path) -> None:
     write_atomically(file.with_name(SCHEMA_FILE), schema)
     if not file.exists():
         write_atomically(file, config_template().encode(), PRIVATE)
+
+
+def update_settings(
+    home: Path, section: str, short_key: str, changes: Mapping[str, object]
+) -> Path:
+    """Change a section of HERMES_HOME/acp/config.yaml; return the path of the file.
+
+    A section that holds a plain value is treated as a mapping with that value at `short_key`.
+
+    Raises:
+        OSError: The file cannot be read or written.
+        ValueError: The file is not valid YAML.
+    """
+    file = home / "acp" / "config.yaml"
+    create_settings_file(file)
+    text = update_section(file.read_text(encoding="utf-8"), section, changes, short_key)
+    write_atomically(file, text.encode(), PRIVATE)
+    return file
 
 
 def check_settings_file(

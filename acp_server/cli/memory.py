@@ -11,24 +11,42 @@ import click
 from pydantic import JsonValue
 
 from acp_server.cli.examples import ExampleGroup
+from acp_server.cli.memory_setup import SetupRequest, set_up_memory
 from acp_server.cli.options import JSON, choose_editor
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
+from acp_server.memory.config import MemoryConfig
 from acp_server.memory.errors import MemoryStoreError
-from acp_server.memory.lazy_imports import open_external_memory
+from acp_server.memory.lazy_imports import ExternalMemoryOpener
 from acp_server.memory.operations import EntryOperation
-from acp_server.memory.providers import installed_providers
+from acp_server.memory.providers import installed_providers, shipped_providers
 from acp_server.memory.results import MemoryContents, MemoryResult
 from acp_server.memory.store import MemoryStores
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.control_characters import escape_json
 from prompt_engine.memory_entries import DELIMITER, FILE_NAMES, StoreName
 from prompt_engine.threats import scan
 
 NAMES: tuple[StoreName, ...] = ("memory", "user")
 
+
+@frozen_dataclass
+class ProviderStatus:
+    """What is known of the external memory after a request to it."""
+
+    name: str
+    state: str
+    tools: tuple[str, ...] = ()
+    is_working: bool | None = None
+    """None: none is configured."""
+
+
 target_option = click.option(
     "--target", type=click.Choice(NAMES), default="memory", help="Memory store. Default: memory."
 )
+STATUS_SECONDS = 15.0
+"""How long `status` waits for the provider."""
+
 any_target_option = click.option("--target", type=click.Choice(NAMES), help="Only this store.")
 
 
@@ -150,12 +168,18 @@ def status(*, is_json: bool) -> int:
         _store_status(memory, "memory", is_on=current.memory.is_enabled),
         _store_status(memory, "user", is_on=current.memory.has_user_profile),
     ]
-    provider = anyio.run(_provider_status, configuration)
+    provider = anyio.run(_provider_status, current.memory, configuration)
     if is_json:
-        found = {
-            "stores": stores,
+        found: JsonValue = {
+            "stores": list[JsonValue](stores),
             "asks_first": current.memory.needs_permission,
-            "provider": provider,
+            "provider": {
+                "name": provider.name,
+                "installed": [*shipped_providers(), *installed_providers()],
+                "is_working": provider.is_working,
+                "state": provider.state,
+                "tools": list[JsonValue](provider.tools),
+            },
         }
         click.echo(escape_json(json.dumps(found, ensure_ascii=False, indent=2)))
         return 0
@@ -164,8 +188,41 @@ def status(*, is_json: bool) -> int:
         click.echo(f"{store['name']:9} {store['state']}{state}; {store['file']}")
     approval = "ask for permission" if current.memory.needs_permission else "need no permission"
     click.echo(f"changes   {approval}")
-    click.echo(f"provider  {provider['state']}")
+    click.echo(f"provider  {provider.state}")
     return 0
+
+
+@command.command()
+@click.argument("provider", required=False)
+@click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the provider. Repeatable.",
+)
+@click.option("--key-stdin", "reads_key", is_flag=True, help="Read the API key from stdin.")
+@click.option("--in-file", is_flag=True, help="Store the key in a file, not in the keyring.")
+def setup(provider: str | None, values: tuple[str, ...], *, reads_key: bool, in_file: bool) -> int:
+    """Choose an additional memory provider, store its key, and try it.
+
+    Without PROVIDER you are asked. `none` switches it off. Settings go to
+    HERMES_HOME/acp/config.yaml; Hermes' own files honcho.json, mem0.json and .env are read and
+    never changed. Keys are stored in the system keyring, or in a file that only you can read.
+    """
+    configuration = settings.load({})
+    try:
+        request = SetupRequest.from_options(provider, values, reads_key=reads_key, in_file=in_file)
+        chosen = set_up_memory(configuration, request)
+    except (ValueError, OSError) as error:
+        return _report_failure(str(error))
+    if not chosen:
+        click.echo("No memory provider is used from now on.")
+        return 0
+    configuration = settings.load({})
+    status = anyio.run(_provider_status, configuration.settings.memory, configuration)
+    click.echo(status.state)
+    return 0 if status.is_working else 1
 
 
 def _open_memory(configuration: Configuration) -> MemoryStores:
@@ -228,18 +285,22 @@ def _store_status(memory: MemoryStores, name: StoreName, *, is_on: bool) -> dict
     return {"name": name, "file": str(memory.path(name)), "is_on": is_on, "state": state}
 
 
-async def _provider_status(configuration: Configuration) -> dict[str, JsonValue]:
-    """Return the state of the external memory after a request to it."""
-    name = configuration.settings.memory.provider
-    found: dict[str, JsonValue] = {
-        "name": name,
-        "installed": list[JsonValue](installed_providers()),
-    }
-    notice = ""
+async def _provider_status(config: MemoryConfig, configuration: Configuration) -> ProviderStatus:
+    """Return the state of the external memory after it was opened as for a session."""
+    found = ProviderStatus("", "none; choose one with `acp-server memory setup`")
     async with anyio.create_task_group() as tasks:
-        memory = open_external_memory(name, configuration.home, tasks.start_soon)
+        opener = ExternalMemoryOpener(
+            replace(config, provider_wait=STATUS_SECONDS),
+            configuration.home,
+            configuration.memory_variables,
+            tasks.start_soon,
+        )
+        memory = opener("status", Path.cwd())
         if memory is not None:
             notice = (await memory.system_block()).notice
-    if not name:
-        return found | {"is_working": None, "state": "none"}
-    return found | {"is_working": not notice, "state": notice or f"{name} answers"}
+            tools = tuple(tool.name for tool in memory.tools)
+            answers = f"{memory.name} answers; its tools: {', '.join(tools) or 'none'}"
+            found = ProviderStatus(memory.name, notice or answers, tools, is_working=not notice)
+            await memory.close(())
+        tasks.cancel_scope.cancel()  # one that hangs is left behind
+    return found

@@ -6,17 +6,15 @@ from pathlib import Path
 import anyio
 import click
 
-from acp_server.cli.config_files import PRIVATE, create_settings_file
+from acp_server.cli.config_files import update_settings
 from acp_server.cli.editor_settings import EDITORS
 from acp_server.cli.editor_setup import SetupCommand
 from acp_server.cli.local_servers import LOCAL_PROFILES, LocalServer, find_local_servers
 from acp_server.config import settings
-from acp_server.config.changing import update_section
 from acp_server.config.credentials import KeyStore
 from acp_server.config.settings import Configuration
 from acp_server.models.provider_profiles import ANTHROPIC, PROFILES
 from acp_server.server.providers import ConfiguredProvider, configured_providers, provider_by_name
-from skills_store.atomic import write_atomically
 
 NAMES = [profile.name for profile in PROFILES]
 
@@ -94,11 +92,7 @@ def update_model_settings(home: Path, **changes: object) -> Path:
         OSError: The file cannot be read or written.
         ValueError: The file is not valid YAML.
     """
-    file = home / "acp" / "config.yaml"
-    create_settings_file(file)
-    text = update_section(file.read_text(encoding="utf-8"), "model", changes, "default")
-    write_atomically(file, text.encode(), PRIVATE)
-    return file
+    return update_settings(home, "model", "default", changes)
 
 
 def _find_provider(configuration: Configuration, name: str | None) -> ConfiguredProvider:

@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.command_line import CliResult, run
 from tests.memory.example_provider import write_dist_info
+from tests.memory.services.honcho_service import honcho_service
+from tests.memory.services.loopback import KEY
 
 SAVED = "saved; the system prompt shows it from the next session on"
 ROOT = str(Path(__file__).parents[2])
@@ -180,29 +182,82 @@ def test_the_status_shows_the_stores_without_a_provider(tmp_path: Path) -> None:
         f"memory    3/2,200 characters, 1 entry; {file(tmp_path)}\n"
         f"user      0/1,375 characters, 0 entries; disabled; {file(tmp_path, 'USER.md')}\n"
         "changes   ask for permission\n"
-        "provider  none\n",
+        "provider  none; choose one with `acp-server memory setup`\n",
         "",
     )
 
 
-ABSENT = "LookupError: it is not installed; installed providers: said"
+ABSENT = (
+    "it is not installed; there are local, holographic, honcho, mem0, said. "
+    "Choose one with memory.provider"
+)
 
 
 @pytest.mark.parametrize(
-    ("name", "state"),
+    ("name", "state", "tools"),
     [
-        ("said", "said answers"),
-        ("absent", f"The memory provider 'absent' was skipped: {ABSENT}."),
+        ("said", "said answers; its tools: none", []),
+        ("absent", f"The memory provider 'absent' was skipped: {ABSENT}.", []),
+        (
+            "local",
+            "local answers; its tools: fact_search, fact_store",
+            ["fact_search", "fact_store"],
+        ),
     ],
 )
-def test_the_status_queries_the_provider(name: str, state: str, tmp_path: Path) -> None:
+def test_the_status_opens_the_provider(
+    name: str, state: str, tools: list[str], tmp_path: Path
+) -> None:
     write_dist_info(tmp_path / "site", "said")
     (tmp_path / "config.yaml").write_text(f"memory: {{provider: {name}}}")
     path = f"{tmp_path / 'site'}:{ROOT}"
     outcome = run(tmp_path, "memory", "status", "--json", PYTHONPATH=path)
     assert json.loads(outcome.stdout)["provider"] == {
         "name": name,
-        "installed": ["said"],
-        "is_working": name == "said",
+        "installed": ["local", "holographic", "honcho", "mem0", "said"],
+        "is_working": not state.startswith("The memory"),
         "state": state,
+        "tools": tools,
     }
+
+
+def test_setup_chooses_a_provider_and_tries_it(tmp_path: Path) -> None:
+    done = run(tmp_path, "memory", "setup", "local")
+    settings = tmp_path / "acp" / "config.yaml"
+    answer = "local answers; its tools: fact_search, fact_store"
+    assert done == CliResult(0, f"Settings: {settings}\n{answer}\n", "")
+    assert "provider: local" in settings.read_text(encoding="utf-8")
+    off = run(tmp_path, "memory", "setup", "none")
+    assert off.stdout.endswith("No memory provider is used from now on.\n")
+    assert "provider  none" in run(tmp_path, "memory", "status").stdout
+
+
+def test_setup_stores_a_key_apart_and_uses_it(tmp_path: Path) -> None:
+    with honcho_service() as service:
+        address = f"baseUrl={service.url}"
+        arguments = ("memory", "setup", "honcho", "--set", address, "--key-stdin", "--in-file")
+        done = run(tmp_path, *arguments, stdin=f"{KEY}\n", HOME=str(tmp_path))
+        assert service.failures == []
+    assert done.exit_code == 0, done
+    assert "honcho answers; its tools: honcho_profile, honcho_search" in done.stdout
+    keys = tmp_path / "acp" / "credentials.json"
+    assert keys.stat().st_mode & 0o777 == 0o600
+    assert KEY in keys.read_text(encoding="utf-8")
+    assert KEY not in done.stdout
+    assert KEY not in (tmp_path / "acp" / "config.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("hindsight",), "there is no provider 'hindsight'; there are local, holographic, honcho"),
+        (("local", "--set", "depth"), "--set takes KEY=VALUE, not 'depth'"),
+        (("mem0", "--set", "api_key=x"), "give the key by --key-stdin"),
+        ((), "name a provider: local, holographic, honcho, mem0"),
+        (("mem0",), "it has no key; run `acp-server memory setup mem0`"),
+    ],
+)
+def test_setup_says_what_is_wrong(arguments: tuple[str, ...], reason: str, tmp_path: Path) -> None:
+    outcome = run(tmp_path, "memory", "setup", *arguments)
+    assert outcome.exit_code == 1
+    assert reason in outcome.stdout + outcome.stderr
