@@ -1,6 +1,5 @@
 """A turn can be cancelled at any point, is answered once, and leaves a history that is taken."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -198,13 +197,16 @@ async def test_a_turn_can_be_cancelled_during_a_retry_delay(
 ) -> None:
     turn, config, text = WAITS[name]
     config.shows_notices = shows_notices
-    shown: Callable[[ModelSession], str] = lambda desk: str(desk.notices()) + desk.thoughts()  # noqa: E731
-    async with messages_api([turn]) as api, open_model_session(api, tmp_path, config) as desk:
-        pending = desk.start_prompt()
-        await desk.editor.wait_for_response(lambda _message: text in shown(desk))
+
+    def shown(session: ModelSession) -> str:
+        return str(session.notices()) + session.thoughts()
+
+    async with messages_api([turn]) as api, open_model_session(api, tmp_path, config) as session:
+        pending = session.start_prompt()
+        await session.editor.wait_for_response(lambda _message: text in shown(session))
         with anyio.fail_after(SOON_SECONDS):
-            desk.cancel()
-            await check_cancelled(desk, api, pending)
+            session.cancel()
+            await check_cancelled(session, api, pending)
 
 
 async def test_a_cancel_after_the_last_byte_produces_one_response(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_checkpoints_of_a_killed_server_are_valid_and_restore_everything(
 ) -> None:
     chance = random.Random(number)  # noqa: S311  no secret
     folder = tmp_path / "workspace"
-    furnish(folder, chance)
+    create_files(folder, chance)
     before = entries(folder)
     session = kill_in_turn(tmp_path, folder, SPAN_SECONDS * (number + chance.random()) / count)
     wait_for_orphans(folder)
@@ -88,7 +88,7 @@ def command(home: Path) -> list[str]:
     ]
 
 
-def furnish(folder: Path, chance: random.Random) -> None:
+def create_files(folder: Path, chance: random.Random) -> None:
     folder.mkdir()
     (folder / "a.txt").write_text("old\n")
     for number in range(FILES):

@@ -34,7 +34,7 @@ hooks:
 
 
 @pytest.mark.parametrize(
-    ("hook", "told"),
+    ("hook", "shown"),
     [
         ("{matcher: patch, command: x}", "hooks.before_tool.0.matcher: is not known"),
         ("{match: patch}", "hooks.before_tool.0.command: is missing"),
@@ -44,8 +44,8 @@ hooks:
         ("just a line", "hooks.before_tool.0: must be"),
     ],
 )
-def test_an_invalid_hook_is_reported_and_not_dropped(tmp_path: Path, hook: str, told: str) -> None:
+def test_an_invalid_hook_is_reported_and_not_dropped(tmp_path: Path, hook: str, shown: str) -> None:
     text = f"hooks:\n  before_tool:\n    - {hook}\n"
     (problem,) = [str(each) for each in check_yaml(text)]
-    assert problem.startswith(told)
+    assert problem.startswith(shown)
     assert load_text(tmp_path, text).invalid_settings == {"hooks_before_tool"}

@@ -12,7 +12,7 @@ from skills_store.undo import BackupStore
 from skills_store.usage import SkillUsageStore
 from tests.faults.store_case import StoreCase, prepare_nothing
 from tests.skills_store.skill_home import SkillHome
-from tests.skills_store.test_crashes import CASES, furnish, with_archive
+from tests.skills_store.test_crashes import CASES, create_skill_home, with_archive
 
 FAILURES = (OSError, SkillError)
 
@@ -26,10 +26,10 @@ def make_change_once(call: ManageCall, done: Path) -> Callable[[Path], None]:
     """Return a function that makes a change, unless `done` exists already."""
 
     def change(folder: Path) -> None:
-        house = SkillHome(folder)
-        if not (house.skills / done).exists():
-            house.apply(call)
-            (house.skills / done).parent.mkdir(exist_ok=True)
+        skill_home = SkillHome(folder)
+        if not (skill_home.skills / done).exists():
+            skill_home.apply(call)
+            (skill_home.skills / done).parent.mkdir(exist_ok=True)
 
     return change
 
@@ -46,19 +46,19 @@ def undo_run(folder: Path) -> None:
 
 def create_run(folder: Path) -> None:
     """Create two changes of one review run."""
-    house = furnish(folder)
+    skill_home = create_skill_home(folder)
     for call in (
         ManageCall("patch", "brew", old_string="Do it.", new_string="Do that.", origin="curator"),
         ManageCall("delete", "tea", origin="curator"),
     ):
-        house.editor.commit(house.editor.plan(call), "a-pass")
+        skill_home.editor.commit(skill_home.editor.plan(call), "a-pass")
 
 
 def create_partial_run(folder: Path) -> None:
     """Create one change of an unfinished review run."""
-    house = furnish(folder)
+    skill_home = create_skill_home(folder)
     call = ManageCall("patch", "brew", old_string="Do it", new_string="Do that", origin="curator")
-    house.editor.commit(house.editor.plan(call), "a-pass")
+    skill_home.editor.commit(skill_home.editor.plan(call), "a-pass")
 
 
 def continue_run(folder: Path) -> None:
@@ -77,7 +77,7 @@ def read_undo_result(folder: Path) -> object:
 
 def create_pinned_skill(folder: Path) -> None:
     """Create a skill that background reviews may not change."""
-    furnish(folder).editor.usage.pin("brew")
+    create_skill_home(folder).editor.usage.pin("brew")
 
 
 def try_delete_pinned(folder: Path) -> None:
@@ -88,7 +88,7 @@ def try_delete_pinned(folder: Path) -> None:
 
 def archive_skill(folder: Path) -> None:
     """Create an archived skill."""
-    furnish(folder).apply(ManageCall("delete", "brew"))
+    create_skill_home(folder).apply(ManageCall("delete", "brew"))
 
 
 def restore_skill(folder: Path) -> None:
@@ -115,7 +115,7 @@ SKILLS = [
     *(
         StoreCase(
             f"skills: {case.id}",
-            furnish,
+            create_skill_home,
             make_change(case.call),
             read_skills,
             FAILURES,
@@ -141,7 +141,7 @@ SKILLS = [
         lambda folder: SkillUsageStore(folder).pin("brew"),
         read_is_pinned,
     ),
-    StoreCase("skills: a copy of all", furnish, create_backup, read_backups),
+    StoreCase("skills: a copy of all", create_skill_home, create_backup, read_backups),
     StoreCase(
         "skills: when they were looked at",
         prepare_nothing,

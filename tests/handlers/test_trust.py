@@ -49,7 +49,7 @@ def modes(editor: Editor, session: str) -> list[JsonValue]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said", "told"),
+    ("answer", "said", "shown"),
     [
         ({"action": "accept", "content": {"trust": True}}, "trusted", ["plan"]),
         ({"action": "accept", "content": {"trust": False}}, "declined", []),
@@ -59,7 +59,7 @@ def modes(editor: Editor, session: str) -> list[JsonValue]:
     ],
 )
 async def test_a_client_with_forms_is_asked_for_trust_by_a_form(
-    tmp_path: Path, answer: Object, said: str | None, told: list[JsonValue]
+    tmp_path: Path, answer: Object, said: str | None, shown: list[JsonValue]
 ) -> None:
     root = project(tmp_path, "mode: plan")
     async with open_editor(make_configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
@@ -68,7 +68,7 @@ async def test_a_client_with_forms_is_asked_for_trust_by_a_form(
         assert asked["method"] == "elicitation/create"
         assert json_at(asked, "params", "requestedSchema", "required") == ["trust"]
         assert "- mode: plan" in str(json_at(asked, "params", "message"))
-        assert modes(editor, session) == told
+        assert modes(editor, session) == shown
     assert TrustStore(tmp_path / "acp" / "trust.json").verdict(root) == said
 
 
@@ -107,20 +107,20 @@ async def test_a_stored_trust_decision_is_not_asked_for_again(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "shown"),
     [
         ("hooks: {}", "sets hooks (a project cannot set it); it is not used"),
         ("mode: bypass", "sets mode (a project can only set ask or plan); it is not used"),
     ],
 )
 async def test_forbidden_project_requests_are_named_without_a_question(
-    tmp_path: Path, text: str, told: str
+    tmp_path: Path, text: str, shown: str
 ) -> None:
     root = project(tmp_path, text)
     async with open_editor(make_configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
         session = await begin(editor, root)
         await editor.prompt(session, "go")
-        assert told in editor.agent_text(session)
+        assert shown in editor.agent_text(session)
         await editor.prompt(session, "again")
-        assert editor.agent_text(session).count(told) == 1
+        assert editor.agent_text(session).count(shown) == 1
         assert modes(editor, session) == []

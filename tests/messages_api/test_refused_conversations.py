@@ -137,7 +137,7 @@ MESSAGES: list[tuple[list[JsonValue], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("messages", "message"), MESSAGES, ids=[told for _, told in MESSAGES])
+@pytest.mark.parametrize(("messages", "message"), MESSAGES, ids=[shown for _, shown in MESSAGES])
 async def test_an_invalid_conversation_is_refused(messages: list[JsonValue], message: str) -> None:
     assert await get_refusal(make_body(tools=[TOOL], messages=messages)) == message
 
@@ -326,7 +326,7 @@ MODELS: list[tuple[str, Object, str]] = [
 @pytest.mark.parametrize(
     ("model", "fields", "message"),
     MODELS,
-    ids=[f"{model}: {told}" for model, _, told in MODELS],
+    ids=[f"{model}: {shown}" for model, _, shown in MODELS],
 )
 async def test_fields_a_model_does_not_support_are_refused(
     model: str, fields: Object, message: str

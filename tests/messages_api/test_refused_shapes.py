@@ -192,17 +192,17 @@ MARKS: list[tuple[Object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "message"), SHAPES, ids=[told for _, told in SHAPES])
+@pytest.mark.parametrize(("fields", "message"), SHAPES, ids=[shown for _, shown in SHAPES])
 async def test_a_malformed_request_is_refused(fields: Object, message: str) -> None:
     assert await get_refusal({**_bare(fields), **_given(fields)}) == message
 
 
-@pytest.mark.parametrize(("fields", "message"), TOOLS, ids=[told for _, told in TOOLS])
+@pytest.mark.parametrize(("fields", "message"), TOOLS, ids=[shown for _, shown in TOOLS])
 async def test_invalid_tools_are_refused(fields: Object, message: str) -> None:
     assert await get_refusal({**make_body(), **fields}) == message
 
 
-@pytest.mark.parametrize(("fields", "message"), MARKS, ids=[told for _, told in MARKS])
+@pytest.mark.parametrize(("fields", "message"), MARKS, ids=[shown for _, shown in MARKS])
 async def test_cache_markers_are_limited_and_ordered(fields: Object, message: str) -> None:
     assert await get_refusal({**make_body(), **fields}) == message
 

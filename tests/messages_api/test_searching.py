@@ -59,10 +59,10 @@ async def test_a_search_is_accepted_when_sent_back(content: list[JsonValue]) -> 
     assert await get_refusal(make_body(messages=messages, tools=[SEARCH])) is None
 
 
-@pytest.mark.parametrize(("content", "told"), REFUSED.values(), ids=REFUSED.keys())
-async def test_an_altered_search_is_refused(content: list[JsonValue], told: str) -> None:
+@pytest.mark.parametrize(("content", "shown"), REFUSED.values(), ids=REFUSED.keys())
+async def test_an_altered_search_is_refused(content: list[JsonValue], shown: str) -> None:
     messages: list[JsonValue] = [user("a"), assistant(*content), user("b")]
-    assert told in str(await get_refusal(make_body(messages=messages, tools=[SEARCH])))
+    assert shown in str(await get_refusal(make_body(messages=messages, tools=[SEARCH])))
 
 
 async def test_a_search_requires_its_tool_and_the_assistant_role() -> None:

@@ -28,7 +28,7 @@ AttemptResults = Mapping[str, tuple[str, Sequence[str]]]
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> AttemptResults:
+def results(tmp_path_factory: pytest.TempPathFactory) -> AttemptResults:
     folder = tmp_path_factory.mktemp("refused")
     done = subprocess.run(
         [sys.executable, "-B", "-m", "tests.permissions.refusing", str(folder)],
@@ -47,30 +47,30 @@ def test_every_tool_with_an_effect_is_tested() -> None:
 
 
 @pytest.mark.parametrize("name", ATTEMPTS.keys())
-def test_a_refused_call_has_no_effect(told: AttemptResults, name: str) -> None:
-    answer, effects = told[name]
+def test_a_refused_call_has_no_effect(results: AttemptResults, name: str) -> None:
+    answer, effects = results[name]
     assert REFUSED in answer
     assert effects == []
 
 
 @pytest.mark.parametrize("name", ATTEMPTS.keys())
-def test_a_refused_call_of_a_sub_agent_has_no_effect(told: AttemptResults, name: str) -> None:
-    answer, effects = told[f"{name}, by a sub-agent"]
+def test_a_refused_call_of_a_sub_agent_has_no_effect(results: AttemptResults, name: str) -> None:
+    answer, effects = results[f"{name}, by a sub-agent"]
     assert OUT_OF_REACH.get(name, REFUSED) in answer
     assert effects == []
 
 
-def test_a_refused_undo_has_no_effect(told: AttemptResults) -> None:
-    answer, effects = told["an undo"]
+def test_a_refused_undo_has_no_effect(results: AttemptResults) -> None:
+    answer, effects = results["an undo"]
     assert (REFUSED in answer, effects) == (True, [])
 
 
-def test_refused_calls_leave_the_disk_unchanged(told: AttemptResults) -> None:
-    assert told["the disk"] == ["as before", []]
+def test_refused_calls_leave_the_disk_unchanged(results: AttemptResults) -> None:
+    assert results["the disk"] == ["as before", []]
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_an_allowed_call_is_detected(told: AttemptResults, name: str) -> None:
+def test_an_allowed_call_is_detected(results: AttemptResults, name: str) -> None:
     """Else the silence of the others would mean nothing."""
-    _, effects = told[f"{name}, allowed"]
+    _, effects = results[f"{name}, allowed"]
     assert effects != []

@@ -25,13 +25,13 @@ def small_facts(*tools: str) -> PromptFacts:
     )
 
 
-def told(*tools: str) -> list[str]:
+def notices_for(*tools: str) -> list[str]:
     """Return the notices about these facts."""
     return prompt_notices(build_prompt(small_facts(*tools)).report.entries, (NOTE,))
 
 
 def test_one_notice_names_everything_that_was_shortened_for_a_small_window() -> None:
-    (notice,) = told("skills_list")
+    (notice,) = notices_for("skills_list")
     beginning = "To fit the model's context window, it sees only part of the list of skills ("
     assert notice.startswith(beginning)
     assert "AGENTS.md (" in notice
@@ -39,5 +39,5 @@ def test_one_notice_names_everything_that_was_shortened_for_a_small_window() -> 
 
 
 def test_a_list_of_skills_that_no_tool_could_open_is_not_missed() -> None:
-    (notice,) = told()
+    (notice,) = notices_for()
     assert "skills" not in notice

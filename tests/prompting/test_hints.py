@@ -77,7 +77,7 @@ CALLS = {
 }
 
 
-def furnish(session: PromptedSession) -> None:
+def create_files(session: PromptedSession) -> None:
     """Put two folders in one another, and a third beside them, each with instructions."""
     session.write_file("AGENTS.md", "Of all.")
     session.write_file("a/b/c.txt", "see\n")
@@ -91,14 +91,14 @@ async def test_a_call_delivers_the_instructions_of_the_directories_it_touches(
     tmp_path: Path, made: ToolCall, expected: list[tuple[str, str]]
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         assert hints_in((await session.run_one(made)).text) == expected
 
 
 @pytest.mark.parametrize("made", [made for made, _ in CALLS.values()], ids=CALLS.keys())
 async def test_instructions_are_delivered_once(tmp_path: Path, made: ToolCall) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         await session.run_one(made)
         again = call(made.name, **json.loads(made.arguments))
         assert hints_in((await session.run_one(again)).text) == []
@@ -106,7 +106,7 @@ async def test_instructions_are_delivered_once(tmp_path: Path, made: ToolCall) -
 
 async def test_parallel_calls_deliver_instructions_in_call_order(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         outcomes = await session.run(
             call("terminal", command="sleep 0.05; cat a/AGENTS.md"),
             call("read_file", path="a/b/c.txt"),
@@ -117,7 +117,7 @@ async def test_parallel_calls_deliver_instructions_in_call_order(tmp_path: Path)
 
 async def test_the_client_sees_instructions_on_the_call_after_it_ends(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
         ended, added = outcome.updates[-2:]
         assert ended["status"] == "completed"
@@ -141,7 +141,7 @@ async def test_an_attached_file_delivers_its_instructions_after_the_prompt(
     tmp_path: Path, make: Callable[[Path], JsonValue]
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         path = session.root / "a/b/c.txt"
         assert hints_of(await session.prompt(make(path))) == [OUTER, INNER]
         assert hints_of(await session.prompt(make(path))) == []
@@ -151,7 +151,7 @@ async def test_the_active_file_delivers_its_instructions_with_the_next_prompt(
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         assert hints_of(await session.prompt()) == []
         view: Object = {"sessionId": session.session_id, "path": str(session.root / "a/b/c.txt")}
         session.editor.notify("_hermes/active_file", view)
@@ -171,7 +171,7 @@ async def test_the_active_file_delivers_its_instructions_with_the_next_prompt(
 async def test_a_refused_call_delivers_no_instructions(tmp_path: Path, made: ToolCall) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_prompted_session(tmp_path, mode="ask", answers=answers) as session:
-        furnish(session)
+        create_files(session)
         outcome = await session.run_one(made)
         assert (outcome.status, hints_in(outcome.text)) == ("failed", [])
         assert len(session.editor.asked("session/request_permission")) == 1
@@ -180,7 +180,7 @@ async def test_a_refused_call_delivers_no_instructions(tmp_path: Path, made: Too
 async def test_an_allowed_call_delivers_its_instructions(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow()}
     async with open_prompted_session(tmp_path, mode="ask", answers=answers) as session:
-        furnish(session)
+        create_files(session)
         outcome = await session.run_one(call("write_file", path="a/b/new.txt", content="x"))
         assert hints_in(outcome.text) == [OUTER, INNER]
 
@@ -198,14 +198,14 @@ async def test_a_call_that_fails_before_any_effect_delivers_no_instructions(
     tmp_path: Path, made: ToolCall
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         outcome = await session.run_one(made)
         assert (outcome.status, hints_in(outcome.text)) == ("failed", [])
 
 
 async def test_no_instructions_are_delivered_from_outside_the_workspace(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         write_file(session.outside / "AGENTS.md", "Of elsewhere.")
         path = write_file(session.outside / "x/y.txt", "text")
         write_file(session.outside / "x/AGENTS.md", "Of elsewhere, too.")
@@ -234,7 +234,7 @@ async def test_the_first_five_files_are_delivered_and_the_others_named(tmp_path:
 
 async def test_an_identical_copy_is_not_delivered_again(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         session.write_file("copy/AGENTS.md", "Of a.")
         session.write_file("root_copy/AGENTS.md", "Of all.")
         outcomes = await session.run(
@@ -247,7 +247,7 @@ async def test_an_identical_copy_is_not_delivered_again(tmp_path: Path) -> None:
 
 async def test_changed_instructions_are_delivered_again_as_changed(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         await session.run_one(call("read_file", path="a/b/c.txt"))
         session.write_file("a/AGENTS.md", "Of a, now.")
         outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
@@ -258,7 +258,7 @@ async def test_changed_system_prompt_instructions_are_delivered_with_a_result(
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         await session.prompt()
         session.write_file("AGENTS.md", "Of all, now.")
         outcome = await session.run_one(call("read_file", path="d/d.txt"))
@@ -267,7 +267,7 @@ async def test_changed_system_prompt_instructions_are_delivered_with_a_result(
 
 async def test_lost_instructions_return_when_touched(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         await session.run_one(call("read_file", path="a/b/c.txt"))
         conversation = session.sessions[session.session_id].context.conversation
         conversation.rebuild(tuple(conversation)[:1])
@@ -279,7 +279,7 @@ async def test_remaining_instructions_are_not_delivered_again_after_a_rebuild(
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         await session.run_one(call("read_file", path="a/b/c.txt"))
         conversation = session.sessions[session.session_id].context.conversation
         conversation.rebuild(tuple(conversation))
@@ -300,7 +300,7 @@ async def test_output_that_resembles_instructions_does_not_suppress_them(
     tmp_path: Path, form: str
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         session.write_file("forged.txt", form)
         await session.run_one(call("terminal", command="cat forged.txt"))
         await session.run_one(call("read_file", path="forged.txt"))
@@ -313,7 +313,7 @@ async def test_a_genuine_wrapper_with_another_text_does_not_suppress_instruction
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         outcome = await session.run_one(call("read_file", path="d/d.txt"))
         wrapped = outcome.text[outcome.text.index("<project_instructions") :]
         session.write_file("forged.txt", wrapped.replace("Of d.", "Lies"))
@@ -330,7 +330,7 @@ async def test_a_blocked_file_becomes_one_line_and_the_user_is_notified_once(
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         session.write_file("a/AGENTS.md", f"{INJECTION}\n")
         outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
         (label, line), inner = hints_in(outcome.text)
@@ -349,7 +349,7 @@ async def test_a_blocked_file_becomes_one_line_and_the_user_is_notified_once(
 
 async def test_a_blocked_rule_becomes_one_line_and_the_user_is_notified(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         session.write_file(".cursor/rules/r.mdc", f"---\nglobs: '**/*.txt'\n---\n{INJECTION}\n")
         outcome = await session.run_one(call("read_file", path="d/d.txt"))
         hint, (label, line) = hints_in(outcome.text)

@@ -13,7 +13,7 @@ from tests.prompting.prompted_session import (
 from tests.tools.typing_model import call, stream_call
 
 
-def furnish(folder: Path, name: str) -> Path:
+def create_files(folder: Path, name: str) -> Path:
     """Make a workspace whose instructions name it."""
     write_file(folder / "AGENTS.md", f"Of {name}.")
     write_file(folder / "a/AGENTS.md", f"Of a in {name}.")
@@ -28,8 +28,8 @@ async def read_in(session: PromptedSession, session_id: str, path: str) -> list[
 
 async def test_two_sessions_each_have_their_own_instructions(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session.root, "one")
-        other = furnish(tmp_path / "other", "two")
+        create_files(session.root, "one")
+        other = create_files(tmp_path / "other", "two")
         other_id = await session.editor.new_session(other)
         one, two = await session.prompt(), await session.prompt(session_id=other_id)
         assert ("Of one." in one.system, "Of two." in one.system) == (True, False)
@@ -44,7 +44,7 @@ async def test_two_sessions_in_one_workspace_each_get_directory_instructions(
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session.root, "one")
+        create_files(session.root, "one")
         other_id, path = await session.editor.new_session(session.root), "a/AGENTS.md"
         expected = [(path, "Of a in one.")]
         assert await read_in(session, session.session_id, path) == expected
@@ -54,10 +54,10 @@ async def test_two_sessions_in_one_workspace_each_get_directory_instructions(
 async def test_the_process_working_directory_contributes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = furnish(tmp_path / "elsewhere", "the process")
+    elsewhere = create_files(tmp_path / "elsewhere", "the process")
     monkeypatch.chdir(elsewhere)
     async with open_prompted_session(tmp_path) as session:
-        furnish(session.root, "the session")
+        create_files(session.root, "the session")
         request = await session.prompt()
         assert "Of the session." in request.system
         assert "the process" not in request.system
@@ -68,8 +68,8 @@ async def test_the_process_working_directory_contributes_nothing(
 
 async def test_additional_workspace_directories_contribute_instructions(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as session:
-        furnish(session.root, "one")
-        more = furnish(tmp_path / "more", "more")
+        create_files(session.root, "one")
+        more = create_files(tmp_path / "more", "more")
         session_id = await session.editor.new_session(
             session.root, additionalDirectories=[str(more)]
         )
@@ -89,7 +89,7 @@ async def test_instructions_apply_up_to_the_repository_root(
     write_file(tmp_path / "AGENTS.md", "Of all projects.")
     async with open_prompted_session(tmp_path) as session:
         (session.root / ".git").mkdir()
-        furnish(session.root, "the repository")
+        create_files(session.root, "the repository")
         session_id = await session.editor.new_session(session.root / "a")
         system = (await session.prompt(session_id=session_id)).system
         assert system.index("Of the repository.") < system.index("Of a in the repository.")

@@ -359,8 +359,8 @@ async def test_a_user_is_told_once_a_turn_that_results_were_removed(tmp_path: Pa
         for _ in range(2):
             harness.conversation.rebuild(reads(8, 1_000))
             await harness.prepare()
-    told = [[type(event) for event in sink.events] for sink in turns]
-    assert told == [[NoticeRaised, ContextMeasured, ContextMeasured]] * 2
+    shown = [[type(event) for event in sink.events] for sink in turns]
+    assert shown == [[NoticeRaised, ContextMeasured, ContextMeasured]] * 2
 
 
 async def test_the_first_results_of_a_conversation_are_bounded_too(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ CASES = [
 ]
 
 
-def furnish(folder: Path) -> SkillHome:
+def create_skill_home(folder: Path) -> SkillHome:
     skill_home = SkillHome(folder)
     write_skill(skill_home.skills, "brew", references__a_dot_md="a", assets__b_dot_txt="b")
     write_skill(skill_home.skills, "tea", references__a_dot_md="a")
@@ -115,8 +115,8 @@ def crash_everywhere(
     """Return what is left of a house when the work dies at every so many of its steps."""
     crashed: list[SkillHome] = []
     for number in range(1, MOST_STEPS, stride):
-        skill_home = furnish(folder / str(number))
-        if not crashes_before_write(lambda house=skill_home: work(house), number):
+        skill_home = create_skill_home(folder / str(number))
+        if not crashes_before_write(lambda skill_home=skill_home: work(skill_home), number):
             break
         crashed.append(SkillHome(skill_home.folder))
     return crashed
@@ -130,12 +130,12 @@ strides = pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mar
 def test_a_crash_at_any_step_of_a_change_leaves_the_old_or_new_state(
     tmp_path: Path, case: Case, stride: int
 ) -> None:
-    uncrashed = furnish(tmp_path / "whole")
+    uncrashed = create_skill_home(tmp_path / "whole")
     before = with_archive(uncrashed)
     uncrashed.apply(case.call)
     after, after_visible = with_archive(uncrashed), visible_files(uncrashed.skills)
 
-    crashed = crash_everywhere(tmp_path, lambda house: house.apply(case.call), stride)
+    crashed = crash_everywhere(tmp_path, lambda skill_home: skill_home.apply(case.call), stride)
     assert case.least_steps <= len(crashed) * stride < MOST_STEPS - 2
     for skill_home in crashed:
         check_state(skill_home, before, after)
@@ -157,7 +157,7 @@ def finish_deletion(skill_home: SkillHome, call: ManageCall) -> None:
 def test_a_crash_during_a_restore_loses_nothing(tmp_path: Path, stride: int) -> None:
     for name in ("brew", "kitchen"):
         call = ManageCall("delete", name)
-        before = with_archive(furnish(tmp_path / name / "whole"))
+        before = with_archive(create_skill_home(tmp_path / name / "whole"))
 
         def work(skill_home: SkillHome, call: ManageCall = call) -> None:
             skill_home.apply(call)
@@ -175,11 +175,11 @@ def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path, str
     def work(skill_home: SkillHome) -> None:
         skill_home.editor.undo(skill_home.editor.undo_records()[0].id)
 
-    furnished = furnish(tmp_path / "master")
-    before = visible_files(furnished.skills)
+    prepared = create_skill_home(tmp_path / "master")
+    before = visible_files(prepared.skills)
     changes = [call for call in calls if call.name in {"brew", "new"}]
     for call in [*changes[:5], ManageCall("delete", "brew")]:
-        change = furnished.editor.plan(
+        change = prepared.editor.plan(
             ManageCall(
                 call.action,
                 call.name,
@@ -192,14 +192,14 @@ def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path, str
                 origin="curator",
             )
         )
-        furnished.editor.commit(change, "a-pass")
-    assert visible_files(furnished.skills) != before
+        prepared.editor.commit(change, "a-pass")
+    assert visible_files(prepared.skills) != before
 
     for number in range(1, MOST_STEPS, stride):
         folder = tmp_path / f"copy{next(ids)}"
-        shutil.copytree(furnished.folder, folder)
+        shutil.copytree(prepared.folder, folder)
         skill_home = SkillHome(folder)
-        died = crashes_before_write(lambda house=skill_home: work(house), number)
+        died = crashes_before_write(lambda skill_home=skill_home: work(skill_home), number)
         if died and skill_home.editor.undo_records()[0].undone_at is None:
             SkillHome(folder).editor.undo("a-pass")
         assert visible_files(skill_home.skills) == before
@@ -210,7 +210,7 @@ def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path, str
 def test_a_crash_during_a_snapshot_restore_is_repaired_by_restoring_again(
     tmp_path: Path,
 ) -> None:
-    master = furnish(tmp_path / "master")
+    master = create_skill_home(tmp_path / "master")
     before = files_in(master.skills)
     taken = BackupStore(master.editor.home, master.clock).create("test")
     master.apply(ManageCall("delete", "kitchen"))

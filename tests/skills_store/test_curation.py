@@ -43,12 +43,12 @@ MODULES = (
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> SkillHome:
+def skill_home(tmp_path: Path) -> SkillHome:
     return SkillHome(tmp_path)
 
 
-def make(house: SkillHome, name: str, category: str | None = None) -> None:
-    house.apply(ManageCall("create", name, content=skill_document(name), category=category))
+def make(skill_home: SkillHome, name: str, category: str | None = None) -> None:
+    skill_home.apply(ManageCall("create", name, content=skill_document(name), category=category))
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -56,19 +56,19 @@ def test_the_doctests_pass(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # pyright: ignore[reportArgumentType]
 
 
-def test_only_unpinned_agent_made_skills_are_candidates(house: SkillHome) -> None:
+def test_only_unpinned_agent_made_skills_are_candidates(skill_home: SkillHome) -> None:
     for name in ("pdf-read", "pinned", "bundled", "hub", "installed"):
-        make(house, name)
-    house.apply(ManageCall("create", "mine", content=skill_document("mine"), origin="user"))
-    write_skill(house.skills, "unknown")
-    write_skill(house.external, "external")
-    write_skill(house.workspace, "workspace")
-    house.editor.usage.pin("pinned")
-    (house.skills / ".bundled_manifest").write_text("bundled:0\n")
-    (house.skills / ".hub").mkdir()
-    (house.skills / ".hub" / "lock.json").write_text('{"installed": {"hub": {}}}')
-    (house.home / "acp" / "installed.json").write_text('{"installed": {"installed": {}}}')
-    found = find_candidates(house.editor)
+        make(skill_home, name)
+    skill_home.apply(ManageCall("create", "mine", content=skill_document("mine"), origin="user"))
+    write_skill(skill_home.skills, "unknown")
+    write_skill(skill_home.external, "external")
+    write_skill(skill_home.workspace, "workspace")
+    skill_home.editor.usage.pin("pinned")
+    (skill_home.skills / ".bundled_manifest").write_text("bundled:0\n")
+    (skill_home.skills / ".hub").mkdir()
+    (skill_home.skills / ".hub" / "lock.json").write_text('{"installed": {"hub": {}}}')
+    (skill_home.home / "acp" / "installed.json").write_text('{"installed": {"installed": {}}}')
+    found = find_candidates(skill_home.editor)
     assert found == (CurationCandidate("pdf-read", "What it is for", ""),)
 
 
@@ -204,30 +204,30 @@ def test_a_report_block_is_compared_with_the_actual_changes(
 
 
 def test_background_changes_belong_to_the_review_run_whatever_the_call_says(
-    house: SkillHome,
+    skill_home: SkillHome,
 ) -> None:
-    editor = BackgroundSkillEditor(house.home, house.roots, house.clock)
+    editor = BackgroundSkillEditor(skill_home.home, skill_home.roots, skill_home.clock)
     for name in ("one", "two"):
         call = ManageCall("create", name, content=skill_document(name), origin="user")
         editor.commit(editor.plan(call), "another-id")
-    (record,) = house.editor.undo_records()
+    (record,) = skill_home.editor.undo_records()
     assert (record.id, record.origin) == (editor.undo_id, "review")
     assert [change.name for change in editor.changes] == ["one", "two"]
-    house.editor.undo(editor.undo_id)
-    assert not (house.skills / "one").exists()
-    assert not (house.skills / "two").exists()
+    skill_home.editor.undo(editor.undo_id)
+    assert not (skill_home.skills / "one").exists()
+    assert not (skill_home.skills / "two").exists()
 
 
-def test_a_report_lists_changes_and_reasons(house: SkillHome) -> None:
+def test_a_report_lists_changes_and_reasons(skill_home: SkillHome) -> None:
     for name in ("pdf", "pdf-read", "pdf-write", "empty"):
-        make(house, name)
-    editor = CuratorSkillEditor(house.home, house.roots, house.clock)
+        make(skill_home, name)
+    editor = CuratorSkillEditor(skill_home.home, skill_home.roots, skill_home.clock)
     for name, into in (("pdf-read", "pdf"), ("pdf-write", "pdf"), ("empty", "")):
         editor.commit(editor.plan(ManageCall("delete", name, absorbed_into=into)))
     report = CurationReport(
-        house.clock(), tuple(editor.changes), SUMMARY, ("Look.",), "20260101T120000-ab"
+        skill_home.clock(), tuple(editor.changes), SUMMARY, ("Look.",), "20260101T120000-ab"
     )
-    folder = house.home / "acp" / "curator" / "now"
+    folder = skill_home.home / "acp" / "curator" / "now"
     write_report(folder, report)
     assert archive_outcomes(editor.changes) == HAPPENED
     assert report.summary == "2 skills merged into 1; 1 skill put away"
@@ -244,13 +244,13 @@ def test_a_report_lists_changes_and_reasons(house: SkillHome) -> None:
     assert "- Look." in render_report(report)
 
 
-def test_an_empty_report_has_empty_lists(house: SkillHome) -> None:
-    report = CurationReport(house.clock(), ())
+def test_an_empty_report_has_empty_lists(skill_home: SkillHome) -> None:
+    report = CurationReport(skill_home.clock(), ())
     assert report.summary == "nothing to do"
     assert render_report_yaml(report).endswith("consolidations: []\nprunings: []\n")
 
 
-def test_a_run_that_changed_nothing_offers_no_undo(house: SkillHome) -> None:
-    report = CurationReport(house.clock(), (), snapshot_id="20261123T080000Z")
+def test_a_run_that_changed_nothing_offers_no_undo(skill_home: SkillHome) -> None:
+    report = CurationReport(skill_home.clock(), (), snapshot_id="20261123T080000Z")
     assert "Nothing to do." in render_report(report)
     assert "--undo" not in render_report(report)

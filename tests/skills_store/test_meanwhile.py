@@ -17,7 +17,7 @@ from tests.skills_store.skill_home import (
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> SkillHome:
+def skill_home(tmp_path: Path) -> SkillHome:
     return SkillHome(tmp_path)
 
 
@@ -36,52 +36,54 @@ CHANGED_MEANWHILE = [
 
 @pytest.mark.parametrize("call", CHANGED_MEANWHILE, ids=lambda call: call.action)
 def test_a_file_changed_since_planning_is_not_overwritten(
-    house: SkillHome, call: ManageCall
+    skill_home: SkillHome, call: ManageCall
 ) -> None:
-    folder = write_skill(house.skills, "brew", references__a_dot_md="a")
-    change = house.editor.plan(call)
+    folder = write_skill(skill_home.skills, "brew", references__a_dot_md="a")
+    change = skill_home.editor.plan(call)
     (folder / "SKILL.md").write_text(skill_document("brew", "Changed by hand.\n"))
     (folder / "references" / "a.md").write_text("by hand")
-    before = visible_files(house.skills)
+    before = visible_files(skill_home.skills)
     with pytest.raises(StaleChangeError):
-        house.editor.commit(change)
-    assert visible_files(house.skills) == before
+        skill_home.editor.commit(change)
+    assert visible_files(skill_home.skills) == before
 
 
-def test_a_skill_created_since_planning_prevents_a_creation(house: SkillHome) -> None:
-    change = house.editor.plan(create())
-    write_skill(house.external, "brew")
+def test_a_skill_created_since_planning_prevents_a_creation(skill_home: SkillHome) -> None:
+    change = skill_home.editor.plan(create())
+    write_skill(skill_home.external, "brew")
     with pytest.raises(NameTakenError):
-        house.editor.commit(change)
-    assert files_in(house.skills) == {}
+        skill_home.editor.commit(change)
+    assert files_in(skill_home.skills) == {}
 
 
-def test_a_successor_removed_since_planning_prevents_a_deletion(house: SkillHome) -> None:
-    write_skill(house.skills, "brew")
-    write_skill(house.skills, "tea")
-    change = house.editor.plan(ManageCall("delete", "brew", absorbed_into="tea"))
-    house.apply(ManageCall("delete", "tea"))
+def test_a_successor_removed_since_planning_prevents_a_deletion(skill_home: SkillHome) -> None:
+    write_skill(skill_home.skills, "brew")
+    write_skill(skill_home.skills, "tea")
+    change = skill_home.editor.plan(ManageCall("delete", "brew", absorbed_into="tea"))
+    skill_home.apply(ManageCall("delete", "tea"))
     with pytest.raises(InvalidSuccessorError):
-        house.editor.commit(change)
+        skill_home.editor.commit(change)
 
 
-def test_a_copy_made_since_planning_prevents_another_one(house: SkillHome) -> None:
-    write_skill(house.bundled, "brew")
-    change = house.editor.plan(ManageCall("edit", "brew", content=skill_document("brew", "x\n")))
-    write_skill(house.skills, "elsewhere/brew")
+def test_a_copy_made_since_planning_prevents_another_one(skill_home: SkillHome) -> None:
+    write_skill(skill_home.bundled, "brew")
+    change = skill_home.editor.plan(
+        ManageCall("edit", "brew", content=skill_document("brew", "x\n"))
+    )
+    write_skill(skill_home.skills, "elsewhere/brew")
     with pytest.raises(StaleChangeError):
-        house.editor.commit(change)
-    assert list(visible_files(house.skills)) == ["elsewhere/brew/SKILL.md"]
+        skill_home.editor.commit(change)
+    assert list(visible_files(skill_home.skills)) == ["elsewhere/brew/SKILL.md"]
 
 
 def test_a_full_disk_leaves_no_trace_of_a_new_skill(
-    house: SkillHome, monkeypatch: pytest.MonkeyPatch
+    skill_home: SkillHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(descriptor: int) -> None:
         raise OSError(28, "No space left on device", descriptor)
 
-    change = house.editor.plan(create(category="kitchen"))
+    change = skill_home.editor.plan(create(category="kitchen"))
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(OSError, match="No space left"):
-        house.editor.commit(change)
-    assert list(house.skills.iterdir()) == []
+        skill_home.editor.commit(change)
+    assert list(skill_home.skills.iterdir()) == []

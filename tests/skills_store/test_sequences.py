@@ -217,7 +217,7 @@ def test_two_alternating_writers_leave_the_expected_state(examples: int) -> None
 
 def work_alone(folder: Path, seed: int, rounds: int) -> int:
     """Make random changes in a process of its own; return how many patches were made."""
-    house = SkillHome(folder)
+    skill_home = SkillHome(folder)
     choose = random.Random(seed)  # noqa: S311 - a sequence that can be repeated, no secret
     made = 0
     for number in range(rounds):
@@ -236,7 +236,7 @@ def work_alone(folder: Path, seed: int, rounds: int) -> int:
             ]
         )
         try:
-            house.apply(call)
+            skill_home.apply(call)
         except SkillError:
             continue
         except LockedError:
@@ -247,8 +247,8 @@ def work_alone(folder: Path, seed: int, rounds: int) -> int:
 
 @pytest.mark.usefixtures("_quick")
 def test_two_concurrent_processes_leave_valid_skills_and_an_intact_sidecar(tmp_path: Path) -> None:
-    house = SkillHome(tmp_path)
-    bystander = write_skill(house.skills, "bystander", references__a_dot_md="a")
+    skill_home = SkillHome(tmp_path)
+    bystander = write_skill(skill_home.skills, "bystander", references__a_dot_md="a")
     before = files_in(bystander)
     children: list[int] = []
     for seed in (1, 2):
@@ -264,10 +264,10 @@ def test_two_concurrent_processes_leave_valid_skills_and_an_intact_sidecar(tmp_p
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     assert codes == [0, 0]
     assert files_in(bystander) == before
-    records = house.editor.usage.records()
-    for path, data in visible_files(house.skills).items():
+    records = skill_home.editor.usage.records()
+    for path, data in visible_files(skill_home.skills).items():
         if path.endswith("/SKILL.md"):
             name = path.split("/")[-2]
             assert validate_new_document(name, data.decode()) == ()
             assert name == "bystander" or records[name].state == "active"
-    assert not list(house.skills.glob(".usage.json.broken"))
+    assert not list(skill_home.skills.glob(".usage.json.broken"))

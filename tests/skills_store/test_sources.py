@@ -215,7 +215,7 @@ def test_a_repository_is_cloned_at_a_ref(tmp_path: Path, repository: Path, ref: 
 
 
 @pytest.mark.parametrize(
-    ("url", "ref", "told"),
+    ("url", "ref", "shown"),
     [
         ("file:///not/there", "", "repository|does not exist"),
         ("ext::sh -c 'touch done' x", "", "not allowed"),
@@ -225,10 +225,10 @@ def test_a_repository_is_cloned_at_a_ref(tmp_path: Path, repository: Path, ref: 
     ids=["nowhere", "a program as transport", "no encryption", "no such ref"],
 )
 def test_git_errors_are_reported(
-    tmp_path: Path, repository: Path, url: str, ref: str, told: str
+    tmp_path: Path, repository: Path, url: str, ref: str, shown: str
 ) -> None:
     address = f"file://{repository}" if url == "repository" else url
-    with pytest.raises(CloneError, match=told):
+    with pytest.raises(CloneError, match=shown):
         GitCloner(ENVIRONMENT).clone(RepositorySource(address, ref), tmp_path / "clone")
 
 

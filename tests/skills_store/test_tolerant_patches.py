@@ -23,10 +23,10 @@ NEAR_MISSES = TABLE.args[1]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> SkillHome:
-    house = SkillHome(tmp_path)
-    write_skill(house.skills, "brew", references__case_dot_md="")
-    return house
+def skill_home(tmp_path: Path) -> SkillHome:
+    skill_home = SkillHome(tmp_path)
+    write_skill(skill_home.skills, "brew", references__case_dot_md="")
+    return skill_home
 
 
 def test_the_tables_have_enough_cases() -> None:
@@ -35,24 +35,26 @@ def test_the_tables_have_enough_cases() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.strategy}: {case.id}")
-def test_equivalent_text_is_patched_and_the_strategy_reported(house: SkillHome, case: Case) -> None:
-    path = house.skills / "brew" / FILE
+def test_equivalent_text_is_patched_and_the_strategy_reported(
+    skill_home: SkillHome, case: Case
+) -> None:
+    path = skill_home.skills / "brew" / FILE
     path.write_bytes(case.text.encode())
     call = ManageCall("patch", "brew", old_string=case.old, new_string=case.new, file_path=FILE)
-    done = house.apply(call)
+    done = skill_home.apply(call)
     assert path.read_bytes() == case.result.encode()
     assert done.message.endswith(f"old_string matched: {case.strategy}.")
 
 
 @pytest.mark.parametrize(("text", "old"), NEAR_MISSES)
-def test_different_text_is_not_patched(house: SkillHome, text: str, old: str) -> None:
-    path = house.skills / "brew" / FILE
+def test_different_text_is_not_patched(skill_home: SkillHome, text: str, old: str) -> None:
+    path = skill_home.skills / "brew" / FILE
     path.write_bytes(text.encode())
-    before = files_in(house.folder)
+    before = files_in(skill_home.folder)
     call = ManageCall("patch", "brew", old_string=old, new_string="x", file_path=FILE)
     with pytest.raises(PatchRefusedError, match="not in the file"):
-        house.apply(call)
-    assert files_in(house.folder) == before
+        skill_home.apply(call)
+    assert files_in(skill_home.folder) == before
 
 
 @pytest.mark.parametrize(
@@ -67,17 +69,17 @@ def test_different_text_is_not_patched(house: SkillHome, text: str, old: str) ->
     ],
 )
 def test_the_document_is_patched_tolerantly_too(
-    house: SkillHome, *, body: str, old: str, new: str, result: str, strategy: str
+    skill_home: SkillHome, *, body: str, old: str, new: str, result: str, strategy: str
 ) -> None:
-    path = house.skills / "brew" / "SKILL.md"
+    path = skill_home.skills / "brew" / "SKILL.md"
     path.write_bytes(skill_document("brew", body).encode())
-    done = house.apply(ManageCall("patch", "brew", old_string=old, new_string=new))
+    done = skill_home.apply(ManageCall("patch", "brew", old_string=old, new_string=new))
     assert path.read_bytes() == skill_document("brew", result).encode()
     assert done.message.endswith(f"old_string matched: {strategy}.")
 
 
-def test_a_file_that_is_not_text_is_not_patched(house: SkillHome) -> None:
-    (house.skills / "brew" / FILE).write_bytes(b"a\xff")
+def test_a_file_that_is_not_text_is_not_patched(skill_home: SkillHome) -> None:
+    (skill_home.skills / "brew" / FILE).write_bytes(b"a\xff")
     call = ManageCall("patch", "brew", old_string="a", new_string="b", file_path=FILE)
     with pytest.raises(ValueError, match="no UTF-8"):
-        house.editor.plan(call)
+        skill_home.editor.plan(call)

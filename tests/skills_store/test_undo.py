@@ -33,99 +33,101 @@ CALLS = [
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> SkillHome:
-    house = SkillHome(tmp_path)
-    folder = write_skill(house.skills, "brew", references__a_dot_md="a", scripts__x="x")
+def skill_home(tmp_path: Path) -> SkillHome:
+    skill_home = SkillHome(tmp_path)
+    folder = write_skill(skill_home.skills, "brew", references__a_dot_md="a", scripts__x="x")
     (folder / "scripts" / "x").chmod(0o755)
     (folder / "assets").symlink_to("/nowhere")
-    write_skill(house.skills, "kitchen", references__a_dot_md="a")
-    write_skill(house.skills, "kitchen/oven")
+    write_skill(skill_home.skills, "kitchen", references__a_dot_md="a")
+    write_skill(skill_home.skills, "kitchen/oven")
     for name in ("brew", "kitchen"):
-        house.editor.usage.record_creation(name, "agent")
-    return house
+        skill_home.editor.usage.record_creation(name, "agent")
+    return skill_home
 
 
-def tree_of(house: SkillHome) -> object:
+def tree_of(skill_home: SkillHome) -> object:
     """Return what is in the skills folder, empty folders aside."""
     hidden = (".usage.json", ".archive")
-    tree = capture_tree(house.skills, lambda path: path.startswith(hidden))
+    tree = capture_tree(skill_home.skills, lambda path: path.startswith(hidden))
     return {path: leaf for path, leaf in tree.items() if leaf.kind != "folder"}
 
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.action} {call.name}")
 def test_each_change_can_be_undone(
-    house: SkillHome, call: ManageCall, origin: ChangeOrigin
+    skill_home: SkillHome, call: ManageCall, origin: ChangeOrigin
 ) -> None:
-    before = tree_of(house)
-    done = house.apply(replace(call, origin=origin))
-    assert tree_of(house) != before
+    before = tree_of(skill_home)
+    done = skill_home.apply(replace(call, origin=origin))
+    assert tree_of(skill_home) != before
     assert done.undo_id is not None
-    house.editor.undo(done.undo_id)
-    assert tree_of(house) == before
-    assert house.editor.archive.entries() == ()
-    states = {name: record.state for name, record in house.editor.usage.records().items()}
+    skill_home.editor.undo(done.undo_id)
+    assert tree_of(skill_home) == before
+    assert skill_home.editor.archive.entries() == ()
+    states = {name: record.state for name, record in skill_home.editor.usage.records().items()}
     assert states == {"brew": "active", "kitchen": "active"}
 
 
-def test_a_whole_review_run_can_be_undone_at_once(house: SkillHome) -> None:
-    before = tree_of(house)
-    undo_id = house.editor.new_undo_id()
+def test_a_whole_review_run_can_be_undone_at_once(skill_home: SkillHome) -> None:
+    before = tree_of(skill_home)
+    undo_id = skill_home.editor.new_undo_id()
     for call in (CALLS[0], CALLS[3], CALLS[4], CALLS[1], CALLS[7], CALLS[6]):
-        house.editor.commit(house.editor.plan(replace(call, origin="curator")), undo_id)
+        skill_home.editor.commit(skill_home.editor.plan(replace(call, origin="curator")), undo_id)
     again = ManageCall("create", "brew", content=skill_document("brew", "new\n"), origin="curator")
-    house.editor.commit(house.editor.plan(again), undo_id)
-    (record,) = house.editor.undo_records()
+    skill_home.editor.commit(skill_home.editor.plan(again), undo_id)
+    (record,) = skill_home.editor.undo_records()
     assert (record.id, record.origin, len(record.steps)) == (undo_id, "curator", 7)
-    house.editor.undo(undo_id)
-    assert tree_of(house) == before
+    skill_home.editor.undo(undo_id)
+    assert tree_of(skill_home) == before
 
 
 @pytest.mark.parametrize("origin", ["turn", "user"])
 def test_a_requested_change_is_not_recorded_for_undo(
-    house: SkillHome, origin: ChangeOrigin
+    skill_home: SkillHome, origin: ChangeOrigin
 ) -> None:
-    assert house.apply(replace(CALLS[1], origin=origin)).undo_id is None
-    assert house.editor.undo_records() == ()
+    assert skill_home.apply(replace(CALLS[1], origin=origin)).undo_id is None
+    assert skill_home.editor.undo_records() == ()
 
 
-def test_a_later_change_by_the_user_prevents_the_undo(house: SkillHome) -> None:
-    done = house.apply(replace(CALLS[1], origin="review"))
-    path = house.skills / "brew" / "SKILL.md"
+def test_a_later_change_by_the_user_prevents_the_undo(skill_home: SkillHome) -> None:
+    done = skill_home.apply(replace(CALLS[1], origin="review"))
+    path = skill_home.skills / "brew" / "SKILL.md"
     path.write_text(skill_document("brew", "mine\n"))
-    before = files_in(house.skills)
+    before = files_in(skill_home.skills)
     assert done.undo_id is not None
     with pytest.raises(SkillUndoConflictError) as caught:
-        house.editor.undo(done.undo_id)
+        skill_home.editor.undo(done.undo_id)
     assert caught.value.paths == (path,)
-    assert files_in(house.skills) == before
+    assert files_in(skill_home.skills) == before
 
 
-def test_a_file_added_later_by_the_user_prevents_the_undo(house: SkillHome) -> None:
-    done = house.apply(replace(CALLS[0], origin="review"))
-    mine = house.skills / "kitchen" / "new" / "references" / "mine.md"
+def test_a_file_added_later_by_the_user_prevents_the_undo(skill_home: SkillHome) -> None:
+    done = skill_home.apply(replace(CALLS[0], origin="review"))
+    mine = skill_home.skills / "kitchen" / "new" / "references" / "mine.md"
     mine.parent.mkdir()
     mine.write_text("mine")
     assert done.undo_id is not None
     with pytest.raises(SkillUndoConflictError):
-        house.editor.undo(done.undo_id)
+        skill_home.editor.undo(done.undo_id)
     assert mine.read_text() == "mine"
 
 
-def test_an_undone_change_is_not_undone_again(house: SkillHome) -> None:
-    done = house.apply(replace(CALLS[1], origin="review"))
+def test_an_undone_change_is_not_undone_again(skill_home: SkillHome) -> None:
+    done = skill_home.apply(replace(CALLS[1], origin="review"))
     assert done.undo_id is not None
-    house.editor.undo(done.undo_id)
+    skill_home.editor.undo(done.undo_id)
     with pytest.raises(SkillUndoError, match="was undone already"):
-        house.editor.undo(done.undo_id)
+        skill_home.editor.undo(done.undo_id)
     with pytest.raises(SkillUndoError, match="nothing is added"):
-        house.editor.commit(house.editor.plan(replace(CALLS[1], origin="review")), done.undo_id)
+        skill_home.editor.commit(
+            skill_home.editor.plan(replace(CALLS[1], origin="review")), done.undo_id
+        )
 
 
 @pytest.mark.parametrize("undo_id", ["", ".", "..", "../skills", "nothing", "a/b", "\0"])
-def test_an_invalid_id_is_refused(house: SkillHome, undo_id: str) -> None:
+def test_an_invalid_id_is_refused(skill_home: SkillHome, undo_id: str) -> None:
     with pytest.raises(SkillUndoError):
-        house.editor.undo(undo_id)
+        skill_home.editor.undo(undo_id)
 
 
 def record_of(**changed: object) -> str:
@@ -152,76 +154,76 @@ def record_of(**changed: object) -> str:
         pytest.param(record_of(before={"a": ["device", 1, ""]}), id="another kind"),
     ],
 )
-def test_a_record_pointing_elsewhere_is_refused(house: SkillHome, record: str) -> None:
-    folder = house.editor.home.undo / "broken"
+def test_a_record_pointing_elsewhere_is_refused(skill_home: SkillHome, record: str) -> None:
+    folder = skill_home.editor.home.undo / "broken"
     folder.mkdir(parents=True)
     (folder / "record.json").write_text(record)
-    assert house.editor.undo_records() == ()
+    assert skill_home.editor.undo_records() == ()
     with pytest.raises(SkillUndoError, match="cannot be understood"):
-        house.editor.undo("broken")
+        skill_home.editor.undo("broken")
 
 
 def test_only_the_latest_review_runs_are_kept(
-    house: SkillHome, monkeypatch: pytest.MonkeyPatch
+    skill_home: SkillHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(undo, "MAX_RECORDS", 2)
     ids = [
-        house.apply(
+        skill_home.apply(
             ManageCall(
                 "edit", "brew", content=skill_document("brew", f"{number}\n"), origin="review"
             )
         ).undo_id
         for number in range(4)
     ]
-    assert [record.id for record in house.editor.undo_records()] == [ids[3], ids[2]]
+    assert [record.id for record in skill_home.editor.undo_records()] == [ids[3], ids[2]]
 
 
-def test_a_snapshot_restores_the_whole_directory(house: SkillHome) -> None:
-    (house.skills / ".git").mkdir()
-    (house.skills / ".git" / "HEAD").write_text("before")
-    (house.skills / "empty").mkdir(mode=0o750)
-    backups = BackupStore(house.editor.home, house.clock)
-    before = capture_tree(house.skills, lambda path: path.startswith(".git"))
+def test_a_snapshot_restores_the_whole_directory(skill_home: SkillHome) -> None:
+    (skill_home.skills / ".git").mkdir()
+    (skill_home.skills / ".git" / "HEAD").write_text("before")
+    (skill_home.skills / "empty").mkdir(mode=0o750)
+    backups = BackupStore(skill_home.editor.home, skill_home.clock)
+    before = capture_tree(skill_home.skills, lambda path: path.startswith(".git"))
     taken = backups.create("before a pass")
     for call in CALLS[:7]:
         try:
-            house.apply(replace(call, origin="curator"))
+            skill_home.apply(replace(call, origin="curator"))
         except ValueError:
             continue
-    (house.skills / ".git" / "HEAD").write_text("after")
-    (house.skills / "brew").mkdir(exist_ok=True)
-    (house.skills / "brew" / "SKILL.md").write_text("mine")
-    changed = visible_files(house.skills)
+    (skill_home.skills / ".git" / "HEAD").write_text("after")
+    (skill_home.skills / "brew").mkdir(exist_ok=True)
+    (skill_home.skills / "brew" / "SKILL.md").write_text("mine")
+    changed = visible_files(skill_home.skills)
     safety = backups.restore(taken)
-    found = capture_tree(house.skills, lambda path: path.startswith(".git"))
+    found = capture_tree(skill_home.skills, lambda path: path.startswith(".git"))
     assert {path: found.get(path) for path in before} == dict(before)
     assert {path for path in found.keys() - before.keys() if found[path].kind == "file"} == {
         ".archive/records.json.lock"
     }
-    assert (house.skills / ".git" / "HEAD").read_text() == "after"
-    (house.skills / ".git" / "HEAD").write_text("before")
+    assert (skill_home.skills / ".git" / "HEAD").read_text() == "after"
+    (skill_home.skills / ".git" / "HEAD").write_text("before")
     assert [each.id for each in backups.backups()] == [safety, taken]
     backups.restore(safety)
-    restored = visible_files(house.skills)
+    restored = visible_files(skill_home.skills)
     assert {**restored, ".git/HEAD": b"after"} == changed
 
 
-def test_a_snapshot_contains_no_hard_link_to_the_originals(house: SkillHome) -> None:
-    backups = BackupStore(house.editor.home, house.clock)
+def test_a_snapshot_contains_no_hard_link_to_the_originals(skill_home: SkillHome) -> None:
+    backups = BackupStore(skill_home.editor.home, skill_home.clock)
     taken = backups.create("test")
-    copy = house.editor.home.backups / taken / "skills" / "brew" / "SKILL.md"
-    original = house.skills / "brew" / "SKILL.md"
+    copy = skill_home.editor.home.backups / taken / "skills" / "brew" / "SKILL.md"
+    original = skill_home.skills / "brew" / "SKILL.md"
     assert copy.stat().st_ino != original.stat().st_ino
     assert copy.stat().st_mode == original.stat().st_mode
 
 
-def test_only_the_latest_snapshots_are_kept(house: SkillHome) -> None:
-    backups = BackupStore(house.editor.home, house.clock)
+def test_only_the_latest_snapshots_are_kept(skill_home: SkillHome) -> None:
+    backups = BackupStore(skill_home.editor.home, skill_home.clock)
     ids = [backups.create(str(number)) for number in range(7)]
     assert [each.id for each in backups.backups()] == ids[:1:-1]
 
 
 @pytest.mark.parametrize("snapshot_id", ["", "..", "nothing", "../skills"])
-def test_an_invalid_snapshot_is_refused(house: SkillHome, snapshot_id: str) -> None:
+def test_an_invalid_snapshot_is_refused(skill_home: SkillHome, snapshot_id: str) -> None:
     with pytest.raises(SkillUndoError):
-        BackupStore(house.editor.home, house.clock).restore(snapshot_id)
+        BackupStore(skill_home.editor.home, skill_home.clock).restore(snapshot_id)

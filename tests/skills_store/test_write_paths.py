@@ -146,24 +146,26 @@ FILES = [
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> SkillHome:
-    house = SkillHome(tmp_path)
-    write_skill(house.skills, "brew", references__a_dot_md="a")
-    write_skill(house.skills, "other")
-    return house
+def skill_home(tmp_path: Path) -> SkillHome:
+    skill_home = SkillHome(tmp_path)
+    write_skill(skill_home.skills, "brew", references__a_dot_md="a")
+    write_skill(skill_home.skills, "other")
+    return skill_home
 
 
 @each_case("name", NAMES, ids=ascii)
-def test_a_skill_is_not_created_with_an_invalid_name(house: SkillHome, name: str) -> None:
-    before = files_in(house.folder)
+def test_a_skill_is_not_created_with_an_invalid_name(skill_home: SkillHome, name: str) -> None:
+    before = files_in(skill_home.folder)
     with pytest.raises(InvalidSkillNameError):
-        house.editor.plan(ManageCall("create", name, content=skill_document(name)))
-    assert files_in(house.folder) == before
+        skill_home.editor.plan(ManageCall("create", name, content=skill_document(name)))
+    assert files_in(skill_home.folder) == before
 
 
 @each_case("name", NAMES, ids=ascii)
 @each_case("action", ["edit", "patch", "delete", "write_file", "remove_file"])
-def test_no_skill_is_found_by_an_invalid_name(house: SkillHome, action: str, name: str) -> None:
+def test_no_skill_is_found_by_an_invalid_name(
+    skill_home: SkillHome, action: str, name: str
+) -> None:
     calls = {
         "edit": ManageCall("edit", name, content=skill_document("brew", "x\n")),
         "patch": ManageCall("patch", name, old_string="Do", new_string="x"),
@@ -172,21 +174,23 @@ def test_no_skill_is_found_by_an_invalid_name(house: SkillHome, action: str, nam
         "remove_file": ManageCall("remove_file", name, file_path="references/a.md"),
     }
     with pytest.raises(SkillNotFoundError):
-        house.editor.plan(calls[action])
+        skill_home.editor.plan(calls[action])
 
 
 @each_case("category", CATEGORIES, ids=ascii)
-def test_a_skill_is_not_created_in_an_invalid_category(house: SkillHome, category: str) -> None:
+def test_a_skill_is_not_created_in_an_invalid_category(
+    skill_home: SkillHome, category: str
+) -> None:
     call = ManageCall("create", "new", content=skill_document("new"), category=category)
     with pytest.raises(InvalidSkillNameError):
-        house.editor.plan(call)
+        skill_home.editor.plan(call)
 
 
 @each_case("path", FILES, ids=ascii)
 def test_an_invalid_file_path_is_not_written_removed_or_patched(
-    house: SkillHome, path: str
+    skill_home: SkillHome, path: str
 ) -> None:
-    before = files_in(house.folder)
+    before = files_in(skill_home.folder)
     calls = [
         ManageCall("write_file", "brew", file_path=path, file_content="x"),
         ManageCall("remove_file", "brew", file_path=path),
@@ -194,8 +198,8 @@ def test_an_invalid_file_path_is_not_written_removed_or_patched(
     ]
     for call in calls:
         with pytest.raises(SkillPathRefusedError):
-            house.editor.plan(call)
-    assert files_in(house.folder) == before
+            skill_home.editor.plan(call)
+    assert files_in(skill_home.folder) == before
 
 
 @pytest.mark.parametrize(
@@ -210,22 +214,24 @@ def test_an_invalid_file_path_is_not_written_removed_or_patched(
     ],
     ids=ascii,
 )
-def test_a_valid_path_is_written(house: SkillHome, path: str) -> None:
-    house.apply(ManageCall("write_file", "brew", file_path=path, file_content="x"))
-    assert (house.skills / "brew" / path).read_text() == "x"
+def test_a_valid_path_is_written(skill_home: SkillHome, path: str) -> None:
+    skill_home.apply(ManageCall("write_file", "brew", file_path=path, file_content="x"))
+    assert (skill_home.skills / "brew" / path).read_text() == "x"
 
 
 @pytest.mark.parametrize("path", ["references/A.md", "references/a.MD"])
-def test_a_file_name_that_differs_only_in_case_is_refused(house: SkillHome, path: str) -> None:
+def test_a_file_name_that_differs_only_in_case_is_refused(skill_home: SkillHome, path: str) -> None:
     with pytest.raises(SkillPathRefusedError, match=r"it is there as a\.md"):
-        house.editor.plan(ManageCall("write_file", "brew", file_path=path, file_content="x"))
+        skill_home.editor.plan(ManageCall("write_file", "brew", file_path=path, file_content="x"))
 
 
-def test_a_file_name_that_differs_only_in_unicode_form_is_refused(house: SkillHome) -> None:
+def test_a_file_name_that_differs_only_in_unicode_form_is_refused(skill_home: SkillHome) -> None:
     composed, decomposed = "assets/\u00e9", "assets/e\u0301"
-    house.apply(ManageCall("write_file", "brew", file_path=composed, file_content="x"))
+    skill_home.apply(ManageCall("write_file", "brew", file_path=composed, file_content="x"))
     with pytest.raises(SkillPathRefusedError):
-        house.editor.plan(ManageCall("write_file", "brew", file_path=decomposed, file_content="y"))
+        skill_home.editor.plan(
+            ManageCall("write_file", "brew", file_path=decomposed, file_content="y")
+        )
 
 
 @pytest.mark.parametrize(
@@ -239,13 +245,13 @@ def test_a_file_name_that_differs_only_in_unicode_form_is_refused(house: SkillHo
         pytest.param("brew/references/a.md", "nowhere", id="a file, to nothing"),
     ],
 )
-def test_nothing_is_written_through_a_link(house: SkillHome, link: str, target: str) -> None:
-    (house.folder / "secret").write_text(skill_document("brew"))
-    (house.folder / "outside").mkdir()
-    path = house.skills / link
+def test_nothing_is_written_through_a_link(skill_home: SkillHome, link: str, target: str) -> None:
+    (skill_home.folder / "secret").write_text(skill_document("brew"))
+    (skill_home.folder / "outside").mkdir()
+    path = skill_home.skills / link
     path.unlink(missing_ok=True)
-    path.symlink_to(house.folder / target)
-    before = files_in(house.folder / "outside"), (house.folder / "secret").read_bytes()
+    path.symlink_to(skill_home.folder / target)
+    before = files_in(skill_home.folder / "outside"), (skill_home.folder / "secret").read_bytes()
     calls = {
         "brew/references/a.md": ManageCall(
             "write_file", "brew", file_path="references/a.md", file_content="x"
@@ -254,14 +260,14 @@ def test_nothing_is_written_through_a_link(house: SkillHome, link: str, target: 
         "brew/SKILL.md": ManageCall("edit", "brew", content=skill_document("brew", "x\n")),
     }
     with pytest.raises(SymlinkRefusedError):
-        house.apply(calls[link])
-    after = files_in(house.folder / "outside"), (house.folder / "secret").read_bytes()
+        skill_home.apply(calls[link])
+    after = files_in(skill_home.folder / "outside"), (skill_home.folder / "secret").read_bytes()
     assert after == before
 
 
-def test_a_linked_skill_is_neither_changed_nor_archived(house: SkillHome) -> None:
-    elsewhere = write_skill(house.folder / "elsewhere", "linked")
-    (house.skills / "linked").symlink_to(elsewhere)
+def test_a_linked_skill_is_neither_changed_nor_archived(skill_home: SkillHome) -> None:
+    elsewhere = write_skill(skill_home.folder / "elsewhere", "linked")
+    (skill_home.skills / "linked").symlink_to(elsewhere)
     calls = [
         ManageCall("edit", "linked", content=skill_document("linked", "x\n")),
         ManageCall("delete", "linked"),
@@ -269,32 +275,32 @@ def test_a_linked_skill_is_neither_changed_nor_archived(house: SkillHome) -> Non
     ]
     for call in calls:
         with pytest.raises(SymlinkRefusedError):
-            house.editor.plan(call)
+            skill_home.editor.plan(call)
 
 
-def test_a_linked_category_is_not_written_to(house: SkillHome) -> None:
-    (house.folder / "outside").mkdir()
-    (house.skills / "cat").symlink_to(house.folder / "outside")
+def test_a_linked_category_is_not_written_to(skill_home: SkillHome) -> None:
+    (skill_home.folder / "outside").mkdir()
+    (skill_home.skills / "cat").symlink_to(skill_home.folder / "outside")
     call = ManageCall("create", "new", content=skill_document("new"), category="cat")
     with pytest.raises(SymlinkRefusedError):
-        house.editor.plan(call)
+        skill_home.editor.plan(call)
 
 
-def test_a_link_created_after_planning_is_noticed(house: SkillHome) -> None:
+def test_a_link_created_after_planning_is_noticed(skill_home: SkillHome) -> None:
     call = ManageCall("write_file", "brew", file_path="assets/a", file_content="x")
-    change = house.editor.plan(call)
-    (house.folder / "outside").mkdir()
-    (house.skills / "brew" / "assets").symlink_to(house.folder / "outside")
+    change = skill_home.editor.plan(call)
+    (skill_home.folder / "outside").mkdir()
+    (skill_home.skills / "brew" / "assets").symlink_to(skill_home.folder / "outside")
     with pytest.raises(SkillError):
-        house.editor.commit(change)
-    assert files_in(house.folder / "outside") == {}
+        skill_home.editor.commit(change)
+    assert files_in(skill_home.folder / "outside") == {}
 
 
-def test_a_link_in_a_deleted_skill_is_moved_without_following_it(house: SkillHome) -> None:
-    (house.folder / "outside").mkdir()
-    (house.folder / "outside" / "a").write_text("a")
-    (house.skills / "brew" / "assets").symlink_to(house.folder / "outside")
-    house.apply(ManageCall("delete", "brew"))
-    moved = house.skills / ".archive" / "brew" / "assets"
-    assert moved.readlink() == house.folder / "outside"
-    assert files_in(house.folder / "outside") == {"a": b"a"}
+def test_a_link_in_a_deleted_skill_is_moved_without_following_it(skill_home: SkillHome) -> None:
+    (skill_home.folder / "outside").mkdir()
+    (skill_home.folder / "outside" / "a").write_text("a")
+    (skill_home.skills / "brew" / "assets").symlink_to(skill_home.folder / "outside")
+    skill_home.apply(ManageCall("delete", "brew"))
+    moved = skill_home.skills / ".archive" / "brew" / "assets"
+    assert moved.readlink() == skill_home.folder / "outside"
+    assert files_in(skill_home.folder / "outside") == {"a": b"a"}

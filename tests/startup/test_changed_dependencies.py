@@ -89,8 +89,8 @@ def check_session(
 def check_warnings(lines: Sequence[str], *changes: Change) -> None:
     """Check that each change is told of in one line of its own, and nothing else is."""
     expected = sorted(change.warning for change in changes if change.warning)
-    told = [next((each for each in expected if each in line), line) for line in lines]
-    assert sorted(told) == expected
+    shown = [next((each for each in expected if each in line), line) for line in lines]
+    assert sorted(shown) == expected
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -26,7 +26,7 @@ def acting(action: str) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "shown"),
     [
         pytest.param(filled(choice="Postgres"), "the user answers: Postgres", id="a choice"),
         pytest.param(filled(answer=" Neither "), "the user answers: Neither", id="own words"),
@@ -40,10 +40,10 @@ def acting(action: str) -> Answer:
         pytest.param(acting("a new one"), NOT_ANSWERED, id="an unknown action"),
     ],
 )
-async def test_a_form_is_answered(tmp_path: Path, answer: Answer, told: str) -> None:
+async def test_a_form_is_answered(tmp_path: Path, answer: Answer, shown: str) -> None:
     async with open_tool_editor(tmp_path, capabilities=FORMS, answers={ELICIT: answer}) as session:
         updates = await session.run_one(call("clarify", question=QUESTION, choices=CHOICES))
-        assert (updates.text, updates.status) == (told, "completed")
+        assert (updates.text, updates.status) == (shown, "completed")
         assert updates.title == QUESTION
         assert updates.shown_text.startswith(f"{QUESTION}\n\n1. SQLite\n2. Postgres")
         (form,) = session.editor.asked(ELICIT)

@@ -13,7 +13,7 @@ TEXT = lines(40)
 HIDDEN_TEXT = "TOKEN=do-not-tell\n"
 
 
-def furnish(session: ToolEditorSession) -> None:
+def create_files(session: ToolEditorSession) -> None:
     """Put down what may not be shown unasked; the model has read it."""
     session.write_seen_file(".env", HIDDEN_TEXT)
     session.write_seen_file("server.pem", HIDDEN_TEXT)
@@ -63,7 +63,7 @@ async def test_a_protected_file_is_not_shown_while_its_content_arrives(
     tmp_path: Path, name: str
 ) -> None:
     async with open_tool_editor(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         updates = await session.run_one(call("write_file", path=name, content=TEXT))
         shown = [status for status, _ in updates.diff_states()]
         assert shown == ["pending", "completed"]
@@ -81,7 +81,7 @@ async def test_a_patch_of_a_protected_file_is_not_shown_while_it_arrives(
             call("patch", mode="patch", patch=patch),
             call("patch", path=name, old_string=HIDDEN_TEXT, new_string=TEXT),
         ):
-            furnish(session)
+            create_files(session)
             updates = await session.run_one(made)
             assert [status for status, _ in updates.diff_states()] == ["pending", "completed"]
             assert not updates.growing_diffs()
@@ -93,7 +93,7 @@ async def test_no_update_reveals_protected_text_before_permission_is_granted(
 ) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_tool_editor(tmp_path, mode="accept_edits", answers=answers) as session:
-        furnish(session)
+        create_files(session)
         write = call("write_file", path=name, content=TEXT)
         patch = call("patch", path=name, old_string="TOKEN", new_string=TEXT)
         unfit = call("patch", path=name, old_string="TOKEN=do-not-yell", new_string=TEXT)
@@ -109,7 +109,7 @@ async def test_the_exact_protected_diff_is_shown_with_the_permission_request(
 ) -> None:
     answers = {"session/request_permission": allow()}
     async with open_tool_editor(tmp_path, mode="accept_edits", answers=answers) as session:
-        furnish(session)
+        create_files(session)
         updates = await session.run_one(call("write_file", path=".env", content=TEXT))
         path = str(session.root / ".env")
         block: Object = {"type": "diff", "path": path, "oldText": HIDDEN_TEXT, "newText": TEXT}

@@ -10,7 +10,7 @@ from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
 
-def furnish(session: ToolEditorSession) -> None:
+def create_files(session: ToolEditorSession) -> None:
     session.write_file("src/a.py", "x = 1\nneedle = 2\n")
     session.write_file("src/b.txt", "needle\n")
     session.write_file(".env", "needle=do-not-tell\n")
@@ -21,7 +21,7 @@ def furnish(session: ToolEditorSession) -> None:
 
 async def test_hits_are_reported_with_their_locations(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         tool_call = call("search_files", pattern="needle", path="src", file_glob="*.py")
         updates = await session.run_one(tool_call)
         assert updates.statuses == ["pending", "in_progress", "completed"]
@@ -32,7 +32,7 @@ async def test_hits_are_reported_with_their_locations(tmp_path: Path) -> None:
 
 async def test_an_empty_search_result_names_the_searched_path(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         updates = await session.run_one(call("search_files", pattern="haystack"))
         assert updates.status == "completed"
         assert updates.title == "Search `haystack`: nothing"
@@ -41,7 +41,7 @@ async def test_an_empty_search_result_names_the_searched_path(tmp_path: Path) ->
 
 async def test_files_are_found_by_name(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         updates = await session.run_one(call("search_files", target="files", pattern="*.py"))
         assert updates.text.splitlines()[0] == "src/a.py"
         assert json_at(updates.locations, 0, "path") == str(session.root / "src/a.py")
@@ -51,7 +51,7 @@ async def test_files_are_found_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output_mode", ["content", "files_only", "count"])
 async def test_no_search_returns_a_secret(tmp_path: Path, mode: Mode, output_mode: str) -> None:
     async with open_tool_editor(tmp_path, mode=mode) as session:
-        furnish(session)
+        create_files(session)
         tool_call = call("search_files", pattern="needle", output_mode=output_mode, context=2)
         updates = await session.run_one(tool_call)
         assert updates.status == "completed"
@@ -63,7 +63,7 @@ async def test_no_search_returns_a_secret(tmp_path: Path, mode: Mode, output_mod
 
 async def test_bypass_mode_searches_everything(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         updates = await session.run_one(call("search_files", pattern="do-not-tell"))
         for found in (".env", "server.pem", "private/notes.txt"):
             assert found in updates.text
@@ -72,7 +72,7 @@ async def test_bypass_mode_searches_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pattern", ["x" * 100_000, "a\0b"], ids=["a huge one", "one with a NUL"])
 async def test_an_invalid_pattern_is_a_failed_call(tmp_path: Path, pattern: str) -> None:
     async with open_tool_editor(tmp_path) as session:
-        furnish(session)
+        create_files(session)
         updates = await session.run_one(call("search_files", pattern=pattern))
         assert len(updates.title) < 350
         assert len(updates.text) < 1_000

@@ -204,11 +204,11 @@ async def test_the_model_is_told_once_which_files_changed(tmp_path: Path) -> Non
         session.write_file("never_read.py", NEW)
         (session.root / "b.py").unlink()
         await session.run_one(call("todo", todos=[]))
-        told = (
+        shown = (
             "go\n[Changed since you read or wrote them, by the user or a command: a.py (line 40), "
             "b.py (deleted). Read what changed before you rely on it.]"
         )
-        assert last_prompt(session) == told
+        assert last_prompt(session) == shown
         await session.run_one(call("todo", todos=[]))
         assert last_prompt(session) == "go"
         session.write_file("a.py", OLD.replace("40: a", "40: our"))
@@ -222,9 +222,9 @@ async def test_many_changed_files_are_told_in_bounds(tmp_path: Path) -> None:
             session.write_seen_file(f"{number:02}.py", OLD)
             session.write_file(f"{number:02}.py", NEW)
         await session.run_one(call("todo", todos=[]))
-        told = last_prompt(session)
-        assert told.count(".py (line 1)") == 10
-        assert " and 3 more files. " in told
+        shown = last_prompt(session)
+        assert shown.count(".py (line 1)") == 10
+        assert " and 3 more files. " in shown
 
 
 async def test_a_formatter_that_the_agent_ran_counts_as_a_change(tmp_path: Path) -> None:

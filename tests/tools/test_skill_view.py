@@ -169,7 +169,7 @@ async def test_skills_are_listed_by_category(tmp_path: Path) -> None:
     }
     assert [json_at(each, "name") for each in _list(answer(some)["skills"])] == ["release"]
     assert (answer(none)["success"], answer(none)["count"]) == (True, 0)
-    assert [told.title for told in (every, some)] == ["List the skills", "List the skills in ops"]
+    assert [shown.title for shown in (every, some)] == ["List the skills", "List the skills in ops"]
 
 
 async def test_a_list_of_thousands_of_skills_is_bounded(tmp_path: Path) -> None:

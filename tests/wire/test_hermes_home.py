@@ -129,10 +129,10 @@ def test_settings_without_effect_are_told_once(tmp_path: Path) -> None:
         "    enabled: true\ncompression: {threshold: 0.5}\n"
     )
     first, second = play(tmp_path, settings, WRITE), play(tmp_path, settings, WRITE)
-    told = [each for each in first if "have no effect here" in each]
-    assert len(told) == 1
-    assert "- security.website_blocklist.enabled: this server knows no blocklist" in told[0]
-    assert "- tts: is not used" in told[0]
+    shown = [each for each in first if "have no effect here" in each]
+    assert len(shown) == 1
+    assert "- security.website_blocklist.enabled: this server knows no blocklist" in shown[0]
+    assert "- tts: is not used" in shown[0]
     assert not any("have no effect here" in each for each in second)
     changed = play(tmp_path, f"{settings}cron: {{wrap: true}}\n", WRITE)
     assert any("- tts: is not used" in each and "- cron: is not used" in each for each in changed)

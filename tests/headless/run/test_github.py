@@ -107,10 +107,10 @@ def test_no_value_can_terminate_its_own_output_block() -> None:
     assert name == f"text<<{delimiter}"
 
 
-@pytest.mark.parametrize("room", [0, 10, 100, 3000])
-def test_a_summary_stays_under_its_limit_without_splitting_characters(room: int) -> None:
+@pytest.mark.parametrize("limit", [0, 10, 100, 3000])
+def test_a_summary_stays_under_its_limit_without_splitting_characters(limit: int) -> None:
     text = "é" * 1000
-    assert len(truncate(text, room).encode()) <= max(room, 0)
+    assert len(truncate(text, limit).encode()) <= max(limit, 0)
 
 
 def test_a_nearly_full_summary_accepts_only_what_fits(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ async def test_a_page_is_read(respond: Respond, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("respond", "told"),
+    ("respond", "shown"),
     [
         pytest.param(make_page(b"%PDF-1.7 x", "application/pdf"), "it is a PDF", id="a PDF"),
         pytest.param(make_page(b"%PDF-1.7 x", "text/html"), "it is a PDF", id="a PDF in disguise"),
@@ -133,10 +133,10 @@ async def test_a_page_is_read(respond: Respond, text: str) -> None:
         pytest.param(make_page(b"\0\0", "application/octet-stream"), "it is no text", id="bytes"),
     ],
 )
-async def test_content_that_is_not_text_is_named_and_not_read(respond: Respond, told: str) -> None:
+async def test_content_that_is_not_text_is_named_and_not_read(respond: Respond, shown: str) -> None:
     found = await fetched(respond)
     assert found.text == ""
-    assert found.remarks[0].startswith(told)
+    assert found.remarks[0].startswith(shown)
 
 
 @pytest.mark.parametrize(
