@@ -19,6 +19,7 @@ MOST_PACKED_BYTES = 2_500_000
 """A million are the renderers of diagrams, which the view loads at first use."""
 SHORT = "installed|diff grows|Escape"
 """Those of the journey's stations that the suite takes each time."""
+SHORT_OF_THE_VIEW = "several questions|end of the list"
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,26 @@ def test_a_prompt_is_answered_a_keystroke_allows_an_edit_and_escape_stops_the_tu
     variables: Mapping[str, str],
 ) -> None:
     run_journey({**variables, "STATIONS": SHORT})
+
+
+def test_the_open_question_stays_in_view_and_the_list_of_commands_reaches_its_end(
+    variables: Mapping[str, str],
+) -> None:
+    run_journey({**variables, "STATIONS": SHORT_OF_THE_VIEW}, "view")
+
+
+@pytest.mark.full
+def test_long_sessions_questions_and_mentions_are_shown_as_they_should_in_vs_code(
+    variables: Mapping[str, str],
+) -> None:
+    run_journey(variables, "view")
+
+
+@pytest.mark.full
+def test_the_first_run_installs_the_server_and_stores_a_key_in_vs_code(
+    variables: Mapping[str, str],
+) -> None:
+    run_journey(variables, "firstRun")
 
 
 @pytest.mark.full

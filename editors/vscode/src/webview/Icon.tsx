@@ -13,6 +13,7 @@ import bell from "codicon:bell";
 import comment from "codicon:comment";
 import copy from "codicon:copy";
 import goToFile from "codicon:go-to-file";
+import settings from "codicon:settings-gear";
 import symbol from "codicon:symbol-method";
 import diff from "codicon:diff";
 import discard from "codicon:discard";
@@ -49,6 +50,7 @@ const ICONS = {
   comment,
   copy,
   goToFile,
+  settings,
   symbol,
   arrowDown,
   beaker,

@@ -51,7 +51,7 @@ export function Completions({ choices, active, onChoose }: CompletionsProps): JS
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [active, choices]);
   return (
-    <ul class="completions" id="completions" role="listbox" aria-label="Suggestions" data-testid="completions" ref={list}>
+    <ul class="completions" id="completions" role="listbox" aria-label="Suggestions" data-testid="completions" tabIndex={0} ref={list}>
       {choices.map((choice, index) => (
         <li
           key={`${choice.inserted} ${choice.detail}`}

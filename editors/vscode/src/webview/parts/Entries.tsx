@@ -14,12 +14,12 @@ const BUSY_MODE_LABELS = { turn: "", steer: "sent while the agent worked", queue
 export function UserMessage({ item }: { item: ItemOf<"user"> }): JSX.Element {
   const busyModeLabel = BUSY_MODE_LABELS[item.busyMode];
   return (
-    <section class="entry user-message" aria-label="You" data-testid="user-message">
+    <article class="entry user-message" aria-label="You" data-testid="user-message">
       {busyModeLabel !== "" && <p class="busy-mode">{busyModeLabel}</p>}
       {item.blocks.map((block, index) => (
         <PromptBlock key={index} block={block} />
       ))}
-    </section>
+    </article>
   );
 }
 
@@ -30,9 +30,9 @@ function PromptBlock({ block }: { block: ContentBlock }): JSX.Element {
 
 export function AgentMessage({ text, isGrowing }: { text: string; isGrowing: boolean }): JSX.Element {
   return (
-    <section class="entry agent-message" aria-label="Agent" data-testid="agent-message">
+    <article class="entry agent-message" aria-label="Agent" data-testid="agent-message">
       <Markdown text={text} isGrowing={isGrowing} />
-    </section>
+    </article>
   );
 }
 
@@ -41,7 +41,7 @@ export function Thought({ text, isGrowing }: { text: string; isGrowing: boolean 
   const [isOpen, setIsOpen] = useState(false);
   const hint = text.trim().split("\n").at(-1) ?? "";
   return (
-    <section class="entry thought" aria-label="Thought" data-testid="thought">
+    <article class="entry thought" aria-label="Thought" data-testid="thought">
       <button
         type="button"
         class="fold"
@@ -60,7 +60,7 @@ export function Thought({ text, isGrowing }: { text: string; isGrowing: boolean 
         )}
       </button>
       {isOpen && <Markdown text={text} isGrowing={isGrowing} />}
-    </section>
+    </article>
   );
 }
 
@@ -105,13 +105,13 @@ const SEVERITY_ICONS: Readonly<Record<string, IconName>> = { error: "error", war
 export function Notice({ item }: { item: ItemOf<"notice"> }): JSX.Element {
   const severity = item.severity in SEVERITY_ICONS ? item.severity : "info";
   return (
-    <aside class={`entry notice ${severity}`} aria-label="Notice" data-testid="notice">
+    <article class={`entry notice ${severity}`} aria-label="Notice" data-testid="notice">
       <Icon name={SEVERITY_ICONS[severity] ?? "info"} />
       <div>
         <p>{item.title}</p>
         {item.description !== "" && <p class="small">{item.description}</p>}
       </div>
-    </aside>
+    </article>
   );
 }
 
@@ -125,7 +125,7 @@ const COMPACTION_LABELS: Readonly<Record<string, string>> = {
 export function Compaction({ item }: { item: ItemOf<"compaction"> }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   return (
-    <aside class="entry compaction" aria-label="Summary" data-testid="compaction">
+    <article class="entry compaction" aria-label="Summary" data-testid="compaction">
       <button
         type="button"
         class="fold"
@@ -139,14 +139,14 @@ export function Compaction({ item }: { item: ItemOf<"compaction"> }): JSX.Elemen
       </button>
       {item.error !== "" && <p class="small">{item.error}</p>}
       {isOpen && <Markdown text={item.summary} isGrowing={item.status === "in_progress"} />}
-    </aside>
+    </article>
   );
 }
 
 /** What the user answered to a question of the agent. */
 export function AnswerEntry({ item }: { item: ItemOf<"answer"> }): JSX.Element {
   return (
-    <section class="entry answer" aria-label="Your answer" data-testid="answer">
+    <article class="entry answer" aria-label="Your answer" data-testid="answer">
       <p class="message-text">{item.message}</p>
       {item.answers.length === 0 ? (
         <p class="small">{item.outcome}</p>
@@ -160,7 +160,7 @@ export function AnswerEntry({ item }: { item: ItemOf<"answer"> }): JSX.Element {
           ))}
         </dl>
       )}
-    </section>
+    </article>
   );
 }
 
@@ -176,9 +176,9 @@ const TURN_END_TEXTS: Readonly<Record<string, string>> = {
 export function TurnEndNotice({ reason, error }: { reason: string; error: string }): JSX.Element {
   const isError = error !== "";
   return (
-    <aside class={`entry turn-end ${isError ? "error" : ""}`} aria-label="End of the turn" data-testid="ending">
+    <article class={`entry turn-end ${isError ? "error" : ""}`} aria-label="End of the turn" data-testid="ending">
       <Icon name={isError ? "error" : reason === "cancelled" || reason === "cut" ? "stop" : "warning"} />
       <p>{isError ? error : (TURN_END_TEXTS[reason] ?? reason)}</p>
-    </aside>
+    </article>
   );
 }

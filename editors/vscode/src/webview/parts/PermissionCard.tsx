@@ -13,6 +13,8 @@ import { useHost } from "../hostContext.js";
 import { IconButton } from "../Icon.js";
 import { Menu } from "../Menu.js";
 
+const MAX_BUTTON_NAME = 30;
+
 /** The options of a question as controls: one button each to allow and to reject, the rest in a menu. */
 interface Controls {
   readonly allow: PermissionOption | undefined;
@@ -32,6 +34,9 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
   const rejectButton = useRef<HTMLButtonElement>(null);
   const { id: questionId, options } = question;
   const { allow, reject, others } = controlsOf(options);
+  const [other] = others;
+  // A single short answer is a button of its own; a long name would make a button of several lines.
+  const hasMenu = others.length > 1 || (other?.name.length ?? 0) > MAX_BUTTON_NAME;
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   const [isGivingReason, setIsGivingReason] = useState(false);
   const shownAt = useRef(0);
@@ -45,7 +50,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
     if (option !== undefined) post({ type: "permit", questionId, optionId: option.optionId, reason });
   };
   const chooseAlways = (): void => {
-    if (others.length > 1) setIsMenuOpen(true);
+    if (hasMenu) setIsMenuOpen(true);
     else choose(others.find(({ kind }) => kind === "allow_always"));
   };
   const actions: Readonly<Record<string, (() => void) | undefined>> = {
@@ -62,7 +67,6 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
     event.preventDefault();
     action();
   };
-  const [other] = others;
   return (
     <div
       class="permission"
@@ -75,8 +79,8 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
       {allow !== undefined && (
         <OptionButton option={allow} keyHint="y" isPrimary onChoose={choose} />
       )}
-      {others.length === 1 && other !== undefined && <OptionButton option={other} keyHint="a" onChoose={choose} />}
-      {others.length > 1 && (
+      {!hasMenu && other !== undefined && <OptionButton option={other} keyHint="a" onChoose={choose} />}
+      {hasMenu && (
         <Menu
           label={<>Always… <kbd>a</kbd></>}
           title="More answers"

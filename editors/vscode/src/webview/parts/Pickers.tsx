@@ -1,7 +1,8 @@
 /** Pickers for the agent's options: mode, model and others. */
 import type { SessionConfigOption, SessionConfigSelectOptions, SessionModeState } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
-import { Icon } from "../Icon.js";
+import { useState } from "preact/hooks";
+import { Icon, IconButton } from "../Icon.js";
 import { useHost } from "../hostContext.js";
 
 interface PickersProps {
@@ -9,16 +10,55 @@ interface PickersProps {
   readonly options: readonly SessionConfigOption[];
 }
 
-/** Options in the agent's order. Modes have their own picker unless an option of category `mode` exists. */
+/**
+ * Options in the agent's order. Modes have their own picker unless an option of category `mode` exists.
+ *
+ * Options of the agent's own categories, which start with an underscore, are in a panel with their names: their
+ * values alone tell too little.
+ */
 export function Pickers({ modes, options }: PickersProps): JSX.Element {
+  const [isOpen, setIsOpen] = useState(false);
   const hasMode = options.some(({ category }) => category === "mode");
+  const [more, shown] = [true, false].map((isMore) => options.filter((option) => isOwn(option) === isMore)) as [
+    SessionConfigOption[],
+    SessionConfigOption[],
+  ];
   return (
     <>
       {!hasMode && modes !== null && <ModePicker modes={modes} />}
-      {options.map((option) => (
+      {shown.map((option) => (
         <OptionPicker key={option.id} option={option} />
       ))}
+      {more.length > 0 && (
+        <IconButton
+          icon="settings"
+          label="More options"
+          testId="more-options"
+          isPressed={isOpen}
+          onPress={() => {
+            setIsOpen(!isOpen);
+          }}
+        />
+      )}
+      {isOpen && <MoreOptions options={more} />}
     </>
+  );
+}
+
+function isOwn({ category }: SessionConfigOption): boolean {
+  return typeof category === "string" && category.startsWith("_");
+}
+
+function MoreOptions({ options }: { options: readonly SessionConfigOption[] }): JSX.Element {
+  return (
+    <div class="more-options" role="group" aria-label="More options">
+      {options.map((option) => (
+        <div key={option.id} title={option.description ?? option.name}>
+          <span class="option-name">{option.name}</span>
+          <OptionPicker option={option} />
+        </div>
+      ))}
+    </div>
   );
 }
 

@@ -45,7 +45,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
   const nested = call.parentId === "" ? "" : "nested";
   const command = commandOf(call);
   return (
-    <section
+    <article
       class={`entry call ${call.status} ${nested}`}
       aria-label={`Tool call: ${call.title}`}
       data-testid="tool-call"
@@ -84,7 +84,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
           <Instructions paths={call.instructions} />
         </div>
       )}
-    </section>
+    </article>
   );
 }
 
