@@ -102,7 +102,7 @@ async def test_a_cell_is_edited_and_nothing_else_changes(
 async def test_an_edit_by_cell_of_another_agent_is_understood(tmp_path: Path) -> None:
     made: list[dict[str, JsonValue]] = [
         {"cell_id": "2", "new_source": "x = 2\nprint(x)"},
-        {"cell_number": 1, "new_source": "import os", "edit_mode": "insert", "cell_type": "code"},
+        {"cell_number": 1, "new_source": "Why", "edit_mode": "insert", "cell_type": "markdown"},
         {"cell_id": "head", "edit_mode": "delete"},
     ]
     async with open_tool_editor(tmp_path) as session:
@@ -111,7 +111,10 @@ async def test_an_edit_by_cell_of_another_agent_is_understood(tmp_path: Path) ->
             updates = await session.run_one(call("NotebookEdit", notebook_path=NAME.name, **each))
             assert updates.status == "completed"
         kept = json.loads(path.read_text())["cells"]
-        assert [cell["source"] for cell in kept] == [["import os"], ["x = 2\n", "print(x)"]]
+        assert [(cell["cell_type"], cell["source"]) for cell in kept] == [
+            ("markdown", ["Why"]),
+            ("code", ["x = 2\n", "print(x)"]),
+        ]
 
 
 async def test_reading_and_editing_by_cell_is_no_change_by_the_user(tmp_path: Path) -> None:

@@ -220,3 +220,41 @@ async def test_a_hunk_that_fits_twice_is_named(tmp_path: Path) -> None:
         patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch\n"
         updates = await session.run_one(call("patch", mode="patch", patch=patch))
         assert "hunk 1 fits at 2 places, it was applied at the first" in updates.text
+
+
+TWO_FILES = "*** Update File: a.txt\n-one\n+1\n*** Add File: b.txt\n+b\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        pytest.param(REPLACEMENT, "Edit a.txt", id="replacement"),
+        pytest.param({"mode": "patch", "patch": PATCH}, "Edit a.txt", id="patch of one file"),
+        pytest.param({"mode": "patch", "patch": TWO_FILES}, "Edit 2 files", id="of two files"),
+    ],
+)
+async def test_the_title_of_an_edit_names_its_file_or_counts_them(
+    tmp_path: Path, arguments: dict[str, JsonValue], title: str
+) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        session.write_seen_file("a.txt", TEXT)
+        assert (await session.run_one(call("patch", **arguments))).title == title
+
+
+@pytest.mark.parametrize("content", [None, ""], ids=["missing", "empty"])
+@pytest.mark.parametrize(
+    ("old", "status"), [pytest.param("", "completed"), pytest.param("one", "failed")]
+)
+async def test_only_an_empty_old_text_makes_a_file(
+    tmp_path: Path, old: str, status: str, content: str | None
+) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        path = session.root / "new.txt"
+        if content is not None:
+            path.write_text(content)
+        updates = await session.run_one(
+            call("patch", path="new.txt", old_string=old, new_string="text\n")
+        )
+        assert updates.status == status
+        found = path.read_text() if path.exists() else None
+        assert found == ("text\n" if status == "completed" else content)
