@@ -206,7 +206,9 @@ def _join_user_messages(messages: Sequence[Message]) -> tuple[Message, ...]:
         last = joined[-1] if joined else None
         if isinstance(last, UserMessage) and isinstance(message, UserMessage):
             # Results come first in a message, or a provider does not find them.
-            parts = sorted((*last.parts, *message.parts), key=_is_no_result)
+            parts = sorted(
+                (*last.parts, *message.parts), key=lambda part: not isinstance(part, ToolResult)
+            )
             joined[-1] = UserMessage(tuple(parts))
         else:
             joined.append(message)
@@ -267,7 +269,3 @@ def _cut_value(value: JsonValue, max_characters: int) -> JsonValue:
 
 def _has_results(message: Message) -> bool:
     return any(isinstance(part, ToolResult) for part in message.parts)
-
-
-def _is_no_result(part: UserPart) -> bool:
-    return not isinstance(part, ToolResult)

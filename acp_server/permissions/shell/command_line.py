@@ -8,11 +8,7 @@ from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.findings import (
-    AMBIGUOUS,
-    OUTPUT_AS_FILE,
-    UndecidableCommand,
-)
+from acp_server.permissions.shell.findings import AMBIGUOUS, OUTPUT_AS_FILE, UndecidableCommand
 from acp_server.permissions.shell.grammar import is_inline_gap, iter_descendants, node_text
 from acp_server.permissions.shell.scope import ShellScope
 from acp_server.permissions.shell.words import Word, expand_word

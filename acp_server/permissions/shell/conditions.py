@@ -4,10 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.findings import (
-    AMBIGUOUS,
-    UndecidableCommand,
-)
+from acp_server.permissions.shell.findings import AMBIGUOUS, UndecidableCommand
 from acp_server.permissions.shell.grammar import node_text
 from acp_server.permissions.shell.scope import ShellScope
 from acp_server.permissions.shell.words import Word, breaks_words, expand_word

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.assignments import is_harmless_variable
 from acp_server.permissions.shell.command_line import CommandSource
-from acp_server.permissions.shell.findings import (
-    REPEATS,
-    UndecidableCommand,
-)
+from acp_server.permissions.shell.findings import REPEATS, UndecidableCommand
 from acp_server.permissions.shell.grammar import iter_commands, iter_nodes, node_text
 from acp_server.permissions.shell.scope import UNKNOWN_VALUE, VariableValue
 from acp_server.permissions.shell.words import Word

@@ -9,11 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.findings import (
-    MATCHES_FLAG,
-    UNKNOWN_WORD,
-    UndecidableCommand,
-)
+from acp_server.permissions.shell.findings import MATCHES_FLAG, UNKNOWN_WORD, UndecidableCommand
 from acp_server.permissions.shell.words import Word
 from acp_server.startup.fast_dataclass import frozen_dataclass
 

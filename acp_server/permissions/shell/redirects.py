@@ -5,10 +5,7 @@ from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.command_line import CommandSource
-from acp_server.permissions.shell.findings import (
-    AMBIGUOUS,
-    UndecidableCommand,
-)
+from acp_server.permissions.shell.findings import AMBIGUOUS, UndecidableCommand
 from acp_server.permissions.shell.grammar import node_text
 
 if TYPE_CHECKING:

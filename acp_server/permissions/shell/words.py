@@ -10,10 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from acp_server.permissions.shell.findings import (
-    AMBIGUOUS,
-    UndecidableCommand,
-)
+from acp_server.permissions.shell.findings import AMBIGUOUS, UndecidableCommand
 from acp_server.permissions.shell.patterns import escape_pattern
 from acp_server.permissions.shell.scope import UNKNOWN_VALUE, ShellScope, VariableValue
 from acp_server.permissions.word_lists import read_word_lists

@@ -25,10 +25,6 @@ ended. Notices are delivered with the next request; none is made just for them.
 """
 
 
-def _no_notices() -> Sequence[str]:
-    return ()
-
-
 CarryOver = Callable[[Sequence[Message]], Sequence[Message]]
 """Returns an exchange that restates what the tools keep in messages, for a conversation that loses
 these messages."""
@@ -44,10 +40,6 @@ def ignore_turn_end(reason: str) -> None:
     del reason
 
 
-def _same_toolbox(toolbox: Toolbox) -> Toolbox:
-    return toolbox
-
-
 @frozen_dataclass
 class SessionToolset:
     """The tools of one session, and the services that are built with them."""
@@ -58,13 +50,13 @@ class SessionToolset:
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
     seen_files: SeenFileChecks = field(default_factory=NoSeenFileChecks)
     port_forwarding: PortForwarding = field(default_factory=NoPortForwarding)
-    take_notices: NoticeSource = _no_notices
+    take_notices: NoticeSource = tuple
     carry_over: CarryOver = _carry_nothing
     continue_asker: ContinueAsker = field(default_factory=NoUserAsker)
     """Asks the user whether a turn may go on."""
     on_turn_end: Callable[[str], None] = ignore_turn_end
     """Called with the reason when a turn has ended; not waited for."""
-    accept_other_names: Callable[[Toolbox], Toolbox] = _same_toolbox
+    accept_other_names: Callable[[Toolbox], Toolbox] = lambda toolbox: toolbox
     """Returns a toolbox whose tools may also be called as those of other agents.
 
     It goes around a restricted toolbox, so that a restriction holds for every name of a tool.

@@ -20,10 +20,6 @@ def ignore_refusal(call: ToolCall, reason: str) -> None:
     del call, reason
 
 
-def _unwrapped(catalog: ModelCatalog) -> ModelCatalog:
-    return catalog
-
-
 @frozen_dataclass
 class HeadlessPolicy:
     """The policy for all sessions of a headless server."""
@@ -41,5 +37,5 @@ class HeadlessPolicy:
     """The surface named in the system prompt."""
     is_ephemeral: bool = False
     """Whether nothing is stored."""
-    wrap_catalog: Callable[[ModelCatalog], ModelCatalog] = _unwrapped
+    wrap_catalog: Callable[[ModelCatalog], ModelCatalog] = lambda catalog: catalog
     """Wraps the model catalog, to count model calls for example."""

@@ -79,7 +79,9 @@ class ProjectRequests:
         names = [spec.name for spec in toolset.toolbox.specs]
         settings = parse_project_settings(values, models, names, added.tool_prefixes)
         skills = _describe_skills(await toolset.skills.untrusted_names())
-        request = _ProjectRequest(settings, skills, _describe_servers(added.servers))
+        names = "; ".join(added.servers)
+        servers = (f"MCP servers of its own: {names}",) if names else ()
+        request = _ProjectRequest(settings, skills, servers)
         # Without any request there is nothing to ask the user about.
         is_trusted = bool(request.summary) and await self._is_trusted(request)
         unused = _explain_unused(request, is_trusted=is_trusted)
@@ -127,11 +129,6 @@ def _describe_skills(names: Sequence[str]) -> Sequence[str]:
         return ()
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     return (f"skills of its own: {', '.join(names[:MAX_NAMED])}{more}",)
-
-
-def _describe_servers(servers: Sequence[str]) -> Sequence[str]:
-    """Return a phrase for the servers that a workspace adds; nothing if there are none."""
-    return (f"MCP servers of its own: {'; '.join(servers)}",) if servers else ()
 
 
 def _explain_unused(wish: _ProjectRequest, *, is_trusted: bool) -> list[str]:
