@@ -85,10 +85,32 @@ SHARED = {
     "KnownPropertySchema",
     "McpServers",
     "PropertySchema",
+    "SessionRequest",
     "SessionSetup",
     "TerminalRequest",
 }
 """Our base types for properties that several definitions share."""
+
+DRAFTS = {
+    "ClientSystemPrompt",
+    "DraftNotification",
+    "DraftUpdate",
+    "PlanCapabilities",
+    "PlanItems",
+    "PlanRemoved",
+    "PlanUpdate",
+    "PromptUsage",
+}
+"""Our types for drafts of the protocol, which the published schema does not have yet."""
+
+DRAFT_PROPERTIES = {
+    ("ClientCapabilities", "plan"),
+    ("LoadSessionRequest", "systemPrompt"),
+    ("NewSessionRequest", "systemPrompt"),
+    ("PromptResponse", "usage"),
+    ("ResumeSessionRequest", "systemPrompt"),
+}
+"""Likewise, properties of published definitions."""
 
 PARTIAL_UNIONS = {"CreateElicitationRequest": 4}
 """Unions of which only the first shapes have models: an agent sends only modes it knows."""
@@ -120,7 +142,7 @@ def defined_types() -> dict[str, object]:
     return found
 
 
-PAIRED = sorted((defined_types().keys() | PARTS) - VARIANTS - SHARED)
+PAIRED = sorted((defined_types().keys() | PARTS) - VARIANTS - SHARED - DRAFTS)
 """Definitions that have a type."""
 
 COMPLETE = [name for name in PAIRED if name not in PARTS]
