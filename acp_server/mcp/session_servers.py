@@ -23,7 +23,7 @@ from acp_server.mcp.sign_in_prompt import UserSignInPrompt
 from acp_server.mcp.status_text import describe_servers
 from acp_server.mcp.tool_names import SEPARATOR, server_name_parts, tool_names
 from acp_server.permissions.gate import Gate
-from acp_server.session.commands.command import PromptCommand, PromptCommandError
+from acp_server.session.commands.command import PreparedPrompt, PromptCommand, PromptCommandError
 from acp_server.session.ports.mcp import McpAnswer, ProjectServers, ShowText
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -191,11 +191,12 @@ class SessionServers:
             for each in self.prompts()
         ]
 
-    async def _fetch(self, name: str, arguments: str) -> str:
+    async def _fetch(self, name: str, arguments: str, sink: TurnSink) -> PreparedPrompt:
+        del sink
         prompt = next((each for each in self.prompts() if each.name == name), None)
         try:
             if prompt is not None:
-                return await prompt.fetch_text(arguments)
+                return PreparedPrompt(await prompt.fetch_text(arguments))
         except ServerError as error:
             raise PromptCommandError(error.reason) from error
         raise PromptCommandError(PROMPT_GONE)

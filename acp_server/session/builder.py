@@ -81,6 +81,7 @@ def build_session(
     )
     context.commands.add(*builtin.all())
     trust = services.trust(context) if services.trust is not None else None
+    project = ProjectRequests(context, provider, tools, system, trust)
     prompting = PromptRunner(
         context,
         tools,
@@ -88,8 +89,8 @@ def build_session(
         memory,
         system,
         turn_contexts,
-        ProjectRequests(context, provider, tools, system, trust),
-        PromptRouter(context.commands, tools),
+        project,
+        PromptRouter(context.commands, tools, project),
         PromptEnricher(context, tools, maintenance, memory),
         None if services.max_cost_usd is None else SpendingLimit(services.max_cost_usd),
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from acp_server.session.commands.command import parse_invocation
-from acp_server.session.commands.router import PromptRouter
+from acp_server.session.commands.router import PromptRouter, RoutedPrompt
 from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_id
 from acp_server.session.ports.external_memory import ExternalMemorySession
@@ -28,6 +28,10 @@ from acp_server.turn.loop import Turn
 from acp_server.turn.ports import StopReason, TurnSink
 from acp_server.turn.spending_limit import SpendingLimit
 from acp_server.turn.usage_totals import UsageTotals
+
+NO_SUCH_MODEL = (
+    "The command asks for the model `{model}`, which is not available; the selected one is used"
+)
 
 
 @dataclass(slots=True)
@@ -150,7 +154,7 @@ class PromptRunner:
 
     async def _begin(
         self, queued: QueuedPrompt, message: UserMessage, sink: TurnSink
-    ) -> UserMessage | None:
+    ) -> RoutedPrompt | None:
         """Record that a prompt runs; return the message for the model, None if a command answered.
 
         Raises:
@@ -170,7 +174,7 @@ class PromptRunner:
         if prompt is None:
             return None
         queued.checkpoint = checkpoint
-        return replace(prompt, checkpoint=checkpoint)
+        return replace(prompt, message=replace(prompt.message, checkpoint=checkpoint))
 
     async def _commit_end(self, queued_prompt: QueuedPrompt) -> None:
         """Record the end of a prompt, and return once it survives the end of this process."""
@@ -189,9 +193,10 @@ class PromptRunner:
             self.external_memory.end_turn()
 
     async def _run_turn(
-        self, message: UserMessage, sink: RevocableSink, turns: list[Turn]
+        self, routed: RoutedPrompt, sink: RevocableSink, turns: list[Turn]
     ) -> StopReason:
         """Assemble a turn's context and run the turn; `turns` receives it for `flush`."""
+        message = routed.message
         # First: system prompt, context window and price all depend on the resolved model.
         await self.context.options.catalog.resolve_default()
         turn_context = await self.turn_contexts.build()
@@ -200,6 +205,8 @@ class PromptRunner:
         # and may change model, tools or mode: then the context must be built again.
         if await self.project.apply(sink):
             turn_context = await self.turn_contexts.build()
+        if routed.model is not None:
+            turn_context = await self._with_model(turn_context, routed.model, sink)
         prompt = await self.enricher.enrich(message, turn_context.toolbox, self.active_file, sink)
         conversation, totals = self.context.conversation, self.context.totals
         turn = Turn(conversation, self._with_mid_turn_input(turn_context), sink, totals)
@@ -223,6 +230,20 @@ class PromptRunner:
             # Before the next prompt starts: prompts that this turn took look up how it ended.
             self._steering.finish(end)
             toolset.on_turn_end("failed" if isinstance(end, TurnError) else end)
+
+    async def _with_model(
+        self, turn_context: TurnContext, name: str, sink: TurnSink
+    ) -> TurnContext:
+        """Return the turn context with another model, if there is one of this name."""
+        choices = self.context.options.catalog.choices()
+        # Files written for other agents say `haiku`; ids are listed with the newest first.
+        found = next((each.id for each in choices if each.id == name), None) or next(
+            (each.id for each in choices if name.lower() in each.id.lower()), None
+        )
+        if found is None:
+            await show_notices((NO_SUCH_MODEL.format(model=name),), sink)
+            return turn_context
+        return self.context.models.switch(turn_context, found)
 
     def _with_mid_turn_input(self, turn_context: TurnContext) -> TurnContext:
         """Return the turn context extended by mid-turn input and notices for the model."""

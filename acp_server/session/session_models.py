@@ -1,6 +1,7 @@
 """The models of a session: turn contexts for them, and requests outside the conversation."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from acp_server.session.empty_toolbox import EmptyToolbox
 from acp_server.session.ids import new_id
@@ -55,6 +56,11 @@ class SessionModels:
             durability=self._recorder,
             counter=self.new_counter(),
         )
+
+    def switch(self, context: TurnContext, model_id: str) -> TurnContext:
+        """Return a turn context in which another model answers; all else stays."""
+        catalog = self._options.catalog
+        return replace(context, model=self._model(catalog, model_id), meter=catalog.meter(model_id))
 
     def new_counter(self) -> ContextCounter:
         """Return a counter for a conversation; all counters learn together."""

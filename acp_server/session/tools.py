@@ -12,6 +12,7 @@ from acp_server.session.ports.toolset import BuildToolset, SessionToolset
 from acp_server.turn.ports import Toolbox
 
 MCP_COMMANDS = "mcp"
+COMMAND_FILES = "files"
 SMALL_WINDOW_TOKENS = 16_000
 ESSENTIAL_TOOLS = frozenset(
     {"read_file", "search_files", "patch", "write_file", "terminal", "process", "todo"}
@@ -62,8 +63,11 @@ class SessionTools:
                 await self.current.skills.load(self._list_skills)
                 self._has_skills = True
                 self._list_skills()
+                # After the skills: a skill keeps its name if a file has the same one.
+                await self.current.command_files.load(self._is_taken, self._list_command_files)
+                self._list_command_files()
                 if self._is_closed:
-                    self.current.skills.close()
+                    self._close_followers()
         return self.current
 
     async def for_turn(self) -> Toolbox:
@@ -104,7 +108,11 @@ class SessionTools:
     def stop_following(self) -> None:
         """Stop following the skills, so that no change is reported to a closing session."""
         self._is_closed = True
+        self._close_followers()
+
+    def _close_followers(self) -> None:
         self.current.skills.close()
+        self.current.command_files.close()
 
     async def close(self) -> None:
         """Stop everything that the tools left running; tools being built are closed afterwards."""
@@ -118,6 +126,17 @@ class SessionTools:
         # Servers change their state while they are stopped; a closing session reports nothing.
         if not self._is_closed:
             self._context.commands.set_owned(MCP_COMMANDS, self.current.servers.commands())
+
+    def _list_command_files(self) -> None:
+        commands = self.current.command_files.commands()
+        self._context.commands.set_owned(COMMAND_FILES, commands)
+
+    def _is_taken(self, name: str) -> bool:
+        """Return whether a command that is no file has this name."""
+        commands = self._context.commands
+        return (commands.is_known(name) and not commands.is_owned(name, COMMAND_FILES)) or any(
+            skill.name == name for skill in self.current.skills.commands(commands.is_known)
+        )
 
     def _list_skills(self) -> None:
         commands = self._context.commands

@@ -8,6 +8,8 @@ from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
 from acp_server.checkpoints.manager import CheckpointManager, SnapshotScope
+from acp_server.command_files.discovery import command_places
+from acp_server.command_files.session_commands import SessionCommandFiles
 from acp_server.hooks.hook_runner import HookRunner
 from acp_server.hooks.toolbox import HookedToolbox
 from acp_server.memory.config import MemoryConfig
@@ -220,19 +222,24 @@ class ToolFactory:
         tools = (*own, delegation) if is_offered else own
         skills.tools = frozenset(tool.spec.name for tool in tools)
         attach, close = AttachmentReader(edit_services).attach, partial(_close_shell, shell)
-        toolbox = SessionToolbox(
-            tools,
-            gate,
-            attach,
-            close,
-            partial(_all_tools, self._provider_tools(session, gate), servers),
+        toolbox = _with_hooks(
+            SessionToolbox(
+                tools,
+                gate,
+                attach,
+                close,
+                partial(_all_tools, self._provider_tools(session, gate), servers),
+            ),
+            hooks,
+            closes_hooks=True,
         )
         root = session.workspace.cwd.resolve()
         return SessionToolset(
-            toolbox=_with_hooks(toolbox, hooks, closes_hooks=True),
+            toolbox=toolbox,
             accept_other_names=partial(_with_other_names, edit_services),
             skills=skills,
             servers=servers,
+            command_files=self._command_files(context, toolbox),
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
             seen_files=edit_services.guard,
             port_forwarding=PortCommands(context.sandbox),
@@ -240,6 +247,18 @@ class ToolFactory:
             take_notices=partial(take_end_notices, shell.background),
             carry_over=restate_todos,
             on_turn_end=ignore_turn_end if hooks is None else hooks.end_turn,
+        )
+
+    def _command_files(self, context: _SessionToolContext, toolbox: Toolbox) -> SessionCommandFiles:
+        """Return the command files of the workspace and the user; nothing is read yet."""
+        workspace = context.session.workspace
+        places = command_places(workspace.roots, self._config.user_home, self._config.config_home)
+        return SessionCommandFiles(
+            places,
+            toolbox,
+            partial(self.skill_service.is_trusted, workspace.cwd),
+            self.skill_service.content_trust.is_trusted,
+            self._config.file_watch,
         )
 
     def _edit_and_shell_services(

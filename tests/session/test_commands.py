@@ -8,6 +8,7 @@ from acp_server.session.commands.command import (
     Command,
     CommandInvocation,
     ListedCommand,
+    PreparedPrompt,
     PromptCommand,
     SlashCommand,
     parse_invocation,
@@ -35,8 +36,9 @@ async def shout(arguments: str, sink: TurnSink) -> str:
     return arguments.upper()
 
 
-async def prepared(arguments: str) -> str:
-    return f"Please do {arguments}"
+async def prepared(arguments: str, sink: TurnSink) -> PreparedPrompt:
+    del sink
+    return PreparedPrompt(f"Please do {arguments}")
 
 
 async def twice(arguments: str, sink: TurnSink) -> str:
@@ -166,7 +168,7 @@ async def test_registered_commands_are_added_and_removed_with_their_owner() -> N
     assert await registry.run(CommandInvocation("two", "a"), sink) == "aa"
     prompt_command = registry.find_prompt_command("do")
     assert prompt_command is not None
-    assert await prompt_command.prepare("it") == "Please do it"
+    assert await prompt_command.prepare("it", sink) == PreparedPrompt("Please do it")
     assert (registry.find_prompt_command("shout"), registry.is_known("do")) == (None, True)
     registry.set_owned("other", ())
     assert not registry.is_known("do")

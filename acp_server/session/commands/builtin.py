@@ -91,7 +91,9 @@ class BuiltinCommands:
         used = self.context.totals.context_tokens
         share = f"{used:,} of {window:,} tokens ({used / window:.0%})"
         fill = f"The window holds {share}." if used else "Its fill level shows after an answer."
-        return f"{(await self.provider.get()).describe()}\n\n{fill}"
+        files = (await self.tools.prepare()).command_files.describe()
+        parts = ((await self.provider.get()).describe(), files, fill)
+        return "\n\n".join(filter(None, parts))
 
     async def _reload(self, arguments: str, sink: TurnSink) -> str:
         """Write the system prompt again."""

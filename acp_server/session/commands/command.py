@@ -23,15 +23,25 @@ class SlashCommand:
 
 
 @frozen_dataclass
+class PreparedPrompt:
+    """The prompt that a command stands for."""
+
+    text: str
+    model: str | None = None
+    """The model that the command asks for, by its id or a part of it."""
+
+
+@frozen_dataclass
 class PromptCommand:
     """A prompt command: the model carries it out in a turn whose prompt replaces the typed text.
 
-    `prepare` takes the argument text and returns the prompt. It raises PromptCommandError.
+    `prepare` takes the argument text and a sink for the calls that it needs, and returns the
+    prompt. It raises PromptCommandError.
     """
 
     name: str
     description: str
-    prepare: Callable[[str], Awaitable[str]]
+    prepare: Callable[[str, TurnSink], Awaitable[PreparedPrompt]]
     hint: str | None = None
 
 

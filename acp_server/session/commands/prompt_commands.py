@@ -8,11 +8,16 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from acp_server.session.commands.command import PromptCommand, PromptCommandError
+from acp_server.session.commands.command import (
+    PreparedPrompt,
+    PromptCommand,
+    PromptCommandError,
+)
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
+from acp_server.turn.ports import TurnSink
 
 FILE_NAME = "AGENTS.md"
 REWRITE_ARGUMENT = "again"
@@ -45,8 +50,9 @@ class PromptCommands:
             PromptCommand("review", review, self._review, "[range or path]"),
         )
 
-    async def _init(self, arguments: str) -> str:
+    async def _init(self, arguments: str, sink: TurnSink) -> PreparedPrompt:
         """Return the prompt; an existing file is only rewritten on explicit request."""
+        del sink
         self._require_write_mode()
         if arguments not in {"", REWRITE_ARGUMENT}:
             raise PromptCommandError(UNKNOWN_ARGUMENT)
@@ -54,16 +60,19 @@ class PromptCommands:
         if FILE_NAME in names and arguments != REWRITE_ARGUMENT:
             raise PromptCommandError(ALREADY_EXISTS)
         facts = await (await self.provider.get()).workspace_facts()
-        return _read_prompt("init").format(
+        text = _read_prompt("init").format(
             task="revise" if FILE_NAME in names else "write",
             file=self.directory / FILE_NAME,
             others=", ".join(f"`{name}`" for name in OTHER_FILES if name in names) or "none",
             findings=f"{facts}\n- Entries: {_format_names(names)}".lstrip(),
         )
+        return PreparedPrompt(text)
 
-    async def _review(self, arguments: str) -> str:
+    async def _review(self, arguments: str, sink: TurnSink) -> PreparedPrompt:
+        del sink
         self._require_write_mode()
-        return _read_prompt("review").format(subject=arguments or "all uncommitted changes")
+        subject = arguments or "all uncommitted changes"
+        return PreparedPrompt(_read_prompt("review").format(subject=subject))
 
     def _require_write_mode(self) -> None:
         if self.options.mode == "plan":

@@ -77,6 +77,10 @@ class CommandRegistry:
         """Return whether there is a slash or prompt command of this name; skills do not count."""
         return self._find(name) is not None
 
+    def is_owned(self, name: str, owner: str) -> bool:
+        """Return whether this owner, and none before it, serves the command of this name."""
+        return self._find(name) is self._owned.get(owner, {}).get(name)
+
     def only_reads(self, invocation: CommandInvocation) -> bool:
         """Return whether a command changes nothing, so that it need not wait for a turn."""
         command = self._find(invocation.name)

@@ -8,11 +8,25 @@ from acp_server.session.commands.command import (
 from acp_server.session.commands.registry import CommandRegistry
 from acp_server.session.ids import new_id
 from acp_server.session.ports.skills import SkillCallError
+from acp_server.session.project.requests import ProjectRequests
 from acp_server.session.tools import SessionTools
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Text, UserMessage, prompt_to_text
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import TurnSink
+
+UNTRUSTED = (
+    "`{name}` is a file of this workspace, which is not trusted. Read the file, then run "
+    "`acp-server trust` in the workspace to use it."
+)
+
+
+@frozen_dataclass
+class RoutedPrompt:
+    """A message for the model, and the model that it is for if not the selected one."""
+
+    message: UserMessage
+    model: str | None = None
 
 
 @frozen_dataclass
@@ -21,8 +35,9 @@ class PromptRouter:
 
     commands: CommandRegistry
     tools: SessionTools
+    project: ProjectRequests
 
-    async def route(self, message: UserMessage, sink: TurnSink) -> UserMessage | None:
+    async def route(self, message: UserMessage, sink: TurnSink) -> RoutedPrompt | None:
         """Return the message for the model; None if a command answered the prompt.
 
         Raises:
@@ -30,9 +45,9 @@ class PromptRouter:
         """
         invocation = parse_invocation(prompt_to_text(message.parts))
         if invocation is None:
-            return message
+            return RoutedPrompt(message)
         try:
-            prepared = await self._expand(invocation, message)
+            prepared = await self._expand(invocation, message, sink)
         except (SkillCallError, PromptCommandError) as error:
             answer = str(error)
         else:
@@ -48,20 +63,26 @@ class PromptRouter:
         return "" if invocation is None else await self.commands.run(invocation, sink)
 
     async def _expand(
-        self, invocation: CommandInvocation, message: UserMessage
-    ) -> UserMessage | None:
+        self, invocation: CommandInvocation, message: UserMessage, sink: TurnSink
+    ) -> RoutedPrompt | None:
         """Return the prompt that a command expands to; None if it is not a prompt command."""
         # An unknown name may belong to a skill or server prompt that is not loaded yet.
         if not self.commands.is_known(invocation.name):
             await self.tools.for_turn()
+        typed = f"/{invocation.name}"
+        if typed in self.tools.current.command_files.untrusted_names():
+            # The one question about the workspace, which names everything that it asks for.
+            await self.project.apply(sink)
+            if typed in self.tools.current.command_files.untrusted_names():
+                raise PromptCommandError(UNTRUSTED.format(name=typed))
         prompt_command = self.commands.find_prompt_command(invocation.name)
         if prompt_command is not None:
             # The prompt replaces the typed text alone; links and images go along.
             attached = (part for part in message.parts if not isinstance(part, Text))
-            return UserMessage(
-                (Text(await prompt_command.prepare(invocation.arguments)), *attached)
-            )
-        return await self._expand_skills(message)
+            prepared = await prompt_command.prepare(invocation.arguments, sink)
+            return RoutedPrompt(UserMessage((Text(prepared.text), *attached)), prepared.model)
+        expanded = await self._expand_skills(message)
+        return None if expanded is None else RoutedPrompt(expanded)
 
     async def _expand_skills(self, message: UserMessage) -> UserMessage | None:
         """Return the prompt with the texts of the called skills; None if it calls none."""

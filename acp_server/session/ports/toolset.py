@@ -6,6 +6,7 @@ from typing import Protocol
 
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.checkpoints import Checkpoints, NoCheckpoints
+from acp_server.session.ports.command_files import CommandFilesPort, NoCommandFiles
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.port_forwarding import NoPortForwarding, PortForwarding
@@ -47,6 +48,7 @@ class SessionToolset:
     toolbox: Toolbox
     skills: SkillsPort = field(default_factory=NoSkills)
     servers: McpServersPort = field(default_factory=NoMcpServers)
+    command_files: CommandFilesPort = field(default_factory=NoCommandFiles)
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
     seen_files: SeenFileChecks = field(default_factory=NoSeenFileChecks)
     port_forwarding: PortForwarding = field(default_factory=NoPortForwarding)

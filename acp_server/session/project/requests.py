@@ -62,6 +62,8 @@ class ProjectRequests:
             return False
         request, self._pending = self._pending, None
         self._apply_request(request)
+        if request.commands:
+            await self.tools.current.command_files.refresh()
         return True
 
     async def _read(self, sink: TurnSink) -> bool:
@@ -79,9 +81,11 @@ class ProjectRequests:
         names = [spec.name for spec in toolset.toolbox.specs]
         settings = parse_project_settings(values, models, names, added.tool_prefixes)
         skills = _describe_skills(await toolset.skills.untrusted_names())
-        names = "; ".join(added.servers)
-        servers = (f"MCP servers of its own: {names}",) if names else ()
-        request = _ProjectRequest(settings, skills, servers)
+        await toolset.command_files.refresh()  # files may have come since the session opened
+        commands = _describe_commands(toolset.command_files.untrusted_names())
+        phrases = "; ".join(added.servers)
+        servers = (f"MCP servers of its own: {phrases}",) if phrases else ()
+        request = _ProjectRequest(settings, skills, servers, commands)
         # Without any request there is nothing to ask the user about.
         is_trusted = bool(request.summary) and await self._is_trusted(request)
         unused = _explain_unused(request, is_trusted=is_trusted)
@@ -111,24 +115,36 @@ class ProjectRequests:
 
 @frozen_dataclass
 class _ProjectRequest:
-    """A project's requested settings, and the skills and servers it adds, as phrases."""
+    """A project's requested settings, and the phrases for what it adds."""
 
     settings: ProjectSettings
     skills: Sequence[str]
     servers: Sequence[str]
+    commands: Sequence[str]
 
     @property
     def summary(self) -> Sequence[str]:
         """Everything that would be used, as phrases."""
-        return (*self.settings.summary, *self.skills, *self.servers)
+        return (*self.settings.summary, *self.skills, *self.servers, *self.commands)
 
 
 def _describe_skills(names: Sequence[str]) -> Sequence[str]:
     """Return a phrase for the skills that a workspace adds; nothing if there are none."""
-    if not names:
-        return ()
+    return (f"skills of its own: {_join_names(names)}",) if names else ()
+
+
+def _describe_commands(names: Sequence[str]) -> Sequence[str]:
+    """Return a phrase for the commands that a workspace adds; nothing if there are none."""
+    return (f"commands of its own: {_join_names(names)}",) if names else ()
+
+
+def _join_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-    return (f"skills of its own: {', '.join(names[:MAX_NAMED])}{more}",)
+    return f"{', '.join(names[:MAX_NAMED])}{more}"
+
+
+def _additions(wish: _ProjectRequest) -> Sequence[str]:
+    return (*wish.skills, *wish.servers, *wish.commands)
 
 
 def _explain_unused(wish: _ProjectRequest, *, is_trusted: bool) -> list[str]:
@@ -136,5 +152,5 @@ def _explain_unused(wish: _ProjectRequest, *, is_trusted: bool) -> list[str]:
     unused = [f"The project's .hermes.md sets {each}; it is not used" for each in parsed.refused]
     if not is_trusted:
         unused += [f"The project's .hermes.md asks for {e}; {NOT_TRUSTED}" for e in parsed.summary]
-        unused += [f"The project has {e}; {NOT_TRUSTED}" for e in (*wish.skills, *wish.servers)]
+        unused += [f"The project has {e}; {NOT_TRUSTED}" for e in _additions(wish)]
     return unused

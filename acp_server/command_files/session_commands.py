@@ -1,0 +1,206 @@
+"""The command files of one session: which may be used, how they are followed, and their prompts."""
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+from anyio import to_thread
+
+from acp_server.command_files.discovery import (
+    CommandFile,
+    CommandPlace,
+    CommandText,
+    directories_of,
+    find_command_files,
+    names_of,
+    read_command,
+)
+from acp_server.command_files.template import CommandOutput, fill_template
+from acp_server.session.commands.command import PreparedPrompt, PromptCommand, PromptCommandError
+from acp_server.session.prompting.file_watch import FileWatch, Subscription
+from acp_server.turn.conversation import ToolCall
+from acp_server.turn.ports import Toolbox, TurnSink
+from prompt_engine.threats import scan
+from prompt_engine.trust import blocked_line, sha256_of
+
+TERMINAL = "terminal"
+GONE = "`/{name}` is gone: {path} cannot be read any more."
+BLOCKED = (
+    "{notice} If you have read the file and want to use it, run `acp-server context trust {path}`."
+)
+NO_TERMINAL = "`/{name}` needs the output of commands, and this session has no `terminal` tool."
+HEADING = "Commands of files:"
+WAITING = " (unused: the workspace is not trusted)"
+
+
+class SessionCommandFiles:
+    """The command files of one session."""
+
+    def __init__(
+        self,
+        places: Sequence[CommandPlace],
+        toolbox: Toolbox,
+        is_trusted: Callable[[], bool],
+        is_text_trusted: Callable[[Path, str], bool],
+        watch: FileWatch | None,
+    ) -> None:
+        """Prepare; nothing is read yet.
+
+        `is_trusted` returns whether the workspace is trusted, `is_text_trusted` whether the user
+        allows a blocked text, by path and SHA-256. Both may block.
+        """
+        self._places = places
+        self._toolbox = toolbox
+        self._is_trusted = is_trusted
+        self._is_text_trusted = is_text_trusted
+        self._watch = watch
+        self._subscription: Subscription | None = None
+        self._is_taken: Callable[[str], bool] = _nothing_is_taken
+        self._on_change: Callable[[], None] = _ignore_change
+        self._usable: Sequence[CommandFile] = ()
+        self._waiting: Sequence[CommandFile] = ()
+        self._names: frozenset[Path] = frozenset()
+        self._is_closed = False
+
+    async def load(self, is_taken: Callable[[str], bool], on_change: Callable[[], None]) -> None:
+        """Find the commands, and follow their changes from now on."""
+        self._is_taken = is_taken
+        await self.refresh()
+        self._on_change = on_change
+        if self._watch is not None and self._subscription is None and not self._is_closed:
+            self._subscription = self._watch.subscribe(self)
+            await self._follow()
+
+    async def refresh(self) -> None:
+        """Find the commands again."""
+
+        def find() -> tuple[Sequence[CommandFile], bool]:
+            return find_command_files(self._places, self._is_taken), self._is_trusted()
+
+        before = self._usable
+        found, is_trusted = await to_thread.run_sync(find)
+        self._usable = [each for each in found if is_trusted or each.place.is_users]
+        self._waiting = [each for each in found if each not in self._usable]
+        if self._usable != before and not self._is_closed:
+            self._on_change()
+
+    def commands(self) -> Sequence[PromptCommand]:
+        """Return the commands that may be used."""
+        return [
+            PromptCommand(each.name, each.description, partial(self._prepare, each), each.hint)
+            for each in self._usable
+        ]
+
+    def untrusted_names(self) -> Sequence[str]:
+        """Return the names of the commands that wait for trust."""
+        return names_of(self._waiting)
+
+    def describe(self) -> str:
+        """Return a Markdown list of the commands and their files."""
+        lines = [f"- `/{each.name}`: {each.path}" for each in self._usable]
+        lines += [f"- `/{each.name}`: {each.path}{WAITING}" for each in self._waiting]
+        return "\n".join([HEADING, "", *lines]) if lines else ""
+
+    def close(self) -> None:
+        """Stop following changes."""
+        self._is_closed = True
+        self._on_change = _ignore_change
+        if self._subscription is not None:
+            self._subscription.close()
+
+    def is_relevant(self, path: Path) -> bool:
+        """Return whether a path may belong to commands. Called in a thread."""
+        return path in self._names or any(
+            path.is_relative_to(place.directory)
+            and (path.name.endswith(place.suffix) or not path.suffix)
+            for place in self._places
+        )
+
+    async def check_changes(self, paths: frozenset[Path]) -> None:
+        """Find the commands again after a file event."""
+        del paths
+        await self._follow()
+        await self.refresh()
+
+    def report_problem(self, problem: str) -> bool:
+        """Ignore that changes are not reported: a command's text is read at each use."""
+        del problem
+        return False
+
+    async def _follow(self) -> None:
+        """Watch the directories as they are now, and those in which missing ones would appear."""
+
+        def find() -> tuple[frozenset[Path], frozenset[Path]]:
+            missing = {name for place in self._places for name in _missing(place.directory)}
+            return frozenset(directories_of(self._places)), frozenset(missing)
+
+        existing, self._names = await to_thread.run_sync(find)
+        if self._subscription is not None:
+            self._subscription.watch(existing.union(path.parent for path in self._names))
+
+    async def _prepare(
+        self, command: CommandFile, arguments: str, sink: TurnSink
+    ) -> PreparedPrompt:
+        """Return the prompt of a command, from the file as it is now.
+
+        Raises:
+            PromptCommandError: the file is gone or blocked, or has no tool to run its commands.
+        """
+        text = await to_thread.run_sync(self._read, command)
+        pieces = fill_template(text.body, arguments)
+        has_terminal = any(spec.name == TERMINAL for spec in self._toolbox.specs)
+        if not has_terminal and any(isinstance(each, CommandOutput) for each in pieces):
+            raise PromptCommandError(NO_TERMINAL.format(name=command.name))
+        filled = [
+            each if isinstance(each, str) else await self._run(each.command, sink)
+            for each in pieces
+        ]
+        return PreparedPrompt("".join(filled), command.model)
+
+    def _read(self, command: CommandFile) -> CommandText:
+        """Return the text of a command that may be shown to the model. Blocks.
+
+        Raises:
+            PromptCommandError: it may not.
+        """
+        text = read_command(command.path, command.place)
+        if text is None:
+            raise PromptCommandError(GONE.format(name=command.name, path=command.path))
+        found = scan(text.whole, "context")
+        if found and not self._is_text_trusted(
+            command.path.resolve(), sha256_of(command.path.read_bytes())
+        ):
+            notice = blocked_line(str(command.path), found)
+            raise PromptCommandError(BLOCKED.format(notice=notice, path=command.path))
+        return text
+
+    async def _run(self, command: str, sink: TurnSink) -> str:
+        """Return the output of a command, run as a call of the terminal tool.
+
+        So it is shown, the gate decides, hooks and the sandbox apply, and its output is bounded.
+        """
+        call_id = f"command_{uuid4().hex[:12]}"
+        call = await self._toolbox.open(call_id, TERMINAL, sink)
+        arguments = json.dumps({"command": command})
+        await call.write(arguments)
+        return (await call.run(ToolCall(call_id, TERMINAL, arguments))).text
+
+
+def _missing(folder: Path) -> Sequence[Path]:
+    """Return a directory and those above it, as far as they do not exist."""
+    missing: list[Path] = []
+    for path in (folder, *folder.parents):
+        if path.is_dir():
+            break
+        missing.append(path)
+    return missing
+
+
+def _nothing_is_taken(name: str) -> bool:
+    del name
+    return False
+
+
+def _ignore_change() -> None: ...
