@@ -44,6 +44,11 @@ class LazyTrustAsker:
         asker = await to_thread.run_sync(_import_trust_asker, self._connection, self._session_id)
         return await asker.ask_trust(root, uses)
 
+    async def ask_use(self, root: Path, phrase: str) -> "TrustVerdict | None":
+        """Ask the user; see the port."""
+        asker = await to_thread.run_sync(_import_trust_asker, self._connection, self._session_id)
+        return await asker.ask_use(root, phrase)
+
 
 def _import_editor_services(connection: ClientConnection, session_id: str) -> EditorServices:
     from acp_server.handlers.elicitation import EditorElicitor

@@ -10,6 +10,8 @@ from acp_server.protocol.client import ClientError
 from acp_server.protocol.tool_calls import PermissionOption
 
 _TRUSTED = PermissionOption(option_id="trusted", name="Trust this workspace", kind="allow_always")
+_USE = PermissionOption(option_id="trusted", name="Use it", kind="allow_always")
+_DO_NOT_USE = PermissionOption(option_id="declined", name="Do not use it", kind="reject_always")
 _NOT_NOW = PermissionOption(option_id="not_now", name="Not now", kind="reject_once")
 _DECLINED = PermissionOption(option_id="declined", name="Do not trust it", kind="reject_always")
 _VERDICTS: Mapping[str, TrustVerdict] = {"trusted": "trusted", "declined": "declined"}
@@ -24,14 +26,19 @@ class EditorTrustAsker:
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
         """Ask the user; see the port. An editor that cannot ask counts as no decision."""
-        question = StandaloneQuestion(
-            "trust",
-            f"Trust the workspace {root.name}?",
-            _question_text(root, uses),
-            _TRUSTED,
-            _DECLINED,
-            (_NOT_NOW,),
-        )
+        title, text = f"Trust the workspace {root.name}?", _question_text(root, uses)
+        return await self._ask(title, text, _TRUSTED, _DECLINED)
+
+    async def ask_use(self, root: Path, phrase: str) -> TrustVerdict | None:
+        """Ask the user; see the port. An editor that cannot ask counts as no decision."""
+        title = f"Use what the workspace {root.name} brings?"
+        text = f"{root} brings something that you have not seen yet:\n- {phrase}"
+        return await self._ask(title, text, _USE, _DO_NOT_USE)
+
+    async def _ask(
+        self, title: str, text: str, yes: PermissionOption, no: PermissionOption
+    ) -> TrustVerdict | None:
+        question = StandaloneQuestion("trust", title, text, yes, no, (_NOT_NOW,))
         try:
             answer = await ask_standalone(self._connection, self._session_id, question)
         except ClientError:

@@ -1,6 +1,7 @@
 """Binds MCP servers to a session, so that their tools pass the session's permission gate."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from anyio.abc import TaskGroup
 
@@ -12,6 +13,7 @@ from acp_server.mcp.ports import (
     ServerError,
     TrackFileChanges,
 )
+from acp_server.mcp.project_files import read_server_files
 from acp_server.mcp.server_configs import enabled_servers, merge_servers
 from acp_server.mcp.session_servers import SessionServers
 from acp_server.mcp.tool_names import RESOURCE_TOOL
@@ -54,6 +56,12 @@ class McpSessionBinder:
             ask_model=self._ask_model,
             notify_user=self.session.notices.add,
             outputs=self.session.outputs,
+            read_server_files=partial(
+                read_server_files,
+                self.session.workspace.roots,
+                self.config.environment,
+                self.config.secret_names,
+            ),
         )
         return SessionServers(
             merge_servers(self.requested, enabled_servers(self.config.configured)), mcp_context

@@ -13,6 +13,7 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
+from acp_server.mcp.project_files import FileServers
 from acp_server.permissions.gate import Gate
 from acp_server.session.ports.elicitation import DecliningElicitor, Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
@@ -235,5 +236,7 @@ class McpContext:
     """None if servers may not ask the model."""
     notify_user: Callable[[str], None] = ignore_notice
     """Shows a notice to the user, now or with the next turn."""
+    read_server_files: Callable[[], FileServers] = FileServers
+    """Reads the servers that files of the workspace configure. Blocks."""
     outputs: SavedOutputs | None = None
     """Keeps results that are too long for the conversation."""

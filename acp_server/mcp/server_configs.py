@@ -22,6 +22,7 @@ from acp_server.config.values import (
     StdioServer,
 )
 from acp_server.mcp.texts import split_url
+from acp_server.permissions.trust import ProjectUse
 from acp_server.session.ports.mcp_configs import (
     FeatureFilter,
     HttpServerConfig,
@@ -36,7 +37,7 @@ from acp_server.text.lines import to_single_line
 from acp_server.text.validation_errors import validation_reason
 
 IDENTITY_CHARACTERS = 16
-MAX_COMMAND_CHARACTERS = 300
+MAX_COMMAND_CHARACTERS = 2_000
 INVALID_ENTRIES = "the workspace's mcp_servers are invalid: they must map server names to entries"
 
 
@@ -159,11 +160,29 @@ def describe_transport(server: ServerConfig) -> str:
             return f"{server.transport} `{parts.scheme}://{parts.hostname or ''}`"
 
 
-def describe_in_full(server: ServerConfig) -> str:
-    """Describe a workspace's server in full, for the user's decision to trust the workspace."""
+def use_of(server: ServerConfig, entry: JsonValue, variables: Sequence[str] = ()) -> ProjectUse:
+    """Return a workspace's server as the user decides on it: in full, and by digest.
+
+    `entry` is its configuration as the file has it: whatever changes there is asked about again,
+    but not the value of a variable, of which `variables` are the names.
+    """
+    match server:
+        case StdioServerConfig():
+            names, verb = sorted(server.environment), "sets"
+        case HttpServerConfig():
+            names, verb = sorted(server.headers), "sends"
+    sets = f", {verb} {', '.join(names)}" if names else ""
+    receives = f", receives {', '.join(variables)}" if variables else ""
+    phrase = to_single_line(f"{_describe_in_full(server)}{sets}{receives}", MAX_COMMAND_CHARACTERS)
+    facts = json.dumps([server.name, entry], sort_keys=True).encode()
+    return ProjectUse(f"the MCP server {phrase}", hashlib.sha256(facts).hexdigest())
+
+
+def _describe_in_full(server: ServerConfig) -> str:
+    """Describe what a server runs or connects to."""
     match server:
         case StdioServerConfig():
             action = f"runs {shlex.join([server.command, *server.args])}"
         case HttpServerConfig():
             action = f"connects to {server.url}"
-    return to_single_line(f"{server.name} ({action})", MAX_COMMAND_CHARACTERS)
+    return f"{server.name} ({action})"

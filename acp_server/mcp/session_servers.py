@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 import anyio
+from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.mcp.features import McpTool
@@ -17,16 +18,18 @@ from acp_server.mcp.ports import McpContext, ServerError
 from acp_server.mcp.prompt_commands import McpPromptCommand, make_prompt_command
 from acp_server.mcp.resources import read_mentions, resource_tool
 from acp_server.mcp.server import Server
-from acp_server.mcp.server_configs import describe_in_full, workspace_servers
+from acp_server.mcp.server_configs import use_of, workspace_servers
 from acp_server.mcp.server_tool import ServerTool
 from acp_server.mcp.sign_in_prompt import UserSignInPrompt
 from acp_server.mcp.status_text import describe_servers
 from acp_server.mcp.tool_names import SEPARATOR, server_name_parts, tool_names
 from acp_server.permissions.gate import Gate
+from acp_server.permissions.trust import ProjectUse
 from acp_server.session.commands.command import PreparedPrompt, PromptCommand, PromptCommandError
 from acp_server.session.ports.mcp import McpAnswer, ProjectServers, ShowText
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.json_values import as_object
 from acp_server.text.lines import to_single_line
 from acp_server.tools.tool import Tool
 from acp_server.turn.conversation import PromptPart, UserPart
@@ -68,6 +71,8 @@ class SessionServers:
         self._remaining_wait_seconds = context.limits.first_call_seconds
         self._withheld: tuple[ServerConfig, ...] = ()
         """The workspace's own servers: listed, but not started before `start_registered`."""
+        self._uses: dict[str, ProjectUse] = {}
+        """What the user decides on, by the names of these servers."""
         self._announced: dict[str, _AnnouncedTools] = {}
         self._frozen_tools: tuple[ServerTool, ...] = ()
         self._has_resource_tool = False
@@ -84,32 +89,42 @@ class SessionServers:
         for server in self._servers:
             self._start(server)
 
-    def start_registered(self) -> None:
-        """Start the workspace's own servers, now that the workspace is trusted.
+    def start_registered(self, digests: Collection[str]) -> None:
+        """Start the workspace's own servers that the user approved; see the port.
 
         The next `wait_ready` freezes the tools again and waits for these servers if time is left.
         """
-        admitted = [Server(config, self._context, self._notify) for config in self._withheld]
-        self._withheld = ()
+        approved = [each for each in self._withheld if self._uses[each.name].digest in digests]
+        admitted = [Server(config, self._context, self._notify) for config in approved]
+        self._withheld = tuple(each for each in self._withheld if each not in approved)
         self._servers += admitted
         self._name_parts = server_name_parts([server.name for server in self._servers])
         self._is_frozen = False
         for server in admitted:
             self._start(server)
 
-    def register(self, entries: JsonValue) -> ProjectServers:
-        """Register the workspace's own servers without starting them.
+    async def register(self, entries: JsonValue) -> ProjectServers:
+        """Register the workspace's own servers without starting them; see the port.
 
         A workspace server with the name of another server is dropped: a repository must not
         replace a server that the user configured.
         """
-        configs, problems = workspace_servers(entries)
+        files = await to_thread.run_sync(self._context.read_server_files)
+        own = as_object(entries)
+        configs, problems = workspace_servers(
+            {**files.entries, **own} if files.entries else entries
+        )
         names = {server.name for server in self._servers}
         self._withheld = tuple(config for config in configs if config.name not in names)
+        written = {**files.written, **own}
+        self._uses = {
+            each.name: use_of(each, written.get(each.name), files.variables.get(each.name, ()))
+            for each in self._withheld
+        }
         parts = server_name_parts([*names, *(config.name for config in self._withheld)])
         return ProjectServers(
-            tuple(describe_in_full(config) for config in self._withheld),
-            problems,
+            tuple(self._uses.values()),
+            (*files.problems, *problems),
             tuple(sorted(part + SEPARATOR for part in parts.values())),
         )
 

@@ -5,13 +5,14 @@ is saved by resolved path. Until then they are listed but not used.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
 import anyio
 from anyio import to_thread
 
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from skills_store.json_file import JsonFile, JsonObject
 
 logger = logging.getLogger(__name__)
@@ -60,11 +61,51 @@ class TrustStore:
         return self._file.remove_key(_key(root))
 
 
+@frozen_dataclass
+class ProjectUse:
+    """Something of a workspace that the user decides on by itself, such as an MCP server."""
+
+    phrase: str
+    """Names it, with what it would do."""
+    digest: str
+    """Changes whenever the user has to decide again."""
+
+
+class ApprovalStore:
+    """Saved decisions on uses of workspaces, in a file of the home directory. All calls block."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = JsonFile(file)
+
+    def verdicts(self, root: Path) -> Mapping[str, TrustVerdict]:
+        """Return the decisions on a workspace's uses, by digest."""
+        found = self._file.read().get(_key(root))
+        pairs = found.items() if isinstance(found, dict) else ()
+        return {digest: verdict for digest, verdict in pairs if verdict in ("trusted", "declined")}
+
+    def save(self, root: Path, decided: Mapping[str, TrustVerdict]) -> None:
+        """Save decisions on uses of a workspace.
+
+        Raises:
+            OSError: they cannot be saved.
+        """
+
+        def change(document: JsonObject) -> None:
+            before = document.get(_key(root))
+            document[_key(root)] = {**(before if isinstance(before, dict) else {}), **decided}
+
+        self._file.update(change)
+
+
 class TrustAsker(Protocol):
     """Asks the user whether to trust a workspace."""
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
         """Return the user's decision on a root whose `uses` need it; None: not now."""
+        ...
+
+    async def ask_use(self, root: Path, phrase: str) -> TrustVerdict | None:
+        """Return the user's decision on one more use of a trusted root; None: not now."""
         ...
 
 
@@ -101,12 +142,25 @@ class NoTrustAsker:
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> None:
         """Return None: there is no user to ask."""
 
+    async def ask_use(self, root: Path, phrase: str) -> None:
+        """Return None: there is no user to ask."""
+
 
 class WorkspaceTrust:
     """Trust of one session in its workspace."""
 
-    def __init__(self, store: TrustDecisions, asker: TrustAsker, root: Path) -> None:
+    def __init__(
+        self,
+        store: TrustDecisions,
+        asker: TrustAsker,
+        root: Path,
+        approvals: ApprovalStore | None = None,
+    ) -> None:
+        """Create it; without `approvals`, trust covers every use of the workspace."""
         self._store = store
+        self._approvals = approvals
+        self._named: tuple[str, ...] = ()
+        """What the question about the workspace named in this session."""
         self._asker = asker
         self._root = root
         self._was_asked = False
@@ -126,10 +180,40 @@ class WorkspaceTrust:
                 # Before asking: if the question is cancelled or fails, it is not repeated in this
                 # session.
                 self._was_asked = True
+                self._named = tuple(uses)
                 known = self._answer = await self._asker.ask_trust(self._root, uses)
                 if known is not None:
                     await self._save(known)
             return known == "trusted"
+
+    async def approved(self, uses: Sequence[ProjectUse]) -> Collection[str]:
+        """Return the digests of those uses of a trusted workspace that the user approved.
+
+        What the question about the workspace named is approved with it. Any other use, such as a
+        server that a later version of a file adds, is asked about once.
+        """
+        if self._approvals is None:
+            return [use.digest for use in uses]
+        async with self._lock:
+            known = await to_thread.run_sync(self._approvals.verdicts, self._root)
+            decided: dict[str, TrustVerdict] = {}
+            for use in uses:
+                if use.digest in known:
+                    continue
+                is_named = any(use.phrase in each for each in self._named)
+                verdict = "trusted" if is_named else await self._ask_use(use)
+                if verdict is not None:
+                    decided[use.digest] = verdict
+            if decided:
+                try:
+                    await to_thread.run_sync(self._approvals.save, self._root, decided)
+                except OSError as error:
+                    logger.warning("could not save approvals of %s: %s", self._root, error)
+            verdicts = {**known, **decided}
+            return [use.digest for use in uses if verdicts.get(use.digest) == "trusted"]
+
+    async def _ask_use(self, use: ProjectUse) -> TrustVerdict | None:
+        return await self._asker.ask_use(self._root, use.phrase)
 
     async def _save(self, verdict: TrustVerdict) -> None:
         try:

@@ -26,6 +26,7 @@ from acp_server.jsonrpc.transport import Transport
 from acp_server.learning.service import LearningContext, LearningService
 from acp_server.memory.lazy_imports import ExternalMemoryOpener, read_memory_pages
 from acp_server.permissions.trust import (
+    ApprovalStore,
     FixedTrust,
     NoTrustAsker,
     TrustStore,
@@ -288,7 +289,9 @@ def _make_trust_keeper(
         record = FixedTrust("trusted" if policy.is_trusted else "declined")
         return WorkspaceTrust(record, NoTrustAsker(), session.workspace.cwd)
     store = TrustStore(home / "acp" / "trust.json")
-    return WorkspaceTrust(store, LazyTrustAsker(link, session.id), session.workspace.cwd)
+    approvals = ApprovalStore(home / "acp" / "project_uses.json")
+    asker = LazyTrustAsker(link, session.id)
+    return WorkspaceTrust(store, asker, session.workspace.cwd, approvals)
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """The tools of a session: built on first use, and ready once its MCP servers are."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import anyio
 
@@ -100,10 +100,10 @@ class SessionTools:
         notices = self.current.servers.take_notices(self._context.restrictions.allowed_tools)
         return [f"[{notice}]" for notice in notices]
 
-    def start_project_servers(self) -> None:
-        """Start the MCP servers that the workspace requested, after it was trusted."""
+    def start_project_servers(self, digests: Collection[str]) -> None:
+        """Start the workspace's MCP servers that the user approved, by the uses' digests."""
         if not self._is_closed:
-            self.current.servers.start_registered()
+            self.current.servers.start_registered(digests)
 
     def stop_following(self) -> None:
         """Stop following the skills, so that no change is reported to a closing session."""

@@ -275,8 +275,8 @@ async def test_servers_of_an_untrusted_workspace_are_listed_and_started_once_tru
     async with open_factory(tmp_path) as factory:
         live = factory.create()
         live.servers.start(lambda: None)
-        found = live.servers.register({"own": entry, "odd": {"url": 5}})
-        assert [each.split(" (runs ")[0] for each in found.servers] == ["own"]
+        found = await live.servers.register({"own": entry, "odd": {"url": 5}})
+        assert [each.phrase.split(" (runs ")[0] for each in found.servers] == ["the MCP server own"]
         assert [each.split(": ")[0] for each in found.problems] == [
             "the workspace's MCP server odd"
         ]
@@ -284,7 +284,7 @@ async def test_servers_of_an_untrusted_workspace_are_listed_and_started_once_tru
         assert "not started: this workspace configures it" in live.servers.describe()
         assert not log.exists()
 
-        live.servers.start_registered()
+        live.servers.start_registered([each.digest for each in found.servers])
         await live.servers.wait_ready()
         assert "own__echo" in live.tool_names()
         assert live.servers.take_notices() == ()

@@ -285,9 +285,7 @@ async def test_workspace_servers_are_started_only_if_the_workspace_is_trusted(
         line.form_values = {"trust": is_trusted}
         session = await line.open()
         assert await line.prompt(session) == "end_turn"
-        assert "MCP servers of its own: own (runs " in str(
-            json_at(line.questions[0], "params", "message")
-        )
+        assert "the MCP server own (runs " in str(json_at(line.questions[0], "params", "message"))
         assert ("own__echo" in line.tool_names()) == is_trusted == log.exists()
         page = await line.run_command(session, "/mcp")
         assert ("not started: this workspace configures it" in page) != is_trusted

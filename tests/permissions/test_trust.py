@@ -9,7 +9,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.permissions.trust import TrustStore, TrustVerdict, WorkspaceTrust
+from acp_server.permissions.trust import (
+    ApprovalStore,
+    FixedTrust,
+    NoTrustAsker,
+    ProjectUse,
+    TrustStore,
+    TrustVerdict,
+    WorkspaceTrust,
+)
 
 USES = ("mode in .hermes.md",)
 
@@ -26,6 +34,9 @@ class FakeTrustAsker:
         self.asked.append((root, uses))
         await anyio.lowlevel.checkpoint()
         return self.verdict
+
+    async def ask_use(self, root: Path, phrase: str) -> TrustVerdict | None:
+        return await self.ask_trust(root, (phrase,))
 
 
 @pytest.mark.parametrize(
@@ -102,3 +113,25 @@ def test_a_broken_file_trusts_nothing_and_is_moved_aside_on_the_next_save(
     assert store.verdict(tmp_path) == "trusted"
     assert (tmp_path / "trust.json.broken").read_text() == "{"
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_use_that_the_question_did_not_name_is_asked_about_once(tmp_path: Path) -> None:
+    asker, approvals = FakeTrustAsker("trusted"), ApprovalStore(tmp_path / "uses.json")
+    named, new = ProjectUse("the server a", "1"), ProjectUse("the server b", "2")
+
+    def open_session() -> WorkspaceTrust:
+        store = TrustStore(tmp_path / "trust.json")
+        return WorkspaceTrust(store, asker, tmp_path, approvals)
+
+    trust = open_session()
+    assert await trust.is_trusted((named.phrase,))
+    assert await trust.approved((named,)) == ["1"]
+    asker.verdict = "declined"
+    for _ in range(2):
+        assert await open_session().approved((named, new)) == ["1"]
+    assert [uses for _, uses in asker.asked] == [(named.phrase,), (new.phrase,)]
+
+
+async def test_without_a_store_of_approvals_trust_covers_all_uses(tmp_path: Path) -> None:
+    trust = WorkspaceTrust(FixedTrust("trusted"), NoTrustAsker(), tmp_path)
+    assert await trust.approved((ProjectUse("the server a", "1"),)) == ["1"]

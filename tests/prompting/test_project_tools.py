@@ -41,6 +41,9 @@ class UnavailableTrustAsker:
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
         del root, uses
 
+    async def ask_use(self, root: Path, phrase: str) -> TrustVerdict | None:
+        return await self.ask_trust(root, (phrase,))
+
 
 class Project:
     """A session in a workspace with settings, trusted or not."""

@@ -68,6 +68,9 @@ class SlowTrustAsker:
         self.is_asked.set()
         await anyio.sleep_forever()
 
+    async def ask_use(self, root: Path, phrase: str) -> TrustVerdict | None:
+        return await self.ask_trust(root, (phrase,))
+
 
 async def test_a_projects_requests_survive_a_cancel_during_the_question(tmp_path: Path) -> None:
     store, asker = TrustStore(tmp_path / "trust.json"), SlowTrustAsker()

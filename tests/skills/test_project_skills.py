@@ -49,6 +49,9 @@ class RecordingTrustAsker:
         self.asked.append(uses)
         return self._verdict
 
+    async def ask_use(self, root: Path, phrase: str) -> TrustVerdict | None:
+        return await self.ask_trust(root, (phrase,))
+
 
 class Project:
     """A session in a workspace that brings skills, or prefers some."""

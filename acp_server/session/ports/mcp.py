@@ -9,6 +9,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from acp_server.permissions.trust import ProjectUse
 from acp_server.session.commands.command import PromptCommand
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import PromptPart, UserPart
@@ -31,9 +32,9 @@ class McpAnswer:
 
 @frozen_dataclass
 class ProjectServers:
-    """The servers that a workspace adds, as phrases, and problems with their configuration."""
+    """The servers that a workspace adds, and problems with their configuration."""
 
-    servers: tuple[str, ...] = ()
+    servers: tuple[ProjectUse, ...] = ()
     problems: tuple[str, ...] = ()
     tool_prefixes: tuple[str, ...] = ()
     """Prefixes of the tool names of these servers and of those already configured."""
@@ -75,12 +76,12 @@ class McpServersPort(Protocol):
         """Run `/mcp`; `show_text` shows texts before the answer."""
         ...
 
-    def register(self, entries: JsonValue) -> ProjectServers:
-        """Register the servers that the workspace requests; none is started."""
+    async def register(self, entries: JsonValue) -> ProjectServers:
+        """Register the servers of `entries` and of the workspace's files; none is started."""
         ...
 
-    def start_registered(self) -> None:
-        """Start the servers that the workspace requested, after it was trusted."""
+    def start_registered(self, digests: Collection[str]) -> None:
+        """Start those registered servers that the user approved, by the digests of their uses."""
         ...
 
     async def close(self) -> None:
@@ -121,13 +122,14 @@ class NoMcpServers:
         del arguments, show_text
         return McpAnswer(NO_SERVERS)
 
-    def register(self, entries: JsonValue) -> ProjectServers:
+    async def register(self, entries: JsonValue) -> ProjectServers:
         """Ignore the request: nothing here can start servers."""
         del entries
         return ProjectServers()
 
-    def start_registered(self) -> None:
+    def start_registered(self, digests: Collection[str]) -> None:
         """Do nothing."""
+        del digests
 
     async def close(self) -> None:
         """Do nothing."""

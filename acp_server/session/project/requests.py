@@ -4,10 +4,10 @@ Reports the requests that are used, and why others are not. `project_settings` d
 that are allowed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from acp_server.permissions.trust import WorkspaceTrust
+from acp_server.permissions.trust import ProjectUse, WorkspaceTrust
 from acp_server.session.context import SessionContext
 from acp_server.session.project.settings import (
     ProjectSettings,
@@ -61,7 +61,8 @@ class ProjectRequests:
         if not is_trusted or self._pending is None:
             return False
         request, self._pending = self._pending, None
-        self._apply_request(request)
+        approved = await self._approved(request.servers)
+        self._apply_request(request, approved)
         if request.commands:
             await self.tools.current.command_files.refresh()
         return True
@@ -77,15 +78,13 @@ class ProjectRequests:
         # Only tool names that exist can be allowed, so the tools are built first.
         toolset = await self.tools.prepare()
         # Only registered here: a repository's servers are programs, and none starts without trust.
-        added = toolset.servers.register(values.pop(SERVERS, None))
+        added = await toolset.servers.register(values.pop(SERVERS, None))
         names = [spec.name for spec in toolset.toolbox.specs]
         settings = parse_project_settings(values, models, names, added.tool_prefixes)
         skills = _describe_skills(await toolset.skills.untrusted_names())
         await toolset.command_files.refresh()  # files may have come since the session opened
         commands = _describe_commands(toolset.command_files.untrusted_names())
-        phrases = "; ".join(added.servers)
-        servers = (f"MCP servers of its own: {phrases}",) if phrases else ()
-        request = _ProjectRequest(settings, skills, servers, commands)
+        request = _ProjectRequest(settings, skills, added.servers, commands)
         # Without any request there is nothing to ask the user about.
         is_trusted = bool(request.summary) and await self._is_trusted(request)
         unused = _explain_unused(request, is_trusted=is_trusted)
@@ -98,11 +97,14 @@ class ProjectRequests:
     async def _is_trusted(self, request: "_ProjectRequest") -> bool:
         return self.trust is not None and await self.trust.is_trusted(request.summary)
 
-    def _apply_request(self, request: "_ProjectRequest") -> None:
+    async def _approved(self, uses: Sequence[ProjectUse]) -> Collection[str]:
+        return () if self.trust is None else await self.trust.approved(uses)
+
+    def _apply_request(self, request: "_ProjectRequest", approved: Collection[str]) -> None:
         # The prompt lists skills and tools, so it must be written again with the new ones.
-        should_rewrite = bool(request.skills or request.servers)
-        if request.servers:
-            self.tools.start_project_servers()
+        should_rewrite = bool(request.skills or approved)
+        if approved:
+            self.tools.start_project_servers(approved)
         settings, options = request.settings, self.context.options
         # Assigned directly, and stored and reported once, after all changes.
         options.mode = stricter_mode(options.mode, settings.mode)
@@ -119,13 +121,18 @@ class _ProjectRequest:
 
     settings: ProjectSettings
     skills: Sequence[str]
-    servers: Sequence[str]
+    servers: Sequence[ProjectUse]
     commands: Sequence[str]
 
     @property
     def summary(self) -> Sequence[str]:
         """Everything that would be used, as phrases."""
-        return (*self.settings.summary, *self.skills, *self.servers, *self.commands)
+        return (*self.settings.summary, *self.additions)
+
+    @property
+    def additions(self) -> Sequence[str]:
+        """What the workspace adds, as phrases."""
+        return (*self.skills, *(each.phrase for each in self.servers), *self.commands)
 
 
 def _describe_skills(names: Sequence[str]) -> Sequence[str]:
@@ -143,14 +150,10 @@ def _join_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:MAX_NAMED])}{more}"
 
 
-def _additions(wish: _ProjectRequest) -> Sequence[str]:
-    return (*wish.skills, *wish.servers, *wish.commands)
-
-
 def _explain_unused(wish: _ProjectRequest, *, is_trusted: bool) -> list[str]:
     parsed = wish.settings
     unused = [f"The project's .hermes.md sets {each}; it is not used" for each in parsed.refused]
     if not is_trusted:
         unused += [f"The project's .hermes.md asks for {e}; {NOT_TRUSTED}" for e in parsed.summary]
-        unused += [f"The project has {e}; {NOT_TRUSTED}" for e in _additions(wish)]
+        unused += [f"The project has {e}; {NOT_TRUSTED}" for e in wish.additions]
     return unused
