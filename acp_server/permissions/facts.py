@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acp_server.permissions.claude_settings import ClaudeRules, ClaudeSettings
 from acp_server.permissions.config import ApprovalConfig
 from acp_server.permissions.effects import (
     CallMcpTool,
@@ -92,7 +93,17 @@ class FactCollector:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment of commands, which git finds its settings by."""
     approvals: ApprovalConfig = field(default_factory=ApprovalConfig)
-    _ignore_files: IgnoreFiles = field(default_factory=IgnoreFiles, init=False)
+    _ignore_files: IgnoreFiles = field(init=False)
+    _claude_settings: ClaudeSettings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._claude_settings = ClaudeSettings(self.roots, self.home)
+        # What these settings forbid to read is protected from commands, too.
+        self._ignore_files = IgnoreFiles(lambda: self.claude_rules().hidden)
+
+    def claude_rules(self) -> ClaudeRules:
+        """Return the rules of Claude Code's settings in the workspace and the home directory."""
+        return self._claude_settings.rules()
 
     def collect(self, effect: Effect) -> Facts:
         """Return the facts that the policy needs to decide on an effect."""
@@ -283,7 +294,8 @@ class FactCollector:
         if self.approvals.is_invalid:
             # Fail closed: the rule that cannot be read may be the one that forbids this command.
             return Assessment("refused", UNREADABLE_RULES)
-        return assess(command, cwd, str(self.home), self.approvals.deny)
+        denied = self.claude_rules().denied_commands
+        return assess(command, cwd, str(self.home), (*self.approvals.deny, *denied), denied)
 
     def _doubts(
         self,

@@ -30,7 +30,7 @@ from acp_server.permissions.questions import (
 )
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import PermissionRule, RuleBook
-from acp_server.permissions.run_rules import RunRules
+from acp_server.permissions.run_rules import RunRules, restrict
 from acp_server.permissions.scopes import Scope
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -219,6 +219,8 @@ class PermissionGate:
         rules = RuleBook([*self._session_rules, *self.store.load(self.root)])
         facts = self.facts.collect(effect)
         decision = decide(facts, self.mode(), rules)
+        file_rules = self.facts.claude_rules().rules
+        decision = restrict(decision, file_rules, tool, facts, self.root)
         if self.run_rules is not None:
             decision = self.run_rules.apply(decision, tool, facts, self.root)
         # Check last: a symlink swapped while the facts were collected must not get through.

@@ -6,7 +6,7 @@ names everything. All calls block.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,27 +56,35 @@ NO_RULES = AgentIgnoreRules((), GitIgnoreSpec([]), GitIgnoreSpec([]))
 class IgnoreFiles:
     """Cache of the ignore files of some roots."""
 
-    _known: dict[Path, tuple[_Stamp, AgentIgnoreRules]] = field(
-        default_factory=dict[Path, tuple[_Stamp, AgentIgnoreRules]]
+    other_lines: Callable[[], Sequence[str]] = tuple[str, ...]
+    """Returns patterns of other files that hold in addition, in every root."""
+    _known: dict[Path, tuple[_Stamp | None, Sequence[str], AgentIgnoreRules]] = field(
+        default_factory=dict[Path, tuple[_Stamp | None, Sequence[str], AgentIgnoreRules]],
+        init=False,
     )
 
     def rules(self, root: Path) -> AgentIgnoreRules:
         """Return the current rules of a root's ignore file."""
-        file = root / IGNORE_FILE
+        file, others = root / IGNORE_FILE, self.other_lines()
+        stamp: _Stamp | None = None
         try:
             status = file.stat()
         except FileNotFoundError:
             # Only a missing file means "no rules"; any other error must not disable the rules.
-            return NO_RULES
+            if not others:
+                return NO_RULES
         except OSError:
             return _rules(_EVERYTHING)
-        # A program can set mtime back, but not ctime.
-        stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+        else:
+            # A program can set mtime back, but not ctime.
+            stamp = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         known = self._known.get(root)
-        if known is None or known[0] != stamp:
-            known = (stamp, _rules(_lines(file)))
+        if known is None or known[0] != stamp or known[1] != others:
+            own = () if stamp is None else _lines(file)
+            # Behind the file's own lines, whose exceptions must not lift them.
+            known = (stamp, others, _rules((*own, *others)))
             self._known[root] = known
-        return known[1]
+        return known[2]
 
 
 def search_globs(rules: AgentIgnoreRules, *, is_first_root: bool) -> Sequence[str]:

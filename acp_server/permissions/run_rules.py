@@ -38,6 +38,8 @@ RuleAction = Literal["allow", "deny", "ask"]
 
 DENIED_BY_RULE = "the rules of this run forbid it: {rule}"
 ASK_BY_RULE = "a rule of this run requires your approval: {rule}"
+FORBIDDEN_BY_FILE = "a rule of Claude Code's settings forbids it: {rule}"
+ASK_BY_FILE = "a rule of Claude Code's settings requires your approval: {rule}"
 PROTECTED_FROM_RULES = (
     "it accesses protected files (secrets or settings), which run rules cannot allow"
 )
@@ -113,6 +115,21 @@ class RunRules:
             if matching_rule.action == "allow"
             else Ask(ASK_BY_RULE.format(rule=matching_rule.source_text))
         )
+
+
+def restrict(
+    decision: Decision, rules: Sequence[RunRule], tool: str, facts: Facts, root: Path
+) -> Decision:
+    """Return the decision after rules that only deny or ask; the first that matches counts."""
+    if not rules or isinstance(decision, Refuse):
+        return decision
+    summary = summarize_effect(tool, facts)
+    rule = next((each for each in rules if _fits(each, summary, root)), None)
+    if rule is None:
+        return decision
+    if rule.action == "deny":
+        return Refuse(FORBIDDEN_BY_FILE.format(rule=rule.source_text))
+    return Ask(ASK_BY_FILE.format(rule=rule.source_text)) if decision == Allow() else decision
 
 
 def summarize_effect(tool: str, facts: Facts) -> EffectSummary:  # noqa: PLR0911  one per kind
@@ -202,7 +219,14 @@ def _fits_command(
     if commands is None:
         # Fail closed: a line that cannot be parsed matches every denial and no permission.
         return not requires_single
-    return any(words[: len(prefix)] == prefix for words in commands for prefix in prefixes)
+    return any(_begins_with(words, prefix) for words in commands for prefix in prefixes)
+
+
+def _begins_with(words: Sequence[str], prefix: Sequence[str]) -> bool:
+    if not any("*" in word for word in prefix):
+        return tuple(words[: len(prefix)]) == tuple(prefix)
+    line, pattern = " ".join(words), " ".join(prefix)
+    return fnmatch.fnmatchcase(line, pattern) or fnmatch.fnmatchcase(line, f"{pattern} *")
 
 
 def _is_host(host: str, pattern: str) -> bool:

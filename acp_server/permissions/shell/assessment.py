@@ -6,7 +6,7 @@ and trees. A command that passes must be run by bash without start-up files, ali
 """
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.characters import find_character_fault
@@ -24,13 +24,18 @@ if TYPE_CHECKING:
 
 
 def assess(
-    command: str, cwd: str, home: str | None = None, denied: Sequence[str] = ()
+    command: str,
+    cwd: str,
+    home: str | None = None,
+    denied: Sequence[str] = (),
+    sources: Mapping[str, str] | None = None,
 ) -> Assessment:
     """Return the effects of a bash command line that runs in the absolute directory `cwd`.
 
-    `denied` are patterns of commands that the user has forbidden (`user_rules.py`).
+    `denied` are patterns of commands that the user has forbidden (`user_rules.py`); `sources` says
+    of some where they are from.
     """
-    rules = UserRules(denied, home)
+    rules = UserRules(denied, home, sources or {})
     # Before the check for odd characters, after which it would only be asked about.
     refusal = rules.match_line(command)
     if refusal is not None:

@@ -7,8 +7,8 @@ words: like the deny list, the rules are no security boundary.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 _CONTINUATION = re.compile(r"\\\r?\n")
@@ -21,6 +21,8 @@ class UserRules:
 
     patterns: Sequence[str] = ()
     home: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What a pattern is from, by pattern, if not from `approvals.deny`."""
 
     def match_line(self, line: str) -> str | None:
         """Return as a phrase why a line never runs; None if no pattern fits it."""
@@ -39,7 +41,8 @@ class UserRules:
         for pattern in self.patterns:
             lowered = pattern.strip().lower()
             if lowered and any(fnmatchcase(each, lowered) for each in self._forms(text)):
-                return f"the user's rule `{pattern}` (`approvals.deny`) forbids it"
+                source = self.sources.get(pattern, "`approvals.deny`")
+                return f"the rule `{pattern}` ({source}) forbids it"
         return None
 
     def _forms(self, text: str) -> Iterator[str]:

@@ -91,8 +91,10 @@ class BuiltinCommands:
         used = self.context.totals.context_tokens
         share = f"{used:,} of {window:,} tokens ({used / window:.0%})"
         fill = f"The window holds {share}." if used else "Its fill level shows after an answer."
-        files = (await self.tools.prepare()).command_files.describe()
-        parts = ((await self.provider.get()).describe(), files, fill)
+        toolset = await self.tools.prepare()
+        rules = await to_thread.run_sync(toolset.describe_rules)
+        files = toolset.command_files.describe()
+        parts = ((await self.provider.get()).describe(), files, rules, fill)
         return "\n\n".join(filter(None, parts))
 
     async def _reload(self, arguments: str, sink: TurnSink) -> str:

@@ -58,6 +58,8 @@ class SessionToolset:
     """Asks the user whether a turn may go on."""
     on_turn_end: Callable[[str], None] = ignore_turn_end
     """Called with the reason when a turn has ended; not waited for."""
+    describe_rules: Callable[[], str] = str
+    """Describes the rules of the workspace's files as Markdown; empty if there are none. Blocks."""
     accept_other_names: Callable[[Toolbox], Toolbox] = lambda toolbox: toolbox
     """Returns a toolbox whose tools may also be called as those of other agents.
 
