@@ -157,7 +157,9 @@ class SessionCommandFiles:
             each if isinstance(each, str) else await self._run(each.command, sink)
             for each in pieces
         ]
-        return PreparedPrompt("".join(filled), command.model)
+        # Of the text without the output of commands, which is data and must not name files.
+        references = "".join(each for each in pieces if isinstance(each, str))
+        return PreparedPrompt("".join(filled), command.model, references)
 
     def _read(self, command: CommandFile) -> CommandText:
         """Return the text of a command that may be shown to the model. Blocks.

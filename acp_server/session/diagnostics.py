@@ -73,6 +73,11 @@ class DiagnosticsStore:
         report = self._reports.get(path)
         return () if report is None else report.diagnostics
 
+    def all(self) -> Sequence[tuple[Path, tuple[FileDiagnostic, ...]]]:
+        """Return the latest diagnostics of all files that have some, the newest report last."""
+        reports = self._reports.items()
+        return [(path, each.diagnostics) for path, each in reports if each.diagnostics]
+
     async def wait_newer(self, path: Path, clock: int) -> tuple[FileDiagnostic, ...]:
         """Wait for a report on a file that is newer than the clock value `clock`; return it."""
         # A loop: a report on any file sets the event.

@@ -207,7 +207,9 @@ class PromptRunner:
             turn_context = await self.turn_contexts.build()
         if routed.model is not None:
             turn_context = await self._with_model(turn_context, routed.model, sink)
-        prompt = await self.enricher.enrich(message, turn_context.toolbox, self.active_file, sink)
+        prompt = await self.enricher.enrich(
+            message, turn_context.toolbox, self.active_file, sink, routed.references
+        )
         conversation, totals = self.context.conversation, self.context.totals
         turn = Turn(conversation, self._with_mid_turn_input(turn_context), sink, totals)
         # Known to `flush` before it runs: an abandoned turn must be able to record its remains.

@@ -24,7 +24,8 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
 _MENTION = re.compile(r"(?:^|(?<=[\s(\[*_]))@((?:[^\s\\]|\\ )+)", re.MULTILINE)
 _ONLY_MENTION = re.compile(r"[ \t]*(?:[-*+][ \t]+)?@((?:[^\s\\]|\\ )+)[ \t]*")
-_TRAILING = ".,;:!?)]}*_'\""
+TRAILING_MARKS = ".,;:!?)]}*_'\""
+"""Marks that end a sentence rather than a path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _without_fenced_code(text: str) -> str:
 def _locate(written: str, folder: Path) -> Path | None:
     """Return the path that a mention means; None for what cannot be one."""
     # `~` is not expanded: a repository must not name files of the user's home.
-    trimmed = written.rstrip(_TRAILING)
+    trimmed = written.rstrip(TRAILING_MARKS)
     exact = normalize(folder / written)
     path = exact if is_file(exact) else normalize(folder / trimmed)
     return path if trimmed and "\0" not in written else None

@@ -29,6 +29,8 @@ class PreparedPrompt:
     text: str
     model: str | None = None
     """The model that the command asks for, by its id or a part of it."""
+    references: str = ""
+    """The part of the text in which `@path` refers to files, as in what the user types."""
 
 
 @frozen_dataclass

@@ -23,10 +23,13 @@ UNTRUSTED = (
 
 @frozen_dataclass
 class RoutedPrompt:
-    """A message for the model, and the model that it is for if not the selected one."""
+    """A message for the model, and what a command asks for with it."""
 
     message: UserMessage
+    references: str
+    """The text in which `@path` refers to files: what the user typed, and files of commands."""
     model: str | None = None
+    """The model that is to answer; None for the selected one."""
 
 
 @frozen_dataclass
@@ -43,9 +46,10 @@ class PromptRouter:
         Raises:
             TurnError: a command needed the model, which could not be asked or failed.
         """
-        invocation = parse_invocation(prompt_to_text(message.parts))
+        typed = prompt_to_text(message.parts)
+        invocation = parse_invocation(typed)
         if invocation is None:
-            return RoutedPrompt(message)
+            return RoutedPrompt(message, typed)
         try:
             prepared = await self._expand(invocation, message, sink)
         except (SkillCallError, PromptCommandError) as error:
@@ -66,6 +70,7 @@ class PromptRouter:
         self, invocation: CommandInvocation, message: UserMessage, sink: TurnSink
     ) -> RoutedPrompt | None:
         """Return the prompt that a command expands to; None if it is not a prompt command."""
+        text = prompt_to_text(message.parts)
         # An unknown name may belong to a skill or server prompt that is not loaded yet.
         if not self.commands.is_known(invocation.name):
             await self.tools.for_turn()
@@ -80,9 +85,10 @@ class PromptRouter:
             # The prompt replaces the typed text alone; links and images go along.
             attached = (part for part in message.parts if not isinstance(part, Text))
             prepared = await prompt_command.prepare(invocation.arguments, sink)
-            return RoutedPrompt(UserMessage((Text(prepared.text), *attached)), prepared.model)
+            replaced = UserMessage((Text(prepared.text), *attached))
+            return RoutedPrompt(replaced, f"{text}\n{prepared.references}", prepared.model)
         expanded = await self._expand_skills(message)
-        return None if expanded is None else RoutedPrompt(expanded)
+        return None if expanded is None else RoutedPrompt(expanded, text)
 
     async def _expand_skills(self, message: UserMessage) -> UserMessage | None:
         """Return the prompt with the texts of the called skills; None if it calls none."""

@@ -12,6 +12,7 @@ from acp_server.session.context import SessionContext
 from acp_server.session.ports.external_memory import ExternalMemorySession
 from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
 from acp_server.session.prompting.mode_notes import remark_on_mode
+from acp_server.session.prompting.references import PromptReferences
 from acp_server.session.tools import SessionTools
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import (
@@ -20,6 +21,7 @@ from acp_server.turn.conversation import (
     Text,
     UserMessage,
     UserPart,
+    prompt_to_text,
 )
 from acp_server.turn.ports import Toolbox, TurnSink
 
@@ -34,12 +36,25 @@ class PromptEnricher:
     external_memory: ExternalMemorySession
 
     async def enrich(
-        self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: TurnSink
+        self,
+        message: UserMessage,
+        toolbox: Toolbox,
+        active_file: Path | None,
+        sink: TurnSink,
+        typed: str | None = None,
     ) -> UserMessage:
-        """Return the prompt with attachments and remarks; `active_file` is open in the editor."""
+        """Return the prompt with attachments and remarks; `active_file` is open in the editor.
+
+        `typed` is the text whose `@path` references are looked up, if it is not the prompt's: of a
+        text that a server or a skill provides, none are.
+        """
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
+        uris = {part.uri for part in message.parts if isinstance(part, Link | Attachment)}
+        own_text = prompt_to_text(message.parts) if typed is None else typed
+        references = PromptReferences(self.context.workspace.cwd, self.context.diagnostics)
+        parts += await references.read(own_text, uris, toolbox, sink)
         parts += await self.tools.current.servers.read_mentions(message.parts, sink)
         seen_files = self.tools.current.seen_files
         await seen_files.note_attachments(parts)
