@@ -16,14 +16,12 @@ from acp_server.cli.bundle import BundleContents, build_bundle, write_bundle
 from acp_server.cli.doctor_checks import CheckResult, run_checks, worst_status
 from acp_server.cli.editor_detection import find_editors
 from acp_server.cli.examples import ExampleCommand
+from acp_server.cli.known_secrets import create_redactor
 from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count, printable
-from acp_server.cli.setting_rows import iter_secrets, print_rows, setting_rows
+from acp_server.cli.setting_rows import print_rows, setting_rows
 from acp_server.config import settings
-from acp_server.config.credentials import KeyStore
 from acp_server.config.settings import Configuration
-from acp_server.config.table import setting_values
-from acp_server.text.redaction import Redactor
 from acp_server.version import __version__
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -61,14 +59,7 @@ def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:
 
 
 def _build_bundle(configuration: Configuration, findings: Sequence[CheckResult]) -> bytes:
-    credential = KeyStore(configuration.home, use_keyring=False).load()
-    redactor = Redactor(
-        secrets=(
-            *iter_secrets(setting_values(configuration.settings)),
-            *filter(None, [credential and credential.api_key]),
-        ),
-        home_directories=(Path.home(), Path.home().resolve()),
-    )
+    redactor = create_redactor(configuration)
     contents = BundleContents(
         findings=findings,
         rows=list(setting_rows(configuration)),

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 import click
+from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.cli.examples import ExampleGroup
+from acp_server.cli.html_document import html_document
+from acp_server.cli.known_secrets import create_redactor
 from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count
 from acp_server.cli.session_printer import SessionPrinter
@@ -30,6 +33,7 @@ from acp_server.config import settings
 from acp_server.session.ports.archive import StoredSession
 from acp_server.session.ports.session_search import PastSession, SessionQuery, Sort
 from acp_server.text.control_characters import escape_json
+from acp_server.text.redaction import Redactor
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CWD = click.option("--cwd", type=FOLDER, help="Only sessions started in this directory.")
@@ -42,7 +46,7 @@ MIN_HITS_TO_FILTER = 50
 SECONDS_PER_UNIT = {"h": 3_600, "d": 86_400, "w": 604_800, "m": 2_592_000, "y": 31_536_000}
 _AGE = re.compile(r"(\d{1,6})([hdwmy])")
 
-ExportFormat = Literal["jsonl", "md"]
+ExportFormat = Literal["jsonl", "md", "html", "json"]
 
 
 def parse_age(context: click.Context, parameter: click.Parameter, value: str) -> timedelta:
@@ -159,23 +163,53 @@ async def search(
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["jsonl", "md"]),
+    type=click.Choice(["jsonl", "md", "html", "json"]),
     default="jsonl",
     show_default=True,
-    help="jsonl: all stored data, one object per line; md: a readable document.",
+    help="md, html, json: the conversation, without secrets; html is one file that needs nothing "
+    "else. jsonl: all stored data as it is, one object per line.",
 )
 @REPORTING_ERRORS
 async def export(session_id: str, form: ExportFormat) -> int:
     """Print a complete session."""
     session, stored, transcript = await _load(session_id)
-    if form == "md":
-        click.echo(markdown(session.title, session.cwd, session.updated_at, transcript))
+    if form != "jsonl":
+        redactor = await to_thread.run_sync(_load_redactor)
+        click.echo(_readable(session, transcript, form, redactor))
     elif stored is not None:
         for line in json_lines(stored):
             click.echo(line)
     else:
         raise SessionIdError(_foreign_session_error(session, "export it with --format md"))
     return 0
+
+
+def _load_redactor() -> Redactor:
+    return create_redactor(settings.load({}))
+
+
+def _readable(
+    session: PastSession,
+    transcript: Transcript,
+    form: Literal["md", "html", "json"],
+    redactor: Redactor,
+) -> str:
+    """Return a session for other people: without secrets and home directories."""
+    if form == "html":
+        return html_document(session.title, session.cwd, session.updated_at, transcript, redactor)
+    if form == "md":
+        text = markdown(session.title, session.cwd, session.updated_at, transcript)
+        return redactor.redact(text)
+    said: list[JsonValue] = [
+        {"speaker": speaker, "text": redactor.redact(text)}
+        for speaker, text in spoken_texts(transcript)
+    ]
+    facts = search_facts_as_json(session)
+    shown = {
+        name: redactor.redact(value) if isinstance(value, str) else value
+        for name, value in facts.items()
+    }
+    return escape_json(json.dumps({**shown, "said": said}, ensure_ascii=False))
 
 
 @command.command()

@@ -180,6 +180,15 @@ def test_a_session_is_exported(home: Home) -> None:
     )
 
 
+def test_a_session_is_exported_for_others(home: Home) -> None:
+    page = home.sessions("export", NEW, "--format", "html").stdout
+    assert "<!doctype html>" in page
+    assert "Run make" in page
+    shown = json.loads(home.sessions("export", NEW, "--format", "json").stdout)
+    assert shown["id"] == NEW
+    assert shown["said"][0] == {"speaker": "user", "text": "kumquats in /new"}
+
+
 def test_a_deleted_session_is_removed_from_searches(home: Home) -> None:
     assert home.sessions("delete", "aa1") == CliResult(0, f"Deleted {NEW}\n", "")
     assert home.find_ids() == [OLD]

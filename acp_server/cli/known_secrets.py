@@ -1,0 +1,21 @@
+"""What must not leave this machine: the keys of the settings, and the user's home directory."""
+
+from pathlib import Path
+
+from acp_server.cli.setting_rows import iter_secrets
+from acp_server.config.credentials import KeyStore
+from acp_server.config.settings import Configuration
+from acp_server.config.table import setting_values
+from acp_server.text.redaction import Redactor
+
+
+def create_redactor(configuration: Configuration) -> Redactor:
+    """Return a redactor that knows the secrets of a configuration. Blocks."""
+    credential = KeyStore(configuration.home, use_keyring=False).load()
+    return Redactor(
+        secrets=(
+            *iter_secrets(setting_values(configuration.settings)),
+            *filter(None, [credential and credential.api_key]),
+        ),
+        home_directories=(Path.home(), Path.home().resolve()),
+    )
