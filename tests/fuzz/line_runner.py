@@ -17,7 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 
 SECONDS = 5
-"""After this time a line is killed: it waits for something, which is no effect."""
+"""After this time without output a line is killed if it waits for something, which is no effect."""
+MAX_ROUNDS = 12
+"""Number of such times after which it is killed even if it runs: the machine may be busy."""
 MAX_OUTPUT_BYTES = 200_000
 MARKER = b"hush-4711"
 
@@ -93,17 +95,40 @@ def run_line(line: str, folder: Path) -> bytes:
     return output
 
 
+def _has_more(selector: selectors.BaseSelector, session: int) -> bool:
+    """Wait for output of a session, as long as one of its processes runs."""
+    for _ in range(MAX_ROUNDS):
+        if selector.select(SECONDS):
+            return True
+        if not _is_running(session):
+            return False
+    return False
+
+
+def _is_running(session: int) -> bool:
+    """Return whether a process of a session wants to run or waits for a disk."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, of, *_ = file.read_text().rpartition(") ")[2].split(" ")
+        except (OSError, ValueError):
+            # It has ended.
+            continue
+        if int(of) == session and state in {"R", "D"}:
+            return True
+    return False
+
+
 def _read_output(process: subprocess.Popen[bytes]) -> bytes:
     if process.stdout is None:
         return b""
     output = b""
     with selectors.DefaultSelector() as selector, process.stdout as stream:
         selector.register(stream, selectors.EVENT_READ)
-        while len(output) < MAX_OUTPUT_BYTES and selector.select(SECONDS):
+        while len(output) < MAX_OUTPUT_BYTES and _has_more(selector, process.pid):
             data = os.read(stream.fileno(), MAX_OUTPUT_BYTES)
             if not data:
                 # All copies of the pipe are closed: nothing of the line is left.
-                process.wait(SECONDS)
+                process.wait(SECONDS * MAX_ROUNDS)
                 break
             output += data
     return output
