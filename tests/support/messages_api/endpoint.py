@@ -15,6 +15,7 @@ BINDING_BETA = "thinking-binding-controls-2026-08-01"
 EAGER_BETA = "fine-grained-tool-streaming-2025-05-14"
 BETAS = frozenset(
     {
+        "oauth-2025-04-20",  # tokens of a sign-in
         BINDING_BETA,
         EAGER_BETA,
         "context-1m-2025-08-07",
