@@ -67,7 +67,9 @@ class HookRunner:
         if reason is None:
             return None
         self.on_refusal(call, reason)
-        return ToolOutcome(reason, is_error=True)
+        outcome = ToolOutcome(reason, is_error=True)
+        await self._run_hermes_after(call, outcome, "blocked")  # Hermes tells of these, too
+        return outcome
 
     async def _refusal_reason(self, call: ToolCall) -> str | None:
         if self.rules.is_invalid:
@@ -92,12 +94,7 @@ class HookRunner:
 
         Hermes ignores the output of its hooks; so it is here.
         """
-        for hook in self.rules.post_tool_call:
-            if hook.matches(call.name):
-                status = "error" if outcome.is_error else "ok"
-                extra: dict[str, JsonValue] = {"result": outcome.text, "status": status}
-                payload = as_hermes_json("post_tool_call", self._call_facts(call), extra)
-                await self.run(hook.as_line(), payload)
+        await self._run_hermes_after(call, outcome, "error" if outcome.is_error else "ok")
         hooks = matching_hooks(self.rules.after_tool, call.name)
         if not hooks:
             return ""
@@ -106,6 +103,13 @@ class HookRunner:
         outputs = [_hook_output(await self.run(hook, payload)) for hook in hooks]
         text = "\n".join(each for each in outputs if each)
         return OUTPUT_NOTE.format(said=shorten(text, MAX_OUTPUT_CHARACTERS)) if text else ""
+
+    async def _run_hermes_after(self, call: ToolCall, outcome: ToolOutcome, status: str) -> None:
+        extra: dict[str, JsonValue] = {"result": outcome.text, "status": status}
+        for hook in self.rules.post_tool_call:
+            if hook.matches(call.name):
+                payload = as_hermes_json("post_tool_call", self._call_facts(call), extra)
+                await self.run(hook.as_line(), payload)
 
     def end_turn(self, stop_reason: str) -> None:
         """Run the hooks after a turn in the background."""

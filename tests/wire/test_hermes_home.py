@@ -81,7 +81,8 @@ def test_hooks_of_hermes_refuse_calls_and_hear_of_results(tmp_path: Path) -> Non
     messages = play(tmp_path, settings, WRITE)
     assert any("no new files today" in each and '"failed"' in each for each in messages)
     assert not (tmp_path / "new.txt").exists()
-    (before,) = map(json.loads, log.read_text().splitlines())
+    before, blocked = map(json.loads, log.read_text().splitlines())
+    assert (blocked["hook_event_name"], blocked["extra"]["status"]) == ("post_tool_call", "blocked")
     assert (before["hook_event_name"], before["tool_name"]) == ("pre_tool_call", "write_file")
     assert before["tool_input"] == {"path": "new.txt", "content": "hello"}
     assert before["session_id"]
