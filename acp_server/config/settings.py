@@ -169,7 +169,7 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
     named = _with_named_keys(found.settings, variables)
     is_for_memory = found.settings.memory.is_provider_variable
     origins = dict(found.origins)
-    if named.model_api_key is not found.settings.model_api_key:
+    if named.model_api_key != found.settings.model_api_key:
         origins["model_api_key"] = named.model_key_env
     return replace(
         found,
@@ -220,9 +220,11 @@ def _with_named_keys(current: Settings, variables: Mapping[str, str]) -> Setting
         return provider.model_copy(update={"api_key": SecretStr(key) if key else None})
 
     main_key = variables.get(current.model_key_env, "").strip()
+    if current.model_api_key and not has_reference(current.model_api_key.get_secret_value()):
+        main_key = current.model_api_key.get_secret_value()
     return replace(
         current,
-        model_api_key=current.model_api_key or (SecretStr(main_key) if main_key else None),
+        model_api_key=SecretStr(main_key) if main_key else None,
         named_providers={
             name: with_own_key(each) for name, each in current.named_providers.items()
         },
@@ -308,6 +310,9 @@ def _file_layer(path: Path, variables: Mapping[str, str], problems: list[str]) -
         problems.append(f"{path}: {error}; ignored")
         return SettingsLayer(str(path), {})
     expanded = expand_references(document, variables)
+    problems.extend(
+        f"{path}: {key}: the variable {name} is not set" for key, name in expanded.unset
+    )
     layer = _make_layer(str(path), "key", partial(value_at, expanded.values))
     return replace(
         layer, unused_keys=find_unused_keys(document), secret_names=expanded.secret_names

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from acp_server.config.named_providers import PROVIDER_KEYS
 from acp_server.config.table import names_by_setting
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -47,7 +48,7 @@ class _HermesKeys:
 
 def find_unused_keys(document: Mapping[str, object]) -> tuple[UnusedKey, ...]:
     """Return the keys of a parsed file that have no effect, safety rules first."""
-    found = tuple(_unused_below(document, ""))
+    found = (*_unused_below(document, ""), *_unused_of_endpoints(document))
     return tuple(sorted(found, key=lambda each: not each.is_safety_rule))
 
 
@@ -71,6 +72,22 @@ def _unused_below(mapping: Mapping[str, object], prefix: str) -> Iterator[Unused
             yield from _unused_below(cast("Mapping[str, object]", value), f"{key}.")
         elif key not in sections_of(known_keys()):  # else `model: NAME`, or a mistake
             yield UnusedKey(key, consequence or NOT_USED, consequence is not None)
+
+
+def _unused_of_endpoints(document: Mapping[str, object]) -> Iterator[UnusedKey]:
+    """Yield the keys of named endpoints that have no effect."""
+    for section in ("providers", "custom_providers"):
+        value = document.get(section)
+        entries: Iterable[tuple[object, object]] = ()
+        if isinstance(value, Mapping):
+            entries = cast("Mapping[object, object]", value).items()
+        elif isinstance(value, list):
+            entries = enumerate(cast("list[object]", value))
+        for name, entry in entries:
+            if isinstance(entry, Mapping):
+                for key in cast("Mapping[object, object]", entry):
+                    if key not in PROVIDER_KEYS:
+                        yield UnusedKey(f"{section}.{name}.{key}")
 
 
 @cache

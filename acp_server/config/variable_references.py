@@ -27,6 +27,8 @@ class ExpandedDocument:
     values: Mapping[str, object]
     secret_names: frozenset[str]
     """The variables that were referred to where a secret stands."""
+    unset: tuple[tuple[str, str], ...] = ()
+    """The dotted keys of references to variables that are not set, with these."""
 
 
 def expand_references(
@@ -36,29 +38,33 @@ def expand_references(
 
     A reference to a variable that is not set stays as it is, as in Hermes.
     """
-    secret_names = set[str]()
+    secret_names, unset = set[str](), list[tuple[str, str]]()
 
-    def expand(value: object, *, is_secret: bool) -> object:
+    def expand(value: object, path: str, *, is_secret: bool) -> object:
         if isinstance(value, str):
-            if is_secret:
-                secret_names.update(_REFERENCE.findall(value))
+            names: list[str] = _REFERENCE.findall(value)
+            secret_names.update(names if is_secret else ())
+            unset.extend((path, name) for name in names if name not in variables)
             return _REFERENCE.sub(lambda found: variables.get(found[1], found[0]), value)
         if isinstance(value, dict):
             entries = cast("Mapping[str, object]", value).items()
             return {
-                key: expand(each, is_secret=is_secret or key in _SECRET_KEYS)
+                key: expand(each, f"{path}.{key}", is_secret=is_secret or key in _SECRET_KEYS)
                 for key, each in entries
             }
         if isinstance(value, list):
-            return [expand(each, is_secret=is_secret) for each in cast("list[object]", value)]
+            return [
+                expand(each, f"{path}.{number}", is_secret=is_secret)
+                for number, each in enumerate(cast("list[object]", value))
+            ]
         return value
 
     expanded = {
-        section: expand(document[section], is_secret=False)
+        section: expand(document[section], section, is_secret=False)
         for section in EXPANDED_SECTIONS
         if section in document
     }
-    return ExpandedDocument({**document, **expanded}, frozenset(secret_names))
+    return ExpandedDocument({**document, **expanded}, frozenset(secret_names), tuple(unset))
 
 
 def has_reference(value: str) -> bool:

@@ -101,3 +101,23 @@ def test_both_names_of_hermes_for_fallbacks_are_one_list(tmp_path: Path) -> None
     )
     current = load_home(tmp_path, text).settings
     assert (*current.fallback_providers, *current.fallback_model) == ("openai:m", "zai:glm-5")
+
+
+def test_keys_of_named_endpoints_without_effect_are_named(tmp_path: Path) -> None:
+    text = (
+        "providers: {a: {api: 'https://a.example', ssl_verify: false}}\n"
+        "custom_providers: [{name: b, base_url: 'https://b.example', extra_body: {x: 1}}]\n"
+    )
+    found = load_home(tmp_path, text).unused_keys
+    assert [each.key for each in found] == [
+        "providers.a.ssl_verify",
+        "custom_providers.0.extra_body",
+    ]
+
+
+def test_a_reference_to_a_variable_that_is_not_set_is_a_problem(tmp_path: Path) -> None:
+    text = "model: {default: m, base_url: 'https://a.example', api_key: '${A_KEY}'}\n"
+    configuration = load_home(tmp_path, text)
+    assert configuration.settings.model_api_key is None
+    (problem,) = configuration.problems
+    assert problem.endswith("config.yaml: model.api_key: the variable A_KEY is not set")
