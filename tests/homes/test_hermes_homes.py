@@ -16,7 +16,7 @@ from acp_server.config.settings import Configuration
 from acp_server.server import endpoints
 from acp_server.server.providers import ConfiguredProvider, configured_providers
 from tests.support.case_table import each_case
-from tests.support.editor import make_configuration, open_editor
+from tests.support.editor import make_configuration, open_editor, prompt_params
 from tests.support.messages_api import FakeApiServer, MessagesServerConfig, messages_api
 from tests.support.openai_api import OpenAiServerConfig, ServedModel, openai_api
 
@@ -73,8 +73,8 @@ async def test_what_is_missing_is_said_in_one_sentence(
         session = await editor.new_session(tmp_path)
         said = HOMES[name]["says"]
         if name != "withheld":  # it may be that the address needs no key
-            prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "hi"}]}
-            assert said in json.dumps(await editor.call("session/prompt", prompt))
+            answer = await editor.call("session/prompt", prompt_params(session, "hi"))
+            assert said in json.dumps(answer)
         if name in ("withheld", "unknown", "copilot-acp"):
             await editor.wait_until(
                 lambda: True if said in editor.agent_text(session) else None, "the notice"
@@ -103,7 +103,11 @@ async def _answers(home: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> No
     async with endpoint(found[0], key) as api:
         model_id = CLAUDE if found[0].profile.api_format == "messages" else found[0].model_id
         moved = replace(found[0], base_url=api.url, model_id=model_id)
-        monkeypatch.setattr(endpoints, "configured_providers", lambda _configuration: [moved])
+
+        def only_moved(_configuration: Configuration) -> list[ConfiguredProvider]:
+            return [moved]
+
+        monkeypatch.setattr(endpoints, "configured_providers", only_moved)
         async with open_editor(configuration) as editor:
             await editor.initialize()
             session = await editor.new_session(home)
