@@ -22,6 +22,15 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 
 OPEN_DIRECTORIES = frozenset({"skills", "memories"})
 """Directories of this program's own directory that the agent may use like any other."""
+SHARED_NAMES = ("acp", "auth.json", "config.yaml", ".env", "profiles", "state.db")
+"""What a home directory with profiles has for all of them, or for the others."""
+
+
+def shared_home_paths(config_home: Path) -> tuple[Path, ...]:
+    """Return the settings and keys of the home that a profile belongs to; none for any other."""
+    if config_home.parent.name != "profiles":
+        return ()
+    return tuple(config_home.parent.parent / name for name in SHARED_NAMES)
 
 
 @frozen_dataclass
@@ -103,7 +112,8 @@ class ResolvedWorkspace:
             # On a case-insensitive disk another spelling leads to the same directory.
             folded, folded_home = Path(_folded(path)), Path(_folded(self.config_home))
             if not folded.is_relative_to(folded_home):
-                return False
+                others = shared_home_paths(self.config_home)
+                return any(folded.is_relative_to(Path(_folded(each))) for each in others)
             relative_parts = folded.relative_to(folded_home).parts
         # Fail closed: everything in this program's directory is protected but the listed
         # directories.

@@ -11,6 +11,8 @@ from acp_server.permissions.policy import CommandFacts, FileFacts
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.files.paths import resolve_path
+from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.confinement.limits import SandboxScope
 from tests.permissions.secret_workspace import SecretWorkspace, create_secret_workspace
 
 
@@ -258,3 +260,30 @@ def test_a_url_with_a_password_is_a_secret(
     stage = SecretWorkspace(tmp_path)
     stage.write_file(".git/config", f'[remote "origin"]\n\turl = {address}\n')
     assert bool(doubts_on(stage, command)) is is_told
+
+
+def test_a_profile_protects_the_home_that_it_belongs_to(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    profile = home / "profiles" / "work"
+    for name in ("skills", "memories"):
+        (profile / name).mkdir(parents=True)
+    workspace = FactCollector((tmp_path,), tmp_path, profile)
+    closed = (
+        home / "auth.json",
+        home / "acp" / "trust.json",
+        home / "profiles" / "play" / "skills",
+    )
+    assert all(map(workspace.is_protected, (*closed, profile / "config.yaml")))
+    opened = (profile / "skills" / "a.md", home / "notes.txt", tmp_path / "project" / "a.py")
+    assert not any(map(workspace.is_protected, opened))
+
+
+def test_commands_of_a_profile_do_not_see_the_home_that_it_belongs_to(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    profile = home / "profiles" / "work"
+    (profile / "skills").mkdir(parents=True)
+    (home / "auth.json").write_text("{}")
+    scope = SandboxScope((tmp_path / "project",), SandboxConfig(), tmp_path, profile, {})
+    limits = scope.resolve_limits()
+    assert {home / "auth.json", home / "profiles", profile} <= set(limits.hidden)
+    assert profile / "skills" in limits.opened

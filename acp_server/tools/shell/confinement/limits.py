@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from acp_server.permissions.resolved_workspace import OPEN_DIRECTORIES
+from acp_server.permissions.resolved_workspace import OPEN_DIRECTORIES, shared_home_paths
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.confinement.caches import cache_directory
 from acp_server.tools.shell.confinement.config import SandboxConfig
@@ -112,7 +112,8 @@ class SandboxScope:
     def hidden_paths(self) -> tuple[Path, ...]:
         """Return this program's own data directory and the private paths. Blocks."""
         data_directory = Path(os.path.realpath(self.data_directory))
-        return _resolve_existing((data_directory, *iter_private_paths(self.home)))
+        others = shared_home_paths(data_directory)
+        return _resolve_existing((data_directory, *others, *iter_private_paths(self.home)))
 
 
 def find_git_directory(root: Path) -> Path | None:
