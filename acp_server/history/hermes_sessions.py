@@ -152,6 +152,7 @@ def _facts(row: _Row) -> SessionFacts:
         created_at=created,
         updated_at=max(created, used),
         title=_text(row["title"]) or make_title([Text(preview)]),
+        mode="",  # Hermes has no modes: that of the settings
     )
 
 
