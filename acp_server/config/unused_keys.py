@@ -4,7 +4,6 @@ A safety rule that is dropped silently is worse than none, because the user reli
 `hermes_keys.toml` says which keys are safety rules, and what holds here instead.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -92,6 +91,8 @@ def _unused_of_endpoints(document: Mapping[str, object]) -> Iterator[UnusedKey]:
 
 @cache
 def _read_hermes_keys() -> _HermesKeys:
+    import tomllib
+
     text = Path(__file__).with_name("hermes_keys.toml").read_text("utf-8")
     table = tomllib.loads(text)
     return _HermesKeys(table["restricting"], table["always"], frozenset(table["silent"]["keys"]))
