@@ -47,6 +47,22 @@ def test_the_sandbox_scope_of_a_workspace(ground: SandboxDirectories) -> None:
     assert ours == {ground.config_home, *(ground.home / name for name in private)}
 
 
+@needs_sandbox
+async def test_cargo_sees_the_users_settings_and_changes_nothing_in_the_home(
+    ground: SandboxDirectories,
+) -> None:
+    cargo_home = ground.home / ".cargo"
+    cargo_home.mkdir()
+    (cargo_home / "config.toml").write_text("[net]\n")
+    (cargo_home / "credentials.toml").write_text("token")
+    code = 'cat "$CARGO_HOME/config.toml"; ls "$CARGO_HOME"; mkdir "$CARGO_HOME/registry"'
+    async with open_confined(ground) as session:
+        for _ in range(2):
+            outcome = await session.run(f"{code}; rmdir $CARGO_HOME/registry")
+            assert outcome.output == "[net]\nconfig.toml\n"
+    assert sorted(each.name for each in cargo_home.iterdir()) == ["config.toml", "credentials.toml"]
+
+
 def test_the_strict_scope_lists_readable_paths(ground: SandboxDirectories) -> None:
     readable = ground.make_scope(replace(ground.config, mode="strict")).resolve_limits().readable
     assert readable is not None

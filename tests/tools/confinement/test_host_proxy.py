@@ -295,6 +295,30 @@ async def test_a_name_is_resolved_after_the_question_and_its_private_addresses_a
     assert addresses == asked
 
 
+async def no_such_name(host: str, port: int) -> Sequence[str]:
+    raise socket.gaierror(socket.EAI_NONAME, f"no {host}:{port}")
+
+
+async def test_a_host_that_is_allowed_but_not_reached_is_noted_with_the_reason(
+    directories: SandboxDirectories,
+) -> None:
+    async def allow(origin: CommandOrigin, site: str, address: str) -> str:
+        del origin, site, address
+        return ""
+
+    proxy = HostProxy(allow, no_such_name)
+    origin = CommandOrigin("call", "curl", make_gate(directories, User()))
+    async with anyio.create_task_group() as tasks:
+        listening = socket.create_server(("0.0.0.0", 0))  # noqa: S104  closed at once
+        tasks.start_soon(await proxy.start(listening))
+        url = urlsplit(proxy.variables(origin)["https_proxy"])
+        async with await anyio.connect_tcp(str(url.hostname), url.port or 0) as client:
+            await client.send(b"CONNECT example.org:443 HTTP/1.1\r\n\r\n")
+            assert (await client.receive()).startswith(b"HTTP/1.1 502 ")
+        proxy.close()
+    assert origin.unreachable_sites == {"example.org": "no example.org:443"}
+
+
 REQUESTS = {
     "a tunnel": (b"CONNECT a.org:443 HTTP/1.1\r\nHost: x\r\n\r\n", "a.org:443", b""),
     "a page": (

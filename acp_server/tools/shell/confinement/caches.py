@@ -15,13 +15,30 @@ _DIRECTORIES: Mapping[str, str] = {
     "YARN_CACHE_FOLDER": "yarn",
     "GOCACHE": "go-build",
     "GOMODCACHE": "go-mod",
+    "CARGO_HOME": "cargo",
 }
+_CARGO_SETTINGS = ("config.toml", "config")
+"""Files of the user's cargo home that are no cache."""
 
 
 def cache_directory(data_directory: Path, root: Path) -> Path:
     """Return the directory with the caches of a workspace."""
     name = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
     return data_directory / "acp" / "caches" / name
+
+
+def prepare_caches(directory: Path, cargo_home: Path) -> None:
+    """Create the directory; cargo's part of it shows the settings of the user's cargo home. Blocks.
+
+    Raises:
+        OSError: It cannot be created.
+    """
+    directory.mkdir(0o700, parents=True, exist_ok=True)
+    for name in _CARGO_SETTINGS:
+        link = directory / _DIRECTORIES["CARGO_HOME"] / name
+        if (cargo_home / name).is_file() and not link.is_symlink():
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(cargo_home / name)
 
 
 def cache_variables(directory: Path) -> Mapping[str, str]:

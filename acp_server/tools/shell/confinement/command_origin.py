@@ -34,6 +34,8 @@ class CommandOrigin:
     """What the user said about a site and an address; it holds until the command ends."""
     refused_sockets: list[str] = field(default_factory=list[str])
     """The Unix sockets that it was not allowed to connect to, without a question."""
+    unreachable_sites: dict[str, str] = field(default_factory=dict[str, str])
+    """The sites that this machine could not connect to although that was allowed, and why."""
     _time_limit: anyio.CancelScope | None = None
     _questions: int = 0
     _seconds_left: float = math.inf

@@ -5,7 +5,8 @@ exit codes (`npm install 2>&1 | tail`), so the output of a command that succeede
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -15,7 +16,7 @@ MAX_QUOTED_CHARACTERS = 200
 SCANNED_CHARACTERS = 20_000
 """Counted from the end, because errors come last."""
 
-DenialKind = Literal["files", "network", "localhost", "sockets"]
+DenialKind = Literal["files", "network", "localhost", "sockets", "keys"]
 _SOCKET_SIGNS = r"address family not supported|EAFNOSUPPORT|listen EPERM"
 _NETWORK_SIGNS = (
     r"network is unreachable|name resolution|could ?n.t resolve|could not resolve"
@@ -26,11 +27,16 @@ _NETWORK_SIGNS = (
 _HERE = r"\b(?:localhost|127\.0\.0\.1|::1)\b"
 _NOT_CONNECTED = r"(?:failed to connect|connection refused|ECONNREFUSED)"
 _LOCALHOST_SIGNS = rf"{_NOT_CONNECTED}.*{_HERE}|{_HERE}.*{_NOT_CONNECTED}"
+_KEY_SIGNS = (
+    r"gpg failed to sign|gpg: signing failed|failed to write commit object|couldn.t load public key"
+    r"|permission denied \(publickey|no secret key|host key verification failed"
+)
 _FILE_SIGNS = (
     r"permission denied|operation not permitted|read-only file system"
     r"|\b(?:EACCES|EPERM|EROFS)\b|acp-server: this cannot be confined"
 )
 _SIGNS: Sequence[tuple[DenialKind, re.Pattern[str]]] = (
+    ("keys", re.compile(_KEY_SIGNS, re.IGNORECASE)),
     ("sockets", re.compile(_SOCKET_SIGNS, re.IGNORECASE)),
     ("network", re.compile(_NETWORK_SIGNS, re.IGNORECASE)),
     ("localhost", re.compile(_LOCALHOST_SIGNS, re.IGNORECASE)),
@@ -43,8 +49,11 @@ _SYSTEM_MESSAGE = re.compile(
     re.IGNORECASE,
 )
 """The C library's wording; of refused files, the only sign that counts if the command succeeded."""
+_REFUSED = re.compile(r"permission denied|\bEACCES\b", re.IGNORECASE)
+"""How a program says that it may not connect to a Unix socket."""
 
 REMARK = "[The sandbox may have refused this: {lines}. {advice}]"
+UNREACHABLE = "[This machine cannot connect to {sites}; network=true would not help.]"
 REFUSED_SITES = "[The sandbox refused connections to {sites}. {advice}]"
 _FILES = (
     "Confined commands write in the workspace and $TMPDIR only, and read no keys. If "
@@ -57,6 +66,10 @@ _SOCKETS = (
 _OTHER_SOCKETS = (
     "Confined commands connect to Unix sockets below $TMPDIR only. If another is needed, run it "
     "again with unconfined=true: the user is asked."
+)
+_KEYS = (
+    "Confined commands read no keys for signatures and ssh. If it is needed, run it again with "
+    "unconfined=true: the user is asked. Do not turn signatures off instead."
 )
 _NO_NETWORK = (
     "Confined commands have no network but a localhost of their own, which all of this session "
@@ -90,6 +103,8 @@ class DenialContext:
     has_localhost: bool = True
     refused_sites: Sequence[str] = ()
     refused_sockets: Sequence[str] = ()
+    unreachable_sites: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Sites that are allowed, but cannot be reached from this machine either, and why."""
 
 
 def describe_denial(output: str, context: DenialContext) -> str:
@@ -100,7 +115,11 @@ def describe_denial(output: str, context: DenialContext) -> str:
     """
     if context.refused_sites:
         return REFUSED_SITES.format(sites=", ".join(context.refused_sites), advice=_ALLOW_HOST)
-    if context.refused_sockets and context.has_failed:
+    if context.unreachable_sites:
+        sites = "; ".join(f"{site} ({why})" for site, why in context.unreachable_sites.items())
+        return UNREACHABLE.format(sites=sites)
+    is_refused = _REFUSED.search(output[-SCANNED_CHARACTERS:]) is not None
+    if context.refused_sockets and (context.has_failed or is_refused):
         sockets = ", ".join(context.refused_sockets[-MAX_QUOTED_LINES:])
         return REFUSED_SITES.format(sites=sockets, advice=_OTHER_SOCKETS)
     distinct_lines = dict.fromkeys(output[-SCANNED_CHARACTERS:].splitlines())
@@ -131,6 +150,8 @@ def _advice(kind: DenialKind, context: DenialContext) -> str:
     match kind:
         case "files":
             return _FILES
+        case "keys":
+            return _KEYS
         case "sockets":
             return _SOCKETS
         case "localhost" if context.has_localhost:

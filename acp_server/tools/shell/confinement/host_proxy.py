@@ -37,6 +37,7 @@ _MAX_NUMBER = 65_000
 _OWN_HOSTS = "localhost,127.0.0.1,::1"
 ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 NO_HOST = "{site} cannot be reached: {reason}"
+NO_ADDRESS = "it has no address"
 NOT_ALLOWED = "acp-server: connections to {site} are not allowed: {reason}"
 METADATA = "link-local addresses, such as those of cloud metadata services, are never reached"
 
@@ -153,7 +154,7 @@ class HostProxy:
             resolved = await self._resolve(host, address.port) if literal is None else [host]
             addresses = [parse_ip_address(each) for each in resolved][:MAX_ADDRESSES]
         except (OSError, ValueError) as error:
-            raise _RefusedError("502", NO_HOST.format(site=site, reason=error)) from error
+            raise _unreachable(origin, site, error) from error
         for each in addresses:
             await self._permit_address(origin, site, each, is_literal=literal is not None)
         failure: OSError | None = None
@@ -163,8 +164,7 @@ class HostProxy:
                     return await anyio.connect_tcp(str(each), address.port)
             except OSError as error:  # also a timeout
                 failure = error
-        reason = failure or "it has no address"
-        raise _RefusedError("502", NO_HOST.format(site=site, reason=reason))
+        raise _unreachable(origin, site, failure)
 
     async def _permit_address(
         self, origin: CommandOrigin, site: str, address: IpAddress, *, is_literal: bool
@@ -188,8 +188,20 @@ _PATIENCE = {
     "UV_HTTP_TIMEOUT": "600",
     "CARGO_HTTP_TIMEOUT": "600",
     "NODE_USE_ENV_PROXY": "1",
+    # A host that this machine cannot reach would cost pip 8 s, and npm 70.
+    "PIP_RETRIES": "2",
+    "npm_config_fetch_retry_mintimeout": "500",
+    "npm_config_fetch_retry_maxtimeout": "1000",
 }
 """The first answer of a host may take as long as the user thinks about it."""
+
+
+def _unreachable(origin: CommandOrigin, site: str, failure: Exception | None) -> _RefusedError:
+    """Note that a site cannot be reached, and return the answer for the program."""
+    message = getattr(failure, "strerror", None) or failure
+    reason = str(message or NO_ADDRESS)
+    origin.unreachable_sites[site] = reason
+    return _RefusedError("502", NO_HOST.format(site=site, reason=reason))
 
 
 async def _receive_request(client: SocketStream) -> ProxyRequest:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acp_server.permissions.resolved_workspace import OPEN_DIRECTORIES, shared_home_paths
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.shell.confinement.caches import cache_directory
+from acp_server.tools.shell.confinement.caches import cache_directory, prepare_caches
 from acp_server.tools.shell.confinement.config import SandboxConfig
 from acp_server.tools.shell.confinement.installation import Installation, running_installation
 from acp_server.tools.shell.confinement.private_paths import iter_private_paths
@@ -104,7 +104,8 @@ class SandboxScope:
     def _make_caches(self) -> tuple[Path, ...]:
         """Return the directory of the caches, created if necessary; none if it cannot be."""
         try:
-            self.caches.mkdir(0o700, parents=True, exist_ok=True)
+            cargo_home = self.environment.get("CARGO_HOME") or self.home / ".cargo"
+            prepare_caches(self.caches, Path(cargo_home))
         except OSError:  # the disk may be full or read-only; package managers say what is missing
             return ()
         return (self.caches,)

@@ -194,6 +194,7 @@ class SessionSandbox:
             has_localhost=self.network.has_localhost,
             refused_sites=() if access.origin is None else access.origin.refused_sites,
             refused_sockets=() if access.origin is None else access.origin.refused_sockets,
+            unreachable_sites={} if access.origin is None else access.origin.unreachable_sites,
         )
         return describe_denial(output, context)
 
