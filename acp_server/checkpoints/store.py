@@ -90,7 +90,7 @@ class CheckpointStore:
             with locked(self.directory / "index", patience_seconds):
                 yield
         except LockedError as error:
-            reason = "another server is using the checkpoints of this workspace"
+            reason = "another server, or a task of this one, is writing them for this workspace"
             raise CheckpointStoreError(reason) from error
 
     def write(self, record: TurnRecord) -> None:

@@ -1,5 +1,6 @@
 """Snapshots of a whole workspace: all its roots, within one time limit. Blocks."""
 
+import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ from acp_server.checkpoints.store import CheckpointStore
 
 BACKGROUND_SECONDS = 600.0
 """How long files are stored in the background, per root."""
+PAUSE_SECONDS = 0.05
+"""Between two steps in the background: whoever waits for the lock looks every hundredth second."""
+MAX_BUSY_FACTOR = 4.0
 STOPPED = "the server is ending"
 MAX_TIMEOUTS = 2
 """A root that times out this often is not searched again."""
@@ -49,6 +53,11 @@ class WorkspaceSnapshots:
         """The roots, symlinks resolved, without those inside another root."""
         return tuple(map(str, distinct_roots(self.roots)))
 
+    @property
+    def time_limit_seconds(self) -> float:
+        """How long a turn may wait: longer while other programs make everything take longer."""
+        return self.store.config.snapshot_seconds * busy_factor()
+
     def take(self) -> Manifest:
         """Store all files as they are now; the manifest lists those that could not be stored.
 
@@ -59,14 +68,15 @@ class WorkspaceSnapshots:
         program = find_git(self.variables, self.roots)
         if program is None:
             raise CheckpointStoreError(NO_GIT)
-        began_at, deadline = time.time(), time.monotonic() + self.store.config.snapshot_seconds
+        began_at, seconds = time.time(), self.time_limit_seconds
+        deadline = time.monotonic() + seconds
         states: dict[str, FileVersion] = {}
         omitted: dict[str, OmittedFile] = {}
         folders: set[str] = set()
         failures: list[str] = []
         ignored: set[str] = set()
         # The lock covers all roots: another server must not prune objects that no record names yet.
-        with self.store.hold_lock(self.store.config.snapshot_seconds):
+        with self.store.hold_lock(seconds):
             for root in distinct_roots(self.roots):
                 try:
                     found = self._snapshot_root(root, program, deadline)
@@ -95,6 +105,7 @@ class WorkspaceSnapshots:
         def hold_lock() -> Generator[None]:
             if is_stopped():
                 raise SnapshotTimeoutError(STOPPED)
+            time.sleep(PAUSE_SECONDS)
             with self.store.hold_lock(BACKGROUND_SECONDS):
                 yield
 
@@ -113,7 +124,7 @@ class WorkspaceSnapshots:
         """
         missing = [name for name in dict.fromkeys(names) if not self.store.objects.has(name)]
         program = find_git(self.variables, self.roots)
-        deadline = time.monotonic() + self.store.config.snapshot_seconds
+        deadline = time.monotonic() + self.time_limit_seconds
         for root in distinct_roots(self.roots) if missing and program else ():
             git = self._git(root, program or "", deadline)
             if (user := user_repository(git.tree)) is not None:
@@ -198,6 +209,12 @@ class WorkspaceSnapshots:
             git = SnapshotGit(program, folder, index, folder, folder, variables, deadline)
             for line in split_nul(git.run("ls-files", "-z", "--stage")):
                 yield line.split(" ", 2)[1]
+
+
+def busy_factor() -> float:
+    """Return how many times longer work takes because processors are shared, 1 to 4."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return min(MAX_BUSY_FACTOR, max(1.0, load / (os.cpu_count() or 1)))
 
 
 def distinct_roots(roots: tuple[Path, ...]) -> tuple[Path, ...]:

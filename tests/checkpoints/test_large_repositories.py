@@ -14,6 +14,7 @@ from acp_server.checkpoints.manager import BackgroundTask
 from acp_server.checkpoints.objects import ObjectStore, object_name
 from acp_server.checkpoints.root_snapshot import RootSnapshot
 from acp_server.checkpoints.store import store_directory
+from acp_server.checkpoints.workspace_snapshots import MAX_BUSY_FACTOR, busy_factor
 from tests.checkpoints.manager_setup import HAS_GIT, CheckpointSetup, create_setup
 
 pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
@@ -189,3 +190,12 @@ async def test_files_that_time_did_not_suffice_for_are_stored_after_the_turn(
     before = FileImage("file", b"first\n", 0o644).version
     assert [each.before for each in record.changes] == [before]
     assert later.notices == []
+
+
+@pytest.mark.parametrize(("load", "factor"), [(0.1, 1.0), (4.0, 2.0), (99.0, MAX_BUSY_FACTOR)])
+def test_a_turn_waits_longer_for_its_snapshot_while_the_machine_is_busy(
+    monkeypatch: pytest.MonkeyPatch, load: float, factor: float
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load))
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert busy_factor() == factor
