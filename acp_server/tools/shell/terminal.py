@@ -79,8 +79,8 @@ DESCRIPTION = (
 )
 CONFINED_DESCRIPTION = (
     "{plain} Commands run in a sandbox: they can write only in the workspace and $TMPDIR, and "
-    "have a localhost of their own. If a command fails because of that, run it again with "
-    "network=true or unconfined=true. The user is asked then."
+    "have a localhost of their own (none in some containers). If a command fails because of that, "
+    "run it again with network=true or unconfined=true. The user is asked then."
 )
 OTHER_TIMEOUT = " On this machine the default timeout is {seconds:g} s."
 MAX_RESULT_CHARACTERS = 10_000

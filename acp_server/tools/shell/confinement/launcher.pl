@@ -297,6 +297,7 @@ sub filter {
     # The type of a socket without its flags. A datagram could be sent to any socket, unasked.
     my @type = ($load->(24), pack('SCCL', 0x54, 0, 0, 0xf));
     my $ask = pack('SCCL', 0x06, 0, 0, 0x7fc00000);
+    # EAFNOSUPPORT (97) where there are no Unix sockets: programs say so, or do without.
     my @unix = $when->(1, @type, $when->(1, $allow), $when->(5, $allow), $denied);
     return (
         # Order: check the architecture first. Syscall numbers mean something else in another ABI.
@@ -305,7 +306,7 @@ sub filter {
         # io_uring could create sockets past this filter. ENOSYS makes programs fall back.
         (map { $when->($_, $unknown) } @{$calls{keys}}, $IO_URING_SETUP),
         $when->($calls{socket}, $load->(16), (map { $when->($_, $allow) } @families),
-            ($is_supervised ? @unix : ()), $denied),
+            ($is_supervised ? @unix : $when->(1, $refuse->(97))), $denied),
         $when->($calls{socketpair}, @type, $when->(2, $denied), $allow),
         ($is_supervised ? $when->($calls{connect}, $ask) : ()),
         # The scheduling and the limits of any other process, which may be outside. A user (2 and 3)
