@@ -1,0 +1,11 @@
+"""The page on the configuration follows from the table of settings."""
+
+from acp_server.config.table import setting_sources
+from tests.config.settings_page import PAGE, page_with_table
+
+
+def test_the_table_of_the_page_is_current() -> None:
+    """Renew it by `uv run python -m tests.config.settings_page`."""
+    page = PAGE.read_text("utf-8")
+    assert page == page_with_table(page)
+    assert all(f"`{each.key}`" in page for each in setting_sources().values() if each.key)
