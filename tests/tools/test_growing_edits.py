@@ -99,6 +99,15 @@ async def test_only_the_affected_region_of_a_replacement_is_shown_while_growing(
             assert block["oldText"] == region
 
 
+async def test_an_edit_of_a_missing_file_shows_no_text_while_it_arrives(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        tool_call = call("patch", path="none.py", old_string="old\n", new_string=lines(100))
+        updates = await type_out(session, tool_call)
+        assert (updates.status, updates.diff_states()) == ("failed", [])
+        assert "none.py" in updates.text
+        assert not (session.root / "none.py").exists()
+
+
 async def test_a_patch_of_two_files_grows_file_by_file(tmp_path: Path) -> None:
     patch = "\n".join(
         (
