@@ -140,6 +140,10 @@ export class VsCodeWindow implements EditorWindow {
     return allProblems().length;
   }
 
+  async copy(text: string): Promise<void> {
+    await env.clipboard.writeText(text);
+  }
+
   showLog(): void {
     this.#log.show();
   }

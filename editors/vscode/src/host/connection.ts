@@ -33,6 +33,7 @@ import { isRecord } from "../shared/intents.js";
 /** Name under which our own server introduces itself. */
 export const AGENT_NAME = "hermes-acp-server";
 export const STEERING_METHOD = "_session/steering";
+export const RESTORE_METHOD = "_hermes/restore";
 export const FORK_METHOD = "session/fork";
 export const ACTIVE_FILE_METHOD = "_hermes/active_file";
 export const DIAGNOSTICS_METHOD = "_hermes/diagnostics";
@@ -145,6 +146,7 @@ export function featuresOf(initializeResponse: InitializeResponse): AgentFeature
   // `fork` is not yet in the protocol, so the SDK's types lack it.
   const drafts: unknown = sessions;
   const steering = initializeResponse._meta?.["steering"];
+  const hermes = initializeResponse._meta?.["hermes"];
   return {
     images: can?.promptCapabilities?.image === true,
     steer: isRecord(steering) && steering["supported"] === true,
@@ -152,6 +154,7 @@ export function featuresOf(initializeResponse: InitializeResponse): AgentFeature
     load: can?.loadSession === true,
     delete: isSupported(sessions?.delete),
     fork: isRecord(drafts) && isSupported(drafts["fork"]),
+    restore: isRecord(hermes) && isSupported(hermes["restore"]),
   };
 }
 

@@ -4,8 +4,9 @@
  * Builds every part and routes events between them. The rules of each part are in its own module.
  */
 import type { ClientContext, SessionNotification } from "@agentclientprotocol/sdk";
-import type { AgentFeatures, ConnectionStatus, SessionEvent, SignInMethod, ViewRequest } from "../shared/events.js";
+import type { ConnectionStatus, SessionEvent, SignInMethod, ViewRequest } from "../shared/events.js";
 import type { Intent } from "../shared/intents.js";
+import { EMPTY_VIEW } from "../shared/state.js";
 import { featuresOf, connect, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
 import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
 import { TurnEndStore } from "./turnEndStore.js";
@@ -31,15 +32,6 @@ import { pathInside } from "./workspacePaths.js";
 import { ServerSupervisor, type RunningServer } from "./serverSupervisor.js";
 import type { HostServices } from "./hostServices.js";
 import { TerminalManager } from "./terminalManager.js";
-
-const NO_FEATURES: AgentFeatures = {
-  images: false,
-  steer: false,
-  list: false,
-  load: false,
-  delete: false,
-  fork: false,
-};
 
 export class Controller implements IntentHost {
   readonly viewPublisher: ViewPublisher;
@@ -381,7 +373,7 @@ export class Controller implements IntentHost {
     this.#message = message;
     const initializeResponse = this.#connection?.initializeResponse;
     const agent = initializeResponse?.agentInfo?.title ?? initializeResponse?.agentInfo?.name ?? "";
-    const features = initializeResponse === undefined ? NO_FEATURES : featuresOf(initializeResponse);
+    const features = initializeResponse === undefined ? EMPTY_VIEW.connection.features : featuresOf(initializeResponse);
     const { signInMethods } = this;
     const canStoreKey = this.#isOurServer;
     this.viewPublisher.publish({ type: "connection", status, agent, message, signInMethods, canStoreKey, features });

@@ -10,6 +10,7 @@ import type { Draft, Intent } from "../shared/intents.js";
 import type { BusyMode } from "../shared/events.js";
 import type { EditorReporter } from "./editorReporter.js";
 import type { EditorWindow } from "./ports.js";
+import { restore } from "./rewind.js";
 import type { MentionSearch } from "./mentionSearch.js";
 import { promptBlocks, type MentionReader } from "./promptBlocks.js";
 import type { Questions } from "./questions.js";
@@ -57,6 +58,8 @@ const HANDLERS: IntentHandlers = {
   send: ({ draft, busyMode }, host) => send(host, draft, busyMode),
   stop: (_, host) => host.sessions.shown?.stop(),
   unqueue: ({ id }, host) => host.sessions.shown?.unqueue(id),
+  restore: (intent, host) => restore(intent, host),
+  copyText: ({ text }, host) => host.editorWindow.copy(text),
   newSession: (_, host) => host.sessions.create(),
   openSession: ({ id }, host) => host.sessions.show(id),
   forkSession: ({ id }, host) => host.sessions.fork(id),

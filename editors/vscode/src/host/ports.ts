@@ -115,6 +115,7 @@ export interface EditorWindow {
   openFiles(): readonly string[];
   findSymbols(query: string): Promise<readonly WorkspaceSymbol[]>;
   problemCount(): number;
+  copy(text: string): Promise<void>;
   showLog(): void;
   openSettings(): void;
   manageTrust(): void;

@@ -7,7 +7,7 @@
 import { methods, type ClientContext, type ContentBlock } from "@agentclientprotocol/sdk";
 import type { BusyMode, QueuedPrompt, SessionEvent } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
-import { textOf } from "../shared/sessionUpdates.js";
+import { checkpointOf, textOf } from "../shared/sessionUpdates.js";
 import { STEERING_METHOD } from "./connection.js";
 import { INTERRUPTED } from "./turnEndStore.js";
 import { isAuthRequired, messageOf } from "./errors.js";
@@ -99,10 +99,10 @@ export class Session {
   async #runTurn(blocks: readonly ContentBlock[]): Promise<boolean> {
     this.#isRunning = true;
     this.#isStopped = false;
-    this.#publishPrompt(blocks, "turn");
+    const promptId = this.#publishPrompt(blocks, "turn");
     this.#context.publish({ type: "running", startedAt: this.#context.now() });
     this.#context.onTurnChange(true);
-    const { reason, error } = await this.#prompt(blocks);
+    const { reason, error } = await this.#prompt(blocks, promptId);
     this.#isRunning = false;
     this.#context.cancelQuestions();
     this.#context.publish({ type: "ended", reason, error });
@@ -110,12 +110,14 @@ export class Session {
     return reason !== "cancelled" && reason !== INTERRUPTED && reason !== AUTH_NEEDED && error === "" && !this.#isStopped;
   }
 
-  async #prompt(blocks: readonly ContentBlock[]): Promise<{ reason: string; error: string }> {
+  async #prompt(blocks: readonly ContentBlock[], promptId: string): Promise<{ reason: string; error: string }> {
     try {
-      const { stopReason } = await this.#context.agent.request(methods.agent.session.prompt, {
+      const { stopReason, _meta } = await this.#context.agent.request(methods.agent.session.prompt, {
         sessionId: this.id,
         prompt: [...blocks],
       });
+      const checkpoint = checkpointOf(_meta);
+      if (checkpoint !== "") this.#context.publish({ type: "checkpoint", promptId, checkpoint });
       return { reason: stopReason, error: "" };
     } catch (error) {
       if (this.#isStopped) return { reason: "cancelled", error: "" };
@@ -143,9 +145,17 @@ export class Session {
     else await this.send(blocks, "queue");
   }
 
-  #publishPrompt(blocks: readonly ContentBlock[], busyMode: BusyMode): void {
+  /** Publish a prompt; return its id. */
+  #publishPrompt(blocks: readonly ContentBlock[], busyMode: BusyMode): string {
     this.#lastNumber += 1;
-    this.#context.publish({ type: "prompted", id: `p${String(this.#lastNumber)}`, blocks, busyMode });
+    const id = `p${String(this.#lastNumber)}`;
+    this.#context.publish({ type: "prompted", id, blocks, busyMode });
+    return id;
+  }
+
+  /** Return a text to the input. */
+  returnText(text: string): void {
+    this.#returnToInput([{ id: "", text, blocks: [] }]);
   }
 
   #enqueue(blocks: readonly ContentBlock[]): void {

@@ -55,6 +55,7 @@ export class EventLog {
    */
   #endMerging(event: SessionEvent): void {
     if (event.type === "permission") this.#indexes.delete(`call ${event.call.toolCallId}`);
+    if (event.type === "rewound") this.#indexes.clear();
     if (event.type !== "ended") return;
     for (const key of this.#indexes.keys()) if (key.startsWith("call ")) this.#indexes.delete(key);
   }

@@ -54,6 +54,8 @@ export interface AgentFeatures {
   readonly load: boolean;
   readonly delete: boolean;
   readonly fork: boolean;
+  /** Whether a session can be restored to the state before a prompt. */
+  readonly restore: boolean;
 }
 
 export interface SessionSummary {
@@ -199,6 +201,10 @@ export type SessionEvent =
       readonly blocks: readonly ContentBlock[];
       readonly busyMode: BusyMode;
     }
+  /** The checkpoint of a prompt that the extension sent: the state before it. */
+  | { readonly type: "checkpoint"; readonly promptId: string; readonly checkpoint: string }
+  /** The conversation was restored: the prompt with this checkpoint and all after it were removed. */
+  | { readonly type: "rewound"; readonly checkpoint: string }
   | { readonly type: "queue"; readonly prompts: readonly QueuedPrompt[] }
   | { readonly type: "running"; readonly startedAt: number }
   | { readonly type: "ended"; readonly reason: string; readonly error: string }

@@ -42,6 +42,7 @@ const isFeatures = hasShape({
   load: isFlag,
   delete: isFlag,
   fork: isFlag,
+  restore: isFlag,
 });
 const isExit: FieldCheck = isRecord;
 
@@ -79,6 +80,8 @@ const FIELDS: Readonly<Record<ViewEvent["type"], Readonly<Record<string, FieldCh
   title: { title: isText },
   update: { update: hasShape({ sessionUpdate: isText }) },
   prompted: { id: isText, blocks: isListOf(isBlock), busyMode: isOneOf("turn", "steer", "queue") },
+  checkpoint: { promptId: isText, checkpoint: isText },
+  rewound: { checkpoint: isText },
   queue: { prompts: isListOf(hasShape({ id: isText, text: isText })) },
   running: { startedAt: isNumber },
   ended: { reason: isText, error: isText },

@@ -24,11 +24,23 @@ export interface Draft {
   readonly withProblems: boolean;
 }
 
+/** What a restore affects. */
+export type RestoreScope = "files" | "conversation" | "both";
+
 export type Intent =
   | { readonly type: "ready" }
   | { readonly type: "send"; readonly draft: Draft; readonly busyMode: BusyMode }
   | { readonly type: "stop" }
   | { readonly type: "unqueue"; readonly id: string }
+  /** Restore the state before a prompt; with a text, it returns to the input, or is sent again. */
+  | {
+      readonly type: "restore";
+      readonly checkpoint: string;
+      readonly scope: RestoreScope;
+      readonly text: string;
+      readonly isSentAgain: boolean;
+    }
+  | { readonly type: "copyText"; readonly text: string }
   | { readonly type: "newSession" }
   | { readonly type: "openSession"; readonly id: string }
   | { readonly type: "forkSession"; readonly id: string }
@@ -92,6 +104,13 @@ const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck
   send: { draft: isDraft, busyMode: isBusyMode },
   stop: {},
   unqueue: { id: isText },
+  restore: {
+    checkpoint: isText,
+    scope: isOneOf("files", "conversation", "both"),
+    text: isText,
+    isSentAgain: isFlag,
+  },
+  copyText: { text: isText },
   newSession: {},
   openSession: { id: isText },
   forkSession: { id: isText },

@@ -84,9 +84,14 @@ function withSessionEvent(session: SessionState, event: SessionEvent): SessionSt
     case "update":
       return withUpdate(session, event.update);
     case "prompted": {
-      const { blocks, busyMode } = event;
-      return withItem(session, { kind: "user", messageId: "", blocks, busyMode, isLocalEcho: true });
+      const { id: promptId, blocks, busyMode } = event;
+      const sent = { messageId: "", blocks, busyMode, promptId, checkpoint: "", isLocalEcho: true };
+      return withItem(session, { kind: "user", ...sent });
     }
+    case "checkpoint":
+      return withCheckpoint(session, event.promptId, event.checkpoint);
+    case "rewound":
+      return withRewind(session, event.checkpoint);
     case "queue":
       return { ...session, queue: event.prompts };
     case "running":
@@ -110,6 +115,19 @@ function withSessionEvent(session: SessionState, event: SessionEvent): SessionSt
     case "changes":
       return { ...session, changes: event.files };
   }
+}
+
+function withCheckpoint(session: SessionState, promptId: string, checkpoint: string): SessionState {
+  const items = session.items.map((item) =>
+    item.kind === "user" && item.promptId === promptId ? { ...item, checkpoint } : item,
+  );
+  return { ...session, items };
+}
+
+/** Return the session without the prompt of a checkpoint and all after it. */
+function withRewind(session: SessionState, checkpoint: string): SessionState {
+  const index = session.items.findLastIndex((item) => item.kind === "user" && item.checkpoint === checkpoint);
+  return index < 0 ? session : { ...session, items: session.items.slice(0, index), plan: [] };
 }
 
 function withSessionOpened(

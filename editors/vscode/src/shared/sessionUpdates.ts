@@ -85,8 +85,15 @@ function withUserChunk(session: SessionState, chunk: ContentChunk): SessionState
     const blocks = [...last.blocks, chunk.content];
     return { ...session, items: replaceAt(session.items, index, { ...last, blocks }) };
   }
-  const blocks = [chunk.content];
-  return withItem(session, { kind: "user", messageId, blocks, busyMode: "turn", isLocalEcho: false });
+  const replayed = { messageId, blocks: [chunk.content], promptId: "", checkpoint: checkpointOf(chunk._meta), isLocalEcho: false };
+  return withItem(session, { kind: "user", busyMode: "turn", ...replayed });
+}
+
+/** Return the checkpoint in a message's or response's `_meta`; empty if it has none. */
+export function checkpointOf(meta: Readonly<Record<string, unknown>> | null | undefined): string {
+  const hermes = meta?.["hermes"];
+  const checkpoint = isRecord(hermes) ? hermes["checkpoint"] : undefined;
+  return typeof checkpoint === "string" ? checkpoint : "";
 }
 
 /** Whether a block echoes a prompt that the extension already shows. */

@@ -54,6 +54,10 @@ export type TranscriptItem =
       readonly messageId: string;
       readonly blocks: readonly ContentBlock[];
       readonly busyMode: BusyMode;
+      /** Id of the prompt that the extension sent; empty for a replayed one. */
+      readonly promptId: string;
+      /** Names the state before the prompt; empty if it cannot be restored. */
+      readonly checkpoint: string;
       /** Shown by the extension before the agent echoed it. */
       readonly isLocalEcho: boolean;
     }
@@ -171,7 +175,7 @@ export const EMPTY_VIEW: ViewState = {
     message: "",
     signInMethods: [],
     canStoreKey: false,
-    features: { images: false, steer: false, list: false, load: false, delete: false, fork: false },
+    features: { images: false, steer: false, list: false, load: false, delete: false, fork: false, restore: false },
   },
   sessions: [],
   session: EMPTY_SESSION,

@@ -13,7 +13,7 @@ import {
   type SessionUpdate,
   type Stream,
 } from "@agentclientprotocol/sdk";
-import { FORK_METHOD, STEERING_METHOD } from "../../src/host/connection.js";
+import { FORK_METHOD, RESTORE_METHOD, STEERING_METHOD } from "../../src/host/connection.js";
 
 /** The agent's behaviour in a turn. */
 export type Turn = (turn: {
@@ -38,7 +38,7 @@ export const INITIALIZE_RESPONSE: InitializeResponse = {
     { id: "key", name: "API key" },
     { id: "setup", name: "Terminal", type: "terminal", args: ["setup"] },
   ],
-  _meta: { steering: { supported: true } },
+  _meta: { steering: { supported: true }, hermes: { restore: {} } },
 };
 
 function modeOption(currentValue: string): SessionConfigOption {
@@ -149,6 +149,10 @@ export class FakeAgent {
     app.onRequest(STEERING_METHOD, raw, ({ params }) => {
       record(STEERING_METHOD, params);
       return { outcome: this.steering };
+    });
+    app.onRequest(RESTORE_METHOD, raw, ({ params }) => {
+      record(RESTORE_METHOD, params);
+      return { restored: ["/project/a"], left: [{ path: "/project/b", reason: "changed since" }], _meta: { hermes: { checkpoint: "undo" } } };
     });
     app.onRequest(FORK_METHOD, raw, ({ params }) => {
       record(FORK_METHOD, params);

@@ -19,7 +19,7 @@ export const READY: ConnectionEvent = {
     { id: "setup", name: "Sign in in a terminal", description: "Asks for a key", isTerminal: true },
   ],
   canStoreKey: true,
-  features: { images: true, steer: true, list: true, load: true, delete: true, fork: true },
+  features: { images: true, steer: true, list: true, load: true, delete: true, fork: true, restore: true },
 };
 
 const option = (id: string, name: string, category: string, values: readonly string[]) =>

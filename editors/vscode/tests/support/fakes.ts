@@ -146,6 +146,11 @@ export class FakeEditorWindow implements EditorWindow {
     return 2;
   }
 
+  copy(text: string): Promise<void> {
+    this.actions.push(`copy ${text}`);
+    return Promise.resolve();
+  }
+
   showLog(): void {
     this.actions.push("log");
   }
