@@ -228,6 +228,42 @@ station("a file outside of the workspace is attached only on request", async () 
   assert.equal(await chat.at("user-message").last().getByRole("button").count(), 0);
 });
 
+station("the state before a prompt is restored: files, conversation or both, and the prompt is edited and resent", async () => {
+  await newSession();
+  const notes = () => readFile(join(code.workspace, "notes.txt"), "utf8");
+  const before = await notes();
+  const change = async () => {
+    await chat.send("change the notes");
+    await chat.answerByKey("y");
+    assert.match(await chat.answered(), /notes are changed/);
+    assert.match(await notes(), /oranges/);
+  };
+  const restore = async (scope) => {
+    await chat.at("user-message").last().hover();
+    await chat.at("restore-prompt").last().click();
+    await picture("restore");
+    await chat.at(`restore-${scope}`).click();
+    // Files are changed only with the user's permission, also back.
+    if (scope !== "conversation") await chat.answerByKey("y");
+  };
+  await chat.ask("still there?");
+  await change();
+  await restore("files");
+  await until(async () => (await notes()) === before);
+  assert.equal(await chat.at("user-message").count(), 2);
+  await chat.input.fill("");
+  await restore("conversation");
+  await until(async () => (await chat.at("user-message").count()) === 1);
+  assert.equal(await chat.input.inputValue(), "change the notes");
+  await change();
+  await restore("both");
+  await until(async () => (await notes()) === before && (await chat.at("user-message").count()) === 1);
+  await chat.input.fill("still there, edited?");
+  await chat.input.press("Enter");
+  assert.match(await chat.answered(), /still here/);
+  assert.equal(await chat.at("user-message").count(), 2);
+});
+
 station("2,000 messages open as fast as 40, and typing in them is as fast", async () => {
   await newSession();
   await openingTime(story.manyMessages(2000)); // the first one also compiles the code

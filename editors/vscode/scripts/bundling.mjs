@@ -10,10 +10,10 @@ export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
 const ICONS = join(dirname(require.resolve("@vscode/codicons/package.json")), "src", "icons");
 
-/** Round a path's coordinates: icons of 16 pixels need no thousandths. */
+/** Round a path's coordinates: icons of 16 pixels need no hundredths. */
 function rounded(path) {
-  return path.replaceAll(/-?\d*\.\d{3,}/g, (number) => {
-    const short = String(Math.round(Number(number) * 100) / 100).replace(/^(-?)0\./, "$1.");
+  return path.replaceAll(/-?\d*\.\d{2,}/g, (number) => {
+    const short = String(Math.round(Number(number) * 10) / 10).replace(/^(-?)0\./, "$1.");
     // Two numbers may be separated by the point of the second alone.
     return short.includes(".") ? short : `${short}.0`;
   });

@@ -93,6 +93,7 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
               isLast={index === chunks.length - 1}
               isNew={index >= chunks.length - 2 || items.some((item) => item.kind === "call" && item.call.id === revealed)}
               isRunning={session.isRunning}
+              canRestore={state.connection.features.restore && !session.isRunning}
               asking={asking}
               terminals={session.terminals}
               scroller={scroller}
@@ -123,6 +124,7 @@ interface ChunkProps {
   /** Whether it is rendered at once. */
   readonly isNew: boolean;
   readonly isRunning: boolean;
+  readonly canRestore: boolean;
   /** Ids of the calls whose permission request is open. */
   readonly asking: ReadonlySet<string>;
   readonly terminals: SessionState["terminals"];
@@ -130,7 +132,7 @@ interface ChunkProps {
 }
 
 const Chunk = memo(function Chunk(props: ChunkProps): JSX.Element {
-  const { items, isLast, isNew, isRunning, asking, terminals, scroller } = props;
+  const { items, isLast, isNew, isRunning, canRestore, asking, terminals, scroller } = props;
   const [isRendered, setIsRendered] = useState(isNew);
   const node = useRef<HTMLDivElement>(null);
   const isShown = isRendered || isNew;
@@ -161,6 +163,7 @@ const Chunk = memo(function Chunk(props: ChunkProps): JSX.Element {
           item={item}
           isGrowing={isRunning && isLast && index === items.length - 1}
           isAsking={item.kind === "call" && asking.has(item.call.id)}
+          canRestore={canRestore}
           terminals={hasTerminal(item) ? terminals : undefined}
         />
       ))}
@@ -170,7 +173,7 @@ const Chunk = memo(function Chunk(props: ChunkProps): JSX.Element {
 
 /** Whether a chunk would be rendered alike: a long session must not cost time for each chunk of an answer. */
 function isSameChunk(before: ChunkProps, after: ChunkProps): boolean {
-  if (before.isNew !== after.isNew || before.isLast !== after.isLast) return false;
+  if (before.isNew !== after.isNew || before.isLast !== after.isLast || before.canRestore !== after.canRestore) return false;
   if (before.items.length !== after.items.length) return false;
   if (after.isLast && before.isRunning !== after.isRunning) return false;
   return after.items.every((item, index) => item === before.items[index] && hasSameContext(item, before, after));
@@ -231,14 +234,16 @@ interface EntryProps {
   readonly item: TranscriptItem;
   readonly isGrowing: boolean;
   readonly isAsking: boolean;
+  /** Whether the state before a prompt can be restored now. */
+  readonly canRestore: boolean;
   /** Undefined for entries without a terminal, so that terminal output does not re-render them. */
   readonly terminals: SessionState["terminals"] | undefined;
 }
 
-const Entry = memo(function Entry({ item, isGrowing, isAsking, terminals }: EntryProps): JSX.Element {
+const Entry = memo(function Entry({ item, isGrowing, isAsking, canRestore, terminals }: EntryProps): JSX.Element {
   switch (item.kind) {
     case "user":
-      return <UserMessage item={item} />;
+      return <UserMessage item={item} canRestore={canRestore} />;
     case "agent":
       return <AgentMessage text={item.text} isGrowing={isGrowing} />;
     case "thought":

@@ -3,7 +3,9 @@ import type { ContentBlock } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TranscriptItem } from "../../shared/state.js";
-import { Icon, type IconName } from "../Icon.js";
+import type { RestoreScope } from "../../shared/intents.js";
+import { Icon, IconButton, type IconName } from "../Icon.js";
+import { Menu } from "../Menu.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { useHost } from "../hostContext.js";
 
@@ -11,7 +13,7 @@ type ItemOf<K extends TranscriptItem["kind"]> = Extract<TranscriptItem, { kind: 
 
 const BUSY_MODE_LABELS = { turn: "", steer: "sent while the agent worked", queue: "queued" } as const;
 
-export function UserMessage({ item }: { item: ItemOf<"user"> }): JSX.Element {
+export function UserMessage({ item, canRestore }: { item: ItemOf<"user">; canRestore: boolean }): JSX.Element {
   const busyModeLabel = BUSY_MODE_LABELS[item.busyMode];
   return (
     <article class="entry user-message" aria-label="You" data-testid="user-message">
@@ -19,7 +21,47 @@ export function UserMessage({ item }: { item: ItemOf<"user"> }): JSX.Element {
       {item.blocks.map((block, index) => (
         <PromptBlock key={index} block={block} />
       ))}
+      <PromptActions item={item} canRestore={canRestore} />
     </article>
+  );
+}
+
+const RESTORE_ITEMS = [
+  { id: "both", label: "Restore files and conversation to here", testId: "restore-both" },
+  { id: "conversation", label: "Restore only the conversation", testId: "restore-conversation" },
+  { id: "files", label: "Restore only the files", testId: "restore-files" },
+] as const;
+
+/** What can be done with an earlier prompt: copy it, edit and resend it, retry it, restore the state before it. */
+function PromptActions({ item, canRestore }: { item: ItemOf<"user">; canRestore: boolean }): JSX.Element {
+  const { post } = useHost();
+  const [isOpen, setIsOpen] = useState(false);
+  const text = item.blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  const restore = (scope: RestoreScope, isSentAgain: boolean): void => {
+    setIsOpen(false);
+    post({ type: "restore", checkpoint: item.checkpoint, scope, text: scope === "files" ? "" : text, isSentAgain });
+  };
+  return (
+    <div class={isOpen ? "prompt-actions open" : "prompt-actions"} role="group" aria-label="Actions for this prompt">
+      <IconButton icon="copy" label="Copy the prompt" testId="copy-prompt" onPress={() => { post({ type: "copyText", text }); }} />
+      {canRestore && item.checkpoint !== "" && (
+        <>
+          <IconButton icon="edit" label="Edit and resend: the conversation goes back to here" testId="edit-prompt" onPress={() => { restore("conversation", false); }} />
+          <IconButton icon="refresh" label="Retry: files and conversation go back to here" testId="retry-prompt" onPress={() => { restore("both", true); }} />
+          <Menu
+            label={<Icon name="history" />}
+            title="Restore to here"
+            testId="restore-prompt"
+            items={RESTORE_ITEMS}
+            isOpen={isOpen}
+            onOpen={setIsOpen}
+            onChoose={(scope) => {
+              restore(scope as RestoreScope, false);
+            }}
+          />
+        </>
+      )}
+    </div>
   );
 }
 

@@ -53,16 +53,15 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
     if (hasMenu) setIsMenuOpen(true);
     else choose(others.find(({ kind }) => kind === "allow_always"));
   };
-  const actions: Readonly<Record<string, (() => void) | undefined>> = {
-    y: allow && (() => { choose(allow); }),
-    a: others.some(({ kind }) => kind === "allow_always") ? chooseAlways : undefined,
-    n: reject && (() => { choose(reject); }),
-    r: reject && (() => { setIsGivingReason(true); }),
+  const actions: Readonly<Record<string, () => void>> = {
+    y: () => { choose(allow); },
+    a: chooseAlways,
+    n: () => { choose(reject); },
+    r: () => { setIsGivingReason(true); },
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const action = actions[event.key.toLowerCase()];
-    if (action === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target instanceof HTMLInputElement) return;
+    if (action === undefined || !isPlainKey(event)) return;
     if (Date.now() - shownAt.current < KEY_GUARD_MILLISECONDS) return;
     event.preventDefault();
     action();
@@ -119,6 +118,11 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
       )}
     </div>
   );
+}
+
+/** Whether a key is pressed without modifiers, and not in the input of the reason. */
+function isPlainKey({ ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
+  return !(ctrlKey || metaKey || altKey || target instanceof HTMLInputElement);
 }
 
 interface OptionButtonProps {
