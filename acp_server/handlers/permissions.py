@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.known_clients import order_choices
 from acp_server.handlers.tool_calls import call_meta, content_blocks, locations
 from acp_server.permissions.questions import (
     AskingError,
@@ -36,6 +37,7 @@ class EditorPermissionAsker:
         Raises:
             AskingError: the editor did not answer, or chose an option that was not offered.
         """
+        choices = order_choices(self._connection.client_name, choices)
         reason_content = (Text(f"Asked because: {question.reason}"),) if question.reason else ()
         request = RequestPermissionRequest(
             session_id=self._session_id,
