@@ -65,10 +65,12 @@ _PLACEHOLDER_TITLE = "Run a command"
 TerminalEvent = TerminalOpened | TerminalPrinted | TerminalEnded
 
 
-def call_progress(event: CallChanged | TerminalEvent) -> ToolCallStart | ToolCallProgress:
-    """Return the update for a change of a call."""
+def call_progress(
+    event: CallChanged | TerminalEvent, title: str = ""
+) -> ToolCallStart | ToolCallProgress:
+    """Return the update for a change of a call; `title` is the call's present one, if known."""
     if not isinstance(event, CallChanged):
-        return _terminal_progress(event)
+        return _terminal_progress(event, title)
     found: list[JsonValue] = [*event.instructions]
     return ToolCallProgress(
         tool_call_id=event.call_id,
@@ -100,11 +102,11 @@ def locations(touched: Sequence[Location]) -> tuple[ToolCallLocation, ...]:
     return tuple(ToolCallLocation(path=each.path, line=each.line) for each in touched)
 
 
-def _terminal_progress(event: TerminalEvent) -> ToolCallStart | ToolCallProgress:
+def _terminal_progress(event: TerminalEvent, title: str) -> ToolCallStart | ToolCallProgress:
     """Return the update for a command of this server, in the `_meta` keys editors understand."""
     match event:
         case TerminalOpened():
-            return _terminal_start(event)
+            return _terminal_start(event, title or _PLACEHOLDER_TITLE)
         case TerminalPrinted():
             meta: dict[str, JsonValue] = {
                 "terminal_output": {"terminal_id": event.terminal_id, "data": event.data}
@@ -120,7 +122,7 @@ def _terminal_progress(event: TerminalEvent) -> ToolCallStart | ToolCallProgress
     return ToolCallProgress(tool_call_id=event.call_id, meta=call_meta(event.parent_id, meta))
 
 
-def _terminal_start(event: TerminalOpened) -> ToolCallStart:
+def _terminal_start(event: TerminalOpened, title: str) -> ToolCallStart:
     """Return the call's start again, now with a terminal.
 
     Editors look for `terminal_info` in a `tool_call` only, and treat one with a known id as an
@@ -129,7 +131,7 @@ def _terminal_start(event: TerminalOpened) -> ToolCallStart:
     info: dict[str, JsonValue] = {"terminal_id": event.terminal_id, "cwd": event.cwd}
     return ToolCallStart(
         tool_call_id=event.call_id,
-        title=_PLACEHOLDER_TITLE,
+        title=title,
         kind="execute",
         status="in_progress",
         content=(Terminal(terminal_id=event.terminal_id),),

@@ -88,7 +88,7 @@ class Backpressure:
 
 
 def session_updates(
-    event: Event | PromptReceived, connection: ClientConnection
+    event: Event | PromptReceived, connection: ClientConnection, title: str = ""
 ) -> Sequence[SessionUpdate | DraftUpdate]:
     """Return the updates that show an event; a prompt gives one for each part."""
     if isinstance(event, CompactionChanged | SummaryChunk) and not connection.shows_compactions:
@@ -102,10 +102,12 @@ def session_updates(
             UserMessageChunk(content=part, message_id=message_id, meta=meta or None)
             for part in parts
         ]
-    return (_session_update(event, connection),)
+    return (_session_update(event, connection, title),)
 
 
-def _session_update(event: Event, connection: ClientConnection) -> SessionUpdate | DraftUpdate:
+def _session_update(
+    event: Event, connection: ClientConnection, title: str
+) -> SessionUpdate | DraftUpdate:
     match event:
         case MessageChunk() | ThoughtChunk():
             chunk_type = _CHUNK_TYPES[type(event)]
@@ -113,7 +115,8 @@ def _session_update(event: Event, connection: ClientConnection) -> SessionUpdate
         case (
             CallAppeared() | CallChanged() | TerminalOpened() | TerminalPrinted() | TerminalEnded()
         ):
-            return call_start(event) if isinstance(event, CallAppeared) else call_progress(event)
+            is_start = isinstance(event, CallAppeared)
+            return call_start(event) if is_start else call_progress(event, title)
         case PlanChanged():
             plan = plan_update(event)
             return plan_update_with_id(plan) if connection.shows_plans_by_id else plan
@@ -159,6 +162,8 @@ class AcpEventSink:
         self._session_id = session_id
         self._backpressure = backpressure
         self._chunk_templates = ChunkTemplates(session_id)
+        self._titles: dict[str, str] = {}
+        """The latest title of each call."""
 
     async def ready(self) -> None:
         """Wait while the editor reads slowly."""
@@ -167,7 +172,7 @@ class AcpEventSink:
     async def replay(self, events: Iterable[Event | PromptReceived]) -> None:
         """Send past events again, in order."""
         for event in events:
-            for update in session_updates(event, self._connection):
+            for update in session_updates(event, self._connection, self._title(event)):
                 if isinstance(update, Notice):
                     continue  # clients with notices show them live, not as part of the history
                 await self._backpressure.wait()
@@ -181,8 +186,21 @@ class AcpEventSink:
             return
         # An update replaces the unsent one of the same call; only a passing state may be dropped.
         replace_key = event.call_id if isinstance(event, CallChanged) and event.is_passing else None
-        for update in session_updates(event, self._connection):
+        for update in session_updates(event, self._connection, self._title(event)):
             self._connection.client.send_update_now(self._session_id, update, replace_key)
+
+    def _title(self, event: Event | PromptReceived) -> str:
+        """Return the present title of an event's call, which a terminal must not replace."""
+        match event:
+            case CallAppeared():
+                self._titles[event.call_id] = event.title or event.name
+            case CallChanged(title=str() as title):
+                self._titles[event.call_id] = title
+            case TerminalOpened():
+                return self._titles.get(event.call_id, "")
+            case _:
+                pass
+        return ""
 
 
 def mode_state(current: Mode) -> SessionModeState:

@@ -13,7 +13,7 @@ import anyio
 from anyio import lowlevel
 
 from acp_server.handlers.client_connection import ClientConnection
-from acp_server.protocol.client import Client, ClientError
+from acp_server.protocol.client import Client, ClientError, InvalidAnswerError
 from acp_server.protocol.files import (
     ReadTextFileRequest,
     ReadTextFileResponse,
@@ -36,6 +36,7 @@ from acp_server.protocol.terminals import (
     WaitForTerminalExitResponse,
 )
 from acp_server.session.ports.editor import (
+    EditorAnswerError,
     EditorError,
     EditorTerminal,
     TerminalCommand,
@@ -96,6 +97,7 @@ class EditorWorkspace:
         """Start a command in an editor terminal.
 
         Raises:
+            EditorAnswerError: its answer names no terminal.
             EditorError: the editor refused.
             TimeoutError: it did not answer; a terminal it still opens is released.
         """
@@ -165,6 +167,8 @@ class _UncancellableRequest(Generic[R]):
     ) -> None:
         try:
             self._response = await client.request(method, params, result_type)
+        except InvalidAnswerError as error:
+            self._error = EditorAnswerError(str(error))
         except ClientError as error:
             self._error = EditorError(str(error))
         finally:

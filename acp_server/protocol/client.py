@@ -29,6 +29,10 @@ class ClientError(Exception):
     """A request failed: error response, invalid result, or the client has disconnected."""
 
 
+class InvalidAnswerError(ClientError):
+    """The client answered, but its result does not follow the protocol."""
+
+
 class Client:
     """Sends notifications and requests to the connected client."""
 
@@ -79,7 +83,7 @@ class Client:
             raise ClientError(reason) from error
         except ValidationError as error:
             reason = f"the editor's answer to {method} does not fit the protocol"
-            raise ClientError(reason) from error
+            raise InvalidAnswerError(reason) from error
 
 
 def _one_line(error: RemoteError) -> str:

@@ -474,6 +474,7 @@ class ToolFactory:
                 has_private_memory=self._has_private_memory,
             ),
             config.terminal.timeout_seconds,
+            context.session.notices.add,
         )
 
     def _sandbox_for(

@@ -19,6 +19,10 @@ class EditorError(Exception):
         self.reason = reason
 
 
+class EditorAnswerError(EditorError):
+    """The editor's answer to a request does not follow the protocol."""
+
+
 @frozen_dataclass
 class TerminalExit:
     """How a command ended: with an exit code, or by a signal such as `SIGKILL`."""

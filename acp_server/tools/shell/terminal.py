@@ -24,6 +24,7 @@ from acp_server.permissions.shielded_files import Shield
 from acp_server.permissions.symlinks import resolve_links
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import (
+    EditorAnswerError,
     EditorError,
     EditorPort,
     EditorTerminal,
@@ -96,6 +97,10 @@ EDITOR_ANSWER_SECONDS = 5.0
 """Timeout of an editor's answer when asked to kill a command or to return its output."""
 CANCELLED_ANSWER_SECONDS = 0.1
 """The same while the turn is being cancelled: half of the time that a cancellation may take."""
+EDITOR_UNUSABLE = (
+    "Your editor answered a request for a terminal without naming one, so commands run in "
+    "acp-server itself from now on."
+)
 EDITOR_SILENT = (
     "it did not answer, but the command may have started; if you run it again, it runs without "
     "the editor"
@@ -131,6 +136,10 @@ class ConfinedArguments(TerminalArguments):
     unconfined: bool = Field(default=False, description="run outside the sandbox (default false)")
 
 
+def _ignore_notice(text: str) -> None:
+    del text
+
+
 @dataclass(slots=True)
 class ShellServices:
     """Dependencies of the commands of one session, or of one sub-agent."""
@@ -146,6 +155,8 @@ class ShellServices:
     """Returns which secrets a command could read outside the sandbox. Blocks."""
     timeout_seconds: float = DEFAULT_COMMAND_SECONDS
     """How long a command may take unless the model says otherwise."""
+    notify: Callable[[str], None] = _ignore_notice
+    """Tells the user something outside of the call."""
     has_editor_failed: bool = False
     """Whether the editor's terminals have failed to run a command; they are not used again."""
 
@@ -400,8 +411,9 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
     async def _run_in_editor(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome | None:
         """Run the command in one of the editor's terminals, which is released in any case.
 
-        Returns None if the command was not run because the sandbox launcher does not exist where
-        the editor runs commands; it is then run in this process.
+        Returns None if the command was not run there: the sandbox launcher does not exist where
+        the editor runs commands, or the editor's answer names no terminal. It is then run in this
+        process.
 
         Raises:
             EditorError: The editor refused, perhaps because the user did, so the command must not
@@ -415,13 +427,11 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if self._access.only_reads:
             search_path = await self._shell.session.safe_search_path()
             variables |= {"PATH": search_path} if search_path else {}
-        try:
-            terminal = await self._shell.editor.open_terminal(
-                TerminalCommand(argv, cwd, variables, 2 * LOG_HALF_BYTES)
-            )
-        except TimeoutError:
-            self._shell.has_editor_failed = True
-            raise EditorError(EDITOR_SILENT) from None
+        terminal = await self._open_terminal(
+            TerminalCommand(argv, cwd, variables, 2 * LOG_HALF_BYTES)
+        )
+        if terminal is None:
+            return None
         self._view = TerminalView(terminal.id)
         try:
             await self.reporter.show((self._view,))
@@ -441,6 +451,20 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             self._spill, self._log = self._new_log()
             return None
         return await self._outcome(result, arguments)
+
+    async def _open_terminal(self, command: TerminalCommand) -> EditorTerminal | None:
+        """Open a terminal of the editor; None if its answer names none."""
+        try:
+            return await self._shell.editor.open_terminal(command)
+        except TimeoutError:
+            self._shell.has_editor_failed = True
+            raise EditorError(EDITOR_SILENT) from None
+        except EditorAnswerError:
+            # Without an id it can be neither watched nor ended there, if it runs at all.
+            if not self._shell.has_editor_failed:
+                self._shell.has_editor_failed = True
+                self._shell.notify(EDITOR_UNUSABLE)
+            return None
 
     async def _confine_in_editor(self) -> TerminalConfinement:
         if self._shell.sandbox is None or not self._is_confined:

@@ -257,6 +257,27 @@ async def test_the_editors_reason_is_passed_on_from_any_field(
         assert session.pending_result(tool_call) == text
 
 
+@pytest.mark.parametrize("answer", [None, {}, {"terminalId": 5}, {"id": "t"}], ids=str)
+async def test_a_command_runs_here_if_the_editors_answer_names_no_terminal(
+    tmp_path: Path, answer: JsonValue
+) -> None:
+    async with open_terminal_sessions(tmp_path, TERMINALS, editor(create=None)) as session:
+        first, second = run("echo one"), run("echo two")
+        pending = session.start(first)
+        create = await session.editor.wait_for_response(
+            lambda m: m.get("method") == "terminal/create"
+        )
+        session.editor.send({"jsonrpc": "2.0", "id": create["id"], "result": answer})
+        await pending.response()
+        assert "one" in session.pending_result(first)
+        await session.start(second).response()
+        assert "two" in session.pending_result(second)
+        asked = [m for m in session.editor.messages if m.get("method") == "terminal/create"]
+        assert len(asked) == 1
+        texts = [str(each) for each in session.editor.updates]
+        assert sum("without naming one" in text for text in texts) == 1
+
+
 async def test_an_editor_that_opens_no_terminal_is_asked_once_and_late_ones_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
