@@ -181,7 +181,7 @@ async def test_an_invalid_mcp_server_does_not_prevent_a_session(servers: JsonVal
 async def test_unknown_parameters_are_ignored() -> None:
     """Trap 11."""
     async with open_checked_editor(echoing()) as editor:
-        session = await editor.new_session(systemPrompt="x", futureField={"a": [1]})
+        session = await editor.new_session(futureField={"a": [1]}, anotherOne="x")
         assert await editor.prompt(session, "hi") == expected.END_TURN
 
 

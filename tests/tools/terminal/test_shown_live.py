@@ -40,7 +40,7 @@ def opened(tool_call: ToolCall, title: str, terminal_id: str, cwd: Path) -> list
         {
             "sessionUpdate": "tool_call",
             "toolCallId": tool_call.id,
-            "title": "Run a command",
+            "title": title,
             "kind": "execute",
             "status": "in_progress",
             "content": [{"type": "terminal", "terminalId": terminal_id}],
