@@ -160,6 +160,7 @@ def test_a_dropped_link_loses_nothing_and_the_session_goes_on(tmp_path: Path) ->
         port = stack.enter_context(ssh_server(tmp_path))
         proxy = stack.enter_context(DelayingProxy(port, ONE_WAY_SECONDS))
         first = RemoteServer(tmp_path, proxy.port)
+        stack.enter_context(first.process)
         first.call("initialize", {"protocolVersion": 1})
         workspace: dict[str, JsonValue] = {"cwd": str(project), "mcpServers": []}
         session_id = str(json_at(first.call("session/new", workspace), "sessionId"))
@@ -174,6 +175,7 @@ def test_a_dropped_link_loses_nothing_and_the_session_goes_on(tmp_path: Path) ->
         while first.receive() is not None:
             pass
         second = RemoteServer(tmp_path, proxy.port)
+        stack.enter_context(second.process)
         second.call("initialize", {"protocolVersion": 1})
         load_until_free(second, {**workspace, "sessionId": session_id})
         texts = [
