@@ -96,7 +96,7 @@ def test_an_unrecognizable_command_lists_all_commands(capsys: pytest.CaptureFixt
         (["serve", "--bogus"], f"Available options: {', '.join(OPTIONS)}, --help"),
         (["serve", "--model"], "Option '--model' requires an argument."),
         (["serve", "extra"], "Got unexpected extra argument (extra)"),
-        (["--bogus"], "Available options: --version, --help"),
+        (["--bogus"], "Available options: --profile, --version, --help"),
         (["demo", "--bogus"], "Available options: --json, --fast, --prompt, --help"),
         (["completion", "tcsh"], "is not one of 'bash', 'zsh', 'fish'"),
         (["completion"], "Missing argument"),
