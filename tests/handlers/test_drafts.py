@@ -9,7 +9,9 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from pydantic import JsonValue
 
+from tests.anthropic_model.model_session import KEY
 from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
+from tests.support.messages_api import messages_api
 from tests.support.node_clients import node_clients
 
 DRAFTS = "node_modules/@agentclientprotocol/sdk/schema/v1/schema.unstable.json"
@@ -140,6 +142,31 @@ async def test_plans_have_an_id_only_for_clients_that_ask_for_it(tmp_path: Path)
             for each in plans:
                 assert_draft("SessionNotification", each)
             assert [json_at(each, "update", "sessionUpdate") for each in plans] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "options", "has_usage"),
+    [({}, {}, False), ({"plan": {}}, {}, True), ({}, {"--unstable": "true"}, True)],
+)
+async def test_usage_is_sent_only_to_clients_that_know_drafts(
+    tmp_path: Path, capabilities: JsonValue, options: dict[str, str], *, has_usage: bool
+) -> None:
+    async with messages_api(["One."]) as api:
+        configuration = make_configuration(
+            tmp_path,
+            options={"--model": "claude-opus-5", **options},
+            environment={"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": api.url},
+        )
+        async with open_editor(configuration) as editor:
+            await editor.initialize(clientCapabilities=capabilities)
+            session = await editor.new_session(tmp_path)
+            answer = cast("Object", await editor.prompt(session, "hi"))
+    assert ("usage" in answer) == has_usage
+    if has_usage:
+        assert_draft("PromptResponse", answer)
+        usage = cast("dict[str, int]", answer["usage"])
+        parts = ("inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens")
+        assert usage["totalTokens"] == sum(usage[part] for part in parts) > 0
 
 
 @pytest.mark.parametrize(

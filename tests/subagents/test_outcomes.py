@@ -99,7 +99,11 @@ async def test_task_calls_are_shown_in_the_session_with_their_own_ids(tmp_path: 
             assert {str(json_at(each, "_meta", "parentToolUseId")) for each in updates.updates} == {
                 tool_call.id
             }
-        assert json_at(permission, "params", "toolCall", "_meta", "parentToolUseId") == tool_call.id
+        meta = json_at(permission, "params", "toolCall", "_meta")
+        assert meta == {
+            "parentToolUseId": tool_call.id,
+            "claudeCode": {"parentToolUseId": tool_call.id},
+        }
         assert json_at(permission, "params", "toolCall", "toolCallId") in calls
 
 
