@@ -105,6 +105,7 @@ EDITOR_SILENT = (
     "it did not answer, but the command may have started; if you run it again, it runs without "
     "the editor"
 )
+BEGINNING_LOST = "[the beginning is lost]"
 NUL_IN_COMMAND = "a command cannot hold a NUL character"
 
 
@@ -499,8 +500,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 self._log_output(await _read_output(terminal))
 
     def _log_output(self, terminal_output: TerminalOutput) -> None:
-        lost_note = "[the beginning is lost]\n" if terminal_output.is_truncated else ""
-        self._log.write(f"{lost_note}{terminal_output.text}".encode(errors="replace"))
+        text = terminal_output.text
+        if terminal_output.is_truncated:
+            # What is left of the first line would be taken for a line: 2 for 125102.
+            whole_lines = text.partition("\n")[2]
+            text = f"{BEGINNING_LOST}\n{whole_lines or text}"
+        self._log.write(text.encode(errors="replace"))
 
     async def _outcome(self, result: CommandResult, arguments: TerminalArguments) -> ToolOutcome:
         output = await to_thread.run_sync(self._excerpt)

@@ -118,11 +118,19 @@ async def test_an_exit_reported_only_with_the_output_is_used(tmp_path: Path) -> 
         assert (await session.run_one(run("exit 4"))).text == "[exit code 4]"
 
 
-async def test_a_truncated_beginning_is_reported(tmp_path: Path) -> None:
-    output: JsonValue = {"output": "the end\n", "truncated": True}
+@pytest.mark.parametrize(
+    ("left", "shown"),
+    [
+        pytest.param("the end\n", "the end", id="a last line"),
+        pytest.param("02\n103\n", "103", id="a first line of which only the end is left"),
+        pytest.param("x", "x", id="no line at all"),
+    ],
+)
+async def test_a_truncated_beginning_is_reported(tmp_path: Path, left: str, shown: str) -> None:
+    output: JsonValue = {"output": left, "truncated": True}
     async with open_terminal_sessions(tmp_path, TERMINALS, editor(output=output)) as session:
         updates = await session.run_one(run("yes"))
-        assert updates.text == "[the beginning is lost]\nthe end"
+        assert updates.text == f"[the beginning is lost]\n{shown}"
 
 
 async def test_output_beyond_the_requested_limit_is_truncated(tmp_path: Path) -> None:
