@@ -5,7 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
+from acp_server.text.json_values import Object
 from tests.benchmarks.replay import replay_all
 
 LINES = [f"line {number} of a file like any other" for number in range(1, 61)]
@@ -42,20 +44,35 @@ def opencode() -> str:
     return json.dumps({"messages": [{"parts": [part, part]}]})
 
 
+def gemini_calls() -> list[JsonValue]:
+    """A read, an edit and a second read of Gemini CLI."""
+    result: JsonValue = [{"functionResponse": {"response": {"output": TEXT}}}]
+    done: Object = {"status": "success", "result": result}
+    texts: Object = {"originalContent": TEXT, "newContent": EDITED}
+    read: Object = {**done, "name": "read_file", "args": {"file_path": "a.py"}}
+    edit: Object = {**done, "name": "replace", "args": {"file_path": "a.py", **STRINGS}}
+    return [{"id": "1", **read}, {"id": "2", **edit, "resultDisplay": texts}, {"id": "3", **read}]
+
+
 def gemini_cli() -> str:
-    """A read, an edit and a second read, as Gemini CLI stores them."""
-    result = [{"functionResponse": {"response": {"output": TEXT}}}]
-    done = {"status": "success", "result": result}
-    texts = {"originalContent": TEXT, "newContent": EDITED}
-    read = {**done, "name": "read_file", "args": {"file_path": "a.py"}}
-    edit = {**done, "name": "replace", "args": {"file_path": "a.py", **STRINGS}}
-    calls = [{"id": "1", **read}, {"id": "2", **edit, "resultDisplay": texts}, {"id": "3", **read}]
-    return "\n".join(json.dumps(each) for each in ({"projectHash": "x"}, {"toolCalls": calls}))
+    """The calls as Gemini CLI stores them."""
+    entries: tuple[JsonValue, ...] = ({"projectHash": "x"}, {"toolCalls": gemini_calls()})
+    return "\n".join(map(json.dumps, entries))
+
+
+def old_gemini_cli() -> str:
+    """The calls as Gemini CLI stored them at first: one object."""
+    return json.dumps({"projectHash": "x", "messages": [{"toolCalls": gemini_calls()}]}, indent=1)
 
 
 @pytest.mark.parametrize(
     ("agent", "transcript", "edits"),
-    [("Claude Code", claude_code, 1), ("OpenCode", opencode, 0), ("Gemini CLI", gemini_cli, 1)],
+    [
+        ("Claude Code", claude_code, 1),
+        ("OpenCode", opencode, 0),
+        ("Gemini CLI", gemini_cli, 1),
+        ("Gemini CLI", old_gemini_cli, 1),
+    ],
 )
 async def test_a_transcript_is_replayed(
     tmp_path: Path, agent: str, transcript: Callable[[], str], edits: int

@@ -73,6 +73,8 @@ def load_transcript(path: Path) -> Transcript:
     """Load a transcript of any of the three agents."""
     text = path.read_text(encoding="utf-8", errors="replace")
     whole = _parse_json(text)
+    if "projectHash" in whole:  # as older versions of Gemini CLI store it
+        return Transcript("Gemini CLI", tuple(_gemini_steps(as_objects(whole.get("messages")))))
     if whole.get("messages"):
         return Transcript("OpenCode", tuple(_opencode_steps(whole)))
     entries = [entry for line in text.split("\n") if (entry := _parse_json(line))]
