@@ -181,6 +181,8 @@ async def test_a_cancelled_command_is_killed_and_its_terminal_released(
             lambda m: m.get("method") == "terminal/wait_for_exit"
         )
         await session.cancel(pending)
+        # The prompt is answered after 200 ms at the latest, and the release may follow.
+        await session.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
         assert sorted(requested(session)) == [
             "create",
             "kill",
