@@ -28,13 +28,16 @@ def read_soul(
     scan: ThreatScan,
     max_characters: int = MIN_FILE_CHARACTERS,
     is_trusted: TrustCheck = trust_nothing,
+    *,
+    creates_home: bool = True,
 ) -> SourcedText:
     """Return the user's identity, or a text-less result that states why there is none.
 
-    Creates a missing home directory, accessible only by its owner.
+    With `creates_home` a missing home directory is created, accessible only by its owner.
     """
-    with suppress(OSError):  # if it cannot be created, SOUL.md is reported as absent below
-        home.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
+    if creates_home:
+        with suppress(OSError):  # if it cannot be created, SOUL.md is reported as absent below
+            home.mkdir(mode=HOME_MODE, parents=True, exist_ok=True)
     source = str(home / SOUL_FILE_NAME)
     file = read_user_file(home / SOUL_FILE_NAME)
     if file is None:
