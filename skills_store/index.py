@@ -12,7 +12,7 @@ from itertools import groupby
 
 from skills_store.collection import SkillCollection, call_name, category_name
 from skills_store.model_texts import load_model_text
-from skills_store.visibility import VisibilityFacts, is_visible
+from skills_store.visibility import VisibilityFacts, is_offered
 
 MAX_CHARACTERS = 12_000
 MAX_DESCRIPTION_CHARACTERS = 200
@@ -102,7 +102,7 @@ def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_Cat
     seen = [
         skill
         for skill in collection.skills
-        if not skill.root.plugin and is_visible(skill, request.facts)
+        if not skill.root.plugin and is_offered(skill, request.facts)
     ]
     seen.sort(key=lambda skill: (category_name(skill), skill.full_name, skill.qualified_name))
     for name, skills in groupby(seen, key=category_name):

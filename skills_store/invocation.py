@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from skills_store.collection import SkillCollection, call_name
 from skills_store.model_texts import load_model_text
+from skills_store.requirements import SkillNeeds
 from skills_store.skill import Skill
 from skills_store.viewing import SkillView
 
@@ -84,8 +85,22 @@ def render_invocation(views: Sequence[SkillView], text: str) -> str:
         if missing := ", ".join([*view.missing_commands, *view.missing_variables]):
             notice = load_model_text("invocation_missing")
             parts.append(notice.format(name=view.name, missing=missing))
+        if needs := describe_needs(view.needs):
+            parts.append(f"[The skill {view.name!r} here:\n{needs}\n]")
     parts.append(f"[The user's message]\n\n{text}" if text else "[The user wrote nothing more.]")
     return "\n\n".join(parts)
+
+
+def describe_needs(needs: SkillNeeds) -> str:
+    """Return what a skill needs, a line for each; empty if nothing is to be said."""
+    lines = [f"setting {key} = {value}" for key, value in needs.settings.items()]
+    lines += [f"setting without a value: {each}" for each in needs.unset_settings]
+    lines += [f"file with credentials: {path}" for path in needs.credential_files]
+    lines += [f"missing file with credentials: {path}" for path in needs.missing_credential_files]
+    lines += [f"to get {name}: {text}" for name, text in needs.variable_help.items()]
+    lines += [f"to set it up: {needs.setup_help}"] if needs.setup_help else []
+    lines += [f"its tool {name}: {note}" for name, note in needs.tool_notes.items()]
+    return "\n".join(lines)
 
 
 def list_skill_commands(

@@ -40,7 +40,7 @@ from skills_store.viewing import (
     view_file,
     view_skill,
 )
-from skills_store.visibility import VisibilityFacts, is_visible, reason_hidden
+from skills_store.visibility import VisibilityFacts, is_offered, reason_hidden
 
 GetRoots = Callable[[], Sequence[SkillRoot]]
 
@@ -93,7 +93,7 @@ class SkillLibrary:
     def skills(self, facts: VisibilityFacts = _NO_FACTS) -> tuple[Skill, ...]:
         """Return the skills visible to a session, ordered by category and name."""
         found = self.collection().skills
-        return tuple(skill for skill in found if is_visible(skill, facts))
+        return tuple(skill for skill in found if is_offered(skill, facts))
 
     def find(self, name: str) -> Skill:
         """Return a skill by `name`, `category/name` or `plugin:name`, visible or not.
@@ -118,7 +118,7 @@ class SkillLibrary:
     ) -> SkillListing:
         """Return the skills visible to a session; `category` includes its subcategories."""
         collection = self.collection()
-        skills = [each for each in collection.skills if is_visible(each, facts)]
+        skills = [each for each in collection.skills if is_offered(each, facts)]
         names = sorted({category_name(skill) for skill in skills})
         descriptions = collection.category_descriptions
         return SkillListing(

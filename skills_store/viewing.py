@@ -15,6 +15,7 @@ from skills_store.errors import (
 from skills_store.linked import LinkedFiles, linked_files
 from skills_store.paths import resolve_file
 from skills_store.reading import NO_FOLLOW, read_regular, reason_of
+from skills_store.requirements import NeedsContext, SkillNeeds, find_needs
 from skills_store.skill import (
     MAX_DOCUMENT_CHARACTERS,
     MAX_FILE_BYTES,
@@ -40,6 +41,7 @@ class ViewContext:
 
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     session_id: str | None = None
+    needs: NeedsContext = field(default_factory=NeedsContext)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class SkillView:
     archived_related_skills: tuple[ArchivedSkill, ...] = ()
     """Related skills that were archived, with their successors."""
     problems: tuple[DocumentProblem, ...] = ()
+    needs: SkillNeeds = field(default_factory=SkillNeeds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def view_skill(skill: Skill, context: ViewContext, find_archived: FindArchived) 
     related = hermes_fields.read_words(known, "related_skills")
     commands = hermes_fields.required_commands(known)
     variables = hermes_fields.required_variables(known)
+    missing = tuple(each for each in variables if not context.environment.get(each))
     search_path = context.environment.get("PATH", "")
     return SkillView(
         skill.full_name,
@@ -114,9 +118,10 @@ def view_skill(skill: Skill, context: ViewContext, find_archived: FindArchived) 
         skill.folder,
         linked_files(skill.folder),
         tuple(each for each in commands if shutil.which(each, path=search_path) is None),
-        tuple(each for each in variables if not context.environment.get(each)),
+        missing,
         tuple(archived for name in related if (archived := find_archived(name)) is not None),
         parsed.problems,
+        find_needs(known, text, missing, context.needs),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import JsonValue, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from acp_server.config.setting import setting
 from acp_server.config.values import CuratorMode, Names, Paths, ReviewWrites
@@ -45,6 +45,14 @@ class SkillConfig:
     )
     curator: CuratorMode = setting(
         "off", "Whether skills are tidied up while you are away", "skills.curator"
+    )
+    config: Mapping[str, JsonValue] = setting(
+        {}, "Values of the settings that skills declare", "skills.config", name="skill_settings"
+    )
+    indexes: Names = setting(
+        (),
+        "Indexes that `skills search` looks in: repositories, or URLs of index files",
+        "skills.indexes",
     )
     trusted_sources: Names = setting(
         (),

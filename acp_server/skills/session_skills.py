@@ -4,7 +4,8 @@ Loaded skills are screened and counted here, for commands and tools alike. All d
 threads.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,13 +21,20 @@ from acp_server.skills.service import SETUP_SKILL, SkillService
 from acp_server.skills.skill_roots import SkillRoots
 from acp_server.text.lines import to_single_line
 from prompt_engine.sources.workspace_manifests import find_manifests
+from skills_store.bundles import SkillBundle, bundle_commands, read_bundles
 from skills_store.calls import ManageCall, ManageResult
 from skills_store.changes import SkillChange
 from skills_store.collection import SkillCollection, names_in
 from skills_store.errors import SkillError, SkillNotFoundError
 from skills_store.index import IndexRequest
-from skills_store.invocation import list_skill_commands, parse_invocation, render_invocation
+from skills_store.invocation import (
+    PREFIX,
+    list_skill_commands,
+    parse_invocation,
+    render_invocation,
+)
 from skills_store.library import SkillLibrary, SkillListing
+from skills_store.requirements import NeedsContext
 from skills_store.skill import SKILL_FILE, Skill
 from skills_store.usage import SkillUsageStore, UsageEvent, rank_by_activity
 from skills_store.viewing import FileView, SkillView, TextFileView, ViewContext
@@ -62,6 +70,7 @@ class SessionSkills:
         self._commands: FoundCommands = ((), SkillCollection((), {}, (), {}, (), ()))
         self._offered: tuple[str, ...] = ()
         self._loaded: dict[str, None] = {}
+        self._bundles: Mapping[str, SkillBundle] = {}
 
     @property
     def loaded(self) -> Sequence[str]:
@@ -82,17 +91,24 @@ class SessionSkills:
     def commands(self, is_built_in: IsBuiltIn) -> Sequence[ListedCommand]:
         """Return the commands that load a skill, by name."""
         skills, collection = self._commands
+        listed = {each.name: each for each in list_skill_commands(skills, collection, is_built_in)}
+        # A bundle comes before a skill of its name, but not before a built-in command.
+        bundles = (each for each in bundle_commands(self._bundles) if not is_built_in(each.name))
+        listed |= {each.name: each for each in bundles}
         return [
             ListedCommand(
                 command.name, to_single_line(command.description, MAX_DESCRIPTION_CHARACTERS), HINT
             )
-            for command in list_skill_commands(skills, collection, is_built_in)
+            for command in sorted(listed.values(), key=lambda each: each.name)
         ]
 
     async def expand_calls(self, text: str, is_built_in: IsBuiltIn) -> str | None:
         """Return the text for the model if a prompt invokes skills; None if it invokes none."""
 
         def load(library: SkillLibrary) -> str | None:
+            bundle = self._find_bundle(text, is_built_in)
+            if bundle is not None:
+                return self._expand_bundle(library, bundle, text)
             call = parse_invocation(text, is_built_in, library.is_known)
             if call is None:  # it may be new on the disk
                 library.mark_changed()
@@ -109,6 +125,28 @@ class SessionSkills:
         if expanded is None:
             await self._raise_if_untrusted(text, is_built_in)
         return expanded
+
+    def _find_bundle(self, text: str, is_built_in: IsBuiltIn) -> SkillBundle | None:
+        """Return the bundle that a prompt invokes. Blocks: its file may be new."""
+        found = parse_invocation(text, is_built_in, lambda name: not name.startswith("/"))
+        if found is None or text.lstrip().startswith(f"/{PREFIX}"):
+            return None
+        return read_bundles(self._service.home).get(found.names[0].replace("_", "-"))
+
+    def _expand_bundle(self, library: SkillLibrary, bundle: SkillBundle, text: str) -> str:
+        """Return the prompt for a bundle; skills that cannot be loaded are named in it."""
+        views: list[SkillView] = []
+        problems: list[str] = []
+        for name in bundle.skills:
+            try:
+                views.append(self._load(library, name, "use"))
+            except SkillError as error:
+                problems.append(f"[Of the bundle, {name!r} is not loaded: {error}]")
+        if not views:
+            raise SkillCallError("\n".join(problems))
+        _, _, words = text.strip().partition(" ")
+        parts = [*problems, *([bundle.instruction] if bundle.instruction else ())]
+        return "\n\n".join([*parts, render_invocation(views, words.strip())])
 
     async def index(self, request: SkillIndexRequest) -> str:
         """Return the section of the system prompt that lists the skills."""
@@ -306,16 +344,25 @@ class SessionSkills:
 
         def find_commands(library: SkillLibrary) -> FoundCommands:
             collection = library.collection()
+            self._bundles = read_bundles(self._service.home)
             return library.skills(self._visibility_facts()), collection
 
         self._commands = await self._query(find_commands)
-        names = tuple(f"{skill.full_name}: {skill.description}" for skill in self._commands[0])
+        names = tuple(
+            f"{name}: {description}"
+            for name, description in (
+                *((skill.full_name, skill.description) for skill in self._commands[0]),
+                *((each.name, each.description) for each in self._bundles.values()),
+            )
+        )
         if names != self._offered and not self._is_closed:
             self._offered = names
             self._listener()
 
     def _load(self, library: SkillLibrary, name: str, *events: UsageEvent) -> SkillView:
-        view = library.view(name, self._viewer, self._visibility_facts())
+        needs = NeedsContext(self._service.home, self._service.config.config, self.tools)
+        viewer = replace(self._viewer, needs=needs)
+        view = library.view(name, viewer, self._visibility_facts())
         self._screen(library.find(name), view.folder / SKILL_FILE, view.content)
         self._usage.count(view.name, *events)
         self._loaded[view.name] = None

@@ -9,6 +9,7 @@ from skills_store.hermes_fields import read_words, required_commands, required_v
 from skills_store.skill import Skill, SkillRoot
 from skills_store.visibility import (
     VisibilityFacts,
+    is_offered,
     is_visible,
     normalize_platform,
     reason_hidden,
@@ -49,7 +50,13 @@ def skill_with(fields: str) -> Skill:
         ),
         ("requires_toolsets: [terminal, mcp-jira]", None),
         ("requires_toolsets: [mcp-other]", "it needs the toolset mcp-other, which is not there"),
-        ("requires_toolsets: [browser]", "it needs the toolset browser, which is not there"),
+        ("requires_toolsets: [browser, code_execution]", None),
+        ("requires_tools: [browser_click, execute_code, web_search]", None),
+        ("requires_tools: [web_extract]", "it needs the tool web_fetch, which is not there"),
+        (
+            "fallback_for_tools: [execute_code]",
+            "it stands in for the tool execute_code, which is there",
+        ),
         ("fallback_for_tools: [web_fetch]", None),
         (
             "fallback_for_tools: [web_fetch, terminal]",
@@ -66,6 +73,26 @@ def test_a_skill_is_hidden_for_a_reason(fields: str, reason: str | None) -> None
     skill = skill_with(fields)
     assert reason_hidden(skill, LINUX) == reason
     assert is_visible(skill, LINUX) is (reason is None)
+
+
+@each_case(
+    ("fields", "is_listed"),
+    [
+        ("environments: [docker]", True),
+        ("environments: docker, s6", True),
+        ("environments: [kanban]", False),
+        ("metadata:\n  hermes:\n    environments: [s6, kanban]", False),
+        ("environments: [kanban, elsewhere]", True),
+    ],
+)
+def test_a_skill_for_another_environment_is_not_listed_but_can_be_loaded(
+    fields: str,
+    is_listed: bool,  # noqa: FBT001
+) -> None:
+    facts = VisibilityFacts(environments=frozenset({"docker"}))
+    assert is_offered(skill_with(fields), facts) is is_listed
+    assert is_visible(skill_with(fields), facts)
+    assert is_offered(skill_with(fields), VisibilityFacts())
 
 
 @pytest.mark.parametrize(

@@ -96,10 +96,18 @@ def skill_json(view: SkillView) -> dict[str, JsonValue]:
         "skill_dir": str(view.folder),
         "linked_files": linked,
     }
+    needs = view.needs
     extras: dict[str, JsonValue] = {
         "missing_commands": [*view.missing_commands],
         "missing_environment_variables": [*view.missing_variables],
         "moved_skills": [moved.describe() for moved in view.archived_related_skills],
+        "config": dict(needs.settings),
+        "missing_config": [*needs.unset_settings],
+        "credential_files": [*needs.credential_files],
+        "missing_credential_files": [*needs.missing_credential_files],
+        "variable_help": dict(needs.variable_help),
+        "setup_help": needs.setup_help,
+        "tools": dict(needs.tool_notes),
         "warnings": [f"line {each.line}: {each.text}" for each in view.problems],
     }
     return answer | {name: each for name, each in extras.items() if each}
