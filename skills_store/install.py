@@ -7,9 +7,9 @@ again. The caller asks the user and decides how far a source is trusted.
 import hashlib
 import secrets
 import shutil
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
@@ -117,20 +117,20 @@ class Installer:
     text_scan: TextScan
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def plan(self, source: str, trust: SkillTrust) -> InstallPlan:
-        """Examine a source in a temporary directory.
+    def plan(self, source: str, trust: SkillTrust, updates: str = "") -> InstallPlan:
+        """Examine a source in a temporary directory; `updates` names an installed skill to replace.
 
         Raises:
             SourceError: The source is unavailable, or contains no skill.
             OSError: It cannot be read or unpacked.
         """
         with _stage(source, self.git) as staged:
-            found = list(_find_skill_folders(staged.folder))
+            found = list(find_skill_folders(staged.folder))
             if not found:
                 raise SourceError(source, f"there is no {SKILL_FILE} in it")
             if len(found) > MAX_SKILLS:
                 raise SourceError(source, f"it holds more than {MAX_SKILLS} skills")
-            candidates = tuple(self._candidate(staged, folder, trust) for folder in found)
+            candidates = tuple(self._candidate(staged, folder, trust, updates) for folder in found)
         for one, other in combinations(candidates, 2):
             if is_same_name(one.name, other.name):
                 raise SourceError(source, f"it holds two skills named {one.name!r}")
@@ -189,6 +189,43 @@ class Installer:
                 raise
         return folder
 
+    def update(
+        self, plan: InstallPlan, candidate: InstallCandidate, *, is_approved: bool = False
+    ) -> Path:
+        """Replace an installed skill by a candidate of its name; return its directory.
+
+        The old directory is kept in `acp/skill_updates/NAME` until the next update, so nothing is
+        lost if the process dies in between: then the next update installs the skill again.
+
+        Raises:
+            NotInstalledError: It was not installed from a source.
+            InstallRefusedError: The policy blocks it, or approval is missing.
+            OSError: A write failed; the old skill is in place.
+        """
+        record = self.installed().get(candidate.name)
+        if not isinstance(record, dict):
+            raise NotInstalledError(candidate.name)
+        category = record.get("category")
+        category = category if isinstance(category, str) else ""
+        folder = self.home.skills / parse_category(category) / candidate.name
+        replaced = self.home.folder / "acp" / "skill_updates" / candidate.name
+        with self.home.locked():
+            refuse_links(self.home.skills, folder)
+            was_there = folder.is_dir()
+            if was_there:
+                shutil.rmtree(replaced, ignore_errors=True)
+                replaced.parent.mkdir(parents=True, exist_ok=True)
+                folder.rename(replaced)
+        try:
+            return replace(self, is_name_taken=_is_never_taken).commit(
+                plan, candidate, category, is_approved=is_approved
+            )
+        except BaseException:
+            with self.home.locked():
+                if was_there and not folder.exists():
+                    replaced.rename(folder)
+            raise
+
     def uninstall(self, name: str, archive: Callable[[str], None]) -> None:
         """Archive an installed skill and remove its record.
 
@@ -211,8 +248,37 @@ class Installer:
         listed = JsonFile(self.home.installed).read().get(_INSTALLED_KEY)
         return listed if isinstance(listed, dict) else {}
 
+    def changed_files(self, candidate: InstallCandidate) -> Sequence[str]:
+        """Return the files of a candidate that differ from those that were installed."""
+        record = self.installed().get(candidate.name)
+        recorded = record.get("files") if isinstance(record, dict) else None
+        before = recorded if isinstance(recorded, dict) else {}
+        after = {
+            path: hashlib.sha256(data).hexdigest()
+            for path, data in candidate.contents.files.items()
+        }
+        names = before.keys() | after.keys()
+        return sorted(name for name in names if before.get(name) != after.get(name))
+
+    def locally_changed_files(self, name: str) -> Sequence[str]:
+        """Return the files of an installed skill that were changed or removed here. Blocks."""
+        record = self.installed().get(name)
+        recorded = record.get("files") if isinstance(record, dict) else None
+        if not isinstance(record, dict) or not isinstance(recorded, dict):
+            return ()
+        category = record.get("category")
+        folder = self.home.skills / (category if isinstance(category, str) else "") / name
+        if not folder.is_dir():
+            return ()
+        contents = collect_skill_files(folder)
+        return sorted(
+            path
+            for path, digest in recorded.items()
+            if hashlib.sha256(contents.files.get(path, b"")).hexdigest() != digest
+        )
+
     def _candidate(
-        self, staged: "_StagedSource", folder: Path, trust: SkillTrust
+        self, staged: "_StagedSource", folder: Path, trust: SkillTrust, updates: str
     ) -> InstallCandidate:
         contents = collect_skill_files(folder)
         text = contents.files.get(SKILL_FILE, b"").decode("utf-8-sig", errors="replace")
@@ -225,7 +291,7 @@ class Installer:
             check_new_name(name)
         except SkillError as error:
             problems.append(str(error))
-        if self.is_name_taken(name):
+        if name != updates and self.is_name_taken(name):
             problems.append("there is a skill of this name")
         decision = decide(trust, verdict.level)
         return InstallCandidate(
@@ -270,6 +336,12 @@ class Installer:
         JsonFile(self.home.installed).update(change_records)
 
 
+def _is_never_taken(name: str) -> bool:
+    """Return that a name is free: that of the skill that is replaced."""
+    del name
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class _StagedSource:
     """A source as a directory."""
@@ -311,7 +383,7 @@ def _stage(source: str, git: GitCloner) -> Generator[_StagedSource]:
                 assert_never(parsed)
 
 
-def _find_skill_folders(folder: Path) -> Iterator[Path]:
+def find_skill_folders(folder: Path) -> Iterator[Path]:
     """Yield directories with a SKILL.md, not nested ones, without following symlinks."""
     waiting = [(folder, 0)]
     seen = 0

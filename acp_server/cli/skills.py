@@ -11,6 +11,7 @@ from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import CWD, CliSkills, complete_name, open_skills, report_failure
 from acp_server.cli.skills_curate import curate
+from acp_server.cli.skills_hub import search, update
 from acp_server.cli.skills_install import install, uninstall
 from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
 from acp_server.text.control_characters import escape_json
@@ -198,5 +199,5 @@ def _validation_errors(file: Path) -> Iterator[str]:
     )
 
 
-for _command in (install, uninstall, pin, unpin, archive, restore, usage, curate):
+for _command in (search, install, update, uninstall, pin, unpin, archive, restore, usage, curate):
     command.add_command(_command)

@@ -8,25 +8,18 @@ from pydantic import JsonValue
 
 from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
+from acp_server.cli.skill_indexes import find_in_indexes
+from acp_server.cli.skill_installer import INSTALL_ERRORS, open_installer, print_candidate
 from acp_server.cli.skill_library import CliSkills, complete_installed, open_skills, report_failure
-from acp_server.config import settings
-from acp_server.skills.screening import scan_published
 from acp_server.text.control_characters import escape_json
 from skills_store.calls import ManageCall
-from skills_store.errors import SkillError
 from skills_store.guard.verdict import SkillTrust
 from skills_store.install import InstallCandidate, Installer, InstallPlan
-from skills_store.names import is_same_name
-from skills_store.sources.errors import InstallError
 from skills_store.sources.locations import is_listed_source
-from skills_store.sources.repositories import GitCloner
-
-MAX_FINDINGS = 20
-INSTALL_ERRORS = (SkillError, InstallError, OSError)
 
 
 @click.command(cls=ExampleCommand)
-@click.argument("source", metavar="PATH_OR_GIT_URL")
+@click.argument("source", metavar="PATH_OR_GIT_URL_OR_NAME")
 @click.option("--skill", "names", multiple=True, help="Install only this skill. Repeatable.")
 @click.option("--category", default="", help="Category for the installed skills.")
 @click.option("--yes", "is_yes", is_flag=True, help="Do not ask; blocked skills stay blocked.")
@@ -34,8 +27,9 @@ INSTALL_ERRORS = (SkillError, InstallError, OSError)
 def install(
     source: str, names: tuple[str, ...], category: str, *, is_yes: bool, is_json: bool
 ) -> int:
-    """Install skills from a directory, an archive (.zip, .tar.gz) or a git repository.
+    """Install skills from a directory, an archive (.zip, .tar.gz), a git repository or an index.
 
+    A plain NAME is looked up in the indexes that `skills search` knows.
     URL@REF#DIRECTORY selects a branch, tag or commit, and a directory in it. Every file is scanned
     first, and the findings are shown. Skills that look dangerous are not installed; from sources
     that are not in the setting skills.trusted_sources, suspicious ones are not installed either.
@@ -44,12 +38,9 @@ def install(
     "problems", "folder"}]}; installs nothing without --yes.
     """
     skills = open_skills()
-    installer = _installer(skills)
-    trusted_sources = skills.configuration.settings.skills.trusted_sources
-    trust: SkillTrust = "trusted" if is_listed_source(source, trusted_sources) else "community"
-    click.echo(f"Fetching {source} ...", err=True)
+    installer = open_installer(skills)
     try:
-        plan = installer.plan(source, trust)
+        plan = _plan(skills, installer, source)
     except INSTALL_ERRORS as error:
         return report_failure(error)
     chosen = [each for each in plan.candidates if not names or each.name in names]
@@ -58,7 +49,7 @@ def install(
     folders: dict[str, str] = {}
     failures = 0
     for each in chosen:
-        _print_candidate(each, plan, is_json=is_json)
+        print_candidate(each, plan, is_json=is_json)
         if not each.is_installable:
             failures += 1
         elif is_yes or (
@@ -94,27 +85,25 @@ def uninstall(name: str) -> int:
         message = editor.commit(editor.plan(call)).message
 
     try:
-        _installer(skills).uninstall(name, archive)
+        open_installer(skills).uninstall(name, archive)
     except INSTALL_ERRORS as error:
         return report_failure(error)
     click.echo(message)
     return 0
 
 
-def _print_candidate(candidate: InstallCandidate, plan: InstallPlan, *, is_json: bool) -> None:
-    """Print a skill, the findings of its scan and the reasons not to install it."""
-    level, files = candidate.verdict.level, len(candidate.contents.files)
-    description = " ".join(candidate.description.split())
-    lines = [f"{candidate.name}: {level} ({files} files)  {description}"]
-    findings = candidate.verdict.findings
-    lines += [f"  {finding}" for finding in findings[:MAX_FINDINGS]]
-    if len(findings) > MAX_FINDINGS:
-        lines.append(f"  and {len(findings) - MAX_FINDINGS} more")
-    lines += [f"  not installed: {problem}" for problem in candidate.problems]
-    if candidate.decision == "block":
-        trust = "trusted" if plan.origin.trust == "trusted" else "not trusted"
-        lines.append(f"  not installed: the scan rated it {level}, and its source is {trust}")
-    click.echo("\n".join(lines), err=is_json)
+def _plan(skills: CliSkills, installer: Installer, source: str) -> InstallPlan:
+    """Fetch a source, or the one that an index has for a name, and examine it.
+
+    Raises:
+        InstallError: it cannot be read, or holds no skill.
+        OSError: it cannot be read or unpacked.
+    """
+    source = find_in_indexes(skills, source)
+    trusted_sources = skills.configuration.settings.skills.trusted_sources
+    trust: SkillTrust = "trusted" if is_listed_source(source, trusted_sources) else "community"
+    click.echo(f"Fetching {source} ...", err=True)
+    return installer.plan(source, trust)
 
 
 def _as_json(
@@ -136,12 +125,3 @@ def _as_json(
             for each in chosen
         ],
     }
-
-
-def _installer(skills: CliSkills) -> Installer:
-    def is_taken(name: str) -> bool:
-        found = skills.editor.catalog.list_skills()
-        return any(not each.root.plugin and is_same_name(each.name, name) for each in found)
-
-    git = GitCloner(settings.child_environment(dict.fromkeys(settings.load({}).secret_variables)))
-    return Installer(skills.editor.home, git, is_taken, scan_published)
