@@ -23,6 +23,7 @@ from tests.memory.services.loopback import (
 )
 
 NAMESPACE = UUID(int=29)
+TIME = "2026-11-27T00:00:00Z"
 TEXT: Json = {"type": "string"}
 MESSAGES: Json = {
     "type": "array",
@@ -70,6 +71,8 @@ class _State:
                     "id": memory_id,
                     "memory": message["content"],
                     "user_id": body["user_id"],
+                    "created_at": TIME,
+                    "updated_at": TIME,
                 }
                 added.append({"id": memory_id, "event": "ADD"})
         if is_server or not body.get("infer", True):
