@@ -8,7 +8,7 @@ import hashlib
 import secrets
 import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import combinations
@@ -216,15 +216,19 @@ class Installer:
                 shutil.rmtree(replaced, ignore_errors=True)
                 replaced.parent.mkdir(parents=True, exist_ok=True)
                 folder.rename(replaced)
-        try:
-            return replace(self, is_name_taken=_is_never_taken).commit(
+        with ExitStack() as undo:
+            undo.callback(self._put_back, replaced, folder, was_there)
+            made = replace(self, is_name_taken=_is_never_taken).commit(
                 plan, candidate, category, is_approved=is_approved
             )
-        except BaseException:
-            with self.home.locked():
-                if was_there and not folder.exists():
-                    replaced.rename(folder)
-            raise
+            undo.pop_all()
+        return made
+
+    def _put_back(self, replaced: Path, folder: Path, was_there: bool) -> None:  # noqa: FBT001
+        """Move the old directory of a skill back after an update that failed."""
+        with self.home.locked():
+            if was_there and not folder.exists():
+                replaced.rename(folder)
 
     def uninstall(self, name: str, archive: Callable[[str], None]) -> None:
         """Archive an installed skill and remove its record.

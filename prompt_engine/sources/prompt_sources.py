@@ -76,7 +76,7 @@ class PromptSources:
 
 
 @dataclass(frozen=True, slots=True)
-class Instructions:
+class FoundInstructions:
     """The instruction files of the project, and the user's SOUL.md."""
 
     found: ProjectContext
@@ -128,7 +128,7 @@ def context_request(sources: PromptSources, window_tokens: int | None) -> Contex
     )
 
 
-def read_instructions(sources: PromptSources, window_tokens: int | None) -> Instructions:
+def read_instructions(sources: PromptSources, window_tokens: int | None) -> FoundInstructions:
     """Return the instruction files, without protected ones, and SOUL.md."""
     found = ProjectContext()
     if not sources.skips_context_files:
@@ -138,7 +138,7 @@ def read_instructions(sources: PromptSources, window_tokens: int | None) -> Inst
     soul = read_soul(
         sources.home, scan, is_trusted=sources.is_trusted, creates_home=sources.creates_home
     )
-    return Instructions(found, soul)
+    return FoundInstructions(found, soul)
 
 
 def _without_protected(
