@@ -27,7 +27,7 @@ def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield one sentence for each known fact."""
     yield PromptSection("day", "volatile", f"Today is {format_day(facts.day)}.")
     if facts.session_id:
-        yield PromptSection("session_id", "volatile", f"The session's id is {facts.session_id}.")
+        yield PromptSection("session_id", "volatile", f"The id of this chat is {facts.session_id}.")
     if facts.model:
         yield PromptSection("model", "volatile", f"The model is {facts.model}.")
 

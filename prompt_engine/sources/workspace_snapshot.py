@@ -14,7 +14,9 @@ from prompt_engine.sources.file_reading import resolve
 from prompt_engine.sources.workspace_checks import find_checks
 from prompt_engine.sources.workspace_manifests import find_manifests, find_package_managers
 from prompt_engine.sources.workspace_repository import GIT_SECONDS, read_repository
-from prompt_engine.trust import describe_findings
+
+HIDDEN_SUBJECT = "(one title hidden: suspicious text)"
+"""In place of a commit's subject. It names no pattern: the names themselves read like orders."""
 
 
 def read_workspace(
@@ -53,6 +55,6 @@ def read_workspace(
 
 
 def _describe_commit(subject: str, scan: ThreatScan) -> str:
-    """Return a commit's subject in quotes, or why it is not shown: anyone may have written it."""
+    """Return a commit's subject in quotes, or that it is hidden: anyone may have written it."""
     findings = scan(subject, "context")
-    return f"(blocked: {describe_findings(findings)})" if findings else f'"{subject}"'
+    return HIDDEN_SUBJECT if findings else f'"{subject}"'

@@ -75,7 +75,7 @@ def test_the_same_facts_give_the_same_bytes_in_all_three_tiers() -> None:
     prompt = build_prompt(facts)
     assert prompt == build_prompt(facts)
     assert "Linux" in prompt.stable
-    assert "# Project Context\n\nFollow these instructions of the project." in prompt.context
+    assert "# Project Context\n\nUnless the user says otherwise, follow" in prompt.context
     assert "## AGENTS.md\n\nUse tabs." in prompt.context
     assert "/project" in prompt.context
     assert prompt.volatile == "Today is Saturday, November 21, 2026."

@@ -61,7 +61,7 @@ def test_the_section_explains_skills(tmp_path: Path) -> None:
     write_skill(tmp_path / "pdf")
     write_skill(tmp_path / "acp-server")
     everything = make_library(tmp_path).index(IndexRequest(setup_skill="acp-server"))
-    assert everything.startswith("## Skills (mandatory)\n\n")
+    assert everything.startswith("## Skills\n\n")
     assert "load `acp-server` first" in everything
     assert "`skill_manage`" in everything
     tools = VisibilityFacts(tools=frozenset({"skill_view"}))

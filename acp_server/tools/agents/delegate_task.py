@@ -52,9 +52,7 @@ class DelegateArguments(Arguments):
     """One task, or several in `tasks`; then the other fields apply to all of them."""
 
     goal: str | None = Field(default=None, description="the task")
-    context: str | None = Field(
-        default=None, description="paths, findings, limits, and what to answer"
-    )
+    context: str | None = Field(default=None, description="paths, findings, limits, what to report")
     toolsets: list[str] | None = Field(
         default=None,
         description="file, terminal, web, skills, session_search, todo, mcp-NAME (default: all)",

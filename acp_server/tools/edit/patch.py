@@ -88,13 +88,13 @@ NO_NOTEBOOK_CELL = (
 class PatchArguments(Arguments):
     """Either a replacement in one file, or a patch of any number of files."""
 
-    path: str | None = Field(default=None, description="file to change; required to replace")
+    path: str | None = Field(default=None, description="mode replace: the file to change")
     old_string: ExactText | None = Field(
         default=None,
-        description="required to replace: exact text of the file, long enough to occur only once",
+        description="mode replace: exact text; must occur once, unless replace_all is true",
     )
     new_string: ExactText | None = Field(
-        default=None, description="required to replace: its new text; empty deletes it"
+        default=None, description="mode replace: its new text; empty deletes it"
     )
     replace_all: bool = Field(
         default=False, description="replace old_string everywhere (default false)"

@@ -55,9 +55,9 @@ class MemoryArguments(Arguments):
         default="memory",
         description="memory: environment, conventions, quirks (default); user: about the user",
     )
-    content: str | None = Field(default=None, description="the new entry, to add or replace")
+    content: str | None = Field(default=None, description="for add and replace: the new entry")
     old_text: str | None = Field(
-        default=None, description="to replace or remove: words that only this entry has"
+        default=None, description="for replace and remove: words that only the old entry has"
     )
     operations: list[MemoryOperation] | None = Field(
         default=None, description="changes made together"

@@ -47,7 +47,7 @@ class ProcessArguments(Arguments):
     action: Action = Field(description="what to do")
     session_id: str = Field(
         default="",
-        description="id that terminal returned; required except for list and forward",
+        description="id that terminal returned; not needed for list and forward",
     )
     data: str = Field(default="", description="text to write")
     port: int | None = Field(default=None, ge=1, le=65_535, description="port to forward")

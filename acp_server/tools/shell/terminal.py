@@ -124,7 +124,7 @@ class TerminalArguments(Arguments):
     )
     background: bool = Field(
         default=False,
-        description="true for servers and long jobs, which process controls (default false)",
+        description="true for servers and long jobs; then use process (default false)",
     )
 
 

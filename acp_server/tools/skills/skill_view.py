@@ -25,7 +25,7 @@ class SkillViewArguments(Arguments):
     """A skill, and perhaps one of its files."""
 
     name: str = Field(description="the skill")
-    file_path: str | None = Field(default=None, description="one of its files, to load that")
+    file_path: str | None = Field(default=None, description="load this file of it instead")
 
 
 class SkillViewUse(TypedToolUse[SkillViewArguments]):

@@ -52,7 +52,7 @@ HI = PromptFacts(
             commits=(
                 '"Oil the wheels"',
                 '"Count the teeth"',
-                "(blocked: ignore-earlier-instructions in line 1)",
+                "(one title hidden: suspicious text)",
             ),
         ),
         project="/home/ada/engine",
@@ -71,7 +71,7 @@ FINDING = ThreatFinding("hide-from-user", "context", 3, 1)
 BLOCKED_ENTRY = "[Blocked: ssh-back-door in line 1 of this entry. It stays on disk.]"
 LONG = truncate("Rule: keep the engine dry.\n" * 40, 300, "AGENTS.md")
 INDEX = """\
-## Skills (mandatory)
+## Skills
 
 Scan this list before you reply.
 

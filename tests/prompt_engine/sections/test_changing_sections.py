@@ -205,7 +205,7 @@ def test_session_and_model_are_named_when_known() -> None:
     names = [section.name for section in day_and_model.write(replace(FACTS, model=""))]
     assert names == ["day"]
     found = [section.text for section in day_and_model.write(replace(FACTS, session_id="5f1c"))]
-    assert found[1:] == ["The session's id is 5f1c.", "The model is claude-opus-5."]
+    assert found[1:] == ["The id of this chat is 5f1c.", "The model is claude-opus-5."]
 
 
 def test_external_texts_are_passed_through() -> None:

@@ -81,7 +81,7 @@ def test_a_commit_that_tries_to_instruct_the_model_is_not_shown(root: Path) -> N
     assert found is not None
     newest, blocked = found.commits
     assert newest == '"Add a wheel"'
-    assert blocked == "(blocked: ignore-earlier-instructions in line 1)"
+    assert blocked == "(one title hidden: suspicious text)"
 
 
 def test_a_package_uses_the_lock_file_of_the_root(root: Path) -> None:
