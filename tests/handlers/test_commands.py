@@ -154,7 +154,7 @@ async def test_the_init_command_has_the_model_write_an_agents_file(tmp_path: Pat
     (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
     (root / "CLAUDE.md").write_text("Be brief.\n")
     script = (
-        "prompt: What was found out already\ncall: write_file\n  path: AGENTS.md\n"
+        "prompt: What is known already\ncall: write_file\n  path: AGENTS.md\n"
         "  content: '# A project'\nstep:\nsay: Written.\nprompt: *\nsay: Nothing fits."
     )
     async with open_editor(make_configuration(home, script)) as editor:
