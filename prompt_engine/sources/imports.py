@@ -6,12 +6,11 @@ line stays as it is; the imported file follows as a file of its own, so that lim
 trust treat it like any other.
 """
 
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from prompt_engine.context_file_types import ContextFileNote
+from prompt_engine.mentions import TRAILING_MARKS, find_mentions
 from prompt_engine.sources.file_reading import FileId
 from prompt_engine.sources.instruction_files import InstructionSource
 from prompt_engine.sources.paths import is_file, normalize, path_label
@@ -20,37 +19,8 @@ MAX_DEPTH = 4
 MAX_IMPORTS = 20
 """Maximum number of files that one instruction file imports, directly and indirectly."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)", re.DOTALL)
-_MENTION = re.compile(r"(?:^|(?<=[\s(\[*_]))@((?:[^\s\\]|\\ )+)", re.MULTILINE)
-_ONLY_MENTION = re.compile(r"[ \t]*(?:[-*+][ \t]+)?@((?:[^\s\\]|\\ )+)[ \t]*")
-TRAILING_MARKS = ".,;:!?)]}*_'\""
-"""Marks that end a sentence rather than a path."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedFile:
-    """Path that an instruction file names."""
-
-    path: str
-    """As written, without the `@`."""
-    is_line: bool
-    """Whether the line says nothing else, so that it can only mean an import."""
-
-
 ReadInstructions = Callable[[Path], InstructionSource | ContextFileNote | None]
 """Reads an instruction file: a note if it must not or cannot be read, None if it does not exist."""
-
-
-def find_imports(text: str) -> tuple[ImportedFile, ...]:
-    """Return the paths behind `@` outside code blocks and code spans, in order, each once."""
-    found: dict[str, ImportedFile] = {}
-    for line in _CODE_SPAN.sub(" ", _without_fenced_code(text)).split("\n"):
-        only = _ONLY_MENTION.fullmatch(line)
-        for written in [only[1]] if only else _MENTION.findall(line):
-            path = written.replace("\\ ", " ")
-            found.setdefault(path, ImportedFile(path, only is not None))
-    return tuple(found.values())
 
 
 def read_imports(
@@ -62,7 +32,7 @@ def read_imports(
     readable file gives a note; a mention within a sentence does not.
     """
     seen: set[FileId] = {source.identity}
-    pending = [(each, source, 1) for each in find_imports(source.body)]
+    pending = [(each, source, 1) for each in find_mentions(source.body)]
     count = 0
     while pending:
         imported, importer, depth = pending.pop(0)
@@ -85,23 +55,7 @@ def read_imports(
             seen.add(found.identity)
             count += 1
             yield found
-            pending[:0] = [(each, found, depth + 1) for each in find_imports(found.body)]
-
-
-def _without_fenced_code(text: str) -> str:
-    lines: list[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if fence:
-            # A fence ends with at least as many of the same characters, and nothing behind them.
-            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
-                fence = ""
-        elif mark:
-            fence = mark[1]
-        else:
-            lines.append(line)
-    return "\n".join(lines)
+            pending[:0] = [(each, found, depth + 1) for each in find_mentions(found.body)]
 
 
 def _locate(written: str, folder: Path) -> Path | None:

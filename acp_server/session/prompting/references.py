@@ -17,7 +17,7 @@ from anyio import to_thread
 from acp_server.session.diagnostics import DiagnosticsStore
 from acp_server.turn.conversation import Attachment, Link, PromptPart, Text, ToolCall
 from acp_server.turn.ports import Toolbox, TurnSink
-from prompt_engine.sources.imports import TRAILING_MARKS, find_imports
+from prompt_engine.mentions import TRAILING_MARKS, find_mentions
 
 MAX_REFERENCES = 20
 MAX_PROBLEMS = 100
@@ -39,7 +39,7 @@ class PromptReferences:
         self, text: str, attached: Collection[str], toolbox: Toolbox, sink: TurnSink
     ) -> Sequence[PromptPart]:
         """Return what a text refers to; `attached` are the URIs that the prompt has already."""
-        written = list(dict.fromkeys(each.path for each in find_imports(text)))
+        written = list(dict.fromkeys(each.path for each in find_mentions(text)))
         if not written:
             return ()
         located = await to_thread.run_sync(self._locate_all, written)

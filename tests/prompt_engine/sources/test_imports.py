@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from prompt_engine.hint_blocks import LoadedHints
+from prompt_engine.mentions import find_mentions
 from prompt_engine.sources.context_files import ContextRequest, ProjectContext, find_project_context
-from prompt_engine.sources.imports import find_imports
 from prompt_engine.sources.subdirectory_hints import HintFinder
 from tests.prompt_engine.sources.trees import scan, write_tree
 from tests.support.case_table import each_case
@@ -37,7 +37,7 @@ def read(root: Path, files: dict[str, str | bytes]) -> ProjectContext:
 
 @each_case(("text", "expected"), MENTIONS.items(), ids=MENTIONS)
 def test_paths_outside_of_code_are_imports(text: str, expected: list[str]) -> None:
-    assert [each.path for each in find_imports(text)] == expected
+    assert [each.path for each in find_mentions(text)] == expected
 
 
 def test_a_file_that_only_names_another_brings_it(tmp_path: Path) -> None:
