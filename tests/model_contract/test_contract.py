@@ -365,7 +365,7 @@ async def test_a_silent_endpoint_times_out(tmp_path: Path, form: str) -> None:
     config = ModelSessionConfig(read_timeout_seconds=0.2, retries=0)
     silent = reply("never", head_gate=ResponseGate())
     async with serve_form(form, [silent]) as api, open_model_session(api, tmp_path, config) as chat:
-        assert "did not answer in time" in str((await chat.prompt_expecting_error())["message"])
+        assert "did not answer in time" in str((await chat.prompt_expecting_error())["details"])
 
 
 async def test_an_endpoint_that_refuses_connections_is_named(tmp_path: Path, form: str) -> None:
@@ -384,7 +384,7 @@ async def test_a_response_that_is_not_a_stream_is_reported(tmp_path: Path, form:
         pytest.skip("its SDK reads events whatever they are called")
     page = reply("Hello.", content_type="text/html")
     async with serve_form(form, [page]) as api, open_model_session(api, tmp_path) as chat:
-        assert "instead of an event stream" in str((await chat.prompt_expecting_error())["message"])
+        assert "instead of an event stream" in str((await chat.prompt_expecting_error())["details"])
 
 
 async def test_missing_credentials_require_signing_in(tmp_path: Path, form: str) -> None:

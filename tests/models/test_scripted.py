@@ -9,6 +9,7 @@ from acp_server.models.fixed_catalog import (
     UnknownProviderModel,
     scripted_catalog,
     unknown_provider_catalog,
+    unknown_provider_reason,
 )
 from acp_server.models.script import parse_script
 from acp_server.models.scripted import SCRIPTS, ScriptedModel
@@ -229,14 +230,12 @@ async def test_a_script_has_no_context_window_price_thought_levels_or_learning()
     await catalog.refresh()
 
 
-@pytest.mark.parametrize(("model_id", "shown"), [("a-model", "a-model"), (None, "nouse")])
-async def test_a_foreign_provider_is_named_with_its_origin_and_a_remedy(
-    model_id: str | None, shown: str
-) -> None:
-    catalog = unknown_provider_catalog("nouse", "config.yaml", model_id)
-    assert catalog.default_id == shown
-    model = catalog.model(shown)
-    assert model == UnknownProviderModel("nouse", "config.yaml")
+async def test_a_foreign_provider_is_named_with_its_origin_and_a_remedy() -> None:
+    reason = unknown_provider_reason("nouse", "config.yaml")
+    catalog = unknown_provider_catalog(reason, "a-model")
+    assert catalog.default_id == "a-model"
+    model = catalog.model("a-model")
+    assert model == UnknownProviderModel(reason)
     with pytest.raises(ModelUnavailableError) as raised:
         await play(model, user_message("hi"))
     assert raised.value.reason == (

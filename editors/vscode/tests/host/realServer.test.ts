@@ -160,7 +160,9 @@ test("a real server edits files, asks for permission, runs a terminal, and its s
   sessions.push(session);
   await host.handle({ type: "ready" });
   const { connection } = await session.until((view) => view.connection.status === "ready");
-  const can = { images: true, steer: true, list: true, load: true, delete: true, fork: true };
+  const can = {
+    images: true, steer: true, list: true, load: true, delete: true, fork: true, restore: true,
+  };
   assert.deepEqual(connection.features, can);
 
   const switches = { withSelection: false, withFile: false, withProblems: false };
