@@ -8,6 +8,7 @@ attacker exempt any instruction.
 
 import re
 
+from prompt_engine.threats.engine import compile_expression
 from prompt_engine.threats.spans import TextSpan
 
 WINDOW_BEFORE = 500
@@ -35,15 +36,16 @@ _DESCRIPTION = re.compile(
 _END_OF_NAME = re.compile(r"\w-(?:override|bypass)\b", re.I)
 """End of a name, such as `print-override`: no order."""
 _NOUN = re.compile(r"(?:override|bypass|neglect|disregard)\s+of\b", re.I)
-_CUE = re.compile(
+_CUE = compile_expression(
     r"inject(?:ion|s\b)|jailbreak|attack|malicious|payload|adversar|untrusted|red.team|exploit"
     r"|hostile|pentest|write-up|\bctf\b|phish|malware|scanner\b|\bdetect|refuse|declines?\b"
     r"|suspicious|poison|threat|\bas data\b|indicators|exfiltration such|is_malicious"
     r"|steal|stole|vulnerab|abus(?:e[ds]?|ing)\b|inje[cç][aãoõ]|ata(?:que|cante|cco)|malicios"
     r"|angriff|bösartig|attaqu|malveillant|malevol"
     r"|persuasion|unsafe action|\bblock(?:s|ed|ing)? (?:`|reads?\b|commands?\b|calls?\b|access\b)",
-    re.I,
+    ignores_case=True,
 )
+"""By the linear engine: it is searched around each of up to 500 wordings of a text."""
 _TITLE_CUE = re.compile(
     r"inject(?:ion|s\b)|jailbreak|attack|malicious|adversar|red.team|exploit|threat|pentest", re.I
 )
@@ -116,8 +118,10 @@ def is_mention(span: TextSpan) -> bool:
     )
     if not (is_set_apart or _REPORT.search(before[-120:])):
         return False
-    is_discussed = _CUE.search(before + after) or _TITLE_CUE.search(span.text[:TITLE_CHARACTERS])
-    return is_discussed is not None
+    surroundings = (before + after).encode("utf-8", "replace")
+    if _CUE.search(surroundings) is not None:
+        return True
+    return _TITLE_CUE.search(span.text[:TITLE_CHARACTERS]) is not None
 
 
 def _is_fenced(before: str) -> bool:
