@@ -1,10 +1,8 @@
 """The command files of one session: which may be used, how they are followed, and their prompts."""
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from uuid import uuid4
 
 from anyio import to_thread
 
@@ -19,8 +17,8 @@ from acp_server.command_files.discovery import (
 )
 from acp_server.command_files.template import CommandOutput, fill_template
 from acp_server.session.commands.command import PreparedPrompt, PromptCommand, PromptCommandError
-from acp_server.session.prompting.file_watch import FileWatch, Subscription
-from acp_server.turn.conversation import ToolCall
+from acp_server.session.prompting.file_watch import FileWatch, Subscription, missing_directories
+from acp_server.session.user_calls import run_user_call
 from acp_server.turn.ports import Toolbox, TurnSink
 from prompt_engine.threats import scan
 from prompt_engine.trust import blocked_line, sha256_of
@@ -133,7 +131,9 @@ class SessionCommandFiles:
         """Watch the directories as they are now, and those in which missing ones would appear."""
 
         def find() -> tuple[frozenset[Path], frozenset[Path]]:
-            missing = {name for place in self._places for name in _missing(place.directory)}
+            missing = {
+                name for place in self._places for name in missing_directories(place.directory)
+            }
             return frozenset(directories_of(self._places)), frozenset(missing)
 
         existing, self._names = await to_thread.run_sync(find)
@@ -154,7 +154,9 @@ class SessionCommandFiles:
         if not has_terminal and any(isinstance(each, CommandOutput) for each in pieces):
             raise PromptCommandError(NO_TERMINAL.format(name=command.name))
         filled = [
-            each if isinstance(each, str) else await self._run(each.command, sink)
+            each
+            if isinstance(each, str)
+            else await run_user_call(self._toolbox, sink, TERMINAL, {"command": each.command})
             for each in pieces
         ]
         # Of the text without the output of commands, which is data and must not name files.
@@ -177,27 +179,6 @@ class SessionCommandFiles:
             notice = blocked_line(str(command.path), found)
             raise PromptCommandError(BLOCKED.format(notice=notice, path=command.path))
         return text
-
-    async def _run(self, command: str, sink: TurnSink) -> str:
-        """Return the output of a command, run as a call of the terminal tool.
-
-        So it is shown, the gate decides, hooks and the sandbox apply, and its output is bounded.
-        """
-        call_id = f"command_{uuid4().hex[:12]}"
-        call = await self._toolbox.open(call_id, TERMINAL, sink)
-        arguments = json.dumps({"command": command})
-        await call.write(arguments)
-        return (await call.run(ToolCall(call_id, TERMINAL, arguments))).text
-
-
-def _missing(folder: Path) -> Sequence[Path]:
-    """Return a directory and those above it, as far as they do not exist."""
-    missing: list[Path] = []
-    for path in (folder, *folder.parents):
-        if path.is_dir():
-            break
-        missing.append(path)
-    return missing
 
 
 def _nothing_is_taken(name: str) -> bool:

@@ -5,12 +5,12 @@ noticed because the one above it is watched. Where watching is not possible, the
 disk each time.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from anyio import to_thread
 
-from acp_server.session.prompting.file_watch import FileWatch, Subscription
+from acp_server.session.prompting.file_watch import FileWatch, Subscription, missing_directories
 from skills_store.editor import SkillEditor
 from skills_store.index_cache import IndexCache
 from skills_store.library import SkillLibrary
@@ -118,12 +118,8 @@ class SkillRoots:
         tree = frozenset((*self.library.watch_directories(), self._plugins))
         present = frozenset(path for path in tree if path.is_dir())
         roots = (*(root.path for root in self._roots()), self._plugins)
-        return tree, present, frozenset(path for root in roots for path in _missing(root))
-
-
-def _missing(folder: Path) -> Iterator[Path]:
-    """Yield a directory and those above it, as far as they do not exist."""
-    for path in (folder, *folder.parents):
-        if path.is_dir():
-            return
-        yield path
+        return (
+            tree,
+            present,
+            frozenset(path for root in roots for path in missing_directories(root)),
+        )

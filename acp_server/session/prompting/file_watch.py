@@ -21,7 +21,7 @@ its own thread, which exists while something is watched.
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -255,3 +255,14 @@ class FileWatch:
 
     async def _in_thread(self, work: Callable[[], _Result]) -> _Result:
         return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._thread_limiter)
+
+
+def missing_directories(folder: Path) -> Iterator[Path]:
+    """Yield a directory and those above it, as far as they do not exist. Blocks.
+
+    A listener that watches their parents learns when they appear.
+    """
+    for path in (folder, *folder.parents):
+        if path.is_dir():
+            return
+        yield path

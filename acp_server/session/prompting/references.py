@@ -6,16 +6,15 @@ Everything is read through the session's own tools: it is shown, the gate decide
 back is limited and scanned as results of tools are.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 from anyio import to_thread
 
 from acp_server.session.diagnostics import DiagnosticsStore
-from acp_server.turn.conversation import Attachment, Link, PromptPart, Text, ToolCall
+from acp_server.session.user_calls import run_user_call
+from acp_server.turn.conversation import Attachment, Link, PromptPart, Text
 from acp_server.turn.ports import Toolbox, TurnSink
 from prompt_engine.mentions import TRAILING_MARKS, find_mentions
 
@@ -48,7 +47,7 @@ class PromptReferences:
             if path is None:
                 parts += await self._read_other(name, toolbox, sink)
             elif is_directory:
-                outcome = await _call(toolbox, sink, "read_file", {"path": str(path)})
+                outcome = await run_user_call(toolbox, sink, "read_file", {"path": str(path)})
                 parts.append(Attachment(path.as_uri(), outcome))
             elif path.as_uri() not in {uri.partition("#")[0] for uri in attached}:
                 lines = name.partition("#")[2]
@@ -99,7 +98,7 @@ class PromptReferences:
             tool, arguments = "terminal", {"command": GIT_COMMANDS[name]}
         if not any(spec.name == tool for spec in toolbox.specs):
             return (Text(f"(@{name} was not read: this session has no `{tool}` tool.)"),)
-        return (Attachment(f"@{name}", await _call(toolbox, sink, tool, arguments)),)
+        return (Attachment(f"@{name}", await run_user_call(toolbox, sink, tool, arguments)),)
 
     def _describe_problems(self) -> str:
         lines = [
@@ -114,12 +113,3 @@ class PromptReferences:
 
 def _is_page(name: str) -> bool:
     return name.startswith(("https://", "http://"))
-
-
-async def _call(toolbox: Toolbox, sink: TurnSink, tool: str, arguments: dict[str, str]) -> str:
-    """Return the result of a call that the user made by a reference."""
-    call_id = f"attach_{uuid4().hex[:12]}"
-    call = await toolbox.open(call_id, tool, sink)
-    written = json.dumps(arguments)
-    await call.write(written)
-    return (await call.run(ToolCall(call_id, tool, written))).text
