@@ -11,7 +11,7 @@ for (const [href, path, line] of [
   ["src\\app.ts:20", "C:\\work\\src\\app.ts", 20],
   ["src/app.ts#L7", "C:\\work\\src\\app.ts", 7],
   ["D:\\other\\a.py:3:9", "D:\\other\\a.py", 3],
-  ["file:///C:/work/a%20b.py#L2", "C:\\work\\a b.py", 2],
+  ["file:///C:/code/a%20b.py#L2", "C:\\code\\a b.py", 2],
   ["vscode://command", "", 1],
 ] as const) {
   test(`the link ${href} leads to ${path || "nothing"}`, () => {
