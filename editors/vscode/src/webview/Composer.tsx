@@ -33,6 +33,8 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   const [chosen] = useState(() => new Map<string, Mention>());
   const [active, setActive] = useState(0);
   const [isDismissed, setIsDismissed] = useState(false);
+  /** The query whose choice is accepted as soon as it has been searched; null if there is none. */
+  const [accepted, setAccepted] = useState<string | null>(null);
   const lastReturned = useRef(host.savedState.restored);
 
   const updateText = (next: string): void => {
@@ -74,6 +76,14 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
     setCursor(next.cursor);
     requestAnimationFrame(() => input.current?.setSelectionRange(next.cursor, next.cursor));
   };
+  // Accepting a choice of an earlier query would drop what was typed since.
+  const isSearched = query === null || query === state.mentions.query;
+  useEffect(() => {
+    if (accepted === null || (accepted === query && !isSearched)) return;
+    setAccepted(null);
+    const choice = choices[active];
+    if (accepted === query && choice !== undefined) applyChoice(choice);
+  }, [accepted, query, isSearched]);
   const defaultBusyMode: BusyMode = connection.features.steer ? "steer" : "queue";
   const canSend = isSendable(state, text, images);
   const send = (busyMode: BusyMode): void => {
@@ -91,6 +101,7 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
     if (event.key === "ArrowDown") setActive((active + 1) % choices.length);
     else if (event.key === "ArrowUp") setActive((active + choices.length - 1) % choices.length);
     else if (event.key === "Escape") setIsDismissed(true);
+    else if (!isSearched) setAccepted(query);
     else if (choice !== undefined) applyChoice(choice);
     return true;
   };

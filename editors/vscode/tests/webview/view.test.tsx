@@ -97,6 +97,23 @@ test("files are completed from an at sign, and go with the prompt", async () => 
   assert.deepEqual(sent?.type === "send" && sent.draft.mentions, [mention]);
 });
 
+test("a choice of an earlier query is not accepted: what was typed since stays", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
+  const input = page.find("composer-input") as HTMLTextAreaElement;
+  const mention = { kind: "file", path: "/project/app.py", firstLine: 0, lastLine: 0 } as const;
+  await page.write(input, "@app");
+  await page.dispatch({ type: "mentions", query: "app", choices: [{ mention, label: "app.py", detail: "" }] });
+  await page.write(input, "@app.py#L8-12");
+  await page.key(input, "Enter");
+  assert.equal(input.value, "@app.py#L8-12");
+  const lines = { ...mention, firstLine: 8, lastLine: 12 };
+  await page.dispatch({ type: "mentions", query: "app.py#L8-12", choices: [{ mention: lines, label: "app.py#L8-12", detail: "" }] });
+  assert.equal(input.value, "@app.py#L8-12 ");
+  await page.key(input, "Enter");
+  const sent = page.posted.at(-1);
+  assert.deepEqual(sent?.type === "send" && sent.draft.mentions, [lines]);
+});
+
 test("a permission request focuses the reject button, and keys answer it", async () => {
   for (const [key, optionId] of [
     ["y", "once"],
