@@ -9,6 +9,7 @@ from acp_server.session.commands.router import PromptRouter, RoutedPrompt
 from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_id
 from acp_server.session.ports.external_memory import ExternalMemorySession
+from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.project.requests import ProjectRequests
 from acp_server.session.prompt_results import PromptResult
 from acp_server.session.prompting.context_maintenance import show_notices
@@ -114,8 +115,7 @@ class PromptRunner:
             if end is not None:
                 return turn_result(end)
             try:
-                prompt = await self._begin(queued, message, turn_sink)
-                reason = await self._run_turn(prompt, turn_sink, turns) if prompt else "end_turn"
+                reason = await self._run_prompt(queued, message, turn_sink, turns)
             except TurnError as error:
                 # Also shown as a message: many clients hide the data of a JSON-RPC error.
                 # An error caused by the cancel itself is not news for the user.
@@ -152,23 +152,40 @@ class PromptRunner:
         await self.context.recorder.commit()
         return "end_turn"
 
-    async def _begin(
-        self, queued: QueuedPrompt, message: UserMessage, sink: TurnSink
-    ) -> RoutedPrompt | None:
-        """Record that a prompt runs; return the message for the model, None if a command answered.
+    async def _run_prompt(
+        self, queued: QueuedPrompt, message: UserMessage, sink: RevocableSink, turns: list[Turn]
+    ) -> StopReason:
+        """Answer a prompt by a command, or run its turn; `turns` receives it for `flush`.
 
         Raises:
-            TurnError: a command needed the model, which could not be asked or failed.
+            TurnError: the model could not be asked, or failed.
         """
+        toolset = await self._begin(queued, message)
+        # Around the routing, too: commands that a command file runs for its prompt change files.
+        async with toolset.checkpoints.record_turn(message):
+            prompt = await self._route(queued, message, sink)
+            return "end_turn" if prompt is None else await self._run_turn(prompt, sink, turns)
+
+    async def _begin(self, queued: QueuedPrompt, message: UserMessage) -> SessionToolset:
+        """Record that a prompt runs, under a checkpoint of its own; return the tools."""
         self._running = queued
         recorder = self.context.recorder
         # Marked before the prompt is stored: after a crash, a prompt without a turn end tells
         # the next process to repair the conversation.
         recorder.journal.begin_turn()
-        checkpoint = self.context.checkpoint_ids.create()
-        recorder.record_prompt(message, checkpoint)
+        recorder.record_prompt(message, self.context.checkpoint_ids.create())
         # Within the turn: a client that reads until the response must not miss its commands.
-        await self.tools.prepare()
+        return await self.tools.prepare()
+
+    async def _route(
+        self, queued: QueuedPrompt, message: UserMessage, sink: TurnSink
+    ) -> RoutedPrompt | None:
+        """Return the message for the model; None if a command answered.
+
+        Raises:
+            TurnError: a command needed the model, which could not be asked or failed.
+        """
+        checkpoint = self.context.checkpoint_ids.current
         self.context.commands.announce()
         prompt = await self.router.route(message, sink)
         if prompt is None:
@@ -214,14 +231,11 @@ class PromptRunner:
         turn = Turn(conversation, self._with_mid_turn_input(turn_context), sink, totals)
         # Known to `flush` before it runs: an abandoned turn must be able to record its remains.
         turns.append(turn)
-        # The toolset that the context above was built from: its checkpoint covers its own calls.
         toolset = self.tools.current
         end: StopReason | TurnError = "cancelled"  # holds if cancellation skips both branches below
         try:
-            # `message` is the prompt before enrichment: the checkpoint takes its title from it.
             self._turn_sink = sink
-            async with toolset.checkpoints.record_turn(message):
-                end = reason = await turn.run(prompt)
+            end = reason = await turn.run(prompt)
             return reason
         except TurnError as error:
             end = error
