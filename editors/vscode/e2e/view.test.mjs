@@ -101,7 +101,7 @@ station("several questions of a session are counted, and a menu has the further 
   await window.page.waitForTimeout(500); // a new question ignores keys for a moment
   await window.page.keyboard.press("a");
   const items = chat.frame.getByRole("menuitem");
-  assert.equal(await items.count(), 3);
+  await until(async () => (await items.count()) === 3);
   await until(() => items.first().evaluate((node) => node === node.ownerDocument.activeElement));
   await window.page.keyboard.press("ArrowDown");
   await picture("menu");
@@ -122,7 +122,7 @@ station("a question of another session is marked, announced and found by keyboar
   assert.match(await window.statusOf("Hermes Agent"), /1 question waits for you in “ask me later”/);
   await window.page.locator(".notifications-toasts").getByText(/Hermes asks: .*ask me later/).waitFor();
   await chat.at("header-sessions").click();
-  assert.equal(await chat.at("session-asks").count(), 1);
+  await until(async () => (await chat.at("session-asks").count()) === 1);
   await picture("question-elsewhere");
   await chat.at("session-list-close").click();
   await window.page.keyboard.press("Control+Alt+J");

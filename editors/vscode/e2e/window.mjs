@@ -4,7 +4,7 @@ import { chromium } from "playwright-core";
 
 const SETTLING_MILLISECONDS = 700;
 const WIDENED_PIXELS = 110;
-export const TIMEOUT_MILLISECONDS = 20_000;
+export const TIMEOUT_MILLISECONDS = 60_000;
 
 export class Window {
   #browser;
