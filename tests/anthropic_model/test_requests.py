@@ -179,7 +179,11 @@ def test_max_tokens_exceeds_the_thinking_budget_even_in_a_full_context_window() 
 
 def test_the_same_request_serializes_to_the_same_bytes() -> None:
     answer = AssistantMessage(
-        (Thinking("Hm.", "seal"), Text("I look."), ToolCall("c1", "look", '{"b": 1, "a": "ü"}'))
+        (
+            Thinking("Hm.", "signature"),
+            Text("I look."),
+            ToolCall("c1", "look", '{"b": 1, "a": "ü"}'),
+        )
     )
     messages = (UserMessage((Text("Hi"),)), answer, UserMessage((ToolResult("c1", "found"),)))
     assert json.dumps(body_of(*messages)) == json.dumps(body_of(*messages))
@@ -188,11 +192,11 @@ def test_the_same_request_serializes_to_the_same_bytes() -> None:
 
 def test_parts_that_cannot_be_sent_back_are_omitted() -> None:
     answer = AssistantMessage(
-        (Thinking("unsigned"), RedactedThinking("opaque"), Thinking("", "seal"), Text(" \n"))
+        (Thinking("unsigned"), RedactedThinking("opaque"), Thinking("", "signature"), Text(" \n"))
     )
     assert content_of(UserMessage((Text("Hi"),)), answer)[1] == [
         {"type": "redacted_thinking", "data": "opaque"},
-        {"type": "thinking", "thinking": "", "signature": "seal"},
+        {"type": "thinking", "thinking": "", "signature": "signature"},
     ]
 
 

@@ -13,7 +13,7 @@ from tests.support.messages_api import FakeApiServer, call, messages_api, reply,
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 BUDGETED = ModelSessionConfig(model="claude-haiku-4-5")
-THOUGHT: JsonValue = {"type": "thinking", "thinking": "Hm.", "signature": "seal"}
+THOUGHT: JsonValue = {"type": "thinking", "thinking": "Hm.", "signature": "signature"}
 HIDDEN: JsonValue = {"type": "redacted_thinking", "data": "opaque"}
 TEXT: JsonValue = {"type": "text", "text": "I look."}
 CALL: JsonValue = {"type": "tool_use", "id": "c", "name": "look", "input": {}}

@@ -22,7 +22,7 @@ from tests.benchmarks.processes import kill_all, process_tree, tree_cpu_seconds,
 
 Message = dict[str, JsonValue]
 
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 READ_BYTES = 1024 * 1024
 SESSION = re.compile(rb'"sessionId":\s*"([^"]*)"')
 MODEL_TEXTS = (b"Hello.", b"five words", b"Done.")
@@ -150,7 +150,7 @@ class MeasuredAgent:
             raise AgentClosedError("the process is gone") from None
 
     def call(
-        self, method: str, params: JsonValue, patience_seconds: float = PATIENCE_SECONDS
+        self, method: str, params: JsonValue, timeout_seconds: float = TIMEOUT_SECONDS
     ) -> tuple[Message, int]:
         """Send a request; return its result and the number of messages that came before it.
 
@@ -158,7 +158,7 @@ class MeasuredAgent:
             AgentError: the request was refused or not answered in time.
         """
         number = self.send_request(method, params)
-        before = self._receive({number}, patience_seconds)
+        before = self._receive({number}, timeout_seconds)
         return _result(self._responses.pop(number)), before
 
     def initialize(self) -> Message:
@@ -176,11 +176,11 @@ class MeasuredAgent:
         return self.run_turn(session_id, text).updates
 
     def run_turn(
-        self, session_id: str, text: str, patience_seconds: float = PATIENCE_SECONDS
+        self, session_id: str, text: str, timeout_seconds: float = TIMEOUT_SECONDS
     ) -> TimedTurn:
         """Run a turn to its end."""
         turn = self.start_turn(session_id, text)
-        self.wait_for_turns([turn], patience_seconds)
+        self.wait_for_turns([turn], timeout_seconds)
         return turn
 
     def start_turn(self, session_id: str, text: str) -> TimedTurn:
@@ -202,24 +202,24 @@ class MeasuredAgent:
         self._process.wait()
 
     def wait_for_turns(
-        self, turns: Sequence[TimedTurn], patience_seconds: float = PATIENCE_SECONDS
+        self, turns: Sequence[TimedTurn], timeout_seconds: float = TIMEOUT_SECONDS
     ) -> None:
         """Wait until these turns have ended.
 
         Raises:
             AgentError: a turn was refused, or did not end in time.
         """
-        self._receive({turn.number for turn in turns}, patience_seconds)
+        self._receive({turn.number for turn in turns}, timeout_seconds)
         for turn in turns:
             turn.response = _result(self._responses.pop(turn.number))
 
-    def wait_for_response(self, number: int, patience_seconds: float) -> Message:
+    def wait_for_response(self, number: int, timeout_seconds: float) -> Message:
         """Wait for the response to a request, successful or not.
 
         Raises:
             AgentError: no response came in time.
         """
-        self._receive({number}, patience_seconds)
+        self._receive({number}, timeout_seconds)
         return self._responses.pop(number)
 
     def process_messages(self, seconds: float) -> None:
@@ -235,10 +235,10 @@ class MeasuredAgent:
         except OSError:
             return
 
-    def wait_for_exit(self, patience_seconds: float) -> int | None:
+    def wait_for_exit(self, timeout_seconds: float) -> int | None:
         """Return the exit code, or None if the process is still running after the timeout."""
         try:
-            return self._process.wait(patience_seconds)
+            return self._process.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
             return None
 
@@ -257,13 +257,13 @@ class MeasuredAgent:
         """CPU time spent by the agent and its children."""
         return tree_cpu_seconds(self.pid)
 
-    def _receive(self, numbers: Collection[int], patience_seconds: float) -> int:
+    def _receive(self, numbers: Collection[int], timeout_seconds: float) -> int:
         """Process messages until all these requests are answered; return the number of others."""
-        deadline = time.perf_counter() + patience_seconds
+        deadline = time.perf_counter() + timeout_seconds
         count = 0
         while not all(number in self._responses for number in numbers):
             if not self._take_line(deadline):
-                raise AgentTimeoutError(f"no answer within {patience_seconds:.0f} s")
+                raise AgentTimeoutError(f"no answer within {timeout_seconds:.0f} s")
             count += 1
         return count - len(numbers)
 

@@ -15,8 +15,8 @@ from anyio.abc import Process
 from pydantic import JsonValue
 
 from tests.support.editor import Object, check_message, prompt_params
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-PATIENCE_SECONDS = 60
 MessageListener = Callable[[Object], None]
 
 
@@ -88,7 +88,7 @@ class SoakClient:
         self._next_id += 1
         answered, box = self._open[number] = anyio.Event(), []
         await self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        with anyio.move_on_after(PATIENCE_SECONDS):
+        with anyio.move_on_after(HANG_TIMEOUT_SECONDS):
             await answered.wait()
         assert box, f"no answer to {method} {params}"
         return box[0]
@@ -118,7 +118,7 @@ class SoakClient:
         """Close the server's stdin and wait until it exits cleanly."""
         assert self._process.stdin is not None
         await self._process.stdin.aclose()
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             await self._has_exited.wait()
             assert await self._process.wait() == 0
 

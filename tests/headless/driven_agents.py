@@ -103,8 +103,8 @@ def make_fixed_handler(result: JsonValue) -> RequestHandler:
     return handle
 
 
-def make_python_launch(source: str, patience: ShutdownTimeouts | None = None) -> AgentLaunch:
+def make_python_launch(source: str, timeouts: ShutdownTimeouts | None = None) -> AgentLaunch:
     """Return the launch parameters of an agent written as Python source."""
     return AgentLaunch(
-        (sys.executable, "-c", source), stderr="capture", timeouts=patience or ShutdownTimeouts()
+        (sys.executable, "-c", source), stderr="capture", timeouts=timeouts or ShutdownTimeouts()
     )

@@ -18,7 +18,7 @@ from tests.headless.driven_agents import make_python_launch
 from tests.support.server_process import environment
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-IMPATIENT = ShutdownTimeouts(flush_seconds=0.1, exit_seconds=0.1)
+SHORT_TIMEOUTS = ShutdownTimeouts(flush_seconds=0.1, exit_seconds=0.1)
 DEAF = "import time; time.sleep(60)"
 
 
@@ -58,13 +58,13 @@ async def test_the_error_output_of_an_agent_that_exits_early_is_quoted() -> None
 
 
 async def test_an_agent_that_does_not_exit_is_killed() -> None:
-    async with spawn_agent(make_python_launch(DEAF, IMPATIENT)) as child:
+    async with spawn_agent(make_python_launch(DEAF, SHORT_TIMEOUTS)) as child:
         left = await child.close()
     assert (left.code, left.was_killed) == (-9, True)
 
 
 async def test_an_agent_that_reads_nothing_does_not_block_the_caller() -> None:
-    async with spawn_agent(make_python_launch(DEAF, IMPATIENT)) as child:
+    async with spawn_agent(make_python_launch(DEAF, SHORT_TIMEOUTS)) as child:
         with anyio.move_on_after(0.1):
             await child.agent.prompt("one", "x" * 1_000_000)
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -117,7 +117,9 @@ async def test_children_of_a_killed_agent_are_killed_too() -> None:
         grandchildren.append(psutil.Process(int(str(update.params["pid"]))))
         notified.set()
 
-    async with spawn_agent(make_python_launch(PARENT, IMPATIENT), ClientProfile(show)) as child:
+    async with spawn_agent(
+        make_python_launch(PARENT, SHORT_TIMEOUTS), ClientProfile(show)
+    ) as child:
         await notified.wait()
         await child.close()
     await anyio.to_thread.run_sync(_wait_for_its_end, grandchildren[0])

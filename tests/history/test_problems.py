@@ -155,7 +155,7 @@ class DyingDisk(SessionDatabase):
 
 def writer_on(disk: SessionDatabase) -> Write:
     """Return what writes to a disk."""
-    return lambda _path, inbox, tell: ArchiveWriter(disk, inbox, tell).run()
+    return lambda _path, inbox, report: ArchiveWriter(disk, inbox, report).run()
 
 
 @pytest.mark.parametrize(
@@ -549,8 +549,8 @@ async def test_a_session_whose_file_is_lost_is_written_again_from_memory(
     if is_resumed:
         await home.keep("one")
 
-    def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
-        ArchiveWriter(ForgottenFile(path), inbox, tell, request_messages=asked.append).run()
+    def write(path: Path, inbox: WriterQueue, report: Callable[[str], None]) -> None:
+        ArchiveWriter(ForgottenFile(path), inbox, report, request_messages=asked.append).run()
 
     async with home.process(write) as archive:
         journal = await archive.resume("one") if is_resumed else archive.create(make_facts())

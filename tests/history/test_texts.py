@@ -52,7 +52,7 @@ def test_a_reply_consists_of_its_text_and_tool_calls(tmp_path: Path) -> None:
     arguments = '{"command": "make \\u6570", "n": [1, true, null, {"x": "deep"}]}'
     reply = AssistantMessage(
         (
-            Thinking("secret", "seal"),
+            Thinking("secret", "signature"),
             RedactedThinking("opaque"),
             Text("I run "),
             Text("it."),

@@ -200,13 +200,13 @@ async def test_a_streaming_sender_waits_for_capacity_but_responses_do_not() -> N
     sent: list[int] = []
     async with open_raw_client(Handlers(ECHO), capacity_bytes=2000) as client:
 
-        async def tell() -> None:
+        async def stream() -> None:
             for number in range(100):
                 await client.peer.notify("told", {"n": number, "text": "x" * 100})
                 sent.append(number)
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(tell)
+            tasks.start_soon(stream)
             await run_ready_tasks()
             assert 10 < len(sent) < 30
             unsent = len(sent)

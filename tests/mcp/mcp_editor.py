@@ -28,7 +28,7 @@ POLL_SECONDS = 0.01
 COMMAND_POLL_SECONDS = 0.05
 """Interval between commands; shorter ones would slow down the processes under test."""
 MODEL = "claude-opus-5-5"
-PATIENT_SETTINGS = f"mcp: {{startup_wait_seconds: {HANG_TIMEOUT_SECONDS}}}\n"
+LONG_START_SETTINGS = f"mcp: {{startup_wait_seconds: {HANG_TIMEOUT_SECONDS}}}\n"
 """Settings for tests that are not about waiting: prompts wait until all servers are ready."""
 FORM_CAPABILITIES: JsonValue = {"elicitation": {"form": {}}}
 
@@ -132,7 +132,7 @@ async def open_mcp_editor(
     folder: Path,
     script: Script = (),
     *,
-    settings: str = PATIENT_SETTINGS,
+    settings: str = LONG_START_SETTINGS,
     options: Mapping[str, str] | None = None,
     capabilities: JsonValue = FORM_CAPABILITIES,
 ) -> AsyncGenerator[McpEditor]:

@@ -14,7 +14,7 @@ from acp_server.permissions.trust import TrustStore
 from acp_server.session.ports.mcp import NO_SERVERS
 from acp_server.skills.overview import UNTRUSTED
 from tests.mcp.live_servers import server_program, wait_for_text
-from tests.mcp.mcp_editor import PATIENT_SETTINGS, make_replies, open_mcp_editor
+from tests.mcp.mcp_editor import LONG_START_SETTINGS, make_replies, open_mcp_editor
 from tests.mcp.test_lives import running_processes
 from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
@@ -161,7 +161,7 @@ async def test_servers_of_the_request_override_those_of_the_settings(tmp_path: P
     requested = server_program("s")
     entry = json.dumps({"command": requested.command, "args": [*requested.args, "many"]})
     off = "{command: x, enabled: false}"
-    settings = f"{PATIENT_SETTINGS}mcp_servers: {{s: {entry}, other: {entry}, off: {off}}}"
+    settings = f"{LONG_START_SETTINGS}mcp_servers: {{s: {entry}, other: {entry}, off: {off}}}"
     async with open_mcp_editor(tmp_path, make_replies(2), settings=settings) as line:
         session = await line.open(requested)
         page = await line.run_command_until(session, "/mcp", "200 tools")

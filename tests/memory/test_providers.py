@@ -31,7 +31,7 @@ from acp_server.memory.providers import (
 )
 from tests.memory.example_provider import write_dist_info
 
-PATIENCE_SECONDS = 0.05
+WAIT_SECONDS = 0.05
 LONG_SECONDS = 20
 
 
@@ -80,8 +80,8 @@ def refuse_to_spawn(task: MemoryTask) -> None:
     raise AssertionError(task)
 
 
-def wrap(provider: BadProvider, patience_seconds: float = LONG_SECONDS) -> ExternalMemory:
-    limits = ProviderLimits(LONG_SECONDS, patience_seconds)
+def wrap(provider: BadProvider, wait_seconds: float = LONG_SECONDS) -> ExternalMemory:
+    limits = ProviderLimits(LONG_SECONDS, wait_seconds)
     return ExternalMemory("bad", lambda: provider, refuse_to_spawn, limits)
 
 
@@ -162,7 +162,7 @@ async def test_a_provider_failure_at_the_end_of_a_turn_is_reported_too() -> None
 async def test_a_slow_provider_is_skipped_without_blocking() -> None:
     provider = BadProvider(reply="late")
     provider.may_return.clear()
-    memory = wrap(provider, PATIENCE_SECONDS)
+    memory = wrap(provider, WAIT_SECONDS)
     too_long = skipped("it took more than 0.05 s")
     with anyio.fail_after(LONG_SECONDS):
         assert await memory.prefetch("hello") == too_long
@@ -186,7 +186,7 @@ def test_a_call_that_never_returns_does_not_keep_the_process_alive() -> None:
     """The thread is a daemon, and finds nobody when the loop is gone."""
     provider = BadProvider(reply="late")
     provider.may_return.clear()
-    memory = wrap(provider, PATIENCE_SECONDS)
+    memory = wrap(provider, WAIT_SECONDS)
     assert anyio.run(memory.prefetch, "hello") == skipped("it took more than 0.05 s")
     provider.may_return.set()
 
@@ -199,8 +199,8 @@ async def test_the_first_prompt_waits_only_so_long_for_a_provider_that_starts() 
         assert may_load.wait(LONG_SECONDS)
         return provider
 
-    memory = ExternalMemory("bad", load, refuse_to_spawn, ProviderLimits(wait=PATIENCE_SECONDS))
-    notice = NOT_READY.format(name="bad", seconds=PATIENCE_SECONDS)
+    memory = ExternalMemory("bad", load, refuse_to_spawn, ProviderLimits(wait=WAIT_SECONDS))
+    notice = NOT_READY.format(name="bad", seconds=WAIT_SECONDS)
     assert await memory.system_block() == ProviderReply(notice=notice)
     assert await memory.prefetch("hello") == ProviderReply(), "a prompt goes without it"
     may_load.set()

@@ -47,8 +47,8 @@ REFUSED: dict[str, tuple[list[JsonValue], str]] = {
     "a result before its call": ([found(), CALL], "unexpected `tool_use_id`"),
     "a result of another call": ([CALL, found(call_id="srvtoolu_2")], "unexpected `tool_use_id`"),
     "two results": ([CALL, found(), found()], "unexpected `tool_use_id`"),
-    "a changed result": ([CALL, found("sealed-x")], "Invalid encrypted_content"),
-    "a changed source": ([CALL, found(), cited("sealed-x")], "Invalid encrypted_index"),
+    "a changed result": ([CALL, found("encrypted-x")], "Invalid encrypted_content"),
+    "a changed source": ([CALL, found(), cited("encrypted-x")], "Invalid encrypted_index"),
     "an unknown failure": ([CALL, failed("tired")], "Input should be"),
 }
 

@@ -12,7 +12,7 @@ from acp_server.turn.usage_totals import UsageTotals
 from tests.prompting.prompted_session import INJECTION, hints_in, open_prompted_session
 from tests.tools.typing_model import call
 
-THINKING = [ThinkingDelta("Hm."), ThinkingSigned("sealed"), TextDelta("I see.")]
+THINKING = [ThinkingDelta("Hm."), ThinkingSigned("signature"), TextDelta("I see.")]
 
 
 async def test_the_context_command_lists_sections_and_sources(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ async def test_reload_reads_the_instructions_again_and_drops_reasoning(tmp_path:
     async with open_prompted_session(tmp_path) as session:
         session.write_file("AGENTS.md", "Of all.")
         before = await session.prompt(answer=THINKING)
-        sealed = (await session.prompt()).messages[1]
-        assert sealed == AssistantMessage((Thinking("Hm.", "sealed"), Text("I see.")))
+        with_reasoning = (await session.prompt()).messages[1]
+        assert with_reasoning == AssistantMessage((Thinking("Hm.", "signature"), Text("I see.")))
         session.write_file("AGENTS.md", "Of all, now.")
         output = await session.run_command("/reload")
         assert output.startswith("The instructions were read again.")

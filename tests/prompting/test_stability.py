@@ -45,7 +45,7 @@ async def test_sent_messages_never_change(tmp_path: Path) -> None:
         await session.prompt(resource_link(path), embedded_resource(path))
         requests = list(session.model.requests)
         await session.prompt(session_id=await session.editor.new_session(session.root))
-        thinking = [ThinkingDelta("Hm."), ThinkingSigned("sealed"), TextDelta("I see.")]
+        thinking = [ThinkingDelta("Hm."), ThinkingSigned("signature"), TextDelta("I see.")]
         requests.append(await session.prompt(answer=thinking))
         requests.append(await session.prompt())
         await session.run_command("/context")

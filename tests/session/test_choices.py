@@ -208,8 +208,8 @@ async def test_the_system_prompt_is_built_once_at_the_first_turn() -> None:
 
 
 async def test_another_model_has_its_own_prompt_and_none_of_the_former_reasoning() -> None:
-    """Caches and the seals of thoughts are a model's own."""
-    thinking = ModelRound([ThinkingDelta("Hm."), ThinkingSigned("seal"), TextDelta("Yes.")])
+    """Caches and the signatures of thoughts are a model's own."""
+    thinking = ModelRound([ThinkingDelta("Hm."), ThinkingSigned("signature"), TextDelta("Yes.")])
     one, two = RoundModel(thinking), RoundModel(thinking)
     provider = CountingPromptProvider()
     session = briefed(provider, FakeModelCatalog({"one": one, "two": two}))

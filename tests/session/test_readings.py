@@ -9,8 +9,7 @@ import pytest
 from anyio import to_thread
 
 from acp_server.session.prompting.single_flight import SingleFlight
-
-PATIENCE_SECONDS = 10
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 class SingleFlightHarness:
@@ -31,14 +30,14 @@ class SingleFlightHarness:
         """Return how many readings there were."""
         self.started_reads += 1
         number = self.started_reads
-        assert self.may_end.acquire(timeout=PATIENCE_SECONDS)
+        assert self.may_end.acquire(timeout=HANG_TIMEOUT_SECONDS)
         if self.failures:
             raise self.failures.pop()
         return number
 
     async def wait_until_started(self, count: int) -> None:
         """Wait until so many readings have begun."""
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while self.started_reads < count:
                 await to_thread.run_sync(bool)
                 await anyio.lowlevel.checkpoint()

@@ -10,7 +10,7 @@ HANG_TIMEOUT_SECONDS = 60.0
 
 
 def finishes_within(cpu_seconds: float, is_finished: Callable[[], bool]) -> bool:
-    """Poll `is_over` and return whether it became true within an amount of CPU time.
+    """Poll `is_finished` and return whether it became true within an amount of CPU time.
 
     The time is this process's own, which only polls. On an idle machine it equals wall-clock time;
     on a busy one it passes as slowly as the work of the process under test, so a limit means the

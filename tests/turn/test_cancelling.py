@@ -52,11 +52,11 @@ CALL = ToolCall("c1", "echo", "{}")
     [
         ([], (NO_ANSWER,)),
         ([ThinkingDelta("Hm")], (NO_ANSWER,)),
-        ([ThinkingDelta("Hm"), ThinkingSigned("seal")], (NO_ANSWER,)),
+        ([ThinkingDelta("Hm"), ThinkingSigned("signature")], (NO_ANSWER,)),
         ([TextDelta("Hel")], (Text("Hel"),)),
         (
-            [ThinkingDelta("Hm"), ThinkingSigned("seal"), TextDelta("Hel")],
-            (Thinking("Hm", "seal"), Text("Hel")),
+            [ThinkingDelta("Hm"), ThinkingSigned("signature"), TextDelta("Hel")],
+            (Thinking("Hm", "signature"), Text("Hel")),
         ),
         ([ToolCallStarted("c1", "echo")], (NO_ANSWER,)),
         ([TextDelta("Hel"), ToolCallStarted("c1", "echo")], (Text("Hel"),)),
@@ -65,7 +65,7 @@ CALL = ToolCall("c1", "echo", "{}")
             (Text("Hel"),),
         ),
         ([TextDelta("Hel"), *tool_call_events(CALL)], (Text("Hel"),)),
-        ([ThinkingDelta("Hm"), ThinkingSigned("seal"), *tool_call_events(CALL)], (NO_ANSWER,)),
+        ([ThinkingDelta("Hm"), ThinkingSigned("signature"), *tool_call_events(CALL)], (NO_ANSWER,)),
     ],
 )
 async def test_the_text_of_a_cancelled_model_is_kept_without_its_calls(
@@ -176,7 +176,7 @@ async def test_a_turn_cancelled_at_any_point_leaves_a_valid_history_and_no_open_
         calls = [ToolCall(f"c{number}", "pause", "{}") for number in range(4)]
         reply = [
             ThinkingDelta("Hm"),
-            ThinkingSigned("seal"),
+            ThinkingSigned("signature"),
             TextDelta("Well"),
             *tool_call_events(*calls),
         ]

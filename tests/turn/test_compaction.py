@@ -37,7 +37,7 @@ from acp_server.turn.conversation import (
 )
 from tests.turn.turn_harness import history_errors
 
-THOUGHT = Thinking("Hm.", "seal")
+THOUGHT = Thinking("Hm.", "signature")
 SUMMARY = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")
 
 
@@ -294,7 +294,7 @@ def test_what_tools_keep_in_messages_is_restated_behind_the_summary() -> None:
 
 
 @given(
-    st.lists(st.sampled_from(["asked", "worked", "sealed"]), min_size=1, max_size=20),
+    st.lists(st.sampled_from(["asked", "worked", "redacted"]), min_size=1, max_size=20),
     st.integers(0, 2_000),
     st.integers(0, 3),
 )
@@ -304,7 +304,7 @@ def test_a_compacted_history_is_valid_for_a_provider(
     exchanges: list[list[Message]] = []
     for number, kind in enumerate(kinds):
         exchange = call_turn(number) if kind == "worked" else text_turn(number)
-        if kind == "sealed":
+        if kind == "redacted":
             exchange[-1] = AssistantMessage((RedactedThinking("…"), Text("so")))
         exchanges.append(exchange)
     messages = joined(*exchanges)

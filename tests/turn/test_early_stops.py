@@ -107,7 +107,7 @@ async def test_a_cut_call_stays_in_the_history_and_whole_calls_before_it_run(
     *, is_reported_complete: bool
 ) -> None:
     half = cut_call("c2", '{"a": 2, "b": "xy', is_reported_complete=is_reported_complete)
-    thought = [ThinkingDelta("Hm."), ThinkingSigned("seal")]
+    thought = [ThinkingDelta("Hm."), ThinkingSigned("signature")]
     cut = ModelRound([*thought, *tool_call_events(CALL), *half], "max_tokens")
     tools = FunctionTools(echo=echo_arguments)
     harness = TurnHarness(RoundModel(cut, DONE), tools)
@@ -117,7 +117,7 @@ async def test_a_cut_call_stays_in_the_history_and_whole_calls_before_it_run(
     assert tools.started_call_ids == ["c1"]
     assert harness.history == [
         HI,
-        AssistantMessage((Thinking("Hm.", "seal"), CALL, ToolCall("c2", "echo", '{"a": 2}'))),
+        AssistantMessage((Thinking("Hm.", "signature"), CALL, ToolCall("c2", "echo", '{"a": 2}'))),
         UserMessage((ToolResult("c1", '{"a": 1}'), ToolResult("c2", reason, is_error=True))),
         AssistantMessage((Text("Done."),)),
     ]

@@ -105,12 +105,12 @@ async def test_reasoning_after_the_last_text_drops_all_reasoning(last: ModelEven
 
 
 async def test_reasoning_before_the_last_text_is_kept() -> None:
-    thinking = [ThinkingDelta("a"), ThinkingSigned("seal"), ThinkingRedacted("c")]
+    thinking = [ThinkingDelta("a"), ThinkingSigned("signature"), ThinkingRedacted("c")]
     harness = TurnHarness(RoundModel(ModelRound([*thinking, TextDelta("b")])))
     await harness.run(HI)
     assert harness.history == [
         HI,
-        AssistantMessage((Thinking("a", "seal"), RedactedThinking("c"), Text("b"))),
+        AssistantMessage((Thinking("a", "signature"), RedactedThinking("c"), Text("b"))),
     ]
 
 

@@ -46,7 +46,7 @@ async def test_a_call_is_shown_run_and_answered_and_the_model_continues() -> Non
         ModelRound(
             [
                 ThinkingDelta("Hm."),
-                ThinkingSigned("seal"),
+                ThinkingSigned("signature"),
                 TextDelta("Let me see."),
                 *tool_call_events(call),
             ],
@@ -65,7 +65,7 @@ async def test_a_call_is_shown_run_and_answered_and_the_model_continues() -> Non
         final_call_change("c1", "completed", '{"a": 1}'),
         MessageChunk("m3", "Done."),
     ]
-    message = AssistantMessage((Thinking("Hm.", "seal"), Text("Let me see."), call))
+    message = AssistantMessage((Thinking("Hm.", "signature"), Text("Let me see."), call))
     result = UserMessage((ToolResult("c1", '{"a": 1}'),))
     assert model.requests == [
         ModelRequest((HI,), tools=tools.specs),

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 warm_up, build, leave = SessionRegistry.warm_up, BaseModel.model_rebuild, handshake.exit_process
 before, built = set(), []
 
-async def warm_up_and_tell(registry, session, *arguments):
+async def warm_up_and_announce(registry, session, *arguments):
     await warm_up(registry, session, *arguments)
     session.context.options.announce()  # what the test waits for
     before.update(sys.modules)
@@ -28,14 +28,14 @@ def note_and_build(model, **options):
     built.append(model.__name__)
     return build.__func__(model, **options)
 
-def tell(code):
+def report(code):
     late = sorted(set(sys.modules) - before)
     print("imported", *late, "built", *built, file=sys.stderr, flush=True)
     leave(code)
 
-SessionRegistry.warm_up = warm_up_and_tell
+SessionRegistry.warm_up = warm_up_and_announce
 BaseModel.model_rebuild = classmethod(note_and_build)
-handshake.exit_process = tell
+handshake.exit_process = report
 __main__.main()
 """
 

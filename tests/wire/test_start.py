@@ -55,12 +55,12 @@ from acp_server.session.registry import SessionRegistry
 async def wait_for_nothing(registry, session, lull):
     "Stand in for what is imported behind the answer."
 
-def tell(code):
+def report(code):
     print(*sys.modules, flush=True)  # stdout has become stderr
     os._exit(code)
 
 SessionRegistry.warm_up = wait_for_nothing
-handshake.exit_process = tell
+handshake.exit_process = report
 __main__.main()
 """
 

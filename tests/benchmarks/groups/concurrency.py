@@ -9,7 +9,7 @@ from tests.benchmarks.processes import tree_memory
 SESSIONS = 50
 CHUNKS = 10
 PAUSE_MILLISECONDS = 50
-PATIENCE_SECONDS = 180.0
+TIMEOUT_SECONDS = 180.0
 
 
 def measure_concurrency(setup: AgentSetup) -> Figures:
@@ -25,7 +25,7 @@ def measure_concurrency(setup: AgentSetup) -> Figures:
         paced = setup.format_command(f"paced {CHUNKS} {PAUSE_MILLISECONDS}")
         cpu_before = agent.cpu_seconds
         turns = [agent.start_turn(session, paced) for session in sessions]
-        agent.wait_for_turns(turns, PATIENCE_SECONDS)
+        agent.wait_for_turns(turns, TIMEOUT_SECONDS)
         yield "crowd-cpu", (agent.cpu_seconds - cpu_before) / SESSIONS * 1000
         took = [turn.milliseconds for turn in turns]
         firsts = [turn.first_milliseconds for turn in turns]

@@ -17,7 +17,7 @@ EDITS = 7
 RUNNING_SECONDS = 1.0
 PACE_MILLISECONDS = 25
 STREAMED_SECONDS = 2.0
-PATIENCE_SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 def measure_faults(setup: AgentSetup) -> Figures:
@@ -59,7 +59,7 @@ def _measure_lost_stream(setup: AgentSetup) -> float:
         agent.initialize()
         seen = agent.record_session(session)
         params: JsonValue = {"sessionId": session, "cwd": str(setup.project), "mcpServers": []}
-        agent.call("session/load", params, PATIENCE_SECONDS)
+        agent.call("session/load", params, TIMEOUT_SECONDS)
         if not seen.text_pieces:
             raise AgentError("nothing of the session was kept")
         return float(max(turn.text_pieces + 1 - seen.text_pieces, 0) * PACE_MILLISECONDS)
@@ -71,7 +71,7 @@ def _survives_line(setup: AgentSetup, line: bytes) -> bool:
         agent.initialize()
         try:
             agent.send_line(line)
-            agent.call("bench/none", {}, PATIENCE_SECONDS)
+            agent.call("bench/none", {}, TIMEOUT_SECONDS)
         except AgentRequestError:
             return True
         except AgentError:
@@ -106,7 +106,7 @@ def _measure_cancel(agent: MeasuredAgent, session: str, number: int) -> float:
     started_at = time.perf_counter()
     params: JsonValue = {"sessionId": session}
     agent.send_message({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
-    agent.wait_for_response(number, PATIENCE_SECONDS)
+    agent.wait_for_response(number, TIMEOUT_SECONDS)
     return milliseconds_since(started_at)
 
 
@@ -118,10 +118,10 @@ def _measure_exit(setup: AgentSetup) -> float:
         started_at = time.perf_counter()
         try:
             agent.close_stdin()
-            if agent.wait_for_exit(PATIENCE_SECONDS) is None:
-                raise AgentError(f"is there {PATIENCE_SECONDS:.0f} s after its editor has left")
+            if agent.wait_for_exit(TIMEOUT_SECONDS) is None:
+                raise AgentError(f"is there {TIMEOUT_SECONDS:.0f} s after its editor has left")
             while any(each.is_running() for each in family):
-                if milliseconds_since(started_at) > PATIENCE_SECONDS * 1000:
+                if milliseconds_since(started_at) > TIMEOUT_SECONDS * 1000:
                     raise AgentError("leaves children behind")
                 time.sleep(0.01)
         finally:

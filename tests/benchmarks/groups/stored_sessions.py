@@ -16,7 +16,7 @@ from tests.benchmarks.session_stores import STORES
 PLAYED_TURNS = 15
 LENGTHS = (150, 1_500)
 SESSIONS = 1_000
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 
 
 class StoredSessionBenchmark:
@@ -48,7 +48,7 @@ class StoredSessionBenchmark:
         params: JsonValue = {"sessionId": session, "cwd": str(long.project), "mcpServers": []}
         with _started_agent(long) as agent:
             seen = agent.record_session(session)
-            took = time_ms(lambda: agent.call("session/load", params, PATIENCE_SECONDS))
+            took = time_ms(lambda: agent.call("session/load", params, TIMEOUT_SECONDS))
             if seen.text_pieces < length:
                 raise AgentError(f"shows {seen.text_pieces} of {length} turns again")
             return took

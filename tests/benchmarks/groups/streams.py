@@ -11,7 +11,7 @@ from tests.benchmarks.groups.turns import SETTLING_SECONDS
 
 PACED_CHUNKS = 1_000
 PACED_MILLISECONDS = 2
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 
 
 def measure_streams(setup: AgentSetup) -> Figures:
@@ -22,13 +22,13 @@ def measure_streams(setup: AgentSetup) -> Figures:
         time.sleep(SETTLING_SECONDS)
         agent.run_turn(session, "hi")
         agent.run_turn(
-            session, setup.format_command("chunks 2000"), PATIENCE_SECONDS
+            session, setup.format_command("chunks 2000"), TIMEOUT_SECONDS
         )  # the first turn has extra costs
         yield from _stream(setup, agent, session, 2_000)
         yield from state_of(agent, "stream")
         paced = f"paced {PACED_CHUNKS} {PACED_MILLISECONDS}"
         cpu_before = agent.cpu_seconds
-        agent.run_turn(session, setup.format_command(paced), PATIENCE_SECONDS)
+        agent.run_turn(session, setup.format_command(paced), TIMEOUT_SECONDS)
         yield "paced-cpu", (agent.cpu_seconds - cpu_before) / PACED_CHUNKS * 1e6
         yield from _stream(setup, agent, agent.new_session(setup.project), 20_000)
         yield from state_of(agent, "end")
@@ -37,7 +37,7 @@ def measure_streams(setup: AgentSetup) -> Figures:
 
 def _stream(setup: AgentSetup, agent: MeasuredAgent, session: str, chunks: int) -> Figures:
     cpu_before = agent.cpu_seconds
-    turn = agent.run_turn(session, setup.format_command(f"chunks {chunks}"), PATIENCE_SECONDS)
+    turn = agent.run_turn(session, setup.format_command(f"chunks {chunks}"), TIMEOUT_SECONDS)
     name = f"{chunks // 1000}k"
     yield f"{name}-wall", turn.milliseconds
     yield f"{name}-cpu", (agent.cpu_seconds - cpu_before) / chunks * 1e6

@@ -38,7 +38,7 @@ linux_like = pytest.mark.skipif(sys.platform == "win32", reason="signals of this
 def pool_in(folder: Path, jobs: int = 4) -> tuple[TaskPool, list[str]]:
     reported: list[str] = []
 
-    async def tell(entry: TaskEntry) -> None:
+    async def report(entry: TaskEntry) -> None:
         reported.append(entry.task.id)
 
     code = create_repository(folder / "code", {"a.txt": b"a\n"})
@@ -46,7 +46,7 @@ def pool_in(folder: Path, jobs: int = 4) -> tuple[TaskPool, list[str]]:
     output.mkdir()
     command = (sys.executable, "-S", "-c", STAND_IN)
     trees = WorktreeFactory(code, output / "worktrees")
-    return TaskPool(trees, output, _no_options, jobs, command, tell), reported
+    return TaskPool(trees, output, _no_options, jobs, command, report), reported
 
 
 def _no_options(task: RunTask) -> tuple[str, ...]:

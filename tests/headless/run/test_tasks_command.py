@@ -20,7 +20,8 @@ from tests.support.openai_api import OpenAiRequest, openai_api_in_thread
 
 FULL = pytest.mark.full
 VICTIM = "task-2"
-PATIENCE_SECONDS = 600
+RUN_TIMEOUT_SECONDS = 600
+"""Longer than any run here takes: a limit on hangs, and the pause of an answer that never comes."""
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind")
 
 
@@ -37,7 +38,7 @@ class Models:
         name = ask.last_text.partition(" ")[2].strip()
         if ask.last_text.startswith("Do ") and name == self.victim:
             self.is_at_work.set()
-            return reply("Half of it", faults=[PauseBeforeEvent(1, PATIENCE_SECONDS)])
+            return reply("Half of it", faults=[PauseBeforeEvent(1, RUN_TIMEOUT_SECONDS)])
         if ask.last_text.startswith("Do "):
             self.asked[name] += 1
             return reply(call("write_file", path=f"{name}.txt", content=f"{name}\n"))
@@ -77,7 +78,7 @@ def start(step: PipelineStep, tasks: Path, *options: str) -> subprocess.Popen[by
 
 def events_of(process: subprocess.Popen[bytes]) -> list[Object]:
     """Return what a run has printed, when it has ended."""
-    printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    printed, _ = process.communicate(timeout=RUN_TIMEOUT_SECONDS)
     return [parse_line(line) for line in printed.decode().splitlines()]
 
 
@@ -91,7 +92,7 @@ def test_a_task_killed_midway_is_named_and_all_others_complete(
         step = make_chat_step(tmp_path, api)
         options = ("--jobs", str(jobs), "--output", str(tmp_path / "output"))
         with start(step, list_of(tmp_path, count), *options) as process:
-            assert models.is_at_work.wait(PATIENCE_SECONDS)
+            assert models.is_at_work.wait(RUN_TIMEOUT_SECONDS)
             kill(process, VICTIM)
             *events, result = events_of(process)
     entries = {str(each["id"]): each for each in cast("list[Object]", result["tasks"])}
@@ -133,7 +134,7 @@ def test_on_a_signal_every_task_is_named(tmp_path: Path) -> None:
     with openai_api_in_thread(models.answer) as api:
         step = make_chat_step(tmp_path, api)
         with start(step, list_of(tmp_path, 3)) as process:
-            assert models.is_at_work.wait(PATIENCE_SECONDS)
+            assert models.is_at_work.wait(RUN_TIMEOUT_SECONDS)
             process.terminate()
             process.terminate()
             result = events_of(process)[-1]

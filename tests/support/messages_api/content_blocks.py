@@ -76,8 +76,8 @@ class IdSequence:
 class ContentBlockBuilder:
     """Builder of content blocks, which assigns ids and signatures."""
 
-    def __init__(self, notary: ThinkingSigner, identifiers: IdSequence) -> None:
-        self._signer = notary
+    def __init__(self, signer: ThinkingSigner, identifiers: IdSequence) -> None:
+        self._signer = signer
         self._identifiers = identifiers
 
     def compose(
@@ -120,10 +120,10 @@ class ContentBlockBuilder:
             for part in _chunks(shown, reply.chunk_characters)
         ]
         unseen = 0 if shown else len(list(_chunks(spoken.text, reply.chunk_characters)))
-        sealed = StreamDelta({"type": "signature_delta", "signature": signature}, unseen)
+        signed = StreamDelta({"type": "signature_delta", "signature": signature}, unseen)
         return ContentBlock(
             {"type": "thinking", "thinking": "", "signature": ""},
-            (*carried, sealed),
+            (*carried, signed),
             {"type": "thinking", "thinking": shown, "signature": signature},
             _estimate_tokens(spoken.text),
         )

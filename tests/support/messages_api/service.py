@@ -90,9 +90,9 @@ class MessagesService:
         self.cache = PromptCache()
         self.requests: list[RecordedRequest] = []
         self._identifiers = IdSequence()
-        notary = ThinkingSigner()
-        self._history = ThinkingHistory(notary)
-        self._composer = ContentBlockBuilder(notary, self._identifiers)
+        signer = ThinkingSigner()
+        self._history = ThinkingHistory(signer)
+        self._composer = ContentBlockBuilder(signer, self._identifiers)
 
     def advance_time(self, seconds: float) -> None:
         """Advance the clock of the prompt cache."""

@@ -85,7 +85,7 @@ class ThinkingSigner:
     def sign(self, model: str, position: BlockPosition, text: str) -> str:
         """Return the signature of a thinking block; `text` is the text as shown to the client."""
         conversation = _conversation(position)
-        seal = SignedContext(
+        signed = SignedContext(
             model,
             position.tools,
             position.system,
@@ -94,7 +94,7 @@ class ThinkingSigner:
             digest([text.encode()]),
         )
         self._signed_conversations[conversation] = position.conversation
-        payload = json.dumps(asdict(seal), separators=(",", ":")).encode()
+        payload = json.dumps(asdict(signed), separators=(",", ":")).encode()
         return base64.b64encode(_sign_payload(payload) + payload).decode()
 
     def read(self, block: AnyThinking) -> SignedContext | None:
@@ -106,23 +106,23 @@ class ThinkingSigner:
         tag, payload = raw[:HMAC_BYTES], raw[HMAC_BYTES:]
         if not hmac.compare_digest(tag, _sign_payload(payload)):
             return None
-        seal = SignedContext(**json.loads(payload))
-        return seal if seal.text == digest([_text(block).encode()]) else None
+        signed = SignedContext(**json.loads(payload))
+        return signed if signed.text == digest([_text(block).encode()]) else None
 
-    def describe_mismatch(self, seal: SignedContext, position: BlockPosition) -> str | None:
+    def describe_mismatch(self, signed: SignedContext, position: BlockPosition) -> str | None:
         """Return an error that names the first change since the block was created, or None."""
-        if seal.system != position.system:
+        if signed.system != position.system:
             return "The `system` prompt differs from the one this block was created with."
-        if seal.tools != position.tools:
+        if signed.tools != position.tools:
             return "The `tools` list differs from the one this block was created with."
-        if seal.conversation != _conversation(position):
+        if signed.conversation != _conversation(position):
             return (
                 "Content before this block differs from when it was created, first at "
-                f"`{self._first_difference(seal, position)}`."
+                f"`{self._first_difference(signed, position)}`."
             )
         if (
             position.previous_thinking is not None
-            and seal.previous_thinking != position.previous_thinking
+            and signed.previous_thinking != position.previous_thinking
         ):
             return (
                 "The `thinking` block that preceded this one when it was created is missing from "
@@ -130,8 +130,8 @@ class ThinkingSigner:
             )
         return None
 
-    def _first_difference(self, seal: SignedContext, position: BlockPosition) -> str:
-        made_behind = self._signed_conversations.get(seal.conversation, ())
+    def _first_difference(self, signed: SignedContext, position: BlockPosition) -> str:
+        made_behind = self._signed_conversations.get(signed.conversation, ())
         for (_, was), (path, now) in zip(made_behind, position.conversation, strict=False):
             if was != now:
                 return path

@@ -68,8 +68,8 @@ class _KnownAnswer:
 class ThinkingHistory:
     """Record of sent answers, against which requests are checked."""
 
-    def __init__(self, notary: ThinkingSigner) -> None:
-        self._notary = notary
+    def __init__(self, signer: ThinkingSigner) -> None:
+        self._signer = signer
         self._answers: dict[str, _KnownAnswer] = {}
         self._paused: set[tuple[bytes, ...]] = set()
 
@@ -127,28 +127,28 @@ class ThinkingHistory:
             if not isinstance(block, AnyThinking):
                 position = position.after(piece)
                 continue
-            seal = self._read_signature(piece.path, block)
-            if not _can_read(ask, seal):
+            signed = self._read_signature(piece.path, block)
+            if not _can_read(ask, signed):
                 yield DroppedThinking(piece.path, "model_binding_mismatch")
                 continue
-            is_dropping = is_dropping or self._should_drop(ask, piece, seal, position)
+            is_dropping = is_dropping or self._should_drop(ask, piece, signed, position)
             if is_dropping:
                 yield DroppedThinking(piece.path, "prefix_binding_mismatch")
             else:
                 position = position.after_thinking(block_name(block))
 
     def _read_signature(self, path: str, block: AnyThinking) -> SignedContext:
-        seal = self._notary.read(block)
-        if seal is None:
+        signed = self._signer.read(block)
+        if signed is None:
             raise MessagesApiRefusal(f"{path}: {INVALID}")
-        return seal
+        return signed
 
     def _should_drop(
-        self, ask: ParsedRequest, piece: PrefixPart, seal: SignedContext, position: BlockPosition
+        self, ask: ParsedRequest, piece: PrefixPart, signed: SignedContext, position: BlockPosition
     ) -> bool:
-        if not ask.model_spec.binds_thinking or not ask.model_spec.has_name(seal.model):
+        if not ask.model_spec.binds_thinking or not ask.model_spec.has_name(signed.model):
             return False
-        difference = self._notary.describe_mismatch(seal, position)
+        difference = self._signer.describe_mismatch(signed, position)
         behavior = _mismatch_behavior(ask)
         if difference is None or (behavior is None and not ask.endpoint.checks_prefixes):
             return False
@@ -183,10 +183,12 @@ def _mismatch_behavior(ask: ParsedRequest) -> Literal["error", "drop_block"] | N
     return binding.prefix_mismatch_behavior if binding else None
 
 
-def _can_read(ask: ParsedRequest, seal: SignedContext) -> bool:
+def _can_read(ask: ParsedRequest, signed: SignedContext) -> bool:
     """Return whether the model can read a block: its own, or one of a model without binding."""
-    signer = find_model_spec(seal.model, ask.endpoint.model_specs)
-    return ask.model_spec.has_name(seal.model) or (signer is not None and not signer.binds_thinking)
+    signer = find_model_spec(signed.model, ask.endpoint.model_specs)
+    return ask.model_spec.has_name(signed.model) or (
+        signer is not None and not signer.binds_thinking
+    )
 
 
 def _check_first_block(ask: ParsedRequest, index: int, content: list[Block]) -> None:

@@ -151,12 +151,14 @@ class ChatResponseBuilder:
         if self.endpoint.sends_call_ids:
             opening["id"] = self.identifiers.next("call") if call.id is None else call.id
         if self.endpoint.signs_calls and not index:
-            seal: Object = {"google": {"thought_signature": self.identifiers.next("seal")}}
+            signature: Object = {
+                "google": {"thought_signature": self.identifiers.next("signature")}
+            }
             self.rules.signatures |= {
-                json.dumps(seal),
+                json.dumps(signature),
                 json.dumps({"google": {"thought_signature": "skip_thought_signature_validator"}}),
             }
-            opening["extra_content"] = seal
+            opening["extra_content"] = signature
         text = json.dumps(dict(call.input)) if call.raw_arguments is None else call.raw_arguments
         value: JsonValue = dict(call.input) if self.endpoint.arguments == "object" else text
         if self.endpoint.arguments != "pieces":

@@ -31,7 +31,7 @@ class ResponsesResponseBuilder:
     ) -> list[ResponseStep]:
         """Return the steps that stream an answer.
 
-        Reasoning items carry `encrypted_content` only if `is_sealed`.
+        Reasoning items carry `encrypted_content` only if `is_encrypted`.
         """
         response: Object = {
             "id": self.identifiers.next("resp"),
@@ -47,7 +47,7 @@ class ResponsesResponseBuilder:
         ]
         output: list[JsonValue] = []
         for index, block in enumerate(reply.blocks):
-            item = self._output_item(block, model, is_sealed=is_encrypted)
+            item = self._output_item(block, model, is_encrypted=is_encrypted)
             output.append(item)
             events += _item_events(index, item, block, reply)
         events.append(self._final_event({**response, "output": output}, reply))
@@ -60,7 +60,7 @@ class ResponsesResponseBuilder:
 
     def complete_response(self, reply: ScriptedReply, model: str) -> Object:
         """Return an answer as one JSON object."""
-        output = [self._output_item(block, model, is_sealed=True) for block in reply.blocks]
+        output = [self._output_item(block, model, is_encrypted=True) for block in reply.blocks]
         end = self._final_event({"id": "x", "model": model, "output": [*output]}, reply)
         response = end["response"]
         assert isinstance(response, dict)
@@ -88,7 +88,7 @@ class ResponsesResponseBuilder:
         }
         return {"type": f"response.{status}", "response": ended}
 
-    def _output_item(self, block: ReplyBlock, model: str, *, is_sealed: bool) -> Object:
+    def _output_item(self, block: ReplyBlock, model: str, *, is_encrypted: bool) -> Object:
         match block:
             case Say(text):
                 part: Object = {"type": "output_text", "text": text, "annotations": []}
@@ -114,18 +114,18 @@ class ResponsesResponseBuilder:
                     "status": "completed",
                 }
             case Think(text):
-                return self._reasoning_item(text, model, is_sealed=is_sealed)
+                return self._reasoning_item(text, model, is_encrypted=is_encrypted)
             case _:
-                return self._reasoning_item("", model, is_sealed=is_sealed)
+                return self._reasoning_item("", model, is_encrypted=is_encrypted)
 
-    def _reasoning_item(self, text: str, model: str, *, is_sealed: bool) -> Object:
+    def _reasoning_item(self, text: str, model: str, *, is_encrypted: bool) -> Object:
         item_id = self.identifiers.next("rs")
         summary: list[JsonValue] = [{"type": "summary_text", "text": text}] if text else []
         item: Object = {"type": "reasoning", "id": item_id, "summary": summary}
-        if is_sealed:
-            sealed = base64.b64encode(f"{item_id} {text}".encode()).decode()
-            self.rules.encrypted_reasoning[sealed] = (item_id, model)
-            item["encrypted_content"] = sealed
+        if is_encrypted:
+            encrypted = base64.b64encode(f"{item_id} {text}".encode()).decode()
+            self.rules.encrypted_reasoning[encrypted] = (item_id, model)
+            item["encrypted_content"] = encrypted
         return item
 
 

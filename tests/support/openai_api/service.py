@@ -245,8 +245,8 @@ class OpenAiService:
             wants_usage = options is not None and options.include_usage
             steps = self._chat.stream_steps(scripted, request.model, wants_usage=wants_usage)
         else:
-            is_sealed = bool(request.include)
-            steps = self._responses.stream_steps(scripted, request.model, is_encrypted=is_sealed)
+            is_encrypted = bool(request.include)
+            steps = self._responses.stream_steps(scripted, request.model, is_encrypted=is_encrypted)
         for fault in scripted.faults:
             steps = fault.apply(steps)
         answer = _ok_answer(scripted.content_type or EVENT_STREAM, steps)

@@ -77,12 +77,12 @@ class FileServiceSetup:
 
 
 def create_service(
-    folder: Path, editor: EditorPort | None = None, patience_seconds: float = 10
+    folder: Path, editor: EditorPort | None = None, timeout_seconds: float = 10
 ) -> FileServiceSetup:
     root, outside = folder / "workspace", folder / "outside"
     for directory in (root, outside):
         directory.mkdir(parents=True)
     files = FileService(
-        SessionWorkspace(root), editor or NullEditor(), folder / "home", patience_seconds
+        SessionWorkspace(root), editor or NullEditor(), folder / "home", timeout_seconds
     )
     return FileServiceSetup(root, outside, files)

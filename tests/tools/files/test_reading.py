@@ -95,7 +95,7 @@ async def test_an_empty_buffer_without_a_file_is_not_a_file(tmp_path: Path) -> N
 
 
 async def test_a_hanging_editor_does_not_block(tmp_path: Path) -> None:
-    setup = create_service(tmp_path, HangingEditor(), patience_seconds=0.05)
+    setup = create_service(tmp_path, HangingEditor(), timeout_seconds=0.05)
     setup.write_file("a.txt", "a\n")
     with fail_after(HANG_TIMEOUT_SECONDS):
         assert await setup.text("a.txt") == "a\n"

@@ -221,7 +221,7 @@ async def test_unsaved_text_is_the_base_of_an_edit(tmp_path: Path) -> None:
 async def test_a_write_the_editor_did_not_perform_is_reported(
     tmp_path: Path, make: MAKE, why: str, outcome: str, name: str
 ) -> None:
-    setup = create_service(tmp_path, make(), patience_seconds=0.05)
+    setup = create_service(tmp_path, make(), timeout_seconds=0.05)
     setup.write_file("old.txt", "a\n")
     with fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(EditorWriteError) as caught:
         await setup.write(name, "b\n")

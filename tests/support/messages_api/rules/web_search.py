@@ -22,7 +22,7 @@ SearchBlock = ServerToolUseBlock | WebSearchResultBlock
 
 def encrypted_content(url: str) -> str:
     """Return the encrypted content of a page, which only the server can create."""
-    return f"sealed-{hashlib.sha256(url.encode()).hexdigest()}"
+    return f"encrypted-{hashlib.sha256(url.encode()).hexdigest()}"
 
 
 def check_web_searches(ask: ParsedRequest) -> None:
