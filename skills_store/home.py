@@ -35,6 +35,16 @@ class AgentHome:
         return self.folder / "acp" / "installed.json"
 
     @property
+    def replaced_skills(self) -> Path:
+        """Versions of installed skills from before their last update."""
+        return self.folder / "acp" / "skill_updates"
+
+    @property
+    def running_updates(self) -> Path:
+        """Skills that an update has moved away, until the new version is in place."""
+        return self.folder / "acp" / "skill_updates_running"
+
+    @property
     def undo(self) -> Path:
         """Copies of skills from before background runs."""
         return self.folder / "acp" / "skill_undo"

@@ -9,10 +9,10 @@ import secrets
 import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import combinations
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import assert_never
 
@@ -155,38 +155,13 @@ class Installer:
             SkillError: The name or the category is not valid.
             OSError: A write failed; nothing remains.
         """
-        if candidate.problems:
-            raise InstallRefusedError(candidate.name, "; ".join(candidate.problems))
-        if candidate.decision == "block":
-            reason = f"the scan rated it {candidate.verdict.level}"
-            raise InstallRefusedError(candidate.name, reason)
-        if candidate.decision == "ask" and not is_approved:
-            raise InstallRefusedError(candidate.name, "it needs your approval first")
+        _raise_if_refused(candidate, is_approved=is_approved)
         folder = self.home.skills / parse_category(category) / candidate.name
         with self.home.locked():
             # Again under the lock: another process may have made a skill of this name since the
             # plan.
             self._check_target_free(candidate.name, folder)
-            staged_folder = self.home.skills / FOLDER_NAME / STAGING_NAME / secrets.token_hex(8)
-            try:
-                for name, data in candidate.contents.files.items():
-                    path = staged_folder / name
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    is_executable = name in candidate.contents.executables
-                    mode = _EXECUTABLE_MODE if is_executable else _FILE_MODE
-                    write_atomically(path, data, mode=mode)
-                # Right before the rename: a category that is a symlink would put the skill, and the
-                # missing directories above it, outside the skills directory.
-                refuse_links(self.home.skills, folder)
-                folder.parent.mkdir(parents=True, exist_ok=True)
-                staged_folder.rename(folder)
-            finally:  # no effect after the rename
-                shutil.rmtree(staged_folder, ignore_errors=True)
-            try:
-                self._record(plan.origin, candidate, category)
-            except OSError:  # without its record the skill would count as the user's own
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
+            self._place(plan, candidate, category, folder)
         return folder
 
     def update(
@@ -194,41 +169,40 @@ class Installer:
     ) -> Path:
         """Replace an installed skill by a candidate of its name; return its directory.
 
-        The old directory is kept in `acp/skill_updates/NAME` until the next update, so nothing is
-        lost if the process dies in between: then the next update installs the skill again.
+        The old directory is kept in `acp/skill_updates/NAME` until the next update. If the process
+        dies in between, `recover_updates` finishes the update or takes it back.
 
         Raises:
             NotInstalledError: It was not installed from a source.
             InstallRefusedError: The policy blocks it, or approval is missing.
             OSError: A write failed; the old skill is in place.
         """
-        record = self.installed().get(candidate.name)
+        _raise_if_refused(candidate, is_approved=is_approved)
+        name = candidate.name
+        record = self.installed().get(name)
         if not isinstance(record, dict):
-            raise NotInstalledError(candidate.name)
+            raise NotInstalledError(name)
         category = record.get("category")
         category = category if isinstance(category, str) else ""
-        folder = self.home.skills / parse_category(category) / candidate.name
-        replaced = self.home.folder / "acp" / "skill_updates" / candidate.name
+        folder = self.home.skills / parse_category(category) / name
+        aside, kept = self.home.running_updates / name, self.home.replaced_skills / name
+        # One lock for all steps: a process that recovers must not see a running update.
         with self.home.locked():
             refuse_links(self.home.skills, folder)
-            was_there = folder.is_dir()
+            if was_there := folder.is_dir():
+                aside.parent.mkdir(parents=True, exist_ok=True)
+                shutil.rmtree(aside, ignore_errors=True)
+                folder.rename(aside)
+            with ExitStack() as undo:
+                if was_there:
+                    undo.callback(aside.rename, folder)
+                self._place(plan, candidate, category, folder)
+                undo.pop_all()
             if was_there:
-                shutil.rmtree(replaced, ignore_errors=True)
-                replaced.parent.mkdir(parents=True, exist_ok=True)
-                folder.rename(replaced)
-        with ExitStack() as undo:
-            undo.callback(self._put_back, replaced, folder, was_there)
-            made = replace(self, is_name_taken=_is_never_taken).commit(
-                plan, candidate, category, is_approved=is_approved
-            )
-            undo.pop_all()
-        return made
-
-    def _put_back(self, replaced: Path, folder: Path, was_there: bool) -> None:  # noqa: FBT001
-        """Move the old directory of a skill back after an update that failed."""
-        with self.home.locked():
-            if was_there and not folder.exists():
-                replaced.rename(folder)
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.rmtree(kept, ignore_errors=True)
+                aside.rename(kept)
+        return folder
 
     def uninstall(self, name: str, archive: Callable[[str], None]) -> None:
         """Archive an installed skill and remove its record.
@@ -249,8 +223,7 @@ class Installer:
 
     def installed(self) -> Mapping[str, Json]:
         """Return the records of installed skills by name."""
-        listed = JsonFile(self.home.installed).read().get(_INSTALLED_KEY)
-        return listed if isinstance(listed, dict) else {}
+        return read_installed(self.home)
 
     def changed_files(self, candidate: InstallCandidate) -> Sequence[str]:
         """Return the files of a candidate that differ from those that were installed."""
@@ -266,20 +239,8 @@ class Installer:
 
     def locally_changed_files(self, name: str) -> Sequence[str]:
         """Return the files of an installed skill that were changed or removed here. Blocks."""
-        record = self.installed().get(name)
-        recorded = record.get("files") if isinstance(record, dict) else None
-        if not isinstance(record, dict) or not isinstance(recorded, dict):
-            return ()
-        category = record.get("category")
-        folder = self.home.skills / (category if isinstance(category, str) else "") / name
-        if not folder.is_dir():
-            return ()
-        contents = collect_skill_files(folder)
-        return sorted(
-            path
-            for path, digest in recorded.items()
-            if hashlib.sha256(contents.files.get(path, b"")).hexdigest() != digest
-        )
+        folder = self.home.skills / _recorded_category(self.home, name) / name
+        return _differing_files(self.home, name, folder)
 
     def _candidate(
         self, staged: "_StagedSource", folder: Path, trust: SkillTrust, updates: str
@@ -301,6 +262,36 @@ class Installer:
         return InstallCandidate(
             name, document.description, contents, verdict, decision, tuple(problems)
         )
+
+    def _place(
+        self, plan: InstallPlan, candidate: InstallCandidate, category: str, folder: Path
+    ) -> None:
+        """Write a skill next to its place, move it there and record it, under the skills lock.
+
+        Raises:
+            SkillError: A category is a symlink.
+            OSError: A write failed; nothing remains.
+        """
+        staged_folder = self.home.skills / FOLDER_NAME / STAGING_NAME / secrets.token_hex(8)
+        try:
+            for name, data in candidate.contents.files.items():
+                path = staged_folder / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                is_executable = name in candidate.contents.executables
+                mode = _EXECUTABLE_MODE if is_executable else _FILE_MODE
+                write_atomically(path, data, mode=mode)
+            # Right before the rename: a category that is a symlink would put the skill, and the
+            # missing directories above it, outside the skills directory.
+            refuse_links(self.home.skills, folder)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            staged_folder.rename(folder)
+        finally:  # no effect after the rename
+            shutil.rmtree(staged_folder, ignore_errors=True)
+        try:
+            self._record(plan.origin, candidate, category)
+        except OSError:  # without its record the skill would count as the user's own
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
     def _check_target_free(self, name: str, folder: Path) -> None:
         if self.is_name_taken(name) or folder.exists() or folder.is_symlink():
@@ -340,10 +331,77 @@ class Installer:
         JsonFile(self.home.installed).update(change_records)
 
 
-def _is_never_taken(name: str) -> bool:
-    """Return that a name is free: that of the skill that is replaced."""
-    del name
-    return False
+def recover_updates(home: AgentHome) -> tuple[str, ...]:
+    """Finish or take back updates whose process died; return the names of their skills.
+
+    Costs one look at a directory that hardly ever exists. Blocks.
+
+    Raises:
+        OSError: The skills are locked, or cannot be moved.
+    """
+    if not _list_names(home.running_updates):
+        return ()
+    with home.locked():
+        names = _list_names(home.running_updates)  # again: an update may have ended meanwhile
+        for name in names:
+            aside, kept = home.running_updates / name, home.replaced_skills / name
+            folder = home.skills / _recorded_category(home, name) / name
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            if folder.is_dir():
+                shutil.rmtree(kept, ignore_errors=True)
+                # The record is written last: that of the old version means an unfinished update.
+                if not _differing_files(home, name, aside):
+                    folder.rename(kept)
+                    aside.rename(folder)
+                else:
+                    aside.rename(kept)
+            else:
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                aside.rename(folder)
+    return names
+
+
+def _differing_files(home: AgentHome, name: str, folder: Path) -> Sequence[str]:
+    """Return the files of a directory that differ from the record of an installed skill."""
+    record = read_installed(home).get(name)
+    recorded = record.get("files") if isinstance(record, dict) else None
+    if not isinstance(recorded, dict) or not folder.is_dir():
+        return ()
+    contents = collect_skill_files(folder)
+    return sorted(
+        path
+        for path, digest in recorded.items()
+        if hashlib.sha256(contents.files.get(path, b"")).hexdigest() != digest
+    )
+
+
+def read_installed(home: AgentHome) -> Mapping[str, Json]:
+    """Return the records of installed skills by name."""
+    listed = JsonFile(home.installed).read().get(_INSTALLED_KEY)
+    return listed if isinstance(listed, dict) else {}
+
+
+def _recorded_category(home: AgentHome, name: str) -> PurePosixPath:
+    record = read_installed(home).get(name)
+    category = record.get("category") if isinstance(record, dict) else None
+    return parse_category(category if isinstance(category, str) else "")
+
+
+def _list_names(folder: Path) -> tuple[str, ...]:
+    try:
+        return tuple(sorted(each.name for each in folder.iterdir()))
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+
+
+def _raise_if_refused(candidate: InstallCandidate, *, is_approved: bool) -> None:
+    if candidate.problems:
+        raise InstallRefusedError(candidate.name, "; ".join(candidate.problems))
+    if candidate.decision == "block":
+        reason = f"the scan rated it {candidate.verdict.level}"
+        raise InstallRefusedError(candidate.name, reason)
+    if candidate.decision == "ask" and not is_approved:
+        raise InstallRefusedError(candidate.name, "it needs your approval first")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.skills.service import SkillService
 from skills_store.editor import SkillEditor
+from skills_store.home import AgentHome
+from skills_store.install import recover_updates
 from skills_store.library import SkillLibrary
 from skills_store.ownership import read_installed_names
 
@@ -39,6 +41,10 @@ def open_skills(cwd: Path | None = None) -> CliSkills:
     """Return the skills of a session in a directory; without `cwd`, only the user's own skills."""
     configuration = settings.load({})
     environment = settings.child_environment(dict.fromkeys(configuration.secret_variables))
+    try:
+        recover_updates(AgentHome(configuration.home))
+    except OSError as error:
+        click.echo(f"note: an unfinished update could not be finished: {error}", err=True)
     skill_service = SkillService(
         configuration.home, Path.home(), configuration.settings.skills, environment=environment
     )

@@ -37,6 +37,8 @@ class _HermesKeys:
     """Keys that are not read, with the value that this server behaves by anyway."""
     silent: frozenset[str]
     """Keys whose value does not matter here."""
+    values: Mapping[str, Mapping[str, str]]
+    """By key that is read: values that are not, and what holds instead."""
 
     def consequence(self, key: str) -> str | None:
         """Return what holds here instead of a safety rule; None for any other key."""
@@ -60,9 +62,12 @@ def _unused_below(mapping: Mapping[str, object], prefix: str) -> Iterator[Unused
     for name, value in mapping.items():
         key = f"{prefix}{name}"
         is_empty = value is None or value in ("", [], {})
+        hermes_keys = _read_hermes_keys()
+        other_effect = hermes_keys.values.get(key, {}).get(str(value))
+        if other_effect is not None:
+            yield UnusedKey(key, other_effect, is_safety_rule=True)
         if is_empty or key in known_keys():
             continue
-        hermes_keys = _read_hermes_keys()
         if key in hermes_keys.silent or hermes_keys.always.get(key, ...) == value:
             continue
         consequence = hermes_keys.consequence(key)
@@ -95,7 +100,9 @@ def _read_hermes_keys() -> _HermesKeys:
 
     text = Path(__file__).with_name("hermes_keys.toml").read_text("utf-8")
     table = tomllib.loads(text)
-    return _HermesKeys(table["restricting"], table["always"], frozenset(table["silent"]["keys"]))
+    return _HermesKeys(
+        table["restricting"], table["always"], frozenset(table["silent"]["keys"]), table["values"]
+    )
 
 
 @cache

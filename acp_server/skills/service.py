@@ -4,9 +4,12 @@ Sessions with the same roots share them; all sessions whose workspace has no ski
 trusted, share one set.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from anyio import to_thread
 
 import skills_store
 from acp_server.permissions.trust import ContentTrust, TrustStore
@@ -17,11 +20,14 @@ from acp_server.skills.skill_roots import ChangeListener, SkillRoots
 from skills_store.collection import names_in
 from skills_store.home import AgentHome
 from skills_store.index_cache import IndexCache
+from skills_store.install import recover_updates
 from skills_store.library import SkillLibrary
 from skills_store.roots import WORKSPACE_FOLDERS, resolve_roots
 from skills_store.skill import SkillRoot
 from skills_store.usage import SkillUsageStore
 from skills_store.visibility import VisibilityFacts, visibility_facts
+
+logger = logging.getLogger(__name__)
 
 BUNDLED = Path(skills_store.__file__).parent / "bundled"
 SETUP_SKILL = "configure-acp-server"
@@ -49,6 +55,7 @@ class SkillService:
     index_reads: SingleFlight[tuple[str] | None] = field(init=False)
     workspace_reads: SingleFlight[tuple[Sequence[str]] | None] = field(init=False)
     _trust: TrustStore = field(init=False)
+    _has_recovered: bool = field(default=False, init=False)
     _indexes: IndexCache = field(default_factory=IndexCache, init=False)
     _roots_by_workspace: dict[Path | None, SkillRoots] = field(
         default_factory=dict[Path | None, SkillRoots], init=False
@@ -96,9 +103,22 @@ class SkillService:
 
     async def subscribe(self, workspace: Path | None, listener: ChangeListener) -> SkillRoots:
         """Return the skill roots of a trusted workspace, or those without one, and subscribe."""
+        if not self._has_recovered:
+            self._has_recovered = True
+            await to_thread.run_sync(self._recover_updates)
         skill_roots = self.skill_roots(workspace)
         await skill_roots.subscribe(listener)
         return skill_roots
+
+    def _recover_updates(self) -> None:
+        """Finish updates of skills whose process died."""
+        try:
+            names = recover_updates(AgentHome(self.home))
+        except OSError as error:
+            logger.warning("an unfinished update of a skill remains: %s", error)
+        else:
+            if names:
+                logger.info("finished or took back updates of skills: %s", ", ".join(names))
 
     def unsubscribe(self, skill_roots: SkillRoots, listener: ChangeListener) -> None:
         """Unsubscribe a reader; roots without readers are dropped."""

@@ -90,6 +90,18 @@ def test_a_skill_of_an_index_is_found_installed_and_updated(tmp_path: Path) -> N
     assert skills(home, "update").stdout == "tidy: up to date\n"
 
 
+def test_the_next_command_takes_back_an_update_that_was_killed_between_its_renames(
+    tmp_path: Path,
+) -> None:
+    folder = write_skill(tmp_path / "skills" / "tidy", "Tidies up files.")
+    aside = write_skill(tmp_path / "acp" / "skill_updates_running" / "tidy", "Tidies up files.")
+    (folder / "SKILL.md").unlink()
+    folder.rmdir()
+    assert "Tidies up files." in skills(tmp_path, "list").stdout
+    assert (folder / "SKILL.md").is_file()
+    assert not aside.exists()
+
+
 def test_an_update_is_scanned_and_spares_what_was_changed_here(tmp_path: Path) -> None:
     home, source = tmp_path / "home", tmp_path / "source"
     folder = write_skill(source / "tidy")

@@ -84,6 +84,13 @@ def test_what_this_server_always_does_is_not_named(tmp_path: Path) -> None:
     assert load_home(tmp_path, text).unused_keys == ()
 
 
+def test_a_value_with_another_effect_is_named(tmp_path: Path) -> None:
+    (found,) = load_home(tmp_path, "approvals: {mode: smart}\n").unused_keys
+    assert (found.key, found.is_safety_rule) == ("approvals.mode", True)
+    assert "asks like `manual`" in found.reason
+    assert load_home(tmp_path, "approvals: {mode: manual}\n").unused_keys == ()
+
+
 def test_a_safety_rule_says_what_holds_instead(tmp_path: Path) -> None:
     text = "tts: {provider: edge}\nterminal: {backend: docker}\nsecurity: {new_rule: 1}\n"
     lines = describe_unused_keys(load_home(tmp_path, text).unused_keys)
