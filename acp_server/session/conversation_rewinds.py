@@ -72,7 +72,7 @@ class ConversationRewinds:
             self._journal.show(RemovedMessages(target))
         self._removed[undo] = removed
         # Before the rebuild: a process that is killed in between has lost nothing.
-        self._journal.show(RemovedMessages(undo, removed))
+        self._journal.show(RemovedMessages(undo, removed, target))
         self._conversation.rebuild((*rewinding.kept, *rewinding.restored, *added))
 
 

@@ -43,19 +43,51 @@ NO_ANSWER = f"(There was no answer: {INTERRUPTED[0].lower()}{INTERRUPTED[1:]})"
 
 
 def replay_events(stored: StoredSession, *, shows_terminals: bool) -> Iterator[ReplayedEvent]:
-    """Yield the shown events in their original order.
+    """Yield the shown events in their original order, without those that a rewind removed.
 
     Terminal output is replayed as a terminal if the client renders terminals, otherwise as text.
     """
     results = _result_texts(stored.messages)
     ended = {each.compaction_id for each in stored.entries if isinstance(each, CompactionChanged)}
-    for entry in stored.entries:
+    for entry in _remaining_entries(stored.entries):
         if isinstance(entry, CallRecord):
             yield from _call_events(entry, results, shows_terminals=shows_terminals)
         elif isinstance(entry, SummaryChunk):
             yield from _summary_events(entry, is_ended=entry.compaction_id in ended)
         elif not isinstance(entry, UnshownRecord):
             yield entry
+
+
+def _remaining_entries(entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Return the entries of the conversation as it is: rewinds remove some and bring them back."""
+    remaining: list[Entry] = []
+    removed: dict[str, Sequence[Entry]] = {}
+    for entry in entries:
+        if not isinstance(entry, RemovedMessages):
+            remaining.append(entry)
+            continue
+        remaining += removed.pop(entry.checkpoint, ())
+        start = _find_prompt(remaining, _target_of(entry))
+        if start is not None:
+            removed[entry.checkpoint] = remaining[start:]
+            del remaining[start:]
+    return remaining
+
+
+def _target_of(record: RemovedMessages) -> str:
+    """Return the checkpoint of the first removed prompt, which earlier versions did not record."""
+    if record.target or not record.messages:
+        return record.target
+    first = record.messages[0]
+    return first.checkpoint if isinstance(first, UserMessage) else ""
+
+
+def _find_prompt(entries: Sequence[Entry], checkpoint: str) -> int | None:
+    """Return the index of the prompt with a checkpoint; prompts of old versions name none."""
+    for index, entry in enumerate(entries):
+        if isinstance(entry, PromptReceived) and checkpoint and entry.checkpoint == checkpoint:
+            return index
+    return None
 
 
 def seen_files_of(stored: StoredSession) -> Sequence[SeenFile]:
@@ -75,9 +107,9 @@ def removed_messages_of(stored: StoredSession) -> Mapping[str, tuple[Message, ..
 
 
 def checkpoints_of(stored: StoredSession) -> Sequence[str]:
-    """Return the checkpoints that the prompts name."""
-    prompts = (each for each in stored.entries if isinstance(each, PromptReceived))
-    return [each.checkpoint for each in prompts if each.checkpoint]
+    """Return the checkpoints of prompts and of rewinds."""
+    named = (each for each in stored.entries if isinstance(each, PromptReceived | RemovedMessages))
+    return [each.checkpoint for each in named if each.checkpoint]
 
 
 def close_open_calls(stored: StoredSession) -> StoredSession:

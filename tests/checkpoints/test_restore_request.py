@@ -1,13 +1,21 @@
 """The request `_hermes/restore`: a client offers "restore to here" for each message."""
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
 import pytest
 from pydantic import JsonValue
 
+from acp_server.session.ports.archive import RemovedMessages, SessionFacts, StoredSession
+from acp_server.session.replay import replay_events
+from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.events import PromptReceived
 from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
+from tests.journeys.day import DayConfig, DaySession, open_day
+from tests.journeys.model_seat import ModelProgram
+from tests.journeys.shown_request import ShownRequest
 from tests.support.editor import Object, json_at
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call, stream_call
@@ -103,3 +111,50 @@ async def test_an_unknown_checkpoint_and_a_running_turn_are_refused(tmp_path: Pa
         place.cancel()
         assert json_at(error, "code") == -32600
         assert "a turn is running" in str(json_at(error, "data", "details"))
+
+
+def answer(shown: ShownRequest) -> ModelProgram:
+    """Answer without a call."""
+    del shown
+    yield from ()
+    return "So it is."
+
+
+def prompts_of(session: DaySession) -> list[str]:
+    """Load a session, and return the prompts that are shown."""
+    shown = session.load()
+    return [str(each["text"]) for each in shown if each["is"] == "user_message_chunk"]
+
+
+def test_removed_prompts_are_not_replayed_until_they_are_brought_back(tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    root.mkdir()
+    with open_day(tmp_path, DayConfig(mode="bypass")) as day:
+        session = day.open_session(root)
+
+        def restore_to(checkpoint: JsonValue, scope: str) -> JsonValue:
+            params = {"sessionId": session.id, "checkpoint": checkpoint, "scope": scope}
+            return json_at(day.request(METHOD, params), "_meta", "hermes", "checkpoint")
+
+        session.prompt("one", answer)
+        session.prompt("two", answer)
+        second = day.server.checkpoints[-1]
+        session.prompt("three", answer)
+        before = restore_to(second, "conversation")
+        day.kill()
+        day.start()
+        assert prompts_of(session) == ["one"]
+        session.prompt("four", answer)
+        assert prompts_of(session) == ["one", "four"]
+        restore_to(before, "both")
+        assert prompts_of(session) == ["one", "four", "two", "three"]
+        assert prompts_of(session) == ["one", "four", "two", "three"]
+
+
+def test_a_rewind_that_an_earlier_version_stored_is_replayed_too() -> None:
+    now = datetime.now(UTC)
+    prompts = [PromptReceived(name, (Text(name),), name) for name in ("c1", "c2")]
+    removed = RemovedMessages("c3", (UserMessage((Text("c2"),), "c2"),))
+    facts = SessionFacts("s", Path("/"), now, now)
+    stored = StoredSession(facts, (), (*prompts, removed))
+    assert list(replay_events(stored, shows_terminals=False)) == prompts[:1]

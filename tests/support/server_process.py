@@ -156,6 +156,8 @@ class ServerProcess:
         self.process = process
         self.messages: list[Object] = []
         """All messages received, in order."""
+        self.checkpoints: list[str] = []
+        """The checkpoints of user messages and of responses to prompts, in order."""
         self._write: int | None = connection.write
         self._read: int | None = connection.read
         self._stderr = stderr
@@ -227,8 +229,7 @@ class ServerProcess:
         line = self.read_line()
         assert line, f"the server ended its stream; stderr: {self.stderr()}"
         message = check_message(line)
-        take_checkpoint(message)
-        self.messages.append(message)
+        self._store(message)
         return message
 
     def read_line(self, timeout_seconds: float = HANG_TIMEOUT_SECONDS) -> bytes:
@@ -266,9 +267,14 @@ class ServerProcess:
         """Receive up to the end of the stream and return these messages."""
         seen = len(self.messages)
         while line := self.read_line():
-            self.messages.append(message := check_message(line))
-            take_checkpoint(message)
+            self._store(check_message(line))
         return self.messages[seen:]
+
+    def _store(self, message: Object) -> None:
+        checkpoint = take_checkpoint(message)
+        if checkpoint is not None:
+            self.checkpoints.append(checkpoint)
+        self.messages.append(message)
 
     def close_stdin(self) -> None:
         """Close the server's stdin, as an editor does to stop the server."""

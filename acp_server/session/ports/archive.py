@@ -124,6 +124,8 @@ class RemovedMessages:
     """The checkpoint of the undo or restore: going back to it brings the messages back."""
     messages: tuple[Message, ...] = ()
     """None once they are back."""
+    target: str = ""
+    """The checkpoint that the conversation went back to; empty if the messages come back."""
 
 
 UnshownRecord = TaskMessage | SeenFile | RemovedMessages
