@@ -1,18 +1,21 @@
-"""Permission rules of Claude Code's settings: what they deny, and what they ask about.
+"""Permission rules of Claude Code's settings: what they deny, ask about and allow.
 
 Format: https://docs.anthropic.com/en/docs/claude-code/iam
 
-A workspace's rules that deny or ask count without trust, because they only restrict. What a rule
-says is read by its form, `Tool` or `Tool(what)`; a rule for a tool that is not known here has no
-effect, since no tool of that name exists. Hooks in these files are never run. All calls block.
+A workspace's rules that deny or ask count without trust, because they only restrict; those that
+allow wait for the user's consent. What a rule says is read by its form, `Tool` or `Tool(what)`; a
+rule for a tool that is not known here has no effect, since no tool of that name exists. Hooks in
+these files are never run. All calls block.
 """
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acp_server.permissions.claude_allows import AllowedFile, describe_allowed, read_allowed
+from acp_server.permissions.rules import PermissionRule
 from acp_server.permissions.run_rules import RuleAction, RunRule
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.json_values import Object, as_list, as_object
@@ -59,6 +62,17 @@ class ClaudeRules:
     what launchers and shells are given, too."""
     hook_events: tuple[str, ...] = ()
     """Events that a file has hooks for; they are not run."""
+    allowed: tuple[AllowedFile, ...] = ()
+    """What the files allow, each counting once its use is approved."""
+
+    def allowed_by(self, approved: Collection[str]) -> tuple[PermissionRule, ...]:
+        """Return the rules that allow, of the user's own file and of approved uses by digest."""
+        return tuple(
+            rule
+            for file in self.allowed
+            if file.use is None or file.use.digest in approved
+            for rule in file.rules
+        )
 
 
 NO_RULES = ClaudeRules()
@@ -79,7 +93,7 @@ class ClaudeSettings:
         stamps = tuple(_stamp(path) for path, _ in files)
         known = self._known
         if known is None or known[0] != stamps:
-            known = (stamps, _read_all(files) if any(stamps) else NO_RULES)
+            known = (stamps, _read_all(files, self.user_home) if any(stamps) else NO_RULES)
             self._known = known
         return known[1]
 
@@ -101,12 +115,13 @@ def _stamp(path: Path) -> _Stamp | None:
     return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
 
-def _read_all(files: Sequence[tuple[Path, Path]]) -> ClaudeRules:
+def _read_all(files: Sequence[tuple[Path, Path]], home: Path) -> ClaudeRules:
     deny: list[RunRule] = []
     ask: list[RunRule] = []
     hidden: list[str] = []
     commands: dict[str, str] = {}
     events: dict[str, None] = {}
+    allowed: list[AllowedFile | None] = []
     for path, root in files:
         document = _read_document(path)
         permissions = as_object(document.get("permissions"))
@@ -123,7 +138,16 @@ def _read_all(files: Sequence[tuple[Path, Path]]) -> ClaudeRules:
                     commands |= dict.fromkeys((line, f"{line} *"), str(path))
         rules = (_parse("ask", text, root, path) for text in _texts(permissions, "ask"))
         ask += [rule for rule in rules if rule is not None]
-    return ClaudeRules((*deny, *ask), tuple(hidden), commands, tuple(events))
+        is_own = not path.is_relative_to(root)
+        texts = _texts(permissions, "allow")
+        allowed.append(read_allowed(texts, path, root, home, is_own=is_own))
+    return ClaudeRules(
+        (*deny, *ask),
+        tuple(hidden),
+        commands,
+        tuple(events),
+        tuple(each for each in allowed if each is not None),
+    )
 
 
 def _read_document(path: Path) -> Object:
@@ -136,9 +160,15 @@ def _read_document(path: Path) -> Object:
         return {}
 
 
-def describe_rules(found: ClaudeRules) -> str:
-    """Return the rules, and the hooks that are not run, as Markdown; empty if there are none."""
+def describe_rules(found: ClaudeRules, approved: Collection[str] = ()) -> str:
+    """Return the rules, and the hooks that are not run, as Markdown; empty if there are none.
+
+    `approved` has the digests of the approved uses.
+    """
     lines = [f"- {_ACTIONS[each.action]} `{each.source_text}`" for each in found.rules]
+    for file in found.allowed:
+        is_approved = file.use is not None and file.use.digest in approved
+        lines += describe_allowed(file, is_approved=is_approved)
     if found.hook_events:
         lines.append(f"- hooks that are not run: {', '.join(found.hook_events)}")
     return "\n".join(["Rules of Claude Code's settings:", "", *lines]) if lines else ""

@@ -7,7 +7,7 @@ question reaches the front of the queue (an earlier answer may cover it), and af
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, assert_never
@@ -15,6 +15,7 @@ from typing import Protocol, assert_never
 import anyio
 from anyio import to_thread
 
+from acp_server.permissions.claude_settings import describe_rules
 from acp_server.permissions.effects import Effect, LeavePlanMode
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.modes import Mode
@@ -32,6 +33,7 @@ from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.run_rules import RunRules, restrict
 from acp_server.permissions.scopes import Scope
+from acp_server.permissions.trust import ProjectUse
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 logger = logging.getLogger(__name__)
@@ -149,6 +151,8 @@ class PermissionGate:
     """Tool names of the running calls, by call id; a model may use one id twice."""
     _queue: QuestionQueue = field(default_factory=QuestionQueue, init=False)
     _session_rules: list[PermissionRule] = field(default_factory=list[PermissionRule], init=False)
+    _approved_uses: frozenset[str] = field(default_factory=frozenset[str], init=False)
+    """Digests of those settings files of the workspace that may allow something."""
 
     def enter_queue(self, call_id: str, tool: str = "") -> None:
         """Enter the question queue; the call's tool is known until `leave_queue`."""
@@ -191,6 +195,19 @@ class PermissionGate:
                 return _conclude(question, decision)
             return await self._ask_user(question, decision)
 
+    def list_project_rules(self) -> Sequence[ProjectUse]:
+        """Return what settings files of the workspace allow, for the user to decide on. Blocks."""
+        allowed = self.facts.claude_rules().allowed
+        return [file.use for file in allowed if file.use is not None]
+
+    def approve_project_rules(self, digests: Collection[str]) -> None:
+        """Let the rules with these digests count from now on."""
+        self._approved_uses |= frozenset(digests)
+
+    def describe_project_rules(self) -> str:
+        """Return the rules of settings files as Markdown; empty if there are none. Blocks."""
+        return describe_rules(self.facts.claude_rules(), self._approved_uses)
+
     def search_excludes(self) -> Sequence[str]:
         """Return globs of secrets, settings and files that ignore files of the workspace name."""
         # Read the mode each time: the user may switch it during a turn.
@@ -216,11 +233,12 @@ class PermissionGate:
 
     def _decide_blocking(self, effect: Effect, tool: str) -> Decision:
         # Load per decision: another session of this workspace may have saved a rule since.
-        rules = RuleBook([*self._session_rules, *self.store.load(self.root)])
+        claude_rules = self.facts.claude_rules()
+        allowed = claude_rules.allowed_by(self._approved_uses)
+        rules = RuleBook([*self._session_rules, *self.store.load(self.root), *allowed])
         facts = self.facts.collect(effect)
         decision = decide(facts, self.mode(), rules)
-        file_rules = self.facts.claude_rules().rules
-        decision = restrict(decision, file_rules, tool, facts, self.root)
+        decision = restrict(decision, claude_rules.rules, tool, facts, self.root)
         if self.run_rules is not None:
             decision = self.run_rules.apply(decision, tool, facts, self.root)
         # Check last: a symlink swapped while the facts were collected must not get through.

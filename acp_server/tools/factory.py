@@ -14,7 +14,6 @@ from acp_server.hooks.hook_runner import HookRunner
 from acp_server.hooks.toolbox import HookedToolbox
 from acp_server.memory.config import MemoryConfig
 from acp_server.memory.store import MemoryStores
-from acp_server.permissions.claude_settings import describe_rules
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.gate import Gate, PermissionGate, no_audit
 from acp_server.permissions.modes import Mode
@@ -245,7 +244,9 @@ class ToolFactory:
             seen_files=edit_services.guard,
             port_forwarding=PortCommands(context.sandbox),
             continue_asker=user_asker or NoUserAsker(),
-            describe_rules=lambda: describe_rules(gate.facts.claude_rules()),
+            describe_rules=gate.describe_project_rules,
+            list_project_rules=gate.list_project_rules,
+            approve_project_rules=gate.approve_project_rules,
             take_notices=partial(take_end_notices, shell.background),
             carry_over=restate_todos,
             on_turn_end=ignore_turn_end if hooks is None else hooks.end_turn,

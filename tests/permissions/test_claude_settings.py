@@ -1,4 +1,4 @@
-"""Rules of Claude Code's settings: they restrict without trust, and allow nothing."""
+"""Rules of Claude Code's settings that deny or ask: they restrict without trust."""
 
 import json
 from pathlib import Path
@@ -125,4 +125,4 @@ def test_rules_and_hooks_are_described(tmp_path: Path) -> None:
     assert "- forbidden: `Bash(curl:*) in " in text
     assert "- asks: `Write(*.lock) in " in text
     assert "hooks that are not run: PreToolUse" in text
-    assert "rm" not in text
+    assert "- not used, wider than what can be allowed here: `Bash(rm:*) in " in text

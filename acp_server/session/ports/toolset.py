@@ -1,9 +1,10 @@
 """The tools port of a session: everything that is built together, at the first use."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import field
 from typing import Protocol
 
+from acp_server.permissions.trust import ProjectUse
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.checkpoints import Checkpoints, NoCheckpoints
 from acp_server.session.ports.command_files import CommandFilesPort, NoCommandFiles
@@ -36,6 +37,10 @@ def _carry_nothing(messages: Sequence[Message]) -> Sequence[Message]:
     return ()
 
 
+def _approve_nothing(digests: Collection[str]) -> None:
+    del digests
+
+
 def ignore_turn_end(reason: str) -> None:
     """Do nothing: no hook waits for the end of turns."""
     del reason
@@ -60,6 +65,10 @@ class SessionToolset:
     """Called with the reason when a turn has ended; not waited for."""
     describe_rules: Callable[[], str] = str
     """Describes the rules of the workspace's files as Markdown; empty if there are none. Blocks."""
+    list_project_rules: Callable[[], Sequence[ProjectUse]] = tuple
+    """Returns what files of the workspace allow, for the user to decide on. Blocks."""
+    approve_project_rules: Callable[[Collection[str]], None] = _approve_nothing
+    """Lets those rules count whose digests it is given."""
     accept_other_names: Callable[[Toolbox], Toolbox] = lambda toolbox: toolbox
     """Returns a toolbox whose tools may also be called as those of other agents.
 

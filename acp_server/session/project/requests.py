@@ -7,6 +7,8 @@ that are allowed.
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from anyio import to_thread
+
 from acp_server.permissions.trust import ProjectUse, WorkspaceTrust
 from acp_server.session.context import SessionContext
 from acp_server.session.project.settings import (
@@ -42,13 +44,20 @@ class ProjectRequests:
     _is_read: bool = field(default=False, init=False)
     _pending: "_ProjectRequest | None" = field(default=None, init=False)
     """The requests that still wait for trust, which may be granted while the session runs."""
+    _decided_rules: set[str] = field(default_factory=set[str], init=False)
+    """Digests of the workspace's permission rules that the user was asked about."""
 
     async def apply(self, sink: TurnSink) -> bool:
         """Apply the project's requests if it is trusted; return whether that changed anything.
 
         The first call tells the user which requests are not used and why; later calls only report
-        that waiting requests now apply.
+        that waiting requests now apply. Permission rules that came since are asked about.
         """
+        has_changed = await self._apply_requests(sink)
+        await self._decide_rules()
+        return has_changed
+
+    async def _apply_requests(self, sink: TurnSink) -> bool:
         if not self._is_read:
             is_trusted = await self._read(sink)
         elif self._pending is not None and await self._is_trusted(self._pending):
@@ -84,7 +93,8 @@ class ProjectRequests:
         skills = _describe_skills(await toolset.skills.untrusted_names())
         await toolset.command_files.refresh()  # files may have come since the session opened
         commands = _describe_commands(toolset.command_files.untrusted_names())
-        request = _ProjectRequest(settings, skills, added.servers, commands)
+        rules = await to_thread.run_sync(toolset.list_project_rules)
+        request = _ProjectRequest(settings, skills, added.servers, commands, rules)
         # Without any request there is nothing to ask the user about.
         is_trusted = bool(request.summary) and await self._is_trusted(request)
         unused = _explain_unused(request, is_trusted=is_trusted)
@@ -99,6 +109,16 @@ class ProjectRequests:
 
     async def _approved(self, uses: Sequence[ProjectUse]) -> Collection[str]:
         return () if self.trust is None else await self.trust.approved(uses)
+
+    async def _decide_rules(self) -> None:
+        """Ask about permission rules of a trusted workspace that the user has not decided on."""
+        toolset = self.tools.current
+        uses = await to_thread.run_sync(toolset.list_project_rules)
+        new = [use for use in uses if use.digest not in self._decided_rules]
+        # Without new rules nothing is looked up: this runs before each prompt.
+        if new and self.trust is not None and await self.trust.is_trusted(()):
+            self._decided_rules.update(use.digest for use in new)
+            toolset.approve_project_rules(await self._approved(new))
 
     def _apply_request(self, request: "_ProjectRequest", approved: Collection[str]) -> None:
         # The prompt lists skills and tools, so it must be written again with the new ones.
@@ -123,6 +143,8 @@ class _ProjectRequest:
     skills: Sequence[str]
     servers: Sequence[ProjectUse]
     commands: Sequence[str]
+    rules: Sequence[ProjectUse]
+    """What permission rules of its files allow."""
 
     @property
     def summary(self) -> Sequence[str]:
@@ -132,7 +154,8 @@ class _ProjectRequest:
     @property
     def additions(self) -> Sequence[str]:
         """What the workspace adds, as phrases."""
-        return (*self.skills, *(each.phrase for each in self.servers), *self.commands)
+        decided = (each.phrase for each in (*self.servers, *self.rules))
+        return (*self.skills, *decided, *self.commands)
 
 
 def _describe_skills(names: Sequence[str]) -> Sequence[str]:
