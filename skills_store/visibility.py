@@ -14,7 +14,7 @@ from skills_store.hermes_tools import hermes_tools
 from skills_store.skill import Skill
 
 TOOLSETS: Mapping[str, frozenset[str]] = {
-    "file": frozenset({"read_file", "write_file", "patch", "search_files"}),
+    "file": frozenset({"read_file", "write_file", "patch", "search_files", "symbols"}),
     "terminal": frozenset({"terminal", "process"}),
     "web": frozenset({"web_fetch"}),
     "skills": frozenset({"skills_list", "skill_view", "skill_manage"}),

@@ -28,12 +28,12 @@ FILES = (".claude/settings.json", ".claude/settings.local.json")
 MAX_BYTES = 1024 * 1024
 MAX_RULES = 1_000
 MAX_TEXT_CHARACTERS = 200
-_READING = ("read_file", "search_files")
+_READING = ("read_file", "search_files", "symbols")
 _WRITING = ("write_file", "patch")
 _TOOLS: Mapping[str, tuple[str, ...]] = {
     "Bash": ("terminal", "process"),
     "Read": _READING,
-    "Grep": ("search_files",),
+    "Grep": ("search_files", "symbols"),
     "Glob": ("search_files",),
     "LS": _READING,
     "Edit": _WRITING,

@@ -37,6 +37,7 @@ _CALL = McpToolFacts(
 _USUAL_FACTS: Mapping[str, Facts] = {
     "read_file": _READ,
     "search_files": _READ,
+    "symbols": _READ,
     "write_file": _WRITE,
     "patch": _WRITE,
     "terminal": _RUN,

@@ -74,6 +74,8 @@ from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.terminal import ShellServices, terminal_tool
 from acp_server.tools.shell.watcher import ProcessWatcher
 from acp_server.tools.skills.skill_tools import skill_tools
+from acp_server.tools.symbols.call_arguments import SymbolServices
+from acp_server.tools.symbols.symbols_tool import SYMBOLS_TOOL, has_grammars, symbols_tool
 from acp_server.tools.tool import Tool
 from acp_server.tools.tool_config import ToolConfig
 from acp_server.tools.tool_settings import ToolsetConfig
@@ -95,6 +97,7 @@ MEMORY_TOOL = "memory"
 TOOL_NAMES = (
     "read_file",
     "search_files",
+    SYMBOLS_TOOL,
     "write_file",
     "patch",
     "terminal",
@@ -294,6 +297,7 @@ class ToolFactory:
         tools = (
             read_file_tool(services),
             search_files_tool(services, shell.sandbox, shell.outputs),
+            *_symbol_tools(services, shell),
             write_file_tool(services),
             patch_tool(services),
             terminal_tool(services, shell),
@@ -509,6 +513,13 @@ def _all_tools(provider_tools: ProviderTools | None, servers: ServerTools) -> Se
     """Return the tools that others provide: those of the external memory, then of MCP servers."""
     own = () if provider_tools is None else provider_tools.tools()
     return (*own, *servers.tools())
+
+
+def _symbol_tools(services: EditServices, shell: ShellServices) -> tuple[Tool, ...]:
+    """Return the tool `symbols`, if anything can answer it."""
+    if not has_grammars():
+        return ()
+    return (symbols_tool(SymbolServices(services, shell.sandbox, shell.outputs)),)
 
 
 async def _close_shell(shell: ShellServices) -> None:

@@ -164,6 +164,10 @@ def _search(**arguments: JsonValue) -> Attempt:
     return "search_files", {"pattern": "hush|KEY|BEGIN", **arguments}
 
 
+def _symbols(**arguments: JsonValue) -> Attempt:
+    return "symbols", {"action": "references", "name": "hush", **arguments}
+
+
 _SEARCHES: dict[str, Attempt] = {
     "search in a secret": _search(path=".env"),
     "search in a link to a secret": _search(path="harmless.txt"),
@@ -180,7 +184,16 @@ _SEARCHES: dict[str, Attempt] = {
     "search in keys": _search(path="server.key"),
     "search in a hidden folder": _search(path=".aws"),
 }
-FILE_ATTEMPTS: dict[str, Attempt] = _READ | _WRITE | _PATCHES | _SEARCHES
+_SYMBOLS: dict[str, Attempt] = {
+    "symbols in a linked folder": _symbols(path="door"),
+    "symbols outside": _symbols(path="<OUTSIDE>"),
+    "symbols above": _symbols(path=".."),
+    "symbols at home": _symbols(path="~"),
+    "symbols in what is ignored": _symbols(path="private"),
+    "symbols in the own settings": _symbols(path="agent"),
+    "an outline outside": _symbols(path="<OUTSIDE>/plans.py", action="outline"),
+}
+FILE_ATTEMPTS: dict[str, Attempt] = _READ | _WRITE | _PATCHES | _SEARCHES | _SYMBOLS
 
 QUIET_SEARCHES: dict[str, Attempt] = {
     "search everywhere": _search(),

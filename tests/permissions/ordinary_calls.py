@@ -211,6 +211,8 @@ CALLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
     "read through a link": ("read_file", {"path": "shortcut/app.py"}),
     "read what is missing": ("read_file", {"path": "missing.py"}),
     "search everywhere": ("search_files", {"pattern": "main"}),
+    "outline a file": ("symbols", {"action": "outline", "path": "src/app.py"}),
+    "find a definition": ("symbols", {"action": "definition", "name": "main"}),
     "search a folder": ("search_files", {"pattern": "main", "path": "src"}),
     "search a file": ("search_files", {"pattern": "main", "path": "src/app.py"}),
     "search by ending": ("search_files", {"pattern": "main", "file_glob": "*.py"}),

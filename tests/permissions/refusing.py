@@ -57,6 +57,7 @@ WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 ATTEMPTS: dict[str, Attempt] = {
     "read_file": ("read_file", {"path": "README.md"}),
     "search_files": ("search_files", {"pattern": "hello", "path": "src"}),
+    "symbols": ("symbols", {"action": "references", "name": "hello", "path": "src"}),
     "write_file": ("write_file", {"path": "made/new.txt", "content": "x"}),
     "write_file over a file": ("write_file", {"path": "README.md", "content": "x"}),
     "patch": ("patch", {"path": "src/app.py", "old_string": "hello", "new_string": "x"}),

@@ -23,6 +23,7 @@ FATES: dict[Mode, dict[str, str]] = {
     },
     "plan": {
         "search_files": "allowed in the workspace",
+        "symbols": "allowed in the workspace",
         "patch": "refused",
         "terminal": "refused",
         "memory": "refused",
@@ -41,5 +42,13 @@ def test_the_forecast_of_a_tool_follows_the_policy(mode: Mode) -> None:
 
 def test_every_changing_tool_is_forecast_as_refused_in_plan_mode() -> None:
     quiet = {name for name in TOOL_NAMES if forecast(name, "plan").startswith("allowed")}
-    harmless = {"read_file", "search_files", "todo", "clarify", "session_search", "delegate_task"}
+    harmless = {
+        "read_file",
+        "search_files",
+        "symbols",
+        "todo",
+        "clarify",
+        "session_search",
+        "delegate_task",
+    }
     assert quiet == {*harmless, "skills_list", "skill_view"}

@@ -214,6 +214,7 @@ async def test_tasks_know_only_their_goal_and_context(tmp_path: Path) -> None:
         assert [spec.name for spec in request.tools] == [
             "read_file",
             "search_files",
+            "symbols",
             "write_file",
             "patch",
             "terminal",

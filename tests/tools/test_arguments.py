@@ -35,12 +35,14 @@ from acp_server.tools.shell.terminal import ConfinedArguments, TerminalArguments
 from acp_server.tools.skills.skill_manage import SkillManageArguments
 from acp_server.tools.skills.skill_view import SkillViewArguments
 from acp_server.tools.skills.skills_list import SkillsListArguments
+from acp_server.tools.symbols.call_arguments import SymbolArguments
 from acp_server.tools.web.web_fetch import WebFetchArguments
 
 SCHEMAS = Path(__file__).with_name("schemas.json")
 TOOLS: dict[str, type[Arguments]] = {
     "read_file": ReadFileArguments,
     "search_files": SearchFilesArguments,
+    "symbols": SymbolArguments,
     "write_file": WriteFileArguments,
     "patch": PatchArguments,
     "terminal": TerminalArguments,

@@ -243,6 +243,7 @@ async def test_a_command_that_finds_a_program_of_the_workspace_may_change_anythi
 ACCESSES: dict[str, list[tuple[dict[str, JsonValue], str]]] = {
     "read_file": [({"path": "a"}, "reads")],
     "search_files": [({"pattern": "a"}, "reads")],
+    "symbols": [({"action": "rename", "name": "a", "new_name": "b"}, "reads")],
     "write_file": [({"path": "a", "content": ""}, "edits"), ({"path": "a"}, "changes")],
     "patch": [
         ({"path": "a", "old_string": "b", "new_string": "c"}, "edits"),

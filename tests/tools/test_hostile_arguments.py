@@ -13,7 +13,16 @@ from tests.tools.typing_model import call, raw_call
 
 MEGABYTE = 1_000_000
 TOOLS = (
-    *("read_file", "search_files", "write_file", "patch", "terminal", "process", "web_fetch"),
+    *(
+        "read_file",
+        "search_files",
+        "symbols",
+        "write_file",
+        "patch",
+        "terminal",
+        "process",
+        "web_fetch",
+    ),
     *("todo", "clarify", "exit_plan", "memory", "skills_list", "skill_view", "skill_manage"),
     "delegate_task",
 )

@@ -21,7 +21,7 @@ from acp_server.text.validation_errors import describe_problems
 from acp_server.tools.factory import TOOL_NAMES
 
 TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "read": ("read_file", "search_files"),
+    "read": ("read_file", "search_files", "symbols"),
     "edit": ("write_file", "patch"),
     "run": ("terminal", "process"),
     "fetch": ("web_fetch",),

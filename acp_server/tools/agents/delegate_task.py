@@ -43,9 +43,9 @@ SHARED_CONTEXT = "Part of: {goal}"
 class Order(Arguments):
     """One task as the model specifies it. The class name is part of the schema the model sees."""
 
-    goal: str = Field(description="as above")
-    context: str | None = Field(default=None, description="as above")
-    toolsets: list[str] | None = Field(default=None, description="as above")
+    goal: str = Field(description="same")
+    context: str | None = Field(default=None, description="same")
+    toolsets: list[str] | None = Field(default=None, description="same")
 
 
 class DelegateArguments(Arguments):
@@ -58,7 +58,7 @@ class DelegateArguments(Arguments):
         description="file, terminal, web, skills, session_search, todo, mcp-NAME (default: all)",
     )
     tasks: list[Order] | None = Field(
-        default=None, max_length=MAX_TASKS, description="up to 20 tasks that run at once"
+        default=None, max_length=MAX_TASKS, description="up to 20 tasks at once"
     )
 
 

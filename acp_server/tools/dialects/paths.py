@@ -16,6 +16,7 @@ PATH_ARGUMENTS = {
     "write_file": "path",
     "patch": "path",
     "search_files": "path",
+    "symbols": "path",
     "terminal": "workdir",
 }
 MAX_CHARACTERS = 4_096

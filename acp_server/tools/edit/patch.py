@@ -53,8 +53,8 @@ Change files. In mode replace, give path, old_string and new_string. In mode pat
 -old line
 +new line
 *** End Patch
-Unchanged lines begin with a space. Put @@ between separate changes. A patch can also have \
-*** Add File: path (each line with +) and *** Delete File: path."""
+Unchanged lines begin with a space. Put @@ between separate changes. Also: \
+*** Add File: path (each line with +), *** Delete File: path."""
 
 
 class Edit(Arguments):
@@ -91,14 +91,12 @@ class PatchArguments(Arguments):
     path: str | None = Field(default=None, description="mode replace: the file to change")
     old_string: ExactText | None = Field(
         default=None,
-        description="mode replace: exact text; must occur once, unless replace_all is true",
+        description="mode replace: exact text; must occur once, unless replace_all",
     )
     new_string: ExactText | None = Field(
         default=None, description="mode replace: its new text; empty deletes it"
     )
-    replace_all: bool = Field(
-        default=False, description="replace old_string everywhere (default false)"
-    )
+    replace_all: bool = Field(default=False, description="replace it everywhere (default false)")
     mode: Literal["replace", "patch"] = Field(default="replace", description="default replace")
     patch: str | None = Field(default=None, description="required in mode patch")
     # Models that know them from other agents use these; the schema does not offer them.

@@ -27,8 +27,8 @@ from acp_server.turn.ports import ToolOutcome
 from skills_store.patching.request_variants import NUMBERED_EVERY
 
 DESCRIPTION = (
-    "Write a whole file. Missing folders are created. If the file exists, all of its text is "
-    "replaced, so read it first. To change a part of a file, use patch."
+    "Write a whole file; missing folders are created. All text of an existing file is replaced, "
+    "so read it first. To change a part, use patch."
 )
 NUMBERED_CONTENT = (
     "content begins every fifth line with its number, such as `5|`, as read_file shows it. These "

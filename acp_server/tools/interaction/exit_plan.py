@@ -33,7 +33,7 @@ class ExitPlanArguments(Arguments):
 
     plan: str = Field(
         min_length=1,
-        description="Markdown: what changes where, in which order, and how you will check it",
+        description="Markdown: what changes where, in which order, and how you check it",
     )
 
 

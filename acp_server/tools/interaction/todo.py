@@ -33,9 +33,7 @@ from acp_server.turn.ports import ToolOutcome
 Status = Literal["pending", "in_progress", "completed", "cancelled"]
 
 NAME = "todo"
-DESCRIPTION = (
-    "Change your task list, which the user sees as a plan. Without todos, the list is returned."
-)
+DESCRIPTION = "Change your task list, which the user sees as a plan. Without todos, it is returned."
 
 
 class TodoItem(Arguments):
@@ -52,7 +50,7 @@ class TodoArguments(Arguments):
     todos: list[TodoItem] | None = Field(default=None, description="the items")
     merge: bool = Field(
         default=False,
-        description="true: update items by id; false (default): replace the whole list",
+        description="true: update items by id; false (default): replace the list",
     )
 
 

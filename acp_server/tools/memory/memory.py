@@ -38,9 +38,9 @@ KIND: CallKind = "edit"
 class MemoryOperation(Arguments):
     """One of several changes. The class name is part of the schema the model sees."""
 
-    action: OperationAction = Field(description="as above")
-    content: str | None = Field(default=None, description="as above")
-    old_text: str | None = Field(default=None, description="as above")
+    action: OperationAction = Field(description="same")
+    content: str | None = Field(default=None, description="same")
+    old_text: str | None = Field(default=None, description="same")
 
     def to_operation(self) -> EntryOperation:
         """Convert to an operation of the memory store."""
@@ -55,9 +55,9 @@ class MemoryArguments(Arguments):
         default="memory",
         description="memory: environment, conventions, quirks (default); user: about the user",
     )
-    content: str | None = Field(default=None, description="for add and replace: the new entry")
+    content: str | None = Field(default=None, description="add, replace: the new entry")
     old_text: str | None = Field(
-        default=None, description="for replace and remove: words that only the old entry has"
+        default=None, description="replace, remove: words that only the old entry has"
     )
     operations: list[MemoryOperation] | None = Field(
         default=None, description="changes made together"

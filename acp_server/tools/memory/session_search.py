@@ -32,8 +32,8 @@ from acp_server.turn.call_access import READS
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
-    "Search past sessions by query, or read one by session_id. Without either, recent sessions are "
-    "listed. What they say may be out of date."
+    "Search past sessions by query, or read one by session_id. Without either, recent ones are "
+    "listed. What they say may be outdated."
 )
 
 MAX_CHARACTERS = 12_000
@@ -88,18 +88,14 @@ class SessionSearchArguments(Arguments):
     role_filter: str | None = Field(
         default=None, description="whose words: user,assistant,tool (default user,assistant)"
     )
-    limit: int = Field(
-        default=3, ge=1, le=10, description="number of sessions (default 3, at most 10)"
-    )
+    limit: int = Field(default=3, ge=1, le=10, description="sessions (default 3, at most 10)")
     sort: Sort = Field(default="relevance", description="default relevance")
     session_id: str | None = Field(default=None, description="session to read")
     around_message_id: int | None = Field(default=None, description="its message to read around")
     window: int = Field(
         default=5, ge=1, le=20, description="messages before and after it (default 5)"
     )
-    summarize: bool = Field(
-        default=False, description="have a model summarize the results (default false)"
-    )
+    summarize: bool = Field(default=False, description="summarize the results (default false)")
 
 
 class SessionSearchUse(TypedToolUse[SessionSearchArguments]):

@@ -33,7 +33,7 @@ from skills_store.patching.request_variants import NUMBERED_EVERY
 
 DESCRIPTION = (
     "Read a text file, list a folder, or look at an image or a PDF. Every fifth line begins with "
-    "its number and |, which are not part of the file."
+    "its number and |, not part of the file."
 )
 PDF_START = "%PDF-"
 MAX_CHARACTERS = 25_000
@@ -49,7 +49,7 @@ class ReadFileArguments(Arguments):
     """A file and the lines to read."""
 
     path: str = Field(description="file or folder, absolute or relative to the workspace")
-    offset: int = Field(default=1, ge=1, description="first line to read, from 1 (default 1)")
+    offset: int = Field(default=1, ge=1, description="first line, from 1 (default 1)")
     limit: int = Field(default=2_000, ge=1, le=5_000, description="number of lines (default 2000)")
 
 

@@ -34,17 +34,15 @@ class SearchFilesArguments(Arguments):
 
     pattern: str = Field(description="regex; with target=files, a glob such as **/test_*.py")
     target: SearchTarget = Field(
-        default="content", description="content (default): lines in files; files: names of files"
+        default="content", description="content (default): lines; files: names of files"
     )
     path: str = Field(default=".", description="where to search (default: the workspace)")
     file_glob: str | None = Field(default=None, description="only these files, such as *.py")
-    limit: int = Field(
-        default=20, ge=1, le=500, description="number of results to return (default 20)"
-    )
-    offset: int = Field(default=0, ge=0, description="number of results to skip (default 0)")
+    limit: int = Field(default=20, ge=1, le=500, description="results (default 20)")
+    offset: int = Field(default=0, ge=0, description="results to skip (default 0)")
     output_mode: OutputMode = Field(
         default="content",
-        description="content: matching lines (default); files_only: their files; count: per file",
+        description="content: the lines (default); files_only: their files; count: per file",
     )
     context: int = Field(
         default=0, ge=0, le=20, description="lines before and after each match (default 0)"

@@ -31,8 +31,8 @@ from acp_server.turn.ports import ToolOutcome
 Action = Literal["list", "poll", "log", "write", "wait", "wait_for", "kill", "forward"]
 
 DESCRIPTION = (
-    "Control background commands. poll returns new output. wait waits until the command ends, "
-    "wait_for until a new line matches pattern. log returns earlier lines. write sends data to "
+    "Control background commands. poll returns new output. wait waits for the end, "
+    "wait_for for a new line that matches pattern. log returns earlier lines. write sends data to "
     "stdin. forward opens a port of a sandboxed server to the user's browser."
 )
 NOT_LISTENING = "[nothing listens on port {port} in the sandbox yet]"
@@ -47,7 +47,7 @@ class ProcessArguments(Arguments):
     action: Action = Field(description="what to do")
     session_id: str = Field(
         default="",
-        description="id that terminal returned; not needed for list and forward",
+        description="id from terminal; not for list and forward",
     )
     data: str = Field(default="", description="text to write")
     port: int | None = Field(default=None, ge=1, le=65_535, description="port to forward")
@@ -56,11 +56,9 @@ class ProcessArguments(Arguments):
         default=60, gt=0, le=600, description="seconds to wait (default 60, at most 600)"
     )
     offset: int | None = Field(
-        default=None, ge=0, description="first line of log, from 0 (default: the last lines)"
+        default=None, ge=0, description="first log line, from 0 (default: the last lines)"
     )
-    limit: int = Field(
-        default=200, ge=1, le=2_000, description="number of lines of log (default 200)"
-    )
+    limit: int = Field(default=200, ge=1, le=2_000, description="lines of log (default 200)")
 
 
 class ProcessUse(TypedToolUse[ProcessArguments]):

@@ -79,9 +79,9 @@ DESCRIPTION = (
     "To read, search, list or edit files, use the other tools."
 )
 CONFINED_DESCRIPTION = (
-    "{plain} Commands run in a sandbox: they can write only in the workspace and $TMPDIR, and "
-    "have a localhost of their own (none in some containers). If a command fails because of that, "
-    "run it again with network=true or unconfined=true. The user is asked then."
+    "{plain} They run in a sandbox: they can write only in the workspace and $TMPDIR, and "
+    "have a localhost of their own (none in some containers). If one fails because of that, run it "
+    "again with network=true or unconfined=true; the user is asked."
 )
 OTHER_TIMEOUT = " On this machine the default timeout is {seconds:g} s."
 MAX_RESULT_CHARACTERS = 10_000
@@ -117,24 +117,22 @@ class TerminalArguments(Arguments):
         default=DEFAULT_COMMAND_SECONDS,
         gt=0,
         le=MAX_COMMAND_SECONDS,
-        description="seconds after which it is stopped (default 180, at most 3600)",
+        description="seconds until it is stopped (default 180, at most 3600)",
     )
     workdir: str | None = Field(
         default=None, description="folder to run in (default: the workspace)"
     )
     background: bool = Field(
         default=False,
-        description="true for servers and long jobs; then use process (default false)",
+        description="for servers and long jobs; then use process (default false)",
     )
 
 
 class ConfinedArguments(TerminalArguments):
     """Arguments if there is a sandbox, outside which the model may ask to run a command."""
 
-    network: bool = Field(
-        default=False, description="run with access to the network (default false)"
-    )
-    unconfined: bool = Field(default=False, description="run outside the sandbox (default false)")
+    network: bool = Field(default=False, description="with access to the network (default false)")
+    unconfined: bool = Field(default=False, description="outside the sandbox (default false)")
 
 
 def _ignore_notice(text: str) -> None:

@@ -39,7 +39,7 @@ DESCRIPTION = (
     "A good skill has triggers, numbered steps with exact commands, pitfalls and checks. Files of "
     "a skill: references/ (details), templates/ (to copy), scripts/ (to run), assets/ (other). "
     "Name each in SKILL.md. If the user did not ask for it, ask before you create or delete a "
-    "skill. delete moves it to the archive."
+    "skill. delete archives it."
 )
 KIND: CallKind = "edit"
 MAX_DOUBTS = 3
@@ -68,22 +68,22 @@ class SkillManageArguments(Arguments):
 
     action: ManageAction = Field(description="edit replaces all of SKILL.md, patch a part")
     name: str = Field(description="the skill")
-    category: str | None = Field(default=None, description="for create: its category")
+    category: str | None = Field(default=None, description="create: its category")
     file_path: str | None = Field(
-        default=None, description="file of the skill (for patch: default SKILL.md)"
+        default=None, description="file of the skill (patch: default SKILL.md)"
     )
-    old_string: str | None = Field(default=None, description="for patch: exact old text")
-    new_string: str | None = Field(default=None, description="for patch: its new text")
+    old_string: str | None = Field(default=None, description="patch: exact old text")
+    new_string: str | None = Field(default=None, description="patch: its new text")
     replace_all: bool = Field(
-        default=False, description="for patch: replace it everywhere (default false)"
+        default=False, description="patch: replace it everywhere (default false)"
     )
     absorbed_into: str | None = Field(
-        default=None, description="for delete: the skill that has its content now"
+        default=None, description="delete: the skill that has its content now"
     )
     content: str | None = Field(
-        default=None, description="for create, edit: whole SKILL.md, with frontmatter"
+        default=None, description="create, edit: whole SKILL.md, with frontmatter"
     )
-    file_content: str | None = Field(default=None, description="for write_file: the text")
+    file_content: str | None = Field(default=None, description="write_file: the text")
 
 
 class SkillManageUse(TypedToolUse[SkillManageArguments]):

@@ -13,7 +13,7 @@ from acp_server.turn.call_access import READS
 from acp_server.turn.ports import ToolOutcome
 from skills_store.library import SkillListing
 
-DESCRIPTION = "List the skills with their descriptions, all or those of one category."
+DESCRIPTION = "List the skills with descriptions, all or of one category."
 MAX_CHARACTERS = 40_000
 """Maximum length of a result; in a longer one, descriptions are cut and finally left out."""
 DESCRIPTION_LIMITS = (1_024, 300, 120, 60, 0)

@@ -41,8 +41,8 @@ MAX_SHOWN_CHARACTERS = 2_000
 class WebFetchArguments(Arguments):
     """A URL, and the offset in the page's text to continue from."""
 
-    url: str = Field(description="address of the page")
-    offset: int = Field(default=0, ge=0, description="first character to return (default 0)")
+    url: str = Field(description="its address")
+    offset: int = Field(default=0, ge=0, description="first character (default 0)")
 
 
 class WebFetchUse(TypedToolUse[WebFetchArguments]):

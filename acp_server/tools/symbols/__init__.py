@@ -1,0 +1,1 @@
+"""Symbols of source code: outlines, definitions, references and previews of renames."""
