@@ -37,6 +37,9 @@ from acp_server.turn.events import (
     NoticeRaised,
     PlanChanged,
     PromptReceived,
+    SubAgentEnded,
+    SubAgentProgressed,
+    SubAgentStarted,
     SummaryChunk,
     TerminalEnded,
     TerminalOpened,
@@ -162,7 +165,15 @@ def _add_event(transcript: Transcript, event: ReplayedEvent) -> None:
         case CompactionChanged():
             if event.notice is not None:
                 transcript.add_fact("notice", event.notice.title)
-        case ThoughtChunk() | SummaryChunk() | ContextMeasured():
+        # Sub-agents are added from their messages.
+        case (
+            ThoughtChunk()
+            | SummaryChunk()
+            | ContextMeasured()
+            | SubAgentStarted()
+            | SubAgentProgressed()
+            | SubAgentEnded()
+        ):
             return
         case _:
             assert_never(event)

@@ -5,6 +5,7 @@ from functools import partial
 
 from anyio.abc import TaskGroup
 
+from acp_server.handlers.child_sessions import ChildSessions
 from acp_server.handlers.known_clients import describe_error
 from acp_server.jsonrpc.peer import Peer
 from acp_server.jsonrpc.transport import Transport
@@ -25,6 +26,8 @@ class ClientConnection:
     """The name the client gives itself."""
     sends_drafts: bool = False
     """Whether draft parts are sent that no capability of the client asks for (`--unstable`)."""
+    children: ChildSessions = field(default_factory=ChildSessions)
+    """The sub-agents that run as child sessions."""
     background: TaskGroup = field(init=False)
     """Tasks between requests; set while the connection is served."""
 
@@ -60,6 +63,16 @@ class ClientConnection:
     def shows_plans_by_id(self) -> bool:
         """Whether the client shows several plans, each by its id (draft)."""
         return self.capabilities.plan is not None
+
+    @property
+    def shows_child_sessions(self) -> bool:
+        """Whether the client shows sub-agents as child sessions (draft)."""
+        return self.capabilities.subagents is not None
+
+    @property
+    def nests_sub_agents(self) -> bool:
+        """Whether the client shows a sub-agent's texts below the call that delegated."""
+        return (self.capabilities.meta or {}).get("subagent-transcript") is True
 
     @property
     def reads_usage(self) -> bool:

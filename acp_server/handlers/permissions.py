@@ -37,10 +37,12 @@ class EditorPermissionAsker:
         Raises:
             AskingError: the editor did not answer, or chose an option that was not offered.
         """
+        session_id = self._connection.children.owner_of(self._session_id, question.call_id)
+        is_child = session_id != self._session_id
         choices = order_choices(self._connection.client_name, choices)
         reason_content = (Text(f"Asked because: {question.reason}"),) if question.reason else ()
         request = RequestPermissionRequest(
-            session_id=self._session_id,
+            session_id=session_id,
             tool_call=ToolCallUpdate(
                 tool_call_id=question.call_id,
                 title=question.title,
@@ -48,7 +50,7 @@ class EditorPermissionAsker:
                 status="pending",
                 content=content_blocks((*question.content, *reason_content)) or None,
                 locations=locations(question.locations) or None,
-                meta=call_meta(question.parent_id),
+                meta=call_meta("" if is_child else question.parent_id),
             ),
             options=tuple(
                 PermissionOption(option_id=choice.id, name=choice.name, kind=choice.kind)

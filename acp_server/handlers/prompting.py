@@ -135,6 +135,10 @@ class PromptHandlers:
 
     def cancel(self, request: CancelNotification) -> None:
         """Stop a session's work at once; ignored for unknown and idle sessions."""
+        child = self._connection.children.find(request.session_id)
+        if child is not None:
+            self._sessions.find(child.session_id).context.tasks.cancel(child.call_id, child.number)
+            return
         self._sessions.cancel(request.session_id)
 
     def cancel_task(self, request: CancelTaskNotification) -> None:

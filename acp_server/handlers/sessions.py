@@ -88,7 +88,9 @@ class SessionHandlers:
         """Reopen a session and replay all of it before the response."""
         reopened = await self._reopen(request)
         events = replay_events(
-            reopened.stored, shows_terminals=self._connection.shows_terminal_output
+            reopened.stored,
+            shows_terminals=self._connection.shows_terminal_output,
+            shows_sub_agents=True,
         )
         sink = AcpEventSink(self._connection, request.session_id, self._backpressure)
         await sink.replay(events)

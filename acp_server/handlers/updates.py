@@ -1,15 +1,18 @@
 """Maps the engine's events to session updates."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import assert_never
 
 import anyio
 from pydantic_core import MISSING
 
+from acp_server.handlers.child_sessions import child_session_id
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.content import to_content_block
 from acp_server.handlers.tool_calls import (
+    call_meta,
     call_progress,
     call_start,
     plan_update,
@@ -56,17 +59,35 @@ from acp_server.turn.events import (
     NoticeRaised,
     PlanChanged,
     PromptReceived,
+    SubAgentEnded,
+    SubAgentProgressed,
+    SubAgentStarted,
     SummaryChunk,
     TerminalEnded,
     TerminalOpened,
     TerminalPrinted,
     ThoughtChunk,
+    sub_agent_number,
 )
 
 _CHUNK_TYPES: dict[type[MessageChunk | ThoughtChunk], ChunkType] = {
     MessageChunk: AgentMessageChunk,
     ThoughtChunk: AgentThoughtChunk,
 }
+
+
+CallEvent = CallAppeared | CallChanged | TerminalOpened | TerminalPrinted | TerminalEnded
+ShownEvent = (
+    MessageChunk
+    | ThoughtChunk
+    | CallEvent
+    | PlanChanged
+    | NoticeRaised
+    | ContextMeasured
+    | CompactionChanged
+    | SummaryChunk
+)
+"""The events that every client is shown in the session itself."""
 
 
 class Backpressure:
@@ -94,6 +115,10 @@ def session_updates(
     if isinstance(event, CompactionChanged | SummaryChunk) and not connection.shows_compactions:
         notice = event.notice if isinstance(event, CompactionChanged) else None
         return () if notice is None else session_updates(notice, connection)
+    if isinstance(event, SubAgentProgressed):
+        return _nested_updates(event) if connection.nests_sub_agents else ()
+    if isinstance(event, SubAgentStarted | SubAgentEnded):
+        return ()
     if isinstance(event, PromptReceived):
         message_id = event.message_id
         parts = (to_content_block(part) for part in event.parts)
@@ -105,8 +130,22 @@ def session_updates(
     return (_session_update(event, connection, title),)
 
 
+def _nested_updates(event: SubAgentProgressed) -> Sequence[SessionUpdate]:
+    """Return a sub-agent's text as a text of the session that names the delegating call."""
+    chunk = event.event
+    if not isinstance(chunk, TEXT_CHUNKS):
+        return ()  # a plan or a context usage would replace the session's own
+    return (
+        _CHUNK_TYPES[type(chunk)](
+            content=TextContent(text=chunk.text),
+            message_id=chunk.message_id,
+            meta=call_meta(event.parent_id),
+        ),
+    )
+
+
 def _session_update(
-    event: Event, connection: ClientConnection, title: str
+    event: ShownEvent, connection: ClientConnection, title: str
 ) -> SessionUpdate | DraftUpdate:
     match event:
         case MessageChunk() | ThoughtChunk():
@@ -172,11 +211,11 @@ class AcpEventSink:
     async def replay(self, events: Iterable[Event | PromptReceived]) -> None:
         """Send past events again, in order."""
         for event in events:
-            for update in session_updates(event, self._connection, self._title(event)):
+            for session_id, update in self._updates(event):
                 if isinstance(update, Notice):
                     continue  # clients with notices show them live, not as part of the history
                 await self._backpressure.wait()
-                self._connection.client.send_update_now(self._session_id, update)
+                self._connection.client.send_update_now(session_id, update)
 
     def show(self, event: Event) -> None:
         """Send one event at once."""
@@ -186,8 +225,39 @@ class AcpEventSink:
             return
         # An update replaces the unsent one of the same call; only a passing state may be dropped.
         replace_key = event.call_id if isinstance(event, CallChanged) and event.is_passing else None
-        for update in session_updates(event, self._connection, self._title(event)):
-            self._connection.client.send_update_now(self._session_id, update, replace_key)
+        for session_id, update in self._updates(event):
+            self._connection.client.send_update_now(session_id, update, replace_key)
+
+    def _updates(
+        self, event: Event | PromptReceived
+    ) -> Iterator[tuple[str, SessionUpdate | DraftUpdate]]:
+        """Yield the updates that show an event, each with the id of the session to show it in."""
+        session_id, connection = self._session_id, self._connection
+        if connection.shows_child_sessions:
+            match event:
+                case SubAgentStarted():
+                    yield from connection.children.announce(session_id, event)
+                    return
+                case SubAgentEnded():
+                    yield from connection.children.end(session_id, event)
+                    return
+                case SubAgentProgressed():
+                    session_id = child_session_id(session_id, event.parent_id, event.number)
+                    event = event.event
+                case (
+                    CallAppeared()
+                    | CallChanged()
+                    | TerminalOpened()
+                    | TerminalPrinted()
+                    | TerminalEnded()
+                ) if event.parent_id:
+                    number = sub_agent_number(event.call_id, event.parent_id)
+                    session_id = child_session_id(session_id, event.parent_id, number)
+                    event = replace(event, parent_id="")
+                case _:
+                    pass
+        for update in session_updates(event, connection, self._title(event)):
+            yield session_id, update
 
     def _title(self, event: Event | PromptReceived) -> str:
         """Return the present title of an event's call, which a terminal must not replace."""

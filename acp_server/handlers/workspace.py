@@ -102,8 +102,9 @@ class EditorWorkspace:
             TimeoutError: it did not answer; a terminal it still opens is released.
         """
         command, *args = command_spec.argv
+        session_id = self._connection.children.owner_of(self._session_id, command_spec.call_id)
         request = CreateTerminalRequest(
-            session_id=self._session_id,
+            session_id=session_id,
             command=command,
             args=tuple(args),
             env=tuple(EnvVariable(name=n, value=v) for n, v in command_spec.environment.items()),
@@ -117,22 +118,22 @@ class EditorWorkspace:
         is_open = False
         try:
             with anyio.fail_after(OPEN_SECONDS):
-                terminal = self._terminal(await uncancellable.result())
+                response = await uncancellable.result()
             is_open = True
         finally:
             if not is_open:
-                self._connection.background.start_soon(self._release_late, uncancellable)
-        return terminal
-
-    def _terminal(self, response: CreateTerminalResponse) -> "_EditorTerminal":
-        return _EditorTerminal(self._connection, self._session_id, response.terminal_id)
+                self._connection.background.start_soon(
+                    self._release_late, session_id, uncancellable
+                )
+        return _EditorTerminal(self._connection, session_id, response.terminal_id)
 
     async def _release_late(
-        self, uncancellable: "_UncancellableRequest[CreateTerminalResponse]"
+        self, session_id: str, uncancellable: "_UncancellableRequest[CreateTerminalResponse]"
     ) -> None:
         """Kill and release a terminal the caller no longer waits for, if it ever opens."""
         try:
-            terminal = self._terminal(await uncancellable.result())
+            response = await uncancellable.result()
+            terminal = _EditorTerminal(self._connection, session_id, response.terminal_id)
         except EditorError:
             return
         terminal.start_kill()

@@ -65,6 +65,9 @@ from acp_server.turn.events import (
     NoticeRaised,
     PlanChanged,
     PromptReceived,
+    SubAgentEnded,
+    SubAgentProgressed,
+    SubAgentStarted,
     SummaryChunk,
     TerminalEnded,
     TerminalOpened,
@@ -285,7 +288,8 @@ class SessionRowWriter:
             # A replay shows only compactions that have ended.
             case CompactionChanged() if event.status == "in_progress":
                 pass
-            case ContextMeasured():
+            # A sub-agent's conversation is recorded message by message.
+            case ContextMeasured() | SubAgentStarted() | SubAgentProgressed() | SubAgentEnded():
                 pass
             case _:
                 self._add_entry(event, _reference_of(event))

@@ -18,8 +18,10 @@ from acp_server.protocol.updates import (
     DraftUpdate,
     PlanRemoved,
     PlanUpdate,
+    SessionMessage,
     SessionNotification,
     SessionUpdate,
+    SubAgentUpdate,
 )
 
 ResultT = TypeVar("ResultT", bound=WireModel)
@@ -52,7 +54,7 @@ class Client:
 
         With a `replace_key`, an unsent update with the same key is replaced by this one.
         """
-        if isinstance(update, PlanUpdate | PlanRemoved):
+        if isinstance(update, PlanUpdate | PlanRemoved | SubAgentUpdate | SessionMessage):
             notification = DraftNotification(session_id=session_id, update=update)
         else:
             notification = SessionNotification(session_id=session_id, update=update)

@@ -90,6 +90,10 @@ class PlanCapabilities(WireModel):
     """The client supports `plan_update` and `plan_removed` (draft)."""
 
 
+class SubAgentCapabilities(WireModel):
+    """The client shows sub-agents as child sessions (draft)."""
+
+
 class ClientCapabilities(ExtensibleModel):
     """Capabilities of the client."""
 
@@ -99,6 +103,7 @@ class ClientCapabilities(ExtensibleModel):
     auth: LenientObject[AuthCapabilities] = Field(default_factory=AuthCapabilities)
     elicitation: Lenient[ElicitationCapabilities] = None
     plan: Lenient[PlanCapabilities] = None
+    subagents: Lenient[SubAgentCapabilities] = None
 
 
 # Authentication.

@@ -237,7 +237,58 @@ class SessionNotification(ExtensibleModel):
     update: SessionUpdate
 
 
-DraftUpdate: TypeAlias = PlanUpdate | PlanRemoved
+# Sub-agents as child sessions.
+
+
+class ChildCancelCapabilities(WireModel):
+    """`session/cancel` may be sent for the child session."""
+
+
+class ChildCapabilities(WireModel):
+    """What the client may do to a child session."""
+
+    cancel: Lenient[ChildCancelCapabilities] = None
+
+
+class ChildError(WireModel):
+    """Why a child session's work failed, as a JSON-RPC error."""
+
+    code: int
+    message: str
+
+
+class ChildState(WireModel):
+    """Whether a child session works; if it is idle, why it stopped."""
+
+    state: Literal["running", "idle", "requires_action"]
+    stop_reason: Lenient[str] = None
+    error: Lenient[ChildError] = None
+
+
+class SubAgentUpdate(ExtensibleModel):
+    """A child session of this session, or a change of it (draft); needs client support.
+
+    Fields that are left out keep their values.
+    """
+
+    session_update: Literal["subagent_update"] = "subagent_update"
+    session_id: SessionId
+    title: Lenient[str] = None
+    capabilities: Lenient[ChildCapabilities] = None
+    state: Lenient[ChildState] = None
+
+
+class SessionMessage(ExtensibleModel):
+    """A message from one session to another (draft); needs client support."""
+
+    session_update: Literal["session_message"] = "session_message"
+    message_id: MessageId
+    sender_session_id: SessionId
+    recipient_session_id: SessionId
+    content: LenientArray[ContentBlock]
+
+
+DraftUpdate: TypeAlias = PlanUpdate | PlanRemoved | SubAgentUpdate | SessionMessage
 """Updates that are not in the protocol yet; each needs a capability of the client."""
 
 

@@ -13,6 +13,7 @@ from acp_server.session.ports.archive import (
     TerminalRecord,
     UnshownRecord,
 )
+from acp_server.session.replayed_sub_agents import ReplayedSubAgents
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
@@ -42,20 +43,26 @@ INTERRUPTED = "The server ended before this had finished"
 NO_ANSWER = f"(There was no answer: {INTERRUPTED[0].lower()}{INTERRUPTED[1:]})"
 
 
-def replay_events(stored: StoredSession, *, shows_terminals: bool) -> Iterator[ReplayedEvent]:
+def replay_events(
+    stored: StoredSession, *, shows_terminals: bool, shows_sub_agents: bool = False
+) -> Iterator[ReplayedEvent]:
     """Yield the shown events in their original order, without those that a rewind removed.
 
     Terminal output is replayed as a terminal if the client renders terminals, otherwise as text.
     """
+    entries = _remaining_entries(stored.entries)
+    sub_agents = ReplayedSubAgents(entries if shows_sub_agents else ())
     results = _result_texts(stored.messages)
     ended = {each.compaction_id for each in stored.entries if isinstance(each, CompactionChanged)}
-    for entry in _remaining_entries(stored.entries):
+    for entry in entries:
+        yield from sub_agents.before(entry)
         if isinstance(entry, CallRecord):
             yield from _call_events(entry, results, shows_terminals=shows_terminals)
         elif isinstance(entry, SummaryChunk):
             yield from _summary_events(entry, is_ended=entry.compaction_id in ended)
         elif not isinstance(entry, UnshownRecord):
             yield entry
+    yield from sub_agents.ends()
 
 
 def _remaining_entries(entries: Sequence[Entry]) -> Sequence[Entry]:

@@ -1,7 +1,8 @@
 """Shows the calls of a sub-agent as calls of its session, with their own ids and the parent's id.
 
-Only calls are shown. Messages are noted as progress. Its plan and its summaries are internal, and
-its context usage would be mistaken for the session's.
+Its texts, its plan and its context usage are no part of the session's: they are shown as the
+sub-agent's own, to clients that tell them apart, and noted as progress for all others. Its
+summaries are internal.
 """
 
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,9 @@ from acp_server.turn.events import (
     MessageChunk,
     NoticeRaised,
     PlanChanged,
+    SubAgentEnded,
+    SubAgentProgressed,
+    SubAgentStarted,
     SummaryChunk,
     TerminalEnded,
     TerminalOpened,
@@ -63,9 +67,17 @@ class TaskCallSink:
                 self._note(event)
             case TerminalOpened() | TerminalPrinted() | TerminalEnded():
                 pass
+            case PlanChanged():
+                return self.own(event)
             case _:
                 return None
         return replace(event, parent_id=self.parent_id)
+
+    def own(
+        self, event: MessageChunk | ThoughtChunk | PlanChanged | ContextMeasured
+    ) -> SubAgentProgressed:
+        """Return an event that is about the sub-agent itself."""
+        return SubAgentProgressed(self.parent_id, self.progress.task.number, event)
 
     def _note(self, event: CallChanged) -> None:
         """Note the changes of a call once it has completed."""
@@ -95,18 +107,18 @@ class TaskEventSink:
     async def emit(self, event: Event) -> None:
         """Show or note one event."""
         shown = self._translate(event)
-        if isinstance(shown, NoticeRaised):
-            await self._calls.sink.emit(shown)
-        elif shown is not None:
+        if isinstance(shown, CallChanged):
             await self._calls.emit(shown)
+        elif shown is not None:
+            await self._calls.sink.emit(shown)
 
     def emit_now(self, event: Event) -> None:
         """Show or note one event, even while the turn is being cancelled."""
         shown = self._translate(event)
-        if isinstance(shown, NoticeRaised):
-            self._calls.sink.emit_now(shown)
-        elif shown is not None:
+        if isinstance(shown, CallChanged):
             self._calls.emit_now(shown)
+        elif shown is not None:
+            self._calls.sink.emit_now(shown)
 
     def _translate(self, event: Event) -> Event | None:
         match event:
@@ -122,6 +134,9 @@ class TaskEventSink:
                 text = f"{self._message_text}{event.text}"[-MAX_MESSAGE_CHARACTERS:]
                 self._message_text = text
                 self._calls.progress.note(text)
+                return self._calls.own(event)
+            case ThoughtChunk() | ContextMeasured() | PlanChanged():
+                return self._calls.own(event)
             case CompactionChanged():
                 self._calls.progress.note("summarizing its conversation")
             case (
@@ -129,10 +144,10 @@ class TaskEventSink:
                 | TerminalOpened()
                 | TerminalPrinted()
                 | TerminalEnded()
-                | ThoughtChunk()
-                | PlanChanged()
                 | SummaryChunk()
-                | ContextMeasured()
+                | SubAgentStarted()
+                | SubAgentProgressed()
+                | SubAgentEnded()
             ):
                 pass
             case _:

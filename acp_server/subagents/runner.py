@@ -7,6 +7,7 @@ shell and tools. It knows nothing but its goal and its context.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import anyio
 from anyio.abc import TaskGroup
@@ -23,12 +24,13 @@ from acp_server.startup.lazy_value import Lazy
 from acp_server.subagents.context_maintenance import TaskContextMaintenance
 from acp_server.subagents.event_sinks import TaskCallSink, TaskEventSink
 from acp_server.subagents.gate import TaskGate, task_name
-from acp_server.subagents.subagent import SubAgent
+from acp_server.subagents.subagent import SubAgent, task_prompt
 from acp_server.subagents.task import SubAgentLimits, SubAgentTask, TaskProgress, TaskUsageTotals
 from acp_server.subagents.toolbox import TaskToolbox
 from acp_server.subagents.transcript import TaskTranscript
 from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import Conversation
+from acp_server.turn.events import SubAgentEnded, SubAgentStarted, sub_agent_call_prefix
 from acp_server.turn.ports import Toolbox, TurnSink
 
 
@@ -84,7 +86,7 @@ class SubAgentRunner:
             with self._config.session.tasks.register(call_id, progress.task.number) as scope:
                 # Limits concurrent sub-agents of the session; the others wait here.
                 async with self._slots:
-                    await self._run_sub_agent(call_id, progress, sink)
+                    await self._show_run(call_id, progress, sink)
             if scope.cancelled_caught:
                 progress.state = "cancelled"
 
@@ -92,9 +94,27 @@ class SubAgentRunner:
             for progress in tasks:
                 group.start_soon(run_task, progress)
 
+    async def _show_run(self, call_id: str, progress: TaskProgress, sink: TurnSink) -> None:
+        """Run a sub-agent and show its start and its end."""
+        task = progress.task
+        prompt = task_prompt(task, self._config.session.options.mode)
+        name = task_name(task.number, task.goal)
+        await sink.emit(SubAgentStarted(call_id, task.number, name, prompt))
+        state: Literal["done", "stopped", "failed", "cancelled"] = "cancelled"
+        try:
+            await self._run_sub_agent(call_id, progress, sink)
+            match progress.state:
+                case ("done" | "stopped" | "failed") as ended:
+                    state = ended
+                case _:
+                    pass
+        finally:
+            # Without a wait: also while the turn is being cancelled.
+            sink.emit_now(SubAgentEnded(call_id, task.number, state, progress.reason))
+
     async def _run_sub_agent(self, call_id: str, progress: TaskProgress, sink: TurnSink) -> None:
         task, session = progress.task, self._config.session
-        prefix = f"{call_id}.{task.number}."
+        prefix = sub_agent_call_prefix(call_id, task.number)
         calls = TaskCallSink(sink, call_id, progress)
         gate = TaskGate(self._config.gate, call_id, task_name(task.number, task.goal))
         transcript = TaskTranscript(session.recorder.journal, call_id, task.number)

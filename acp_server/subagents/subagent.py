@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from acp_server.permissions.modes import Mode
 from acp_server.session.prompting.compaction import Compactor
-from acp_server.subagents.task import TaskBudgetError, TaskProgress, TaskState
+from acp_server.subagents.task import SubAgentTask, TaskBudgetError, TaskProgress, TaskState
 from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -63,13 +63,7 @@ class SubAgent:
             self._stop("failed", error.reason)
 
     def _prompt(self, mode: Mode) -> UserMessage:
-        task = self._progress.task
-        parts = [task.goal]
-        if task.context.strip():
-            parts.append(f"Context:\n{task.context}")
-        if mode == "plan":
-            parts.append(PLANNING)
-        return UserMessage((Text("\n\n".join(parts)),))
+        return UserMessage((Text(task_prompt(self._progress.task, mode)),))
 
     async def _wrap_up(self, reason: str) -> None:
         """Ask a stopped task for a summary: one more request, without tool calls."""
@@ -88,6 +82,16 @@ class SubAgent:
         self._progress.reason = reason
         summary = last_text(tuple(self._conversation))
         self._progress.summary = "" if summary == NO_ANSWER.format(reason=reason) else summary
+
+
+def task_prompt(task: SubAgentTask, mode: Mode) -> str:
+    """Return what a sub-agent is told of its task."""
+    parts = [task.goal]
+    if task.context.strip():
+        parts.append(f"Context:\n{task.context}")
+    if mode == "plan":
+        parts.append(PLANNING)
+    return "\n\n".join(parts)
 
 
 def last_text(messages: Sequence[Message]) -> str:

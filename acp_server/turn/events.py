@@ -241,6 +241,55 @@ class ContextMeasured:
     cost_usd: float | None
 
 
+@frozen_dataclass
+class SubAgentStarted:
+    """A sub-agent started its task: the call that delegated it, and the task's 1-based number."""
+
+    parent_id: str
+    number: int
+    name: str
+    """The task on one line."""
+    prompt: str
+
+
+@frozen_dataclass
+class SubAgentProgressed:
+    """A sub-agent's own text, plan or context usage, which is not part of its session's."""
+
+    parent_id: str
+    number: int
+    event: MessageChunk | ThoughtChunk | PlanChanged | ContextMeasured
+
+
+@frozen_dataclass
+class SubAgentEnded:
+    """A sub-agent ended; `stopped` means that its budget was used up."""
+
+    parent_id: str
+    number: int
+    state: Literal["done", "stopped", "failed", "cancelled"]
+    reason: str = ""
+
+
+SubAgentEvent = SubAgentStarted | SubAgentProgressed | SubAgentEnded
+"""Events of a sub-agent, for clients that show sub-agents; recorded as its conversation."""
+
+
+def sub_agent_call_prefix(parent_id: str, number: int) -> str:
+    """Return what the ids of a sub-agent's calls begin with, so that they are unique."""
+    return f"{parent_id}.{number}."
+
+
+def sub_agent_number(call_id: str, parent_id: str) -> int:
+    """Return the number of the task that a sub-agent's call belongs to; 0 for another call.
+
+    >>> sub_agent_number(f"{sub_agent_call_prefix('call_1', 2)}call_3", "call_1")
+    2
+    """
+    number = call_id.removeprefix(f"{parent_id}.").partition(".")[0]
+    return int(number) if parent_id and number.isdecimal() else 0
+
+
 Event = (
     MessageChunk
     | ThoughtChunk
@@ -254,4 +303,5 @@ Event = (
     | CompactionChanged
     | SummaryChunk
     | ContextMeasured
+    | SubAgentEvent
 )

@@ -93,6 +93,10 @@ SHARED = {
 
 DRAFTS = {
     "ClientSystemPrompt",
+    "ChildCancelCapabilities",
+    "ChildCapabilities",
+    "ChildError",
+    "ChildState",
     "DraftNotification",
     "DraftUpdate",
     "PlanCapabilities",
@@ -100,11 +104,15 @@ DRAFTS = {
     "PlanRemoved",
     "PlanUpdate",
     "PromptUsage",
+    "SessionMessage",
+    "SubAgentCapabilities",
+    "SubAgentUpdate",
 }
 """Our types for drafts of the protocol, which the published schema does not have yet."""
 
 DRAFT_PROPERTIES = {
     ("ClientCapabilities", "plan"),
+    ("ClientCapabilities", "subagents"),
     ("LoadSessionRequest", "systemPrompt"),
     ("NewSessionRequest", "systemPrompt"),
     ("PromptResponse", "usage"),

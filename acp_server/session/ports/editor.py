@@ -48,6 +48,8 @@ class TerminalCommand:
     cwd: Path
     environment: Mapping[str, str]
     output_limit_bytes: int
+    call_id: str = ""
+    """The call that runs it."""
 
 
 class EditorTerminal(Protocol):

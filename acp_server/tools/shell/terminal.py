@@ -427,7 +427,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             search_path = await self._shell.session.safe_search_path()
             variables |= {"PATH": search_path} if search_path else {}
         terminal = await self._open_terminal(
-            TerminalCommand(argv, cwd, variables, 2 * LOG_HALF_BYTES)
+            TerminalCommand(argv, cwd, variables, 2 * LOG_HALF_BYTES, self.reporter.call_id)
         )
         if terminal is None:
             return None
