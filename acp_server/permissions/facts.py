@@ -257,16 +257,18 @@ class FactCollector:
             shown_doubts,
             is_protected=is_protected,
             sandbox_status=effect.sandbox_status,
-            parts=tuple(self._command_part(each, effect) for each in assessment.asked),
+            parts=tuple(self._command_part(each, effect, workspace) for each in assessment.asked),
             exposure=effect.exposure,
             outside=tuple(map(resolve_links, dict.fromkeys(outside))),
             coverable_directory=self._coverable_directory(
                 tuple(map(resolve_links, outside)), workspace
             ),
-            shield=None if doubts else self._find_shield(effect, assessment),
+            shield=None if doubts else self._find_shield(effect, assessment, workspace),
         )
 
-    def _find_shield(self, effect: RunCommandEffect, assessment: Assessment) -> Shield | None:
+    def _find_shield(
+        self, effect: RunCommandEffect, assessment: Assessment, workspace: ResolvedWorkspace
+    ) -> Shield | None:
         """Return what must be kept from a command that the sandbox alone approves.
 
         None if it may not be approved so.
@@ -279,7 +281,6 @@ class FactCollector:
             or assessment.removes_or_sends
         ):
             return None
-        workspace = self._workspace()
         named = (*map(Path, assessment.writes), *self._paths_in_words(assessment))
         if any(workspace.run_by_others_reason(path) for path in named):
             return None
@@ -352,17 +353,19 @@ class FactCollector:
             paths += self._paths_in_words(assessment)
         return paths
 
-    def _command_part(self, command: AskedCommand, effect: RunCommandEffect) -> CommandPart:
+    def _command_part(
+        self, command: AskedCommand, effect: RunCommandEffect, workspace: ResolvedWorkspace
+    ) -> CommandPart:
         directories = tuple(
             dict.fromkeys(resolve_links(Path(each)) for each in command.directories)
         )
         # Security: what a project's own files run is only as harmless as the sandbox makes it.
         is_check = effect.sandbox_status == "confined" and is_project_check(
-            command, directories, self._workspace()
+            command, directories, workspace
         )
         hosts = ()
         if command.remote is not None:
-            hosts = find_hosts(command.remote, directories, self._workspace(), self.variables)
+            hosts = find_hosts(command.remote, directories, workspace, self.variables)
         return CommandPart(command, directories, is_check=is_check, hosts=hosts)
 
     def _paths_in_words(self, assessment: Assessment) -> Iterator[Path]:

@@ -1,18 +1,19 @@
 """Files that are kept from a command which only the sandbox has approved, and who may be so."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from acp_server.permissions import shielded_files
+from acp_server.permissions import facts, shielded_files
 from acp_server.permissions.effects import FileTarget, RunCommandEffect, SandboxStatus
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.ignore_files import IgnoreFiles
 from acp_server.permissions.policy import Allow, Ask, CommandFacts, Decision, decide
 from acp_server.permissions.questions import PermissionQuestion
-from acp_server.permissions.resolved_workspace import resolve_workspace
+from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.scopes import ConfinedCommandsScope, DirectoryScope
@@ -75,6 +76,24 @@ def test_secrets_and_what_others_run_are_shielded(root: Path) -> None:
     shield = shield_of(root)
     assert {str(each.relative_to(root)) for each in shield.hidden} == set(HIDDEN)
     assert {str(each.relative_to(root)) for each in shield.read_only} == set(READ_ONLY)
+
+
+def test_the_workspace_is_resolved_once_for_a_command(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved: list[tuple[Path, ...]] = []
+
+    def resolve(
+        roots: Sequence[Path], config_home: Path, ignore_files: IgnoreFiles, home: Path
+    ) -> ResolvedWorkspace:
+        resolved.append(tuple(roots))
+        return resolve_workspace(roots, config_home, ignore_files, home)
+
+    monkeypatch.setattr(facts, "resolve_workspace", resolve)
+    found = facts_on(root, "make all && make check")
+    assert found.shield is not None
+    assert len(found.parts) == 2
+    assert resolved == [(root,)]
 
 
 def test_hooks_elsewhere_are_shielded_with_the_settings_beside_them(root: Path) -> None:
