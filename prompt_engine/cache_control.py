@@ -19,7 +19,7 @@ https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Literal
 
 from pydantic import JsonValue
@@ -59,12 +59,25 @@ def add_cache_breakpoints(
 
 def _breakpoint_indexes(messages: Sequence[Block]) -> list[int]:
     """Return the indexes of the messages to mark, newest first."""
-    positions = list(accumulate(len(_content_blocks(message)) for message in messages))
+    # All ends are found lazily: a long conversation is not read to its beginning.
     ends = _request_end_indexes(messages)
-    indexes, older = list(islice(ends, 2)), list(ends)
-    lookback_limit = positions[indexes[-1]] - LOOK_BACK_BLOCKS if indexes else 0
-    beyond_lookback = [end for end in older if positions[end] <= lookback_limit]
-    return [*indexes, *(beyond_lookback or older)[:1]]
+    indexes = list(islice(ends, 2))
+    older = _older_end_index(messages, indexes[-1], ends) if indexes else None
+    return indexes if older is None else [*indexes, older]
+
+
+def _older_end_index(
+    messages: Sequence[Block], newer: int, older_ends: Iterator[int]
+) -> int | None:
+    """Return the newest end that the look-back from `newer` does not reach, else the newest one."""
+    newest, blocks_between = None, 0
+    for end in older_ends:
+        between = messages[end + 1 : newer + 1]
+        blocks_between += sum(len(_content_blocks(message)) for message in between)
+        if blocks_between >= LOOK_BACK_BLOCKS:
+            return end
+        newest, newer = end if newest is None else newest, end
+    return newest
 
 
 def _request_end_indexes(messages: Sequence[Block]) -> Iterator[int]:

@@ -106,8 +106,14 @@ UserPart = ToolResult | PromptPart
 ReplyPart = Text | Thinking | RedactedThinking | ToolCall | ProviderBlock
 
 
+class _Referable:
+    """Base of objects that a cache may refer to without keeping them."""
+
+    __slots__ = ("__weakref__",)
+
+
 @frozen_dataclass
-class UserMessage:
+class UserMessage(_Referable):
     """A user prompt, or the results of the tool calls in the message before."""
 
     parts: tuple[UserPart, ...]
@@ -116,7 +122,7 @@ class UserMessage:
 
 
 @frozen_dataclass
-class AssistantMessage:
+class AssistantMessage(_Referable):
     """The model's reply in one step; a cancelled step keeps the text streamed so far."""
 
     parts: tuple[ReplyPart, ...]

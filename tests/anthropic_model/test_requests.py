@@ -19,6 +19,7 @@ from acp_server.turn.conversation import (
     ToolCall,
     ToolResult,
     UserMessage,
+    parse_arguments,
 )
 from acp_server.turn.ports import ModelRequest
 from prompt_engine.cache_control import add_cache_breakpoints
@@ -291,3 +292,26 @@ async def test_a_gateway_that_still_rejects_the_request_is_retried_once_without_
         data = await session.prompt_expecting_error()
         assert "we do not like it" in str(data["details"])
         assert len(api.model_requests) == 2
+
+
+def test_a_message_that_was_sent_before_is_not_built_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A conversation is sent whole with every request: only what is new may cost time."""
+    parsed: list[ToolCall] = []
+
+    def parse(call: ToolCall) -> dict[str, JsonValue]:
+        parsed.append(call)
+        return parse_arguments(call)
+
+    monkeypatch.setattr("acp_server.models.anthropic.request.parse_arguments", parse)
+    conversation: list[Message] = []
+    for number in range(5):
+        call = ToolCall(f"call {number}", "look", f'{{"at": {number}}}')
+        results = UserMessage((ToolResult(call.id, "seen"),))
+        conversation += (UserMessage((Text("Hi"),)), AssistantMessage((call,)), results)
+        assert len(content_of(*conversation)) == len(conversation)
+    assert [call.id for call in parsed] == [f"call {number}" for number in range(5)]
+    # Marks are put on copies: the first message, marked at first, is sent without one later.
+    first = json_at(body_of(*conversation), "messages", 0)
+    assert first == {"role": "user", "content": [{"type": "text", "text": "Hi"}]}

@@ -60,6 +60,17 @@ def test_marks_are_placed_at_the_end_of_this_request_and_earlier_ones(
     assert marked_indexes(messages) == places
 
 
+def test_a_long_conversation_is_not_read_to_its_beginning() -> None:
+    """It is sent with every request, of which each may cost only what is new."""
+    unreadable: list[Block] = [{}]
+    _, copies = add_cache_breakpoints([], [*unreadable, *turns(*[1] * 31)])
+    assert [index for index, copy in enumerate(copies) if "cache_control" in str(copy)] == [
+        9,
+        29,
+        31,
+    ]
+
+
 def test_only_the_last_block_of_a_message_is_marked() -> None:
     _, copies = add_cache_breakpoints([], [message("user", text("a"), text("b"))])
     assert copies == [message("user", text("a"), marked(text("b")))]

@@ -15,6 +15,7 @@ from acp_server.models.anthropic.thinking import build_thinking_fields
 from acp_server.models.cache_markers import Block, CacheMarker
 from acp_server.models.call_ids import sanitize_call_id
 from acp_server.models.families import ModelFamily, answer_limit
+from acp_server.models.message_cache import MessageCache
 from acp_server.models.reasoning_signature import is_own_signature
 from acp_server.models.rejected_fields import RejectedFields
 from acp_server.models.token_estimate import prompt_tokens
@@ -23,6 +24,7 @@ from acp_server.turn.conversation import (
     Attachment,
     Link,
     Media,
+    Message,
     ProviderBlock,
     RedactedThinking,
     ReplyPart,
@@ -60,15 +62,8 @@ def build_request_body(
     """Return the body of the request without `model` and `stream`."""
     system: list[Block] = [{"type": "text", "text": request.system}] if request.system else []
     searches = bool(request.tools) and family.searches_web and "web_search" not in rejected.fields
-    messages: list[Block] = []
-    for message in drop_unsendable_blocks(request.messages, has_tools=searches):
-        if isinstance(message, AssistantMessage):
-            role, blocks = "assistant", [_reply_block(part) for part in message.parts]
-        else:
-            role, blocks = "user", [_user_block(part) for part in message.parts]
-        content: list[JsonValue] = [block for block in blocks if block is not None]
-        content = content or [{"type": "text", "text": EMPTY_TEXT}]
-        messages.append({"role": role, "content": content})
+    sendable = drop_unsendable_blocks(request.messages, has_tools=searches)
+    messages = list(map(_WIRE_MESSAGES.get, sendable))
     if "cache_control" not in rejected.fields:
         system, messages = cache_marker(system, messages)
     limit = answer_limit(family, prompt_tokens(request, family))
@@ -85,6 +80,18 @@ def build_request_body(
             tools.append(block)
         body["tools"] = [*tools, *([dict(WEB_SEARCH)] if searches else [])]
     return body | build_thinking_fields(family, request.thought_level, rejected, limit, messages)
+
+
+def _wire_message(message: Message) -> Block:
+    if isinstance(message, AssistantMessage):
+        role, blocks = "assistant", [_reply_block(part) for part in message.parts]
+    else:
+        role, blocks = "user", [_user_block(part) for part in message.parts]
+    content: list[JsonValue] = [block for block in blocks if block is not None]
+    return {"role": role, "content": content or [{"type": "text", "text": EMPTY_TEXT}]}
+
+
+_WIRE_MESSAGES = MessageCache(_wire_message)
 
 
 def _user_block(part: UserPart) -> Block | None:
