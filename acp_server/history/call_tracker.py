@@ -5,6 +5,7 @@ their turn, and read back if they change once more.
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 
@@ -129,14 +130,16 @@ class CallTracker:
 
     def _save_output(self, call: TrackedCall, data: str) -> None:
         """Queue a chunk of output, and drop the oldest chunks that are no longer needed."""
-        number = call.output_chunks[-1][0] + 1 if call.output_chunks else 0
-        call.output_chunks.append((number, len(data)))
+        chunks = deque[tuple[int, int]]() if call.output_chunks is None else call.output_chunks
+        call.output_chunks = chunks
+        number = chunks[-1][0] + 1 if chunks else 0
+        chunks.append((number, len(data)))
         entry_key = {"session_id": self._session_id, "entry": call.entry}
         self._writes.append(partial(save_output, **entry_key, row=(number, data)))
-        stored_characters = sum(length for _, length in call.output_chunks)
-        first_number = call.output_chunks[0][0]
+        stored_characters = sum(length for _, length in chunks)
+        first_number = chunks[0][0]
         # Whole chunks only: the reader cuts the rest, so a chunk never has to be rewritten.
-        while stored_characters - call.output_chunks[0][1] >= MAX_OUTPUT_CHARACTERS:
-            stored_characters -= call.output_chunks.popleft()[1]
-        if call.output_chunks[0][0] > first_number:
-            self._writes.append(partial(drop_output, **entry_key, before=call.output_chunks[0][0]))
+        while stored_characters - chunks[0][1] >= MAX_OUTPUT_CHARACTERS:
+            stored_characters -= chunks.popleft()[1]
+        if chunks[0][0] > first_number:
+            self._writes.append(partial(drop_output, **entry_key, before=chunks[0][0]))
