@@ -1,21 +1,23 @@
 """ACP client for a server process, with many concurrent requests.
 
 Validates every message on arrival and matches every response to an open request: an unexpected or
-duplicate response fails immediately.
+duplicate response fails immediately. An answer may take as long as the machine needs; a server that
+is stuck is found by what it does (`progress`).
 """
 
 import json
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
 from anyio.abc import Process
 from pydantic import JsonValue
 
+from tests.endurance.progress import ProgressWatch
 from tests.support.editor import Object, check_message, prompt_params
-from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 MessageListener = Callable[[Object], None]
 
@@ -32,8 +34,11 @@ async def run_server(
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.receive_messages)
+            watch = ProgressWatch(process.pid, client.find_open, lambda: client.received)
+            tasks.start_soon(watch.run)
             yield client
             await client.shut_down()
+            tasks.cancel_scope.cancel()
     finally:
         if process.returncode is None:
             process.kill()
@@ -42,17 +47,29 @@ async def run_server(
             await process.aclose()
 
 
+@dataclass(slots=True)
+class _OpenRequest:
+    """A request, and its response once there is one."""
+
+    text: str
+    response: Object = field(default_factory=dict[str, JsonValue])
+    is_answered: anyio.Event = field(default_factory=anyio.Event)
+
+
 class SoakClient:
     """Client side of the connection."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
-        self._open: dict[int, tuple[anyio.Event, list[Object]]] = {}
+        self._open: dict[int, _OpenRequest] = {}
         self._listeners: dict[str, MessageListener] = {}
         self._next_id = 1
+        self._is_shutting_down = False
         self._has_exited = anyio.Event()
         self.answered = 0
         """Number of requests answered, each exactly once."""
+        self.received = 0
+        """Number of messages received."""
 
     @property
     def process_id(self) -> int:
@@ -63,6 +80,11 @@ class SoakClient:
     def unanswered(self) -> int:
         """Number of open requests."""
         return len(self._open)
+
+    def find_open(self) -> list[str]:
+        """Describe what the server has not answered yet, the oldest first."""
+        requests = [f"{number}: {each.text}" for number, each in self._open.items()]
+        return [*requests, *(["the end of its input"] if self._is_shutting_down else [])]
 
     def add_listener(self, session_id: str, listener: MessageListener) -> None:
         """Pass all notifications and requests of a session to a listener."""
@@ -86,12 +108,10 @@ class SoakClient:
         """Send a request and return the whole response."""
         number = self._next_id
         self._next_id += 1
-        answered, box = self._open[number] = anyio.Event(), []
+        request = self._open[number] = _OpenRequest(f"{method} {params}")
         await self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        with anyio.move_on_after(HANG_TIMEOUT_SECONDS):
-            await answered.wait()
-        assert box, f"no answer to {method} {params}"
-        return box[0]
+        await request.is_answered.wait()
+        return request.response
 
     async def prompt(self, session_id: str, text: str) -> Object:
         """Send a prompt and return the whole response."""
@@ -117,10 +137,10 @@ class SoakClient:
     async def shut_down(self) -> None:
         """Close the server's stdin and wait until it exits cleanly."""
         assert self._process.stdin is not None
+        self._is_shutting_down = True
         await self._process.stdin.aclose()
-        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-            await self._has_exited.wait()
-            assert await self._process.wait() == 0
+        await self._has_exited.wait()
+        assert await self._process.wait() == 0
 
     async def receive_messages(self) -> None:
         """Receive messages until the server closes its stream."""
@@ -136,6 +156,7 @@ class SoakClient:
         self._has_exited.set()
 
     def _handle_message(self, message: Object) -> None:
+        self.received += 1
         if "method" in message:
             params = message["params"]
             assert isinstance(params, dict), message
@@ -146,7 +167,7 @@ class SoakClient:
             number = message["id"]
             assert isinstance(number, int)
             assert number in self._open, f"an answer to nothing: {message}"
-            answered, box = self._open.pop(number)
+            request = self._open.pop(number)
             self.answered += 1
-            box.append(message)
-            answered.set()
+            request.response = message
+            request.is_answered.set()

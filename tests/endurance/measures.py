@@ -59,3 +59,11 @@ def processor_ms_per_turn(samples: Sequence[Sample]) -> float:
     """Return the processor time of a turn between the first and the last sample."""
     first, last = samples[0], samples[-1]
     return (last.processor_seconds - first.processor_seconds) * 1000 / (last.turns - first.turns)
+
+
+def processor_growth(samples: Sequence[Sample]) -> float:
+    """Return the processor time of a turn in the last third, as a multiple of the first third."""
+    third = len(samples) // 3
+    return processor_ms_per_turn(samples[-third - 1 :]) / processor_ms_per_turn(
+        samples[: third + 1]
+    )

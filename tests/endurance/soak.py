@@ -22,14 +22,13 @@ import psutil
 from tests.endurance.client import SoakClient, run_server
 from tests.endurance.endpoint import SoakEndpoint
 from tests.endurance.measures import Sample, take_sample
+from tests.endurance.progress import wait_for_exit
 from tests.endurance.soak_user import ExpectedSession, SoakUser
 from tests.support.messages_api import KEY
 from tests.support.messages_api.server import serve_api
 from tests.support.server_process import environment
 
 MODEL = "claude-opus-5-5"
-SETTLE_SECONDS = 20.0
-POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,9 @@ async def run_soak(
             times = process.cpu_times()
             descendants = process.children(recursive=True)
         expected = [each for lane in lanes for each in lane.expected_sessions]
-        _check_leftovers(home, temporary, descendants, expected)
+        # descendants may need a moment to exit after the server
+        assert await wait_for_exit(descendants) == []
+        _check_leftovers(home, temporary, expected)
     return SoakFigures(
         samples,
         sum(lane.turns for lane in lanes),
@@ -140,21 +141,11 @@ async def _rounds(
 
 async def _wait_for_rest(client: SoakClient) -> None:
     """Wait until all processes that a turn of a closed session started have exited."""
-    with anyio.move_on_after(SETTLE_SECONDS):
-        # The watcher process stays. There is no event for the exit of the others, so poll.
-        while len(take_sample(client.process_id, 0).children) > 1:  # noqa: ASYNC110
-            await anyio.sleep(POLL_SECONDS)
+    children = psutil.Process(client.process_id).children(recursive=True)
+    await wait_for_exit(children, staying=1)  # the process that ends commands if the server dies
 
 
-def _check_leftovers(
-    home: Path,
-    temporary: Path,
-    descendants: Sequence[psutil.Process],
-    expected: Sequence[ExpectedSession],
-) -> None:
-    # descendants may need a moment to exit after the server
-    _, alive = psutil.wait_procs(list(descendants), timeout=SETTLE_SECONDS)
-    assert alive == []
+def _check_leftovers(home: Path, temporary: Path, expected: Sequence[ExpectedSession]) -> None:
     assert list(temporary.iterdir()) == []
     assert list(home.rglob("*.tmp")) == []
     with closing(sqlite3.connect(home / "acp" / "sessions.db")) as connection:

@@ -1,17 +1,22 @@
 """A server that works for long: every request answered, nothing lost, nothing held, nobody left.
 
 What `soak` asserts by itself (answers, stop reasons, what the database has in the end, processes
-and temporary files) holds for every form; here is what must not grow.
+and temporary files) holds for every form; here is what must not grow. `--log-cli-level=INFO` shows
+the figures of each round.
 """
 
+import logging
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.endurance.measures import growth_bytes_per_turn
+from tests.endurance.measures import Sample, growth_bytes_per_turn, processor_growth
+from tests.endurance.report import describe_sample, summarize
 from tests.endurance.soak import SoakPlan, run_soak
+
+logger = logging.getLogger(__name__)
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="counts descriptors as Linux and macOS do"
@@ -31,6 +36,8 @@ class SoakCase:
     plan: SoakPlan
     settling_rounds: int
     most_bytes_per_turn: float
+    most_processor_growth: float | None = None
+    """How much more processor time a turn may use in the end, where that is stable."""
     is_busy: bool = False
     """Whether background commands run while samples are taken, with descriptors and threads."""
 
@@ -41,6 +48,8 @@ LASTING = SoakCase(
     SoakPlan(rounds=25, lanes=8, turns=50, is_lasting=True),
     5,
     20_000,
+    # Every request sends the whole conversation: 1,250 turns, about 0.5 MB. Not twice as much.
+    2.0,
     is_busy=True,
 )
 LONG = (
@@ -58,11 +67,17 @@ LONG = (
 async def test_a_server_retains_no_more_after_many_turns_than_after_a_few(
     tmp_path: Path, form: SoakCase
 ) -> None:
-    figures = await run_soak(form.plan, tmp_path)
+    def log_sample(sample: Sample) -> None:
+        logger.info(describe_sample(sample))
+
+    figures = await run_soak(form.plan, tmp_path, log_sample)
+    logger.info(summarize(figures))
 
     assert (figures.turns, figures.requests_unanswered) == (form.plan.total, 0)
     settled = figures.samples[form.settling_rounds :]
     assert growth_bytes_per_turn(settled) < form.most_bytes_per_turn
+    if form.most_processor_growth is not None:
+        assert processor_growth(figures.samples[1:]) < form.most_processor_growth
     for counts, most_apart in (
         ([sample.descriptors for sample in settled], MOST_DESCRIPTORS_APART),
         ([sample.threads for sample in settled], MOST_THREADS_APART),
