@@ -98,6 +98,7 @@ def describe_needs(needs: SkillNeeds) -> str:
     lines += [f"file with credentials: {path}" for path in needs.credential_files]
     lines += [f"missing file with credentials: {path}" for path in needs.missing_credential_files]
     lines += [f"to get {name}: {text}" for name, text in needs.variable_help.items()]
+    lines += [f"variable {name}: {note}" for name, note in needs.variable_notes.items()]
     lines += [f"to set it up: {needs.setup_help}"] if needs.setup_help else []
     lines += [f"its tool {name}: {note}" for name, note in needs.tool_notes.items()]
     return "\n".join(lines)

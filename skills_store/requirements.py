@@ -29,6 +29,8 @@ class SkillNeeds:
     """The author's words on setting it up; empty if nothing is missing."""
     tool_notes: Mapping[str, str] = field(default_factory=dict[str, str])
     """What to do about tools of Hermes that it names, by name."""
+    variable_notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What holds for variables that are set, by name: whether commands have them."""
 
 
 @dataclass(frozen=True, slots=True)

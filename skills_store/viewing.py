@@ -12,6 +12,7 @@ from skills_store.errors import (
     UnreadableSkillError,
     UnreadableSkillFileError,
 )
+from skills_store.hermes_fields import DeclaredVariable
 from skills_store.linked import LinkedFiles, linked_files
 from skills_store.paths import resolve_file
 from skills_store.reading import NO_FOLLOW, read_regular, reason_of
@@ -62,6 +63,8 @@ class SkillView:
     """Related skills that were archived, with their successors."""
     problems: tuple[DocumentProblem, ...] = ()
     needs: SkillNeeds = field(default_factory=SkillNeeds)
+    variables: tuple[DeclaredVariable, ...] = ()
+    """All environment variables that it declares, optional ones too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ def view_skill(skill: Skill, context: ViewContext, find_archived: FindArchived) 
         tuple(archived for name in related if (archived := find_archived(name)) is not None),
         parsed.problems,
         find_needs(known, text, missing, context.needs),
+        hermes_fields.declared_variables(known),
     )
 
 

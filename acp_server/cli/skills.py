@@ -14,6 +14,7 @@ from acp_server.cli.skills_curate import curate
 from acp_server.cli.skills_hub import search, update
 from acp_server.cli.skills_install import install, uninstall
 from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
+from acp_server.cli.skills_setup import setup
 from acp_server.text.control_characters import escape_json
 from acp_server.tools.factory import TOOL_NAMES
 from acp_server.tools.skills.skill_view import skill_file_json, skill_json
@@ -199,5 +200,8 @@ def _validation_errors(file: Path) -> Iterator[str]:
     )
 
 
-for _command in (search, install, update, uninstall, pin, unpin, archive, restore, usage, curate):
+for _command in (
+    *(search, install, update, uninstall, setup),
+    *(pin, unpin, archive, restore, usage, curate),
+):
     command.add_command(_command)

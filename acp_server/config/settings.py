@@ -6,7 +6,7 @@ lowest priority first:
   1. the defaults of the table
   2. HERMES_HOME/config.yaml         shared with Hermes; never written
   3. HERMES_HOME/acp/config.yaml     this server's own
-  4. HERMES_HOME/.env                environment variables; never written
+  4. HERMES_HOME/.env                environment variables, and those of skills
   5. the environment
   6. command line options
 
@@ -49,8 +49,10 @@ __all__ = [
     "hermes_home",
     "load",
     "read_text",
+    "read_variables",
     "secret_variables",
     "setting_sources",
+    "store_variable",
     "use_profile",
 ]
 
@@ -137,6 +139,23 @@ def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     changes = {**replaced_variables, **changes}
     inherited = {name: value for name, value in os.environ.items() if name not in changes}
     return inherited | {name: value for name, value in changes.items() if value is not None}
+
+
+def read_variables(home: Path) -> Mapping[str, str]:
+    """Return the variables of HERMES_HOME/.env and of the environment, as they are now. Blocks."""
+    return {**_read_dotenv(home / ".env", []), **os.environ}
+
+
+def store_variable(home: Path, name: str, value: str) -> None:
+    """Set a variable in HERMES_HOME/.env. Blocks.
+
+    Raises:
+        ValueError: the name or the value cannot be stored.
+        OSError: the file cannot be read or written; it is unchanged.
+    """
+    from acp_server.config.dotenv_file import write_variable
+
+    write_variable(home, name, value)
 
 
 def load(options: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Configuration:

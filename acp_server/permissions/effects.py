@@ -148,6 +148,16 @@ class ChangeSkill:
 
 
 @frozen_dataclass
+class PassVariables:
+    """Give environment variables to the commands of a session, because a skill declares them."""
+
+    skill: str
+    identity: str
+    """Digest of the skill's files: a changed skill is another one."""
+    names: tuple[str, ...]
+
+
+@frozen_dataclass
 class LeavePlanMode:
     """Leave plan mode, so that the plan may be carried out."""
 
@@ -165,4 +175,5 @@ Effect = (
     | ConnectHost
     | ConnectSocket
     | ForwardPort
+    | PassVariables
 )

@@ -24,6 +24,7 @@ from acp_server.permissions.effects import (
     FileTarget,
     ForwardPort,
     LeavePlanMode,
+    PassVariables,
     ReadFiles,
     RestoreFiles,
     RunCommandEffect,
@@ -51,6 +52,7 @@ from acp_server.permissions.policy import (
     RestoreFacts,
     SkillFacts,
     SocketFacts,
+    VariableFacts,
 )
 from acp_server.permissions.project_checks import is_project_check
 from acp_server.permissions.protected_names import SEARCH_GLOBS
@@ -63,6 +65,7 @@ from acp_server.permissions.scopes import (
     McpToolScope,
     PortScope,
     SiteScope,
+    SkillVariablesScope,
 )
 from acp_server.permissions.shell.assessment import assess
 from acp_server.permissions.shell.findings import AskedCommand, Assessment
@@ -396,7 +399,8 @@ def _facts_without_disk(  # noqa: PLR0911  one per kind
     | FetchUrl
     | ConnectHost
     | ConnectSocket
-    | ForwardPort,
+    | ForwardPort
+    | PassVariables,
 ) -> Facts:
     match effect:
         case ChangeMemory():
@@ -411,6 +415,8 @@ def _facts_without_disk(  # noqa: PLR0911  one per kind
             return SocketFacts(danger)
         case ForwardPort(port, access):
             return ForwardFacts(PortScope(port), access)
+        case PassVariables(skill, identity, names):
+            return VariableFacts(SkillVariablesScope(skill, identity, names))
         case CallMcpTool(server, identity, tool):
             scope = McpToolScope(server, identity, tool)
             return McpToolFacts(scope, effect.read_only_hint, effect.destructive_hint)

@@ -277,6 +277,7 @@ class PermissionGate:
         self, answer: PermissionChoiceId, question: PermissionQuestion, decision: Ask
     ) -> None:
         """Let an answer take effect beyond its question."""
+        question.note_answer(answer)
         if answer in _MODES:
             self.switch_mode(_MODES[answer])
         if answer == "allow_confined" and decision.shield is not None:
@@ -336,6 +337,6 @@ def _conclude(question: PermissionQuestion, decision: Allow | Refuse) -> Refusal
                 question.note_shield(shield)
             return None
         case Refuse():
-            return Refusal(decision.reason)
+            return Refusal(decision.reason, decision.can_be_allowed)
         case _:
             assert_never(decision)

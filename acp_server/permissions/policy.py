@@ -25,6 +25,7 @@ from acp_server.permissions.scopes import (
     RemoteReadScope,
     Scope,
     SiteScope,
+    SkillVariablesScope,
 )
 from acp_server.permissions.shell.findings import Assessment
 from acp_server.permissions.shielded_files import Shield
@@ -146,6 +147,13 @@ class ForwardFacts:
 
 
 @frozen_dataclass
+class VariableFacts:
+    """Environment variables to be given to commands."""
+
+    scope: SkillVariablesScope
+
+
+@frozen_dataclass
 class PlanFacts:
     """A plan to be accepted, which ends plan mode."""
 
@@ -161,6 +169,7 @@ Facts = (
     | ConnectFacts
     | ForwardFacts
     | SocketFacts
+    | VariableFacts
     | PlanFacts
 )
 
@@ -195,6 +204,8 @@ class Refuse:
     """The effect is refused; `reason` is sent to the model."""
 
     reason: str
+    can_be_allowed: bool = field(default=False, compare=False)
+    """Whether a rule of an unattended run may allow it all the same."""
 
 
 Decision = Allow | Ask | Refuse
@@ -223,6 +234,11 @@ NO_PORTS = (
     "the user lets no port of commands be reached from this machine; `/forward {port}` or the "
     "session's option for ports would, by the user"
 )
+NO_CONSENT = (
+    "the user is not asked in this mode, so commands do not get them; the user allows it by "
+    "loading the skill in another mode and answering “always”, or by "
+    "`acp-server run --allow 'skill_variables({skill})'`"
+)
 MAX_SHOWN = 3
 REJECTED_BY_RULE = "the user has forbidden this for good"
 
@@ -243,6 +259,8 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:  # noqa: PLR0
         case SocketFacts():
             # It leaves the sandbox, which no mode and no "always" allows by itself.
             return Refuse(NOT_CONFINED) if mode == "bypass" else Ask(facts.danger)
+        case VariableFacts():
+            return _decide_on_variables(facts.scope, mode, rules)
         case PlanFacts():
             return Ask() if mode == "plan" else Refuse(NOT_PLANNING)
         case _:
@@ -395,6 +413,16 @@ def _decide_on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: Rul
     if facts.doubts and not isinstance(decision, Refuse):
         return Ask("; ".join(facts.doubts))
     return decision
+
+
+def _decide_on_variables(scope: SkillVariablesScope, mode: Mode, rules: RuleBook) -> Decision:
+    """Decide on secrets for commands: no mode gives them without the user's consent."""
+    verdict = rules.verdict_on(scope)
+    if verdict is not None:
+        return Allow() if verdict else Refuse(REJECTED_BY_RULE)
+    if mode == "bypass":
+        return Refuse(NO_CONSENT.format(skill=scope.skill), can_be_allowed=True)
+    return Ask("", scope)
 
 
 def _decide_on_remote(

@@ -13,6 +13,7 @@ from acp_server.permissions.scopes import (
     ConfinedCommandsScope,
     NetworkScope,
     Scope,
+    SkillVariablesScope,
     describe_scope,
 )
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -39,6 +40,10 @@ PermissionChoiceId = Literal[
 ]
 
 
+def _ignore_answer(answer: PermissionChoiceId) -> None:
+    del answer
+
+
 def _ignore_shield(shield: "Shield") -> None:
     del shield
 
@@ -61,6 +66,8 @@ class PermissionQuestion:
     """Whether the call waits for the answer, so that a dismissal ends it with its turn."""
     note_shield: Callable[["Shield"], None] = field(default=_ignore_shield, compare=False)
     """Called with the files that must be kept from the command, before it is authorized."""
+    note_answer: Callable[[PermissionChoiceId], None] = field(default=_ignore_answer, compare=False)
+    """Called with an answer that allows it, before it is authorized."""
 
 
 @frozen_dataclass
@@ -97,7 +104,9 @@ def choices_for(decision: "Ask", root: Path) -> tuple[PermissionChoice, ...]:
 
     "Always" answers are offered only if there is a scope, so that their effect is clear.
     """
-    once = PermissionChoice("allow_once", "Allow once", "allow_once")
+    is_lasting = isinstance(decision.scope, SkillVariablesScope)
+    once_name = "Allow until this turn ends" if is_lasting else "Allow once"
+    once = PermissionChoice("allow_once", once_name, "allow_once")
     reject = PermissionChoice("reject_once", "Reject", "reject_once")
     scope, exact, checks = decision.scope, decision.exact_scope, decision.checks_scope
     confined = () if decision.shield is None else (ALLOW_CONFINED,)

@@ -25,6 +25,7 @@ from acp_server.permissions.scopes import (
     RemoteReadScope,
     Scope,
     SiteScope,
+    SkillVariablesScope,
 )
 from skills_store.json_file import Json, JsonFile, JsonObject
 
@@ -114,6 +115,16 @@ class _PortRule(_StoredRule):
         return PortScope(self.port)
 
 
+class _VariablesRule(_StoredRule):
+    act: Literal["variables"]
+    skill: str
+    identity: str
+    names: tuple[str, ...]
+
+    def scope(self) -> Scope:
+        return SkillVariablesScope(self.skill, self.identity, self.names)
+
+
 _AnyRule: TypeAlias = (
     _FolderRule
     | _CommandRule
@@ -124,6 +135,7 @@ _AnyRule: TypeAlias = (
     | _HostRule
     | _NetworkRule
     | _PortRule
+    | _VariablesRule
 )
 # The "act" field selects the model, so one kind of rule is never read as another.
 _RULE_ADAPTER: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
@@ -183,7 +195,7 @@ def _parse_rules(rules: Json, root: Path) -> Sequence[PermissionRule]:
     return found
 
 
-def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: C901, PLR0911  one per kind
+def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: C901, PLR0911, PLR0912  one per kind
     match rule.scope:
         case DirectoryScope(act, folder):
             return [{"act": act, "folder": str(folder), "allow": rule.is_allowed}]
@@ -210,6 +222,9 @@ def _rules_as_json(rule: PermissionRule) -> list[Json]:  # noqa: C901, PLR0911  
             return [{"act": "connect", **connection, "allow": rule.is_allowed}]
         case NetworkScope():
             return [{"act": "network", "allow": rule.is_allowed}]
+        case SkillVariablesScope(skill, identity, names):
+            consent: dict[str, Json] = {"skill": skill, "identity": identity, "names": [*names]}
+            return [{"act": "variables", **consent, "allow": rule.is_allowed}]
         case PortScope(port):
             return [{"act": "forward", "port": port, "allow": rule.is_allowed}]
 

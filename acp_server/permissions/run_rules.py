@@ -30,11 +30,15 @@ from acp_server.permissions.policy import (
     RestoreFacts,
     SkillFacts,
     SocketFacts,
+    VariableFacts,
 )
 from acp_server.permissions.shell.assessment import list_command_words, split_plain_command
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 RuleAction = Literal["allow", "deny", "ask"]
+
+SKILL_VARIABLES = "skill_variables"
+"""The name by which rules know the variables that commands get for a skill. It is no tool."""
 
 DENIED_BY_RULE = "the rules of this run forbid it: {rule}"
 ASK_BY_RULE = "a rule of this run requires your approval: {rule}"
@@ -61,6 +65,8 @@ class RunRule:
     """Words that a command begins with."""
     hosts: tuple[str, ...] = ()
     """Host names; `*.example.com` matches any host below it."""
+    skills: tuple[str, ...] = ()
+    """Names of skills whose variables commands get."""
     source_text: str = ""
     """The rule as the user wrote it, for messages."""
 
@@ -73,6 +79,7 @@ class EffectSummary:
     files: tuple[Path, ...] = ()
     command: str | None = None
     host: str | None = None
+    skill: str | None = None
     is_protected: bool = False
     is_unconfined: bool = False
     """Whether it asks for more than the sandbox gives; allowing the command does not cover that."""
@@ -90,7 +97,7 @@ class RunRules:
         Protected files require the user's approval in any mode.
         """
         # No rule turns a refusal into an approval: the deny list and plan mode stay in force.
-        if isinstance(decision, Refuse):
+        if isinstance(decision, Refuse) and not decision.can_be_allowed:
             return decision
         effect_summary = summarize_effect(tool, facts)
         matching_rule = next(
@@ -154,6 +161,8 @@ def summarize_effect(tool: str, facts: Facts) -> EffectSummary:  # noqa: PLR0911
             return EffectSummary(tool, host=_host_of(scope.site), is_unconfined=True)
         case ForwardFacts() | SocketFacts():
             return EffectSummary(tool, is_unconfined=True)
+        case VariableFacts(scope):
+            return EffectSummary(SKILL_VARIABLES, skill=scope.skill)
         case MemoryFacts() | McpToolFacts() | PlanFacts():
             return EffectSummary(tool)
         case _:
@@ -170,6 +179,11 @@ def _fits(rule: RunRule, effect_summary: EffectSummary, root: Path) -> bool:
     """Return whether all restrictions of a rule match an effect."""
     is_allow_rule = rule.action == "allow"
     tool, host = effect_summary.tool, (effect_summary.host or "").lower()
+    # Security: `allow: *` does not mean secrets, so a rule that allows them names them.
+    if tool == SKILL_VARIABLES and is_allow_rule and tool not in rule.tools:
+        return False
+    if rule.skills and effect_summary.skill not in rule.skills:
+        return False
     if rule.tools and not any(fnmatch.fnmatchcase(tool, pattern) for pattern in rule.tools):
         return False
     if rule.paths:

@@ -93,6 +93,15 @@ class PortScope:
     port: int
 
 
+@frozen_dataclass
+class SkillVariablesScope:
+    """Environment variables that a skill declares, for commands; `identity` is its digest."""
+
+    skill: str
+    identity: str
+    names: tuple[str, ...]
+
+
 RemoteScope = (
     ProjectChecksScope
     | ConfinedCommandsScope
@@ -102,11 +111,12 @@ RemoteScope = (
     | HostScope
     | NetworkScope
     | PortScope
+    | SkillVariablesScope
 )
 Scope = DirectoryScope | CommandScope | RemoteScope
 
 
-def describe_scope(scope: Scope, root: Path) -> str:  # noqa: C901, PLR0911  one per kind
+def describe_scope(scope: Scope, root: Path) -> str:  # noqa: C901, PLR0911, PLR0912  one per kind
     """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:
         case CommandScope():
@@ -129,6 +139,8 @@ def describe_scope(scope: Scope, root: Path) -> str:  # noqa: C901, PLR0911  one
             return f"connections of commands to `{_replace_unprintable(scope.site)}`{address}"
         case PortScope(port):
             return f"connections of this machine to port {port} of commands"
+        case SkillVariablesScope(skill, _, names):
+            return f"{', '.join(names)} for the skill {_replace_unprintable(skill)}"
         case NetworkScope():
             return "the network for commands that ask for it"
         case DirectoryScope():

@@ -64,6 +64,7 @@ from acp_server.startup.handshake import (
 )
 from acp_server.startup.pydantic_plugins import disable_plugins
 from acp_server.subagents.task import SubAgentLimits, TaskBudget
+from acp_server.tools.skills.variable_store import SkillVariableStore
 from acp_server.tools.tool_config import DelegationConfig, ToolConfig
 
 logger = logging.getLogger(__name__)
@@ -258,6 +259,11 @@ def _tool_config(
         if policy is not None and policy.is_ephemeral
         else current.checkpoints,
         sandbox=current.sandbox,
+        skill_variables=SkillVariableStore(
+            configuration.home / ".env",
+            partial(settings.read_variables, configuration.home),
+            partial(settings.store_variable, configuration.home),
+        ),
         hides_process=True,
         delegation=_sub_agent_config(configuration),
     )

@@ -4,7 +4,7 @@ Loaded skills are screened and counted here, for commands and tools alike. All d
 threads.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +19,9 @@ from acp_server.skills.overview import render_overview
 from acp_server.skills.screening import refuse_threats, screen_index
 from acp_server.skills.service import SETUP_SKILL, SkillService
 from acp_server.skills.skill_roots import SkillRoots
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.lines import to_single_line
+from acp_server.turn.ports import TurnSink
 from prompt_engine.sources.workspace_manifests import find_manifests
 from skills_store.bundles import SkillBundle, bundle_commands, read_bundles
 from skills_store.calls import ManageCall, ManageResult
@@ -53,6 +55,24 @@ UNTRUSTED = (
 PREFERENCE = "This project prefers these skills; where one fits, load it first: {names}."
 
 
+PrepareCall = Callable[[SkillView, TurnSink], Awaitable[SkillView]]
+"""Requests what a skill needs, shown in a turn; returns the skill as it is then."""
+
+
+async def _prepare_nothing(view: SkillView, sink: TurnSink) -> SkillView:
+    del sink
+    return view
+
+
+@frozen_dataclass
+class _LoadedCall:
+    """The skills that a prompt invokes, and the words around them."""
+
+    views: Sequence[SkillView]
+    text: str
+    preface: tuple[str, ...] = ()
+
+
 class SessionSkills:
     """Skills of one session, from the roots that the trust in its workspace gives it."""
 
@@ -60,6 +80,8 @@ class SessionSkills:
         self._service = skill_service
         self._workspace = workspace
         self._viewer = ViewContext(skill_service.environment, session_id)
+        self.prepare_call: PrepareCall = _prepare_nothing
+        """Requests what a skill needs that the user calls."""
         self.tools: frozenset[str] | None = None
         """The names of the tools that the session has; None while unknown."""
         self._roots: SkillRoots | None = None
@@ -102,29 +124,30 @@ class SessionSkills:
             for command in sorted(listed.values(), key=lambda each: each.name)
         ]
 
-    async def expand_calls(self, text: str, is_built_in: IsBuiltIn) -> str | None:
+    async def expand_calls(self, text: str, is_built_in: IsBuiltIn, sink: TurnSink) -> str | None:
         """Return the text for the model if a prompt invokes skills; None if it invokes none."""
 
-        def load(library: SkillLibrary) -> str | None:
+        def load(library: SkillLibrary) -> _LoadedCall | None:
             bundle = self._find_bundle(text, is_built_in)
             if bundle is not None:
-                return self._expand_bundle(library, bundle, text)
+                return self._load_bundle(library, bundle, text)
             call = parse_invocation(text, is_built_in, library.is_known)
             if call is None:  # it may be new on the disk
                 library.mark_changed()
                 call = parse_invocation(text, is_built_in, library.is_known)
             if call is None:
                 return None
-            views = [self._load(library, name, "use") for name in call.names]
-            return render_invocation(views, call.text)
+            return _LoadedCall([self._load(library, name, "use") for name in call.names], call.text)
 
         try:
-            expanded = await self._query(load)
+            loaded = await self._query(load)
         except SkillError as error:
             raise SkillCallError(str(error)) from error
-        if expanded is None:
+        if loaded is None:
             await self._raise_if_untrusted(text, is_built_in)
-        return expanded
+            return None
+        views = [await self.prepare_call(view, sink) for view in loaded.views]
+        return "\n\n".join([*loaded.preface, render_invocation(views, loaded.text)])
 
     def _find_bundle(self, text: str, is_built_in: IsBuiltIn) -> SkillBundle | None:
         """Return the bundle that a prompt invokes. Blocks: its file may be new."""
@@ -133,8 +156,8 @@ class SessionSkills:
             return None
         return read_bundles(self._service.home).get(found.names[0].replace("_", "-"))
 
-    def _expand_bundle(self, library: SkillLibrary, bundle: SkillBundle, text: str) -> str:
-        """Return the prompt for a bundle; skills that cannot be loaded are named in it."""
+    def _load_bundle(self, library: SkillLibrary, bundle: SkillBundle, text: str) -> _LoadedCall:
+        """Return the skills of a bundle; those that cannot be loaded are named."""
         views: list[SkillView] = []
         problems: list[str] = []
         for name in bundle.skills:
@@ -145,8 +168,8 @@ class SessionSkills:
         if not views:
             raise SkillCallError("\n".join(problems))
         _, _, words = text.strip().partition(" ")
-        parts = [*problems, *([bundle.instruction] if bundle.instruction else ())]
-        return "\n\n".join([*parts, render_invocation(views, words.strip())])
+        instruction = (bundle.instruction,) if bundle.instruction else ()
+        return _LoadedCall(views, words.strip(), (*problems, *instruction))
 
     async def index(self, request: SkillIndexRequest) -> str:
         """Return the section of the system prompt that lists the skills."""

@@ -1,6 +1,6 @@
 """Builds the tools of a session and connects them to its files, shell, editor and gate."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,9 +19,10 @@ from acp_server.permissions.gate import Gate, PermissionGate, no_audit
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import PermissionAsker
 from acp_server.permissions.rule_store import RuleStore
+from acp_server.session.command_variables import CommandVariables
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.editor import EditorPort
-from acp_server.session.ports.toolset import SessionToolset, ignore_turn_end
+from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
 from acp_server.session.project.headless_policy import ignore_refusal
 from acp_server.session.project.options import NETWORK_OPTION
@@ -74,6 +75,7 @@ from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.terminal import ShellServices, terminal_tool
 from acp_server.tools.shell.watcher import ProcessWatcher
 from acp_server.tools.skills.skill_tools import skill_tools
+from acp_server.tools.skills.variable_requests import VariableRequests
 from acp_server.tools.symbols.call_arguments import SymbolServices
 from acp_server.tools.symbols.symbols_tool import SYMBOLS_TOOL, has_grammars, symbols_tool
 from acp_server.tools.tool import Tool
@@ -90,8 +92,9 @@ from acp_server.tools.web.lazy_client import LazyWebClient
 from acp_server.tools.web.web_fetch import web_fetch_tool
 from acp_server.turn.conversation import Message
 from acp_server.turn.errors import TurnError
-from acp_server.turn.ports import Toolbox
+from acp_server.turn.ports import Toolbox, TurnSink
 from prompt_engine.threats import scan
+from skills_store.viewing import SkillView
 
 MEMORY_TOOL = "memory"
 TOOL_NAMES = (
@@ -144,6 +147,7 @@ class _SessionToolContext:
     """The directories of the workspace, symlinks resolved."""
     sandbox: SessionSandbox | None
     """None if switched off."""
+    variables: CommandVariables
 
 
 @frozen_dataclass
@@ -205,6 +209,7 @@ class ToolFactory:
             user_asker or NoUserAsker(),
             roots,
             self._sandbox_for(session, tasks, roots),
+            CommandVariables(),
         )
         gate = self._gate(context)
         file_service = FileService(session.workspace, editor, self._config.user_home)
@@ -224,6 +229,9 @@ class ToolFactory:
         is_offered = self._config.toolsets.offers("delegate_task")
         tools = (*own, delegation) if is_offered else own
         skills.tools = frozenset(tool.spec.name for tool in tools)
+        skills.prepare_call = partial(
+            _prepare_call, self._variable_requests(context, gate), session.notices.add
+        )
         attach, close = AttachmentReader(edit_services).attach, partial(_close_shell, shell)
         toolbox = _with_hooks(
             SessionToolbox(
@@ -252,7 +260,7 @@ class ToolFactory:
             approve_project_rules=gate.approve_project_rules,
             take_notices=partial(take_end_notices, shell.background),
             carry_over=restate_todos,
-            on_turn_end=ignore_turn_end if hooks is None else hooks.end_turn,
+            on_turn_end=partial(_end_turn, context.variables, hooks),
         )
 
     def _command_files(self, context: _SessionToolContext, toolbox: Toolbox) -> SessionCommandFiles:
@@ -308,9 +316,27 @@ class ToolFactory:
             exit_plan_tool(gate, context.user_asker),
             *self._memory_tools(context.session, gate),
             *self._search_tools(context.session),
-            *skill_tools(context.skills, gate, context.session.workspace.roots),
+            *skill_tools(
+                context.skills,
+                gate,
+                context.session.workspace.roots,
+                self._variable_requests(context, gate),
+            ),
         )
         return tuple(tool for tool in tools if self._config.toolsets.offers(tool.spec.name))
+
+    def _variable_requests(self, context: _SessionToolContext, gate: Gate) -> VariableRequests:
+        """Return the requests for variables of skills, in a session or a sub-agent."""
+        options = context.session.options
+        return VariableRequests(
+            context.variables,
+            self._config.skill_variables,
+            gate,
+            context.user_asker,
+            lambda: options.mode,
+            self.skill_service.environment.keys(),
+            self._config.secret_names,
+        )
 
     def _hooks(self, context: _SessionToolContext, shell: ShellSession) -> HookRunner | None:
         """Return the user's hooks, if there are any."""
@@ -465,6 +491,7 @@ class ToolFactory:
             sandbox,
             context.roots,
         )
+        shell.variables = context.variables
         return ShellServices(
             shell,
             BackgroundCommands(shell, outputs),
@@ -507,6 +534,22 @@ class ToolFactory:
             directory.path, SocketQuestions(config.environment).ask, partial(_spawn, tasks)
         )
         return SessionSandbox(self._sandbox, sandbox_scope, network, directory, connections)
+
+
+async def _prepare_call(
+    requests: VariableRequests, notify: Callable[[str], None], view: SkillView, sink: TurnSink
+) -> SkillView:
+    """Request the variables of a skill that the user called, and tell the user what is missing."""
+    view, notes = await requests.prepare_for_user(view, sink)
+    for note in notes:
+        notify(note)
+    return view
+
+
+def _end_turn(variables: CommandVariables, hooks: HookRunner | None, reason: str) -> None:
+    variables.end_turn()
+    if hooks is not None:
+        hooks.end_turn(reason)
 
 
 def _all_tools(provider_tools: ProviderTools | None, servers: ServerTools) -> Sequence[Tool]:

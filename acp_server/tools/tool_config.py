@@ -18,6 +18,7 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from acp_server.subagents.task import SubAgentLimits as DelegationRules
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.skills.variable_store import SkillVariableStore
 from acp_server.tools.tool_settings import (
     CheckConfig,
     TerminalConfig,
@@ -68,5 +69,7 @@ class ToolConfig:
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     delegation: DelegationConfig = field(default_factory=DelegationConfig)
     sandbox: SandboxConfig = field(default_factory=lambda: SandboxConfig("off"))
+    skill_variables: SkillVariableStore = field(default_factory=SkillVariableStore)
+    """The values of variables that skills declare."""
     hides_process: bool = False
     """Whether this process hides its environment and memory from the commands."""

@@ -239,3 +239,26 @@ def test_skill_names_are_completed(tmp_path: Path) -> None:
         COMP_CWORD="3",
     )
     assert set(outcome.stdout.split()) == {"plain,release", "plain,relax"}
+
+
+def test_variables_of_a_skill_are_stored_and_their_states_shown(tmp_path: Path) -> None:
+    fields = (
+        "required_environment_variables:\n"
+        "  - {name: WEATHER_KEY, help: Look it up.}\n  - {name: UNITS, optional: true}"
+    )
+    write_skill(tmp_path / "skills" / "weather", fields=fields)
+    write_skill(tmp_path / "skills" / "plain")
+    missing = skills(tmp_path, "setup", "weather")
+    assert missing.exit_code == 1
+    assert missing.stdout == ("WEATHER_KEY: not set\n  Look it up.\nUNITS: not set (optional)\n")
+    given = ("setup", "weather", "WEATHER_KEY", "--stdin")
+    stored = skills(tmp_path, *given, stdin="wk-0815-4711\n")
+    assert stored.exit_code == 0, stored
+    assert "wk-0815" not in stored.stdout
+    assert (tmp_path / ".env").read_text() == "WEATHER_KEY=wk-0815-4711\n"
+    done = skills(tmp_path, "setup", "weather")
+    assert (done.exit_code, done.stdout) == (0, "WEATHER_KEY: set\nUNITS: not set (optional)\n")
+    other = skills(tmp_path, "setup", "weather", "PATH", "--stdin", stdin="/evil\n")
+    assert "weather declares WEATHER_KEY, UNITS, not PATH" in other.stderr
+    assert "declares no variables" in skills(tmp_path, "setup", "plain").stdout
+    assert skills(tmp_path, "setup", "nosuch").exit_code == 1

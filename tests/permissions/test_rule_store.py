@@ -24,6 +24,7 @@ from acp_server.permissions.scopes import (
     ProjectChecksScope,
     RemoteReadScope,
     SiteScope,
+    SkillVariablesScope,
 )
 from skills_store.locks import LockedError, locked
 
@@ -44,6 +45,7 @@ NETWORK = (
     PermissionRule(HostScope("example.com", "10.0.0.1"), is_allowed=False),
     PermissionRule(NetworkScope(), is_allowed=False),
     PermissionRule(PortScope(8000), is_allowed=True),
+    PermissionRule(SkillVariablesScope("weather", "0f", ("KEY", "TOKEN")), is_allowed=True),
 )
 
 WRITER = """

@@ -14,7 +14,10 @@ from acp_server.permissions.policy import (
     Facts,
     FileFacts,
     Refuse,
+    VariableFacts,
+    decide,
 )
+from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.run_rules import (
     ASK_BY_RULE,
     DENIED_BY_RULE,
@@ -22,9 +25,11 @@ from acp_server.permissions.run_rules import (
     RunRule,
     RunRules,
 )
+from acp_server.permissions.scopes import SkillVariablesScope
 from acp_server.permissions.shell.assessment import assess, list_command_words
 
 ROOT = Path("/code")
+VARIABLES = SkillVariablesScope("weather", "0f", ("KEY",))
 DECIDED = Ask("because")
 
 
@@ -173,3 +178,40 @@ def test_the_commands_of_a_line_are_found_at_any_depth() -> None:
         ("git", "log"),
     )
     assert list_command_words("echo 'unclosed") is None
+
+
+def test_a_skill_gets_variables_by_consent_in_every_mode() -> None:
+    facts, changed = VariableFacts(VARIABLES), SkillVariablesScope("weather", "1e", ("KEY",))
+    consent = RuleBook([PermissionRule(VARIABLES, is_allowed=True)])
+    rejection = RuleBook([PermissionRule(VARIABLES, is_allowed=False)])
+    assert isinstance(decide(facts, "ask", RuleBook()), Ask)
+    assert isinstance(decide(facts, "accept_edits", RuleBook()), Ask)
+    assert isinstance(decide(facts, "bypass", RuleBook()), Refuse)
+    assert decide(facts, "bypass", consent) == Allow()
+    assert isinstance(decide(facts, "ask", rejection), Refuse)
+    assert isinstance(decide(VariableFacts(changed), "ask", consent), Ask)
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_allowed"),
+    [
+        pytest.param(RunRule("allow"), False, id="everything"),
+        pytest.param(RunRule("allow", tools=("*",)), False, id="any tool"),
+        pytest.param(RunRule("allow", tools=("skill_view",)), False, id="the tool"),
+        pytest.param(RunRule("allow", tools=("skill_variables",)), True, id="any skill"),
+        pytest.param(
+            RunRule("allow", tools=("skill_variables",), skills=("weather",)), True, id="this skill"
+        ),
+        pytest.param(
+            RunRule("allow", tools=("skill_variables",), skills=("other",)), False, id="another"
+        ),
+    ],
+)
+def test_only_a_rule_that_names_them_allows_variables(rule: RunRule, *, is_allowed: bool) -> None:
+    facts = VariableFacts(VARIABLES)
+    for mode in ("ask", "bypass"):
+        decided = decide(facts, mode, RuleBook())
+        found = RunRules((rule,)).apply(decided, "skill_view", facts, ROOT)
+        assert (found == Allow()) is is_allowed
+    denied = RunRules((RunRule("deny", tools=("*",)),)).apply(DECIDED, "skill_view", facts, ROOT)
+    assert isinstance(denied, Refuse)

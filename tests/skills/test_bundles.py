@@ -5,6 +5,7 @@ from pathlib import Path
 from skills_store.bundles import SkillBundle, read_bundles
 from tests.skills.skill_sessions import make_session_skills
 from tests.skills_store.skill_files import write_file, write_skill
+from tests.turn.fake_sinks import MemorySink
 
 BUNDLE = """\
 name: Backend Dev
@@ -41,17 +42,17 @@ async def test_a_bundle_loads_its_skills_and_names_those_that_are_missing(tmp_pa
     write_skill(home / "skills" / "release")
     write_skill(home / "skills" / "backend-dev")
     write_file(home / "skill-bundles" / "a.yaml", BUNDLE)
-    skills = make_session_skills(tmp_path)
+    skills, sink = make_session_skills(tmp_path), MemorySink()
     await skills.load(lambda: None)
     listed = {each.name: each.description for each in skills.commands(never)}
     assert listed["backend-dev"] == "Backend work"
-    expanded = await skills.expand_calls("/backend_dev fix the parser", never)
+    expanded = await skills.expand_calls("/backend_dev fix the parser", never, sink)
     assert expanded is not None
     assert expanded.startswith("[Of the bundle, 'absent' is not loaded: There is no skill")
     assert "Work in small steps." in expanded
     assert 'skill "review"' in expanded
     assert 'skill "release"' in expanded
     assert expanded.endswith("fix the parser")
-    alone = await skills.expand_calls("/skill:backend-dev", never)
+    alone = await skills.expand_calls("/skill:backend-dev", never, sink)
     assert alone is not None
     assert "Work in small steps." not in alone

@@ -21,12 +21,14 @@ from acp_server.permissions.effects import (
     FetchUrl,
     ForwardPort,
     LeavePlanMode,
+    PassVariables,
     ReadFiles,
     RestoreFiles,
     RunCommandEffect,
     WriteFiles,
 )
 from acp_server.permissions.gate import AuditRecord
+from acp_server.permissions.run_rules import SKILL_VARIABLES
 from acp_server.permissions.shell.assessment import split_plain_command
 from acp_server.turn.conversation import ToolCall, parse_arguments
 
@@ -45,7 +47,7 @@ class EffectTarget:
     """Action and target of an effect; equal values mean the same work."""
 
     action: str
-    """`read`, `write`, `run`, `fetch`, `connect`, `forward`, `call`, `remember`, or
+    """`read`, `write`, `run`, `fetch`, `connect`, `forward`, `call`, `remember`, `pass`, or
     `leave plan mode`."""
     name: str
     """A path, a command or a server's tool."""
@@ -86,7 +88,12 @@ class DenialLog:
                 self._not_done.pop(target, None)
             return None
         rule = allow_rule(record.tool, record.effect, self.folder) if refusal.is_allowable else ""
-        return self._record(Denial(record.call_id, record.tool, targets, refusal.reason, rule))
+        denial = Denial(record.call_id, record.tool, targets, refusal.reason, rule)
+        if isinstance(record.effect, PassVariables):
+            # No work by itself: the skill may do without them.
+            self.denied.append(denial)
+            return denial
+        return self._record(denial)
 
     def record_blocked_call(self, call: ToolCall, reason: str) -> Denial:
         """Record a call that a hook blocked; its target is derived from its arguments."""
@@ -128,6 +135,8 @@ def allow_rule(tool: str, effect: Effect, folder: Path) -> str:
             return f"{tool}({shlex.join(words)})" if words else tool
         case FetchUrl(_, url):
             return f"{tool}({urlsplit(url).hostname})"
+        case PassVariables(skill):
+            return f"{SKILL_VARIABLES}({skill})"
         case _:
             return tool
 
@@ -153,6 +162,8 @@ def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:  # noqa: C901, 
             yield EffectTarget("forward", str(port))
         case ChangeMemory():
             yield EffectTarget("remember", "memory")
+        case PassVariables(skill, _, names):
+            yield EffectTarget("pass", f"{', '.join(names)} for the skill {skill}")
         case LeavePlanMode():
             yield EffectTarget("leave plan mode", "")
         case _:

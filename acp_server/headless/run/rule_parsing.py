@@ -1,7 +1,8 @@
 """Parsing of a run's permission rules: `TOOL` or `TOOL(WHAT)` on the command line, or a TOML file.
 
 WHAT is a path pattern for file tools, the first words of a command for tools that run commands,
-and a host for `web_fetch`. Evaluating the rules is not done here.
+a host for `web_fetch`, and the name of a skill for `skill_variables`. Evaluating the rules is not
+done here.
 """
 
 import fnmatch
@@ -16,7 +17,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from acp_server.mcp.tool_names import RESOURCE_TOOL, SAMPLING
-from acp_server.permissions.run_rules import RuleAction, RunRule
+from acp_server.permissions.run_rules import SKILL_VARIABLES, RuleAction, RunRule
 from acp_server.text.validation_errors import describe_problems
 from acp_server.tools.factory import TOOL_NAMES
 
@@ -31,7 +32,7 @@ _COMMAND_TOOLS = frozenset({"terminal", "process"})
 _FETCH_TOOLS = frozenset({"web_fetch"})
 _RULE_PATTERN = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<what>.*)\))?", re.DOTALL)
 _MCP_SEPARATOR = "__"
-_RULE_NAMES = (*TOOL_NAMES, RESOURCE_TOOL, SAMPLING)
+_RULE_NAMES = (*TOOL_NAMES, RESOURCE_TOOL, SAMPLING, SKILL_VARIABLES)
 
 
 class RuleError(ValueError):
@@ -58,6 +59,8 @@ def parse_rule(action: RuleAction, text: str) -> RunRule:
         return RunRule(action, tools, commands=(_words(pattern),), source_text=text)
     if _FETCH_TOOLS.intersection(tools):
         return RunRule(action, tools, hosts=(pattern,), source_text=text)
+    if tools == (SKILL_VARIABLES,):
+        return RunRule(action, tools, skills=(pattern,), source_text=text)
     return RunRule(action, tools, paths=(_path(pattern),), source_text=text)
 
 
@@ -105,6 +108,7 @@ class _RuleEntry(BaseModel):
     path: StringList = ()
     command: StringList = ()
     host: StringList = ()
+    skill: StringList = ()
 
 
 class _RulesDocument(BaseModel):
@@ -143,6 +147,7 @@ def load_rules_file(path: Path) -> RulesFile:
             tuple(map(_path, rule.path)),
             tuple(map(_words, rule.command)),
             rule.host,
+            rule.skill,
             source_text=f"rule {number}",
         )
         for number, rule in enumerate(file.rules, 1)

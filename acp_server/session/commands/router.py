@@ -87,16 +87,16 @@ class PromptRouter:
             prepared = await prompt_command.prepare(invocation.arguments, sink)
             replaced = UserMessage((Text(prepared.text), *attached))
             return RoutedPrompt(replaced, f"{text}\n{prepared.references}", prepared.model)
-        expanded = await self._expand_skills(message)
+        expanded = await self._expand_skills(message, sink)
         return None if expanded is None else RoutedPrompt(expanded, text)
 
-    async def _expand_skills(self, message: UserMessage) -> UserMessage | None:
+    async def _expand_skills(self, message: UserMessage, sink: TurnSink) -> UserMessage | None:
         """Return the prompt with the texts of the called skills; None if it calls none."""
         for position, part in enumerate(message.parts):
             if isinstance(part, Text) and part.text.strip():
                 # Only the first text counts: a command is recognised at the start of a prompt.
                 skills = self.tools.current.skills
-                text = await skills.expand_calls(part.text, self.commands.is_known)
+                text = await skills.expand_calls(part.text, self.commands.is_known, sink)
                 before, after = message.parts[:position], message.parts[position + 1 :]
                 return UserMessage((*before, Text(text), *after)) if text else None
         return None

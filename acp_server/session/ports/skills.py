@@ -9,6 +9,7 @@ from typing import Protocol
 
 from acp_server.session.commands.command import ListedCommand
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.ports import TurnSink
 
 NO_SKILLS = "There are no skills in this session."
 
@@ -46,8 +47,10 @@ class SkillsPort(Protocol):
         """Return the commands that load a skill; a name that a built-in command has is prefixed."""
         ...
 
-    async def expand_calls(self, text: str, is_built_in: IsBuiltIn) -> str | None:
+    async def expand_calls(self, text: str, is_built_in: IsBuiltIn, sink: TurnSink) -> str | None:
         """Return the model's text for a prompt that calls skills; None if it calls none.
+
+        The user may be asked about variables that a skill declares.
 
         Raises:
             SkillCallError: one of them cannot be loaded.
@@ -87,9 +90,9 @@ class NoSkills:
         del is_built_in
         return ()
 
-    async def expand_calls(self, text: str, is_built_in: IsBuiltIn) -> str | None:
+    async def expand_calls(self, text: str, is_built_in: IsBuiltIn, sink: TurnSink) -> None:
         """Return None."""
-        del text, is_built_in
+        del text, is_built_in, sink
 
     async def index(self, request: SkillIndexRequest) -> str:
         """Return an empty section."""

@@ -15,6 +15,7 @@ import signal
 import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +26,7 @@ from anyio.abc import Process
 from acp_server.permissions.file_kinds import is_permitted
 from acp_server.session.ports.editor import TerminalExit
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.value_redaction import HiddenValues, StreamRedactor
 from acp_server.tools.shell.environment import MARK_VARIABLE
 from acp_server.tools.shell.errors import ShellError
 from skills_store.programs import find_program
@@ -63,18 +65,24 @@ class ShellLaunch:
     """Arguments in front of the shell that confine it; empty if it is not confined."""
     program_free_roots: tuple[Path, ...] = ()
     """The directories of the workspace: the shell is not taken from there."""
+    hidden_values: HiddenValues = field(default_factory=HiddenValues)
+    """Values that are replaced in its output."""
 
 
 class Child:
     """A started shell. The owner must follow it to its end and then close it."""
 
-    def __init__(self, process: Process, mark: str, pipes: tuple[int, int]) -> None:
+    def __init__(
+        self, process: Process, mark: str, pipes: tuple[int, int], hidden_values: HiddenValues
+    ) -> None:
         self.group = process.pid
         self.mark = mark
         self._process = process
         self._stdin, self._output = pipes
         self._is_stdin_open = True
         self._is_output_closed = False
+        # Here, so that no reader of the output can pass a value on.
+        self._redactor = StreamRedactor(hidden_values)
         self._write_lock = anyio.Lock()
         self._read_scope = anyio.CancelScope()
         self._drain_deadline = math.inf
@@ -110,7 +118,8 @@ class Child:
             # Only our ends: O_NONBLOCK is set per open file, so the child's ends stay blocking.
             os.set_blocking(stdin, False)
             os.set_blocking(output, False)
-            return cls(process, launch.environment[MARK_VARIABLE], (stdin, output))
+            mark = launch.environment[MARK_VARIABLE]
+            return cls(process, mark, (stdin, output), launch.hidden_values)
         finally:
             # Our copies of the child's ends must go, or we would never read end-of-file.
             os.close(child_stdin)
@@ -150,11 +159,14 @@ class Child:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch_exit)
                 while chunk := await self._next_chunk():
-                    receive(chunk)
+                    if shown := self._redactor.write(chunk):
+                        receive(shown)
         # Unwrap: the body's own error reaches the caller, not the task group's ExceptionGroup.
         except ExceptionGroup as group:
             failure = group.exceptions[0]
             raise failure from failure.__cause__
+        if rest := self._redactor.finish():
+            receive(rest)
 
     async def wait(self, timeout_seconds: float) -> None:
         """Wait for the shell's end, up to the timeout: some processes cannot be killed."""
@@ -162,10 +174,11 @@ class Child:
             await self._process.wait()
 
     def read_available(self) -> bytes:
-        """Return the bytes that are in the pipe now, without waiting."""
+        """Return the output that was not passed on yet, without waiting."""
+        chunk = b""
         with suppress(BlockingIOError):
-            return self._read(MAX_PIPE_BYTES)
-        return b""
+            chunk = self._read(MAX_PIPE_BYTES)
+        return self._redactor.write(chunk) + self._redactor.finish()
 
     async def write(self, data: bytes) -> None:
         """Write to the shell's stdin; wait while the pipe is full.

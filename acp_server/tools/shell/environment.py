@@ -42,6 +42,24 @@ REMOVED_VARIABLES = frozenset(["BASH_ENV", "CDPATH", "ENV", "GREP_OPTIONS", "RIP
 """They make a command do something else than its text, by which it was judged."""
 
 
+_CONTROL_PREFIXES = ("LD_", "DYLD_", "GIT_", "BASH_", "NODE_OPTIONS", "PERL", "PYTHON", "RUBYOPT")
+_CONTROL_NAMES = frozenset(
+    {"IFS", "PS4", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PATH", "HOME"}
+)
+_SECRET_ENDINGS = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+
+
+def is_control_variable(name: str) -> bool:
+    """Return whether a variable decides what programs run or load, and is no mere value.
+
+    >>> is_control_variable("GIT_SSH_COMMAND"), is_control_variable("GIT_TOKEN")
+    (True, False)
+    """
+    if name in REMOVED_VARIABLES | _CONTROL_NAMES | _NON_INTERACTIVE.keys() | {MARK_VARIABLE}:
+        return True
+    return name.startswith(_CONTROL_PREFIXES) and not name.endswith(_SECRET_ENDINGS)
+
+
 def build_command_environment(
     base: Mapping[str, str],
     secret_names: Collection[str],

@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from acp_server.permissions.effects import WorkspaceProgram
 from acp_server.permissions.shell.findings import ProgramCall
+from acp_server.session.command_variables import CommandVariables
 from acp_server.session.ports.editor import TerminalExit
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child, OutputCallback, ShellLaunch, Stdin
@@ -61,6 +62,8 @@ class ShellSession:
         self._secret_names = secret_names
         self._sandbox = sandbox
         self._roots = roots
+        self.variables = CommandVariables()
+        """Those that the user lets the commands of the model use; sub-agents share them."""
         self._mark = watcher.new_session_mark()
         self._command_count = 0
 
@@ -106,6 +109,9 @@ class ShellSession:
         environment = build_command_environment(
             self._environment, self._secret_names, mark, only_reads=access.only_reads
         )
+        # Hooks and checks, which no call runs, do without.
+        if access.origin is not None:
+            environment = {**self.variables.current, **environment}
         if access.only_reads and (search_path := await self.safe_search_path()):
             environment["PATH"] = search_path
         launcher: tuple[str, ...] = ()
@@ -117,7 +123,15 @@ class ShellSession:
                 shield=access.shield,
             )
         child = await Child.start(
-            ShellLaunch(command, cwd, environment, stdin, launcher, tuple(self._roots))
+            ShellLaunch(
+                command,
+                cwd,
+                environment,
+                stdin,
+                launcher,
+                tuple(self._roots),
+                self.variables.hidden_values,
+            )
         )
         try:
             # Order: the child still waits for its start line. Register its group before the command

@@ -312,7 +312,9 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         text = self._log.text()
         if is_binary(text):
             return SavedExcerpt(describe_binary(self._log.total_bytes))
-        text = render_for_model(text, len(text))
+        # Again: without escape sequences, a value that was printed in colors is whole.
+        hidden_values = self._shell.session.variables.hidden_values
+        text = hidden_values.hide(render_for_model(text, len(text)))
         if self._log.is_complete:
             limits = result_limits(len(text))
             return self._shell.outputs.excerpt_now(self.reporter.call_id, text, *limits)
@@ -363,7 +365,11 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         editor = self._shell.editor
         # An editor that can display our output gets that rather than an ACP terminal: a command
         # that runs in this process can be confined here and ended with all that it started.
-        if editor.has_terminals and not editor.shows_output and not self._shell.has_editor_failed:
+        # Nor does one that has secret variables run there: they would go through the editor, and
+        # its output could not be redacted.
+        is_usable = editor.has_terminals and not editor.shows_output
+        has_variables = self._shell.session.variables.hidden_values.pattern is not None
+        if is_usable and not has_variables and not self._shell.has_editor_failed:
             outcome = await self._run_in_editor(arguments, cwd)
             if outcome is not None:
                 return outcome

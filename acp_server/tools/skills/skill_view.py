@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 from acp_server.skills.access import SkillAccess
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.skills.variable_requests import VariableRequests
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import READS
 from acp_server.turn.conversation import Text
@@ -33,9 +34,12 @@ class SkillViewUse(TypedToolUse[SkillViewArguments]):
 
     usual_access = READS
 
-    def __init__(self, skills: SkillAccess, reporter: CallReporter) -> None:
+    def __init__(
+        self, skills: SkillAccess, variables: VariableRequests | None, reporter: CallReporter
+    ) -> None:
         super().__init__(SkillViewArguments, reporter)
         self._skills = skills
+        self._variables = variables
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the skill and the file as the title."""
@@ -44,28 +48,25 @@ class SkillViewUse(TypedToolUse[SkillViewArguments]):
 
     async def run(self, arguments: SkillViewArguments) -> ToolOutcome:
         """Load it. The user sees the path as a location to open, not the content."""
-        await self.reporter.mark_in_progress()
         name, path = arguments.name.removeprefix("/"), arguments.file_path
         if path in {None, "", SKILL_FILE}:
             path = None
         try:
             if path is None:
-                view = await self._skills.view(name)
-                return await self._report_loaded(
-                    skill_json(view), str(view.folder / SKILL_FILE), name, path
-                )
-            file = await self._skills.view_file(name, path)
+                view, notes = await self._skills.view(name), ()
+                if self._variables is not None:
+                    view, notes = await self._variables.prepare(view, self.reporter.call_id)
+                answer, location = skill_json(view), str(view.folder / SKILL_FILE)
+            else:
+                file, notes = await self._skills.view_file(name, path), ()
+                answer, location = skill_file_json(file), str(file.absolute_path)
         except SkillError as error:
             return failure_outcome(str(error))
-        return await self._report_loaded(skill_file_json(file), str(file.absolute_path), name, path)
-
-    async def _report_loaded(
-        self, answer: dict[str, JsonValue], location: str, name: str, path: str | None
-    ) -> ToolOutcome:
+        await self.reporter.mark_in_progress()
         title = _title(name, path)
         await self.reporter.describe(title, (Location(location),))
         text = json.dumps(answer, ensure_ascii=False)
-        return ToolOutcome(text, shown=(Text(f"{title}: `{location}`"),))
+        return ToolOutcome(text, shown=(Text(f"{title}: `{location}`"), *map(Text, notes)))
 
 
 def failure_outcome(reason: str) -> ToolOutcome:
@@ -107,6 +108,7 @@ def skill_json(view: SkillView) -> dict[str, JsonValue]:
         "missing_credential_files": [*needs.missing_credential_files],
         "variable_help": dict(needs.variable_help),
         "setup_help": needs.setup_help,
+        "environment_variables": dict(needs.variable_notes),
         "tools": dict(needs.tool_notes),
         "warnings": [f"line {each.line}: {each.text}" for each in view.problems],
     }
@@ -126,7 +128,7 @@ def skill_file_json(view: TextFileView | BinaryFileView) -> dict[str, JsonValue]
             assert_never(view)
 
 
-def skill_view_tool(skills: SkillAccess) -> Tool:
-    """Return the tool for a session."""
+def skill_view_tool(skills: SkillAccess, variables: VariableRequests | None = None) -> Tool:
+    """Return the tool for a session, or for a background run, which requests no variables."""
     spec = build_spec("skill_view", DESCRIPTION, SkillViewArguments)
-    return Tool(spec, "read", "Load a skill", partial(SkillViewUse, skills))
+    return Tool(spec, "read", "Load a skill", partial(SkillViewUse, skills, variables))

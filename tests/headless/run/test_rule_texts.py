@@ -40,8 +40,17 @@ from acp_server.permissions.run_rules import RunRule
             "github__list_issues",
             RunRule("allow", ("github__list_issues",), source_text="github__list_issues"),
         ),
+        (
+            "skill_variables(weather)",
+            RunRule(
+                "allow",
+                ("skill_variables",),
+                skills=("weather",),
+                source_text="skill_variables(weather)",
+            ),
+        ),
     ],
-    ids=["tool", "command", "group with paths", "host", "tool of a server"],
+    ids=["tool", "command", "group with paths", "host", "tool of a server", "skill"],
 )
 def test_a_command_line_rule_is_parsed(text: str, order: RunRule) -> None:
     assert parse_rule("allow", text) == order
