@@ -1,6 +1,7 @@
 """Blocks of code in the documentation are what they say: they parse, and settings are valid."""
 
 import ast
+import configparser
 import json
 import re
 import tomllib
@@ -28,12 +29,17 @@ def parse_frontmatter(text: str) -> None:
         parse_yaml(found[1])
 
 
+def parse_units(text: str) -> None:
+    configparser.RawConfigParser().read_string(text)
+
+
 PARSERS: Mapping[str, Callable[[str], object]] = {
     "json": json.loads,
     "toml": tomllib.loads,
     "yaml": parse_yaml,
     "python": ast.parse,
     "markdown": parse_frontmatter,
+    "ini": parse_units,
     "sh": str,  # see test_commands.py
     "lua": str,  # equal to shipped files, see tests/editors/test_pages.py
     "elisp": str,
@@ -53,7 +59,7 @@ def test_every_block_names_its_language_and_parses() -> None:
             continue
         try:
             PARSERS[block.language](block.text)
-        except (ValueError, SyntaxError, yaml.YAMLError) as error:
+        except (ValueError, SyntaxError, yaml.YAMLError, configparser.Error) as error:
             problems.append(f"{block}: {error}")
     assert problems == []
 
