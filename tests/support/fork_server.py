@@ -2,8 +2,9 @@
 
 Saves tests the imports, which would take most of their time. A fork has its own descriptors,
 environment, process id and exit, like a user's process; tests of start-up, of the order of imports,
-of memory and of the interpreter's own environment need a new process instead. This module is both
-sides: run as a program, it is the fork server.
+of memory and of the interpreter's own environment need a new process instead. The same holds for
+tests of what the server prepares at its first use, such as validators, and of how the interpreter
+ends. This module is both sides: run as a program, it is the fork server.
 """
 
 import atexit
@@ -12,25 +13,32 @@ import gc
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
+
+from pydantic import BaseModel
 
 from acp_server import cli
 from acp_server.__main__ import main
+from acp_server.tools.arguments import Arguments, model_schema_of
+from prompt_engine.threats import scan
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 FORK_SERVER_MODULE = "tests.support.fork_server"
 NUMBER_BYTES = 4
 """Size of each number: the length of a request, a process id, an exit code."""
+READ_BYTES = 4096
 RUN_MODULES = (
     "acp_server.server.app",
     "acp_server.handlers.permissions",
@@ -75,7 +83,7 @@ class ForkedProcess:
     """A process of the fork server, with what tests use of `subprocess.Popen`."""
 
     def __init__(self, command: Sequence[str], status: socket.socket) -> None:
-        """Take the socket on which the fork's parent sends its process id, then its exit code."""
+        """Take the socket on which the fork server sends the process id, then the exit code."""
         self.args = command
         self.returncode: int | None = None
         self._status = status
@@ -167,6 +175,28 @@ class ForkServer:
         self._process.wait()
 
 
+@dataclass(slots=True)
+class QuickExit:
+    """End of a fork without freeing what was imported.
+
+    To free it would copy most pages that are shared with the fork server, which takes longer than
+    most commands.
+    """
+
+    code: str | int | None = None
+    """What the command exits with; anything but a number is left to the interpreter."""
+
+    def end(self) -> None:
+        """Exit, as the last function that runs at exit: threads and other functions have ended."""
+        if isinstance(self.code, int):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(self.code)
+
+
+QUICK_EXIT = QuickExit()
+
+
 @functools.cache
 def get_fork_server(*modules: str) -> ForkServer:
     """Return the fork server with these modules imported; it is reused until the tests end."""
@@ -188,44 +218,66 @@ def _receive_number(connection: socket.socket) -> int:
 
 
 def _serve(connection: socket.socket) -> None:
-    """Start command lines until the client hangs up."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # parents of forks are reaped by the system
+    """Start command lines and send the process id and exit code of each until the client ends."""
+    ended, wakeup = socket.socketpair()
+    wakeup.settimeout(0)
+    signal.signal(signal.SIGCHLD, _handle_child_end)
+    signal.set_wakeup_fd(wakeup.fileno())
+    running: dict[int, socket.socket] = {}
     connection.sendall(bytes(NUMBER_BYTES))
     while True:
-        head, descriptors, _, _ = socket.recv_fds(connection, NUMBER_BYTES, 4)
-        if not head:
-            return
-        request = json.loads(_receive_exactly(connection, int.from_bytes(head, "big")))
-        if os.fork() == 0:
-            connection.close()
-            *streams, status = descriptors
-            _start(streams, socket.socket(fileno=status), *request)
-        for descriptor in descriptors:
-            os.close(descriptor)
+        ready, _, _ = select.select([connection, ended], [], [])
+        if ended in ready:
+            ended.recv(READ_BYTES)
+            _send_exit_codes(running)
+        if connection in ready:
+            head, descriptors, _, _ = socket.recv_fds(connection, NUMBER_BYTES, 4)
+            if not head:
+                return
+            request = json.loads(_receive_exactly(connection, int.from_bytes(head, "big")))
+            *streams, status_number = descriptors
+            status = socket.socket(fileno=status_number)
+            own = (connection, ended, wakeup, status, *running.values())
+            process_id = _fork_command(own, streams, request)
+            running[process_id] = status
+            _send_number(status, process_id)
 
 
-def _start(
+def _handle_child_end(number: int, frame: object) -> None:
+    """Do nothing: with a handler, the signal wakes `select`."""
+
+
+def _fork_command(
+    own: Sequence[socket.socket],
     streams: Sequence[int],
-    status: socket.socket,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    directory: str,
-) -> NoReturn:
-    """Fork the process of a command line, as its parent; send its id, then its exit code."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    request: tuple[Sequence[str], Mapping[str, str], str],
+) -> int:
+    """Fork the process of a command line, without the server's own sockets; return its id."""
     process_id = os.fork()
     if process_id == 0:
-        status.close()
-        _run_command(streams, arguments, environment, directory)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for each in own:
+            each.close()
+        _run_command(streams, *request)
     for stream in streams:
         os.close(stream)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: for the command, not for us
-    status.sendall(process_id.to_bytes(NUMBER_BYTES, "big"))
-    _, wait_status = os.waitpid(process_id, 0)
-    with suppress(BrokenPipeError):  # nobody waits for it
-        code = os.waitstatus_to_exitcode(wait_status)
-        status.sendall(code.to_bytes(NUMBER_BYTES, "big", signed=True))
-    os._exit(0)
+    return process_id
+
+
+def _send_exit_codes(running: dict[int, socket.socket]) -> None:
+    """Send the exit code of each process that has ended, and forget it."""
+    while running:
+        process_id, wait_status = os.waitpid(-1, os.WNOHANG)
+        if process_id == 0:
+            return
+        with running.pop(process_id) as status:
+            _send_number(status, os.waitstatus_to_exitcode(wait_status))
+
+
+def _send_number(status: socket.socket, number: int) -> None:
+    with suppress(BrokenPipeError):  # the test does not wait for the process
+        status.sendall(number.to_bytes(NUMBER_BYTES, "big", signed=True))
 
 
 def _run_command(
@@ -242,7 +294,11 @@ def _run_command(
     os.environ.update(environment)  # noqa: TID251
     os.chdir(directory)
     sys.argv = ["acp-server", *arguments]
-    main()
+    try:
+        main()
+    except SystemExit as exit_request:
+        QUICK_EXIT.code = exit_request.code
+        raise
     sys.exit()
 
 
@@ -252,9 +308,29 @@ def _import_all(modules: Sequence[str]) -> None:
         import_module(found.name)
     for name in modules:
         import_module(name)
+    if modules:
+        _prepare_server()
     gc.freeze()  # a collection in a fork would touch, and so copy, the shared pages
 
 
+def _prepare_server() -> None:
+    """Build what a server builds at first use: validators, schemas of tools, threat patterns."""
+    for model in _subclasses_of(BaseModel):
+        if model.__module__.startswith("acp_server.") and not model.__pydantic_complete__:
+            model.model_rebuild()
+    for arguments in _subclasses_of(Arguments):
+        model_schema_of(arguments)
+    scan("é", "context")  # a text beyond ASCII needs the patterns of all scripts
+    scan("é", "mark")
+
+
+def _subclasses_of(kind: type[T]) -> Iterator[type[T]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _subclasses_of(each)
+
+
 if __name__ == "__main__":
+    atexit.register(QUICK_EXIT.end)  # functions run in reverse order: those of imports run before
     _import_all(sys.argv[2:])
     _serve(socket.socket(fileno=int(sys.argv[1])))
