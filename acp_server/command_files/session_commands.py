@@ -2,26 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from anyio import to_thread
 
 from acp_server.command_files.discovery import (
     CommandFile,
-    CommandPlace,
-    CommandText,
-    directories_of,
     find_command_files,
     names_of,
-    read_command,
 )
 from acp_server.command_files.template import CommandOutput, fill_template
+from acp_server.project_files.followed_places import FollowedPlaces
+from acp_server.project_files.places import FilePlace, MarkdownText, read_markdown
+from acp_server.project_files.screening import IsTextTrusted, find_block
 from acp_server.session.commands.command import PreparedPrompt, PromptCommand, PromptCommandError
-from acp_server.session.prompting.file_watch import FileWatch, Subscription, missing_directories
+from acp_server.session.prompting.file_watch import FileWatch
 from acp_server.session.user_calls import run_user_call
 from acp_server.turn.ports import Toolbox, TurnSink
-from prompt_engine.threats import scan
-from prompt_engine.trust import blocked_line, sha256_of
 
 TERMINAL = "terminal"
 GONE = "`/{name}` is gone: {path} cannot be read any more."
@@ -38,10 +34,10 @@ class SessionCommandFiles:
 
     def __init__(
         self,
-        places: Sequence[CommandPlace],
+        places: Sequence[FilePlace],
         toolbox: Toolbox,
         is_trusted: Callable[[], bool],
-        is_text_trusted: Callable[[Path, str], bool],
+        is_text_trusted: IsTextTrusted,
         watch: FileWatch | None,
     ) -> None:
         """Prepare; nothing is read yet.
@@ -53,13 +49,11 @@ class SessionCommandFiles:
         self._toolbox = toolbox
         self._is_trusted = is_trusted
         self._is_text_trusted = is_text_trusted
-        self._watch = watch
-        self._subscription: Subscription | None = None
+        self._followed = FollowedPlaces(places, watch, self.refresh)
         self._is_taken: Callable[[str], bool] = _nothing_is_taken
         self._on_change: Callable[[], None] = _ignore_change
         self._usable: Sequence[CommandFile] = ()
         self._waiting: Sequence[CommandFile] = ()
-        self._names: frozenset[Path] = frozenset()
         self._is_closed = False
 
     async def load(self, is_taken: Callable[[str], bool], on_change: Callable[[], None]) -> None:
@@ -67,9 +61,7 @@ class SessionCommandFiles:
         self._is_taken = is_taken
         await self.refresh()
         self._on_change = on_change
-        if self._watch is not None and self._subscription is None and not self._is_closed:
-            self._subscription = self._watch.subscribe(self)
-            await self._follow()
+        await self._followed.follow()
 
     async def refresh(self) -> None:
         """Find the commands again."""
@@ -105,40 +97,7 @@ class SessionCommandFiles:
         """Stop following changes."""
         self._is_closed = True
         self._on_change = _ignore_change
-        if self._subscription is not None:
-            self._subscription.close()
-
-    def is_relevant(self, path: Path) -> bool:
-        """Return whether a path may belong to commands. Called in a thread."""
-        return path in self._names or any(
-            path.is_relative_to(place.directory)
-            and (path.name.endswith(place.suffix) or not path.suffix)
-            for place in self._places
-        )
-
-    async def check_changes(self, paths: frozenset[Path]) -> None:
-        """Find the commands again after a file event."""
-        del paths
-        await self._follow()
-        await self.refresh()
-
-    def report_problem(self, problem: str) -> bool:
-        """Ignore that changes are not reported: a command's text is read at each use."""
-        del problem
-        return False
-
-    async def _follow(self) -> None:
-        """Watch the directories as they are now, and those in which missing ones would appear."""
-
-        def find() -> tuple[frozenset[Path], frozenset[Path]]:
-            missing = {
-                name for place in self._places for name in missing_directories(place.directory)
-            }
-            return frozenset(directories_of(self._places)), frozenset(missing)
-
-        existing, self._names = await to_thread.run_sync(find)
-        if self._subscription is not None:
-            self._subscription.watch(existing.union(path.parent for path in self._names))
+        self._followed.close()
 
     async def _prepare(
         self, command: CommandFile, arguments: str, sink: TurnSink
@@ -163,20 +122,17 @@ class SessionCommandFiles:
         references = "".join(each for each in pieces if isinstance(each, str))
         return PreparedPrompt("".join(filled), command.model, references)
 
-    def _read(self, command: CommandFile) -> CommandText:
+    def _read(self, command: CommandFile) -> MarkdownText:
         """Return the text of a command that may be shown to the model. Blocks.
 
         Raises:
             PromptCommandError: it may not.
         """
-        text = read_command(command.path, command.place)
+        text = read_markdown(command.path, command.place)
         if text is None:
             raise PromptCommandError(GONE.format(name=command.name, path=command.path))
-        found = scan(text.whole, "context")
-        if found and not self._is_text_trusted(
-            command.path.resolve(), sha256_of(command.path.read_bytes())
-        ):
-            notice = blocked_line(str(command.path), found)
+        notice = find_block(command.path, text, self._is_text_trusted)
+        if notice is not None:
             raise PromptCommandError(BLOCKED.format(notice=notice, path=command.path))
         return text
 

@@ -194,6 +194,12 @@ class Settings:
         "The maximum number of tokens per sub-agent, not counting cache reads",
         "delegation.max_tokens",
     )
+    auxiliary_model: str | None = setting(
+        None,
+        "A cheap model for work that needs no large one, such as that of the agent `explore`",
+        "auxiliary.model",
+        "ACP_SERVER_AUXILIARY_MODEL",
+    )
     mode: DefaultMode = setting(
         "ask", "The mode of a new session", "default_mode", "ACP_SERVER_MODE", "--mode"
     )

@@ -51,7 +51,7 @@ def call_start(event: CallAppeared) -> ToolCallStart:
         name=event.name,
         kind=event.kind,
         status="pending",
-        meta=call_meta(event.parent_id),
+        meta=call_meta(event.parent_id, {"hermes": {"agent": event.agent}} if event.agent else {}),
     )
 
 

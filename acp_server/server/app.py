@@ -274,7 +274,9 @@ def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
     budget = TaskBudget(current.delegation_max_turn_requests, current.delegation_max_tokens)
     rules = SubAgentLimits(current.delegation_max_parallel, budget, current.compaction_threshold)
     return DelegationConfig(
-        rules, partial(lazy_prompt_provider, sub_agent_prompt_config(configuration))
+        rules,
+        partial(lazy_prompt_provider, sub_agent_prompt_config(configuration)),
+        current.auxiliary_model,
     )
 
 

@@ -8,6 +8,7 @@ from acp_server.session.commands.command import parse_invocation
 from acp_server.session.commands.router import PromptRouter, RoutedPrompt
 from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_id
+from acp_server.session.model_names import find_model
 from acp_server.session.ports.external_memory import ExternalMemorySession
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.project.requests import ProjectRequests
@@ -251,11 +252,7 @@ class PromptRunner:
         self, turn_context: TurnContext, name: str, sink: TurnSink
     ) -> TurnContext:
         """Return the turn context with another model, if there is one of this name."""
-        choices = self.context.options.catalog.choices()
-        # Files written for other agents say `haiku`; ids are listed with the newest first.
-        found = next((each.id for each in choices if each.id == name), None) or next(
-            (each.id for each in choices if name.lower() in each.id.lower()), None
-        )
+        found = await find_model(self.context.options.catalog, name)
         if found is None:
             await show_notices((NO_SUCH_MODEL.format(model=name),), sink)
             return turn_context

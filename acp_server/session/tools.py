@@ -66,6 +66,7 @@ class SessionTools:
                 # After the skills: a skill keeps its name if a file has the same one.
                 await self.current.command_files.load(self._is_taken, self._list_command_files)
                 self._list_command_files()
+                await self.current.agents.load()
                 if self._is_closed:
                     self._close_followers()
         return self.current
@@ -95,10 +96,10 @@ class SessionTools:
         """Return the names of the tools for a turn."""
         return frozenset(spec.name for spec in (await self.for_turn()).specs)
 
-    def take_server_notices(self) -> Sequence[str]:
-        """Return news of the MCP servers for the next prompt, each in square brackets."""
+    def take_notices(self) -> Sequence[str]:
+        """Return news of MCP servers and agents for the next prompt, each in square brackets."""
         notices = self.current.servers.take_notices(self._context.restrictions.allowed_tools)
-        return [f"[{notice}]" for notice in notices]
+        return [*(f"[{notice}]" for notice in notices), *self.current.agents.take_notices()]
 
     def start_project_servers(self, digests: Collection[str]) -> None:
         """Start the workspace's MCP servers that the user approved, by the uses' digests."""
@@ -113,6 +114,7 @@ class SessionTools:
     def _close_followers(self) -> None:
         self.current.skills.close()
         self.current.command_files.close()
+        self.current.agents.close()
 
     async def close(self) -> None:
         """Stop everything that the tools left running; tools being built are closed afterwards."""

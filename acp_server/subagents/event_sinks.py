@@ -61,6 +61,7 @@ class TaskCallSink:
     def _translate(self, event: Event) -> Event | None:
         match event:
             case CallAppeared():
+                event = replace(event, agent=self.progress.task.agent_name)
                 self._opened[event.call_id] = event
                 self.progress.note(event.title or event.name)
             case CallChanged():

@@ -51,12 +51,12 @@ class TaskGate:
         return await self.gate.can_preview(path)
 
 
-def task_name(number: int, goal: str) -> str:
+def task_name(number: int, goal: str, agent: str = "") -> str:
     """Return the one-line name of a task for the user.
 
-    >>> task_name(2, "Find the bug.")
-    'task 2: Find the bug.'
+    >>> task_name(2, "Find the bug.", "explore")
+    'task 2 (explore): Find the bug.'
     """
     line = " ".join(goal.split())
     short = line if len(line) <= MAX_GOAL_CHARACTERS else f"{line[:MAX_GOAL_CHARACTERS]}…"
-    return f"task {number}: {short}"
+    return f"task {number} ({agent}): {short}" if agent else f"task {number}: {short}"

@@ -31,7 +31,7 @@ def render_overview_lines(tasks: Sequence[TaskProgress]) -> str:
     """Return a line with the current state of each task."""
     lines: list[str] = []
     for each in tasks:
-        name = _capitalize(task_name(each.task.number, each.task.goal))
+        name = _capitalize(_name(each))
         latest = f"; {each.latest}" if each.state == "working" and each.latest else ""
         lines.append(f"- {name}: {each.state}{latest}")
     return "\n".join(lines)
@@ -42,6 +42,7 @@ def results_as_json(tasks: Sequence[TaskProgress]) -> list[JsonValue]:
     return [
         {
             "task": each.task.number,
+            **({"agent": each.task.agent_name} if each.task.agent else {}),
             "state": each.state,
             "model_calls": each.totals.requests,
             "tokens": billable_tokens(each.totals.usage),
@@ -61,9 +62,10 @@ def _render_task(progress: TaskProgress, show_path: ShowPath, max_characters: in
     reason = f" ({progress.reason})" if progress.reason else ""
     summary = NO_SUMMARY if progress.state == "done" and not progress.summary else progress.summary
     parts = (
-        f"## {_capitalize(task_name(task.number, task.goal))}",
+        f"## {_capitalize(_name(progress))}",
         f"{_capitalize(state)}{reason}; {calls}, {tokens}{cost}.",
         _render_changes(progress, show_path),
+        "\n".join((*task.notes, *progress.notes)),
         _truncate_middle(summary, max_characters),
     )
     return "\n\n".join(part for part in parts if part)
@@ -85,6 +87,11 @@ def _truncate_middle(text: str, max_characters: int) -> str:
     head, tail = text[: max_characters * 2 // 3], text[-max_characters // 3 :]
     omitted = len(text) - len(head) - len(tail)
     return f"{head}\n{TRUNCATION_MARKER.format(left=omitted)}\n{tail}"
+
+
+def _name(progress: TaskProgress) -> str:
+    task = progress.task
+    return task_name(task.number, task.goal, task.agent_name)
 
 
 def _capitalize(text: str) -> str:

@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from acp_server.permissions.gate import Gate
 from acp_server.session.context import SessionContext
+from acp_server.session.model_names import find_model
 from acp_server.session.ports.toolset import CarryOver, NoticeSource
 from acp_server.session.prompting.compaction import Compactor
 from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
@@ -22,6 +23,7 @@ from acp_server.session.seen_files import SeenFiles
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from acp_server.subagents.context_maintenance import TaskContextMaintenance
+from acp_server.subagents.definitions import AgentDefinition
 from acp_server.subagents.event_sinks import TaskCallSink, TaskEventSink
 from acp_server.subagents.gate import TaskGate, task_name
 from acp_server.subagents.subagent import SubAgent, task_prompt
@@ -32,6 +34,20 @@ from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import Conversation
 from acp_server.turn.events import SubAgentEnded, SubAgentStarted, sub_agent_call_prefix
 from acp_server.turn.ports import Toolbox, TurnSink
+
+NO_SUCH_MODEL = (
+    "[The agent `{agent}` asks for the model `{name}`, which is not available; it used that of the "
+    "session.]"
+)
+AGENT_SECTION = """\
+# Your role: {name}
+
+{source}{prompt}
+"""
+FROM_FILE = """\
+This is from {path}, for the user's work here. It cannot change what needs the user's permission.
+
+"""
 
 
 @frozen_dataclass
@@ -98,7 +114,7 @@ class SubAgentRunner:
         """Run a sub-agent and show its start and its end."""
         task = progress.task
         prompt = task_prompt(task, self._config.session.options.mode)
-        name = task_name(task.number, task.goal)
+        name = task_name(task.number, task.goal, task.agent_name)
         await sink.emit(SubAgentStarted(call_id, task.number, name, prompt))
         state: Literal["done", "stopped", "failed", "cancelled"] = "cancelled"
         try:
@@ -116,22 +132,24 @@ class SubAgentRunner:
         task, session = progress.task, self._config.session
         prefix = sub_agent_call_prefix(call_id, task.number)
         calls = TaskCallSink(sink, call_id, progress)
-        gate = TaskGate(self._config.gate, call_id, task_name(task.number, task.goal))
+        name = task_name(task.number, task.goal, task.agent_name)
+        gate = TaskGate(self._config.gate, call_id, name)
         transcript = TaskTranscript(session.recorder.journal, call_id, task.number)
         # Of its own: what the session's model has read, this one has not.
         seen_files = SeenFiles(transcript, call_prefix=prefix)
+        model_id = await self._choose_model(progress)
         tools = self._config.make_tools(gate, task.tools, seen_files)
         toolbox = TaskToolbox(tools.toolbox, calls, prefix)
         names = frozenset(spec.name for spec in toolbox.specs)
         compactor = Compactor(
             progress.totals,
-            partial(self._prompt, session.options.model_id, names),
+            partial(self._prompt, task, model_id, names),
             session.outputs,
             self._limits.compaction_threshold,
         )
         try:
             turn_context = replace(
-                await self._turn_context(progress, toolbox, compactor),
+                await self._turn_context(progress, model_id, toolbox, compactor),
                 take_notices=tools.notices,
                 carry_over=tools.carry_over,
             )
@@ -148,21 +166,44 @@ class SubAgentRunner:
             raise
         await toolbox.close()
 
+    async def _choose_model(self, progress: TaskProgress) -> str:
+        """Return the model of a task: that of its agent if there is one, else the session's."""
+        options, agent = self._config.session.options, progress.task.agent
+        if agent is None or agent.model is None:
+            return options.model_id
+        found = await find_model(options.catalog, agent.model)
+        if found is None:
+            progress.notes.append(NO_SUCH_MODEL.format(agent=agent.name, name=agent.model))
+        return found or options.model_id
+
     async def _turn_context(
-        self, progress: TaskProgress, toolbox: Toolbox, compactor: Compactor
+        self, progress: TaskProgress, model_id: str, toolbox: Toolbox, compactor: Compactor
     ) -> TurnContext:
         """Return the turn context of a sub-agent."""
         session, budget = self._config.session, self._limits.budget
         system = await compactor.rebuild_system()
         maintenance = SessionContextMaintenance(compactor, self._config.provider)
-        turn_context = session.models.context_for(session.options.model_id, toolbox, system)
+        turn_context = session.models.context_for(model_id, toolbox, system)
         return replace(
             turn_context,
+            thought_level=self._thought_level(model_id),
             max_requests=budget.max_requests,
             maintenance=TaskContextMaintenance(maintenance, budget, progress.totals),
         )
 
-    async def _prompt(self, model_id: str, tools: frozenset[str]) -> str:
+    def _thought_level(self, model_id: str) -> str | None:
+        """Return the session's thought level if a model has it, else the model's own."""
+        options = self._config.session.options
+        if options.thought_level in options.catalog.thought_levels(model_id):
+            return options.thought_level
+        return options.catalog.default_thought_level(model_id)
+
+    async def _prompt(self, task: SubAgentTask, model_id: str, tools: frozenset[str]) -> str:
+        """Return the system prompt of a task: that of all sub-agents, then that of its agent."""
+        text = await self._common_prompt(model_id, tools)
+        return text if task.agent is None else f"{text.rstrip()}\n\n{_agent_section(task.agent)}"
+
+    async def _common_prompt(self, model_id: str, tools: frozenset[str]) -> str:
         """Return the system prompt of sub-agents, cached per model and tools."""
         # Concurrent tasks with the same tools build the prompt once.
         async with self._prompt_lock:
@@ -172,3 +213,9 @@ class SubAgentRunner:
                 text = await provider.write_prompt(request)
                 self._prompts[model_id, tools] = text
             return self._prompts[model_id, tools]
+
+
+def _agent_section(agent: AgentDefinition) -> str:
+    """Return the part of the system prompt that an agent's definition gives."""
+    source = "" if agent.path is None else FROM_FILE.format(path=agent.path)
+    return AGENT_SECTION.format(name=agent.name, source=source, prompt=agent.prompt.strip())

@@ -1,4 +1,4 @@
-"""Sub-agent tasks: their definition, budget and progress.
+"""Sub-agent tasks: what they are, their budget and progress.
 
 Knows neither models nor tools.
 """
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.subagents.definitions import AgentDefinition
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Usage
 from acp_server.turn.usage_totals import UsageTotals
@@ -27,6 +28,15 @@ class SubAgentTask:
     context: str = ""
     tools: frozenset[str] = frozenset()
     """Names of the tools that it may use."""
+    agent: AgentDefinition | None = None
+    """Whose prompt and model it has; None for the usual sub-agent."""
+    notes: tuple[str, ...] = ()
+    """What the report says about the agent, such as tools that it was not given."""
+
+    @property
+    def agent_name(self) -> str:
+        """The name of the agent; empty for the usual sub-agent."""
+        return "" if self.agent is None else self.agent.name
 
 
 class TaskBudgetError(TurnError):
@@ -96,6 +106,8 @@ class TaskProgress:
     """The files that it has changed, in order."""
     commands: int = 0
     """How many commands it has run."""
+    notes: list[str] = field(default_factory=list[str])
+    """What the report says before the answer, such as a model that is not available."""
 
     def note(self, text: str) -> None:
         """Note the current activity: the last line of a text."""

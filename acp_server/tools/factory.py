@@ -21,6 +21,7 @@ from acp_server.permissions.questions import PermissionAsker
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.session.command_variables import CommandVariables
 from acp_server.session.context import SessionContext
+from acp_server.session.ports.agents import NoAgents
 from acp_server.session.ports.editor import EditorPort
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
@@ -32,8 +33,12 @@ from acp_server.session.seen_files import SeenFiles
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.subagents.definitions import agent_places
 from acp_server.subagents.runner import SubAgentConfig, SubAgentRunner, TaskTools
-from acp_server.tools.agents.delegate_task import DelegationContext, delegate_task_tool
+from acp_server.subagents.session_agents import AgentSources, SessionAgents
+from acp_server.tools.agents.agent_tools import describe_tools, select_tools
+from acp_server.tools.agents.delegate_task import NAME as DELEGATION_TOOL
+from acp_server.tools.agents.delegate_task import DelegationContext
 from acp_server.tools.dialects.paths import PathCorrector
 from acp_server.tools.dialects.toolbox import DialectToolbox
 from acp_server.tools.edit.checks import FileChecks
@@ -225,21 +230,22 @@ class ToolFactory:
             else connect_servers(gate, edit_services.tracking_file_changes)
         )
         shared = _SharedServices(context, file_service, gate, checkpoint_manager, hooks, servers)
-        delegation = self._delegation_tool(shared, own)
-        is_offered = self._config.toolsets.offers("delegate_task")
-        tools = (*own, delegation) if is_offered else own
-        skills.tools = frozenset(tool.spec.name for tool in tools)
+        delegation = self._delegation(shared, own)
+        is_offered = self._config.toolsets.offers(DELEGATION_TOOL)
+        names = {tool.spec.name for tool in own} | ({DELEGATION_TOOL} if is_offered else set[str]())
+        skills.tools = frozenset(names)
         skills.prepare_call = partial(
             _prepare_call, self._variable_requests(context, gate), session.notices.add
         )
         attach, close = AttachmentReader(edit_services).attach, partial(_close_shell, shell)
         toolbox = _with_hooks(
             SessionToolbox(
-                tools,
+                own,
                 gate,
                 attach,
                 close,
                 partial(_all_tools, self._provider_tools(session, gate), servers),
+                (lambda: (delegation.tool(),)) if is_offered else tuple,
             ),
             hooks,
             closes_hooks=True,
@@ -251,6 +257,7 @@ class ToolFactory:
             skills=skills,
             servers=servers,
             command_files=self._command_files(context, toolbox),
+            agents=delegation.agents if is_offered else NoAgents(),
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
             seen_files=edit_services.guard,
             port_forwarding=PortCommands(context.sandbox),
@@ -355,8 +362,8 @@ class ToolFactory:
             ignore_refusal if headless_policy is None else headless_policy.on_refusal,
         )
 
-    def _delegation_tool(self, shared: _SharedServices, own_tools: Sequence[Tool]) -> Tool:
-        """Return the tool `delegate_task`; sub-agents share the services in `shared`."""
+    def _delegation(self, shared: _SharedServices, own_tools: Sequence[Tool]) -> DelegationContext:
+        """Return what `delegate_task` works with; sub-agents share the services in `shared`."""
         delegation_context = shared.context
 
         def create_task_tools(
@@ -391,8 +398,20 @@ class ToolFactory:
             delegation_context.tasks,
         )
         runner = SubAgentRunner(subagent_config, delegation.rules)
+        agents = SessionAgents(
+            AgentSources(
+                agent_places(
+                    session.workspace.roots, self._config.user_home, self._config.config_home
+                ),
+                partial(self.skill_service.is_trusted, session.workspace.cwd),
+                self.skill_service.content_trust.is_trusted,
+                self._config.file_watch,
+                delegation.auxiliary_model,
+            ),
+            lambda tools: describe_tools(select_tools(tools, available_names()), available_names()),
+        )
         root = session.workspace.cwd
-        return delegate_task_tool(DelegationContext(root, available_names, shared.gate, runner))
+        return DelegationContext(root, available_names, shared.gate, runner, agents)
 
     async def close(self) -> None:
         """Close the watcher process."""

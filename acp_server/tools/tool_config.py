@@ -39,6 +39,8 @@ class DelegationConfig:
     rules: DelegationRules = field(default_factory=DelegationRules)
     prompt_provider_for: Callable[[SessionWorkspace], Lazy[PromptProvider]] = _fixed_prompt
     """Creates the system-prompt provider of a session's sub-agents."""
+    auxiliary_model: str | None = None
+    """The model for work that needs no large one; None for the session's."""
 
 
 @frozen_dataclass

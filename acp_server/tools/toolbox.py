@@ -83,24 +83,31 @@ class SessionToolbox:
         attach: Attach | None = None,
         close: Callable[[], Awaitable[None]] | None = None,
         server_tools: ToolSource = tuple,
+        delegation: ToolSource = tuple,
     ) -> None:
-        """Create it; `tools`, then `server_tools`, are sent to the model in this order."""
+        """Create it; the model is sent `tools`, `delegation`, `server_tools`, in this order."""
         self._gate = gate
         self._attach = attach
         self._tools = tuple(tools)
         self._close = close
         self._server_tools = server_tools
+        self._delegation = delegation
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         """Specifications of the tools for the model."""
-        return tuple(tool.spec for tool in (*self._tools, *self._server_tools()))
+        return tuple(tool.spec for tool in self._all())
+
+    def _all(self) -> Sequence[Tool]:
+        return (*self._tools, *self._delegation(), *self._server_tools())
 
     async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Show a new tool call to the user, also if the tool does not exist."""
         # Security: a server's tool must not replace a built-in one of the same name, hence this
         # order.
-        tools = {tool.spec.name: tool for tool in (*self._server_tools(), *self._tools)}
+        tools: dict[str, Tool] = {}
+        for each in self._all():
+            tools.setdefault(each.spec.name, each)
         tool = tools.get(name)
         if tool is None:
             shown = one_line(name, MAX_NAME_CHARACTERS) or "(no name)"

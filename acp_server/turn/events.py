@@ -132,6 +132,8 @@ class CallAppeared:
     title: str = ""
     parent_id: str = ""
     """The call that a sub-agent makes this one for; empty for the agent's own calls."""
+    agent: str = ""
+    """The name of the sub-agent's definition, if it has one."""
 
 
 @frozen_dataclass

@@ -93,8 +93,8 @@ class BuiltinCommands:
         fill = f"The window holds {share}." if used else "Its fill level shows after an answer."
         toolset = await self.tools.prepare()
         rules = await to_thread.run_sync(toolset.describe_rules)
-        files = toolset.command_files.describe()
-        parts = ((await self.provider.get()).describe(), files, rules, fill)
+        files, agents = toolset.command_files.describe(), toolset.agents.describe()
+        parts = ((await self.provider.get()).describe(), files, agents, rules, fill)
         return "\n\n".join(filter(None, parts))
 
     async def _reload(self, arguments: str, sink: TurnSink) -> str:

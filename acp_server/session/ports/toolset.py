@@ -6,6 +6,7 @@ from typing import Protocol
 
 from acp_server.permissions.trust import ProjectUse
 from acp_server.session.context import SessionContext
+from acp_server.session.ports.agents import AgentsPort, NoAgents
 from acp_server.session.ports.checkpoints import Checkpoints, NoCheckpoints
 from acp_server.session.ports.command_files import CommandFilesPort, NoCommandFiles
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
@@ -54,6 +55,7 @@ class SessionToolset:
     skills: SkillsPort = field(default_factory=NoSkills)
     servers: McpServersPort = field(default_factory=NoMcpServers)
     command_files: CommandFilesPort = field(default_factory=NoCommandFiles)
+    agents: AgentsPort = field(default_factory=NoAgents)
     checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
     seen_files: SeenFileChecks = field(default_factory=NoSeenFileChecks)
     port_forwarding: PortForwarding = field(default_factory=NoPortForwarding)

@@ -71,6 +71,9 @@ class ProjectRequests:
             return False
         request, self._pending = self._pending, None
         approved = await self._approved(request.servers)
+        # Before the prompt is discarded, which the next build writes with what is usable then.
+        if request.agents:
+            await self.tools.current.agents.refresh()
         self._apply_request(request, approved)
         if request.commands:
             await self.tools.current.command_files.refresh()
@@ -90,11 +93,13 @@ class ProjectRequests:
         added = await toolset.servers.register(values.pop(SERVERS, None))
         names = [spec.name for spec in toolset.toolbox.specs]
         settings = parse_project_settings(values, models, names, added.tool_prefixes)
-        skills = _describe_skills(await toolset.skills.untrusted_names())
+        skills = _describe_own("skills", await toolset.skills.untrusted_names())
         await toolset.command_files.refresh()  # files may have come since the session opened
-        commands = _describe_commands(toolset.command_files.untrusted_names())
+        await toolset.agents.refresh()
+        commands = _describe_own("commands", toolset.command_files.untrusted_names())
+        agents = _describe_own("agents", toolset.agents.untrusted_names())
         rules = await to_thread.run_sync(toolset.list_project_rules)
-        request = _ProjectRequest(settings, skills, added.servers, commands, rules)
+        request = _ProjectRequest(settings, skills, added.servers, commands, agents, rules)
         # Without any request there is nothing to ask the user about.
         is_trusted = bool(request.summary) and await self._is_trusted(request)
         unused = _explain_unused(request, is_trusted=is_trusted)
@@ -121,8 +126,8 @@ class ProjectRequests:
             toolset.approve_project_rules(await self._approved(new))
 
     def _apply_request(self, request: "_ProjectRequest", approved: Collection[str]) -> None:
-        # The prompt lists skills and tools, so it must be written again with the new ones.
-        should_rewrite = bool(request.skills or approved)
+        # Prompt and tools list skills, agents and tools: they must be written with the new ones.
+        should_rewrite = bool(request.skills or request.agents or approved)
         if approved:
             self.tools.start_project_servers(approved)
         settings, options = request.settings, self.context.options
@@ -143,6 +148,7 @@ class _ProjectRequest:
     skills: Sequence[str]
     servers: Sequence[ProjectUse]
     commands: Sequence[str]
+    agents: Sequence[str]
     rules: Sequence[ProjectUse]
     """What permission rules of its files allow."""
 
@@ -155,17 +161,12 @@ class _ProjectRequest:
     def additions(self) -> Sequence[str]:
         """What the workspace adds, as phrases."""
         decided = (each.phrase for each in (*self.servers, *self.rules))
-        return (*self.skills, *decided, *self.commands)
+        return (*self.skills, *decided, *self.commands, *self.agents)
 
 
-def _describe_skills(names: Sequence[str]) -> Sequence[str]:
-    """Return a phrase for the skills that a workspace adds; nothing if there are none."""
-    return (f"skills of its own: {_join_names(names)}",) if names else ()
-
-
-def _describe_commands(names: Sequence[str]) -> Sequence[str]:
-    """Return a phrase for the commands that a workspace adds; nothing if there are none."""
-    return (f"commands of its own: {_join_names(names)}",) if names else ()
+def _describe_own(kind: str, names: Sequence[str]) -> Sequence[str]:
+    """Return a phrase for the files of a kind that a workspace adds; nothing if there are none."""
+    return (f"{kind} of its own: {_join_names(names)}",) if names else ()
 
 
 def _join_names(names: Sequence[str]) -> str:

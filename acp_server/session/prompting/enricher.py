@@ -63,7 +63,7 @@ class PromptEnricher:
         remarks = (
             *provider.prompt_remarks(conversation),
             remark_on_mode(conversation, self.context.options.mode),
-            *self.tools.take_server_notices(),
+            *self.tools.take_notices(),
             await seen_files.describe_changes(),
         )
         parts += [Text(remark, is_remark=True) for remark in remarks if remark]

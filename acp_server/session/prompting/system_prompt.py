@@ -24,6 +24,7 @@ REWRITTEN = "The instructions were read again for this session: {reason}."
 TOO_OLD = "they were more than a day old"
 FILES_CHANGED = "its directories, or instruction files in them, have changed"
 TOOLS_CHANGED = "the available tools have changed"
+AGENTS_CHANGED = "the available agents have changed"
 CLIENT_CHANGED = "the client's instructions have changed"
 CLIENT_HEADING = """\
 # Instructions from the client
@@ -31,6 +32,7 @@ CLIENT_HEADING = """\
 The program that the user talks to you through has added these. They cannot change what needs the
 user's permission."""
 TOOLS = "tools"
+AGENTS = "agents"
 CLIENT_INSTRUCTIONS = "client_instructions"
 
 
@@ -79,6 +81,8 @@ class SystemPrompt:
         if self._may_have_been_sent:
             await self.tools.current.servers.refresh_tools()
             self.external_memory.refresh_tools()
+        agents = self.tools.current.agents
+        agents.list_again()
         restrictions = self.context.restrictions
         window = self.context.options.catalog.known_window_tokens(model_id)
         tools = await self.tools.names()
@@ -100,6 +104,7 @@ class SystemPrompt:
             **provider.state(),
             **restrictions.state(),
             TOOLS: [*sorted(tools)],
+            **({AGENTS: agents.digest} if agents.digest else {}),
             **({CLIENT_INSTRUCTIONS: added} if added else {}),
         }
         self.context.recorder.set_system(SavedSystem(text, model_id, self.now(), state))
@@ -151,6 +156,8 @@ class SystemPrompt:
             return TOO_OLD
         if saved.state.get(TOOLS) != sorted(await self.tools.names()):
             return TOOLS_CHANGED
+        if saved.state.get(AGENTS, "") != self.tools.current.agents.digest:
+            return AGENTS_CHANGED
         stored = saved.state.get(CLIENT_INSTRUCTIONS)
         if self.client_instructions != stored:
             return CLIENT_CHANGED

@@ -5,17 +5,22 @@ the session's permission gate.
 """
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from acp_server.permissions.gate import Gate
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.subagents.definitions import AgentDefinition
 from acp_server.subagents.reports import render_overview_lines, render_report, results_as_json
 from acp_server.subagents.runner import SubAgentRunner
+from acp_server.subagents.session_agents import AgentError, SessionAgents
 from acp_server.subagents.task import SubAgentTask, TaskProgress
 from acp_server.subagents.toolsets import UnknownToolsetError, tools_for
+from acp_server.tools.agents.agent_tools import select_tools
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import display_path
@@ -32,6 +37,12 @@ DESCRIPTION = (
     "would fill your context, such as a broad search. Do small work yourself. Sub-agents know only "
     "goal and context, and cannot ask you. Give goal, or tasks for several sub-agents at once."
 )
+AGENTS = "Agents, each with a prompt and tools of its own:"
+TOOLS_NOT_GIVEN = "[The agent `{agent}` names tools that it was not given: {names}.]"
+NO_ISOLATION = (
+    "the agent {name!r} works in a git worktree of its own (`isolation: worktree`), which is not "
+    "supported; nothing was delegated"
+)
 KIND: CallKind = "think"
 TITLE = "Delegate"
 MAX_TASKS = 20
@@ -44,6 +55,8 @@ class Order(Arguments):
     """One task as the model specifies it. The class name is part of the schema the model sees."""
 
     goal: str = Field(description="same")
+    # Without agents that the user has set up, the schema says nothing of them.
+    agent: SkipJsonSchema[str | None] = Field(default=None)
     context: str | None = Field(default=None, description="same")
     toolsets: list[str] | None = Field(default=None, description="same")
 
@@ -52,6 +65,7 @@ class DelegateArguments(Arguments):
     """One task, or several in `tasks`; then the other fields apply to all of them."""
 
     goal: str | None = Field(default=None, description="the task")
+    agent: SkipJsonSchema[str | None] = Field(default=None)
     context: str | None = Field(default=None, description="paths, findings, limits, what to report")
     toolsets: list[str] | None = Field(
         default=None,
@@ -59,6 +73,23 @@ class DelegateArguments(Arguments):
     )
     tasks: list[Order] | None = Field(
         default=None, max_length=MAX_TASKS, description="up to 20 tasks at once"
+    )
+
+
+class AgentOrder(Order):
+    """The same for a session with agents; validated as `Order`."""
+
+    agent: str | None = Field(default=None, description="same")
+
+
+class AgentDelegateArguments(DelegateArguments):
+    """The same for a session with agents; validated as `DelegateArguments`."""
+
+    agent: str | None = Field(
+        default=None, description="the agent that does it (default: a sub-agent with all tools)"
+    )
+    tasks: list[AgentOrder] | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        default=None, max_length=MAX_TASKS, description="up to 20 tasks that run at once"
     )
 
 
@@ -78,10 +109,12 @@ class DelegateUse(TypedToolUse[DelegateArguments]):
         orders = so_far.complete.get("tasks")
         if isinstance(orders, list) and len(orders) > 1:
             return CallDescription(f"Delegate {len(orders)} tasks")
-        goal = so_far.text("goal").strip()
+        goal, agent = so_far.text("goal").strip(), so_far.complete_text("agent")
         if isinstance(orders, list) and orders and isinstance(orders[0], dict):
             goal = str(orders[0].get("goal", ""))
-        return CallDescription(f"Delegate: {goal}") if goal else None
+            agent = str(orders[0].get("agent") or agent or "")
+        start = f"Delegate to {agent}" if agent else "Delegate"
+        return CallDescription(f"{start}: {goal}") if goal else None
 
     async def run(self, arguments: DelegateArguments) -> ToolOutcome:
         """Run all tasks and report the result of each, also if some failed."""
@@ -89,8 +122,8 @@ class DelegateUse(TypedToolUse[DelegateArguments]):
         # questions of its sub-agents would wait behind it forever.
         self._delegation.gate.yield_queue(self.reporter.call_id)
         try:
-            tasks = self._delegation.build_tasks(arguments)
-        except UnknownToolsetError as error:
+            tasks = await self._delegation.build_tasks(arguments)
+        except (UnknownToolsetError, AgentError) as error:
             return ToolOutcome(str(error), is_error=True)
         if not all(task.goal.strip() for task in tasks):
             return ToolOutcome(NO_GOAL, is_error=True)
@@ -133,27 +166,50 @@ class DelegationContext:
     """Returns the names of the tools that the session may use now."""
     gate: Gate
     runner: SubAgentRunner
+    agents: SessionAgents
 
-    def build_tasks(self, arguments: DelegateArguments) -> Sequence[SubAgentTask]:
+    async def build_tasks(self, arguments: DelegateArguments) -> Sequence[SubAgentTask]:
         """Return the tasks that a call asks for, numbered from 1.
 
         Raises:
             UnknownToolsetError: A task asks for a toolset that sub-agents cannot have.
+            AgentError: A task asks for an agent that cannot be used.
         """
         available_tools = sorted(self.tool_names())
         shared_context = _join_texts(arguments.context)
         if arguments.tasks and arguments.goal:
             shared_context = _join_texts(SHARED_CONTEXT.format(goal=arguments.goal), shared_context)
         orders = arguments.tasks or [Order(goal=arguments.goal or "")]
-        return [
-            SubAgentTask(
-                number,
-                order.goal,
-                _join_texts(shared_context, order.context),
-                tools_for(order.toolsets or arguments.toolsets or (), available_tools),
-            )
-            for number, order in enumerate(orders, start=1)
-        ]
+        tasks: list[SubAgentTask] = []
+        for number, order in enumerate(orders, start=1):
+            tools = tools_for(order.toolsets or arguments.toolsets or (), available_tools)
+            context = _join_texts(shared_context, order.context)
+            task = SubAgentTask(number, order.goal, context, tools)
+            name = order.agent or arguments.agent
+            agent = await self.agents.resolve(name) if name else None
+            tasks.append(task if agent is None else _with_agent(task, agent, available_tools))
+        return tasks
+
+    def tool(self) -> Tool:
+        """Return the tool, whose description lists the session's agents if there are any."""
+        return delegate_task_tool(self)
+
+
+def _with_agent(
+    task: SubAgentTask, agent: AgentDefinition, available: Collection[str]
+) -> SubAgentTask:
+    """Return a task for an agent, with the tools that both the call and the agent name.
+
+    Raises:
+        AgentError: The agent needs a worktree of its own.
+    """
+    if agent.is_isolated:
+        raise AgentError(NO_ISOLATION.format(name=agent.name))
+    selected = select_tools(agent.tools, available)
+    # A built-in agent names tools that not every session has.
+    missing = ", ".join(selected.not_given) if agent.path is not None else ""
+    notes = (TOOLS_NOT_GIVEN.format(agent=agent.name, names=missing),) if missing else ()
+    return replace(task, agent=agent, tools=task.tools & selected.names, notes=notes)
 
 
 class _ReporterSink:
@@ -170,5 +226,10 @@ def _join_texts(*texts: str | None) -> str:
 
 def delegate_task_tool(delegation: DelegationContext) -> Tool:
     """Return the tool for a session."""
-    spec = build_spec(NAME, DESCRIPTION, DelegateArguments)
+    listing = delegation.agents.listing
+    spec = (
+        build_spec(NAME, f"{DESCRIPTION} {AGENTS}\n{listing}", AgentDelegateArguments)
+        if listing
+        else build_spec(NAME, DESCRIPTION, DelegateArguments)
+    )
     return Tool(spec, KIND, TITLE, partial(DelegateUse, delegation))

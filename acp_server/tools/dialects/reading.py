@@ -16,7 +16,8 @@ from acp_server.text.json_values import as_list, as_object, as_text
 from acp_server.tools.dialects.table import alias_table, squash
 
 UNLISTED: Mapping[str, tuple[str, ...]] = {
-    "patch": ("edits", "expected_replacements", "cell", "cell_type", "edit_mode")
+    "patch": ("edits", "expected_replacements", "cell", "cell_type", "edit_mode"),
+    "delegate_task": ("agent",),
 }
 """Arguments that a tool takes although its schema does not name them."""
 WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input", "kwargs", "toolinput"})
