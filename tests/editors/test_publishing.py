@@ -1,5 +1,6 @@
 """What is not known before somebody publishes stands in one file, and all others agree with it."""
 
+import importlib.metadata
 import json
 import re
 import tomllib
@@ -72,3 +73,15 @@ def test_zeds_extension_names_the_repository_and_the_downloads() -> None:
     assert isinstance(targets, dict)
     archives = {str(json_at(target, "archive")).rsplit("/", 1)[0] for target in targets.values()}
     assert archives == {f"{values()['downloads']}/v{__version__}"}
+
+
+def test_the_packages_page_links_to_files_of_the_repository() -> None:
+    """The page is not in the repository, so its relative links and pictures would lead nowhere."""
+    page = importlib.metadata.distribution(values()["package"]).read_text("METADATA")
+    assert page is not None
+    links: list[str] = re.findall(r"\]\(([^)]+)\)", page)
+    repository = re.escape(values()["repository"])
+    files: list[str] = re.findall(rf"\]\({repository}/(?:blob|raw)/main/([^)#]+)", page)
+    assert [link for link in links if not link.startswith("https://")] == []
+    assert ".assets/demo.svg" in files
+    assert [name for name in files if not (ROOT / name).is_file()] == []
