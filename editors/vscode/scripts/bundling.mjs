@@ -46,17 +46,28 @@ const withoutJsonSchemas = {
   },
 };
 
+/** Leaves what the extension imports at first use in a file of its own. */
+const loadedAtFirstUse = {
+  name: "loaded-at-first-use",
+  setup(build) {
+    build.onResolve({ filter: /\.js$/ }, ({ path, kind }) => (kind === "dynamic-import" ? { path, external: true } : undefined));
+  },
+};
+
 const shared = { absWorkingDir: ROOT, bundle: true, logLevel: "warning", plugins: [codicons] };
 
 export const HOST = {
   ...shared,
-  entryPoints: { extension: "src/extension/extension.ts" },
+  // The second one is loaded with the first change of a file.
+  entryPoints: { extension: "src/extension/extension.ts", review: "src/extension/review.ts" },
   outdir: "dist",
   platform: "node",
   target: "node20",
   format: "cjs",
   external: ["vscode"],
-  plugins: [codicons, withoutJsonSchemas],
+  plugins: [codicons, withoutJsonSchemas, loadedAtFirstUse],
+  // VS Code provides its module to `require` alone.
+  supported: { "dynamic-import": false },
   // Node warns of code that reads the global, which browsers have: a dependency looks for its user agent.
   define: { navigator: "undefined" },
 };

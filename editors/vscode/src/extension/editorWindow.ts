@@ -15,7 +15,6 @@ import {
 } from "vscode";
 import type { CommandLine, EditorWindow, EditorSnapshot, Problem, WorkspaceSymbol } from "../host/ports.js";
 import type { FileProblem } from "../host/promptBlocks.js";
-import type { DiffDocuments } from "./diffDocuments.js";
 import type { ChannelLog } from "./log.js";
 import { SECTION } from "./settings.js";
 
@@ -30,11 +29,9 @@ const SEVERITIES = {
 } as const;
 
 export class VsCodeWindow implements EditorWindow {
-  readonly #diffs: DiffDocuments;
   readonly #log: ChannelLog;
 
-  constructor(diffs: DiffDocuments, log: ChannelLog) {
-    this.#diffs = diffs;
+  constructor(log: ChannelLog) {
     this.#log = log;
   }
 
@@ -61,10 +58,6 @@ export class VsCodeWindow implements EditorWindow {
     const selection = new Range(position, position);
     const options = { preview: true, preserveFocus: !takesFocus, selection };
     await window.showTextDocument(Uri.file(path), options);
-  }
-
-  openDiff(path: string, oldText: string, newText: string | null): Promise<void> {
-    return this.#diffs.show(path, oldText, newText);
   }
 
   async openExternal(href: string): Promise<void> {

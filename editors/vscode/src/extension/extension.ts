@@ -26,14 +26,19 @@ import type { AskedQuestion, HostState, ServerHandle } from "../host/hostService
 import { isRecord } from "../shared/intents.js";
 import { ChatView } from "./chatView.js";
 import { allProblems, VsCodeWindow, problemsOf } from "./editorWindow.js";
-import { DiffDocuments } from "./diffDocuments.js";
 import { VsCodeDocuments } from "./documents.js";
 import { ChannelLog } from "./log.js";
 import { TerminalOutput } from "./terminalOutput.js";
 import { VsCodeTerminalPanel } from "./terminalPanel.js";
-import { shouldFollowInitially, isTraceEnabled, shouldNotifyWhenHidden, SERVER_SETTINGS, SECTION, serverSettings } from "./settings.js";
+import type { EditorReview } from "./editorReview.js";
+import { shouldFollowInitially, isTraceEnabled, shouldOpenDiffs, shouldNotifyWhenHidden, SERVER_SETTINGS, SECTION, serverSettings } from "./settings.js";
 import { StatusBar } from "./statusBar.js";
 
+/** Commands of the review, carried out by `EditorReview`, which is loaded with the first change. */
+const REVIEW_COMMANDS = [
+  ...["allow", "reject", "keepHunk", "revertHunk", "restoreHunks", "nextChange", "previousChange"],
+  ...["openChange", "keepFile", "revertFile", "keepAll", "revertAll"],
+];
 const ALLOW = "Allow Once";
 const REJECT = "Reject";
 const SHOW = "Show Chat";
@@ -41,11 +46,10 @@ const SHOW = "Show Chat";
 /** Called once by VS Code. Everything created here is disposed of with the extension's subscriptions. */
 export function activate(context: ExtensionContext): void {
   const log = new ChannelLog();
-  const diffs = new DiffDocuments();
   const panel = new VsCodeTerminalPanel();
   const statusBar = new StatusBar();
   const terminalOutput = new TerminalOutput();
-  const editorWindow = new VsCodeWindow(diffs, log);
+  const editorWindow = new VsCodeWindow(log);
   const viewPublisher = new ViewPublisher();
   const view = new ChatView(context.extensionUri, viewPublisher, log, (intent) => {
     void controller.handle(intent);
@@ -56,6 +60,7 @@ export function activate(context: ExtensionContext): void {
     void commands.executeCommand("setContext", "acpServer.isRunning", state.isRunning);
     void commands.executeCommand("setContext", "acpServer.hasQuestion", state.openQuestions > 0);
   };
+  let review: EditorReview | undefined;
   const manifest: unknown = context.extension.packageJSON;
   const controller: Controller = new Controller({
     version: isRecord(manifest) ? String(manifest["version"]) : "",
@@ -81,10 +86,21 @@ export function activate(context: ExtensionContext): void {
     storeKey,
     locateUv: () => locateUv(process.env),
     readScript: (name) => readFile(join(context.extensionPath, "dist", `${name}.js`), "utf8"),
+    loadReviews: async (reviewContext) => {
+      const { service, display } = (await import("./review.js")).loadReview(reviewContext, editorWindow, shouldOpenDiffs);
+      context.subscriptions.push((review = display));
+      return service;
+    },
     mentionSources: { allProblems, terminalOutput: () => terminalOutput.last },
   }, viewPublisher);
-  const disposables = [log, diffs, panel, statusBar, terminalOutput, controller, view];
-  context.subscriptions.push(...disposables, ...registerCommands(controller), ...registerListeners(controller));
+  const disposables = [log, panel, statusBar, terminalOutput, controller, view];
+  const reviewCommands = REVIEW_COMMANDS.map((name) =>
+    commands.registerCommand(`acpServer.${name}`, async (...args: unknown[]) => {
+      await controller.reviews.load();
+      await review?.run(name, args);
+    }),
+  );
+  context.subscriptions.push(...disposables, ...reviewCommands, ...registerCommands(controller), ...registerListeners(controller));
 }
 
 /** Called by VS Code on shutdown. The subscriptions dispose of everything that `activate` created. */
@@ -129,8 +145,10 @@ function reviewStoreIn(storageUri: Uri | undefined): TextStore {
 async function notify(controller: Controller, { questionId, text, isPermission }: AskedQuestion): Promise<void> {
   const actions = isPermission ? [ALLOW, REJECT, SHOW] : [SHOW];
   const chosen = await window.showInformationMessage(`Hermes asks: ${text}`, ...actions);
-  if (chosen === ALLOW) controller.questions.answerPermissionByKind(questionId, "allow_once");
-  else if (chosen === REJECT) controller.questions.answerPermissionByKind(questionId, "reject_once");
+  const answer = (kind: "allow_once" | "reject_once"): Promise<void> =>
+    controller.handle({ type: "permit", questionId, optionId: controller.questions.optionOf(questionId, kind), reason: "" });
+  if (chosen === ALLOW) await answer("allow_once");
+  else if (chosen === REJECT) await answer("reject_once");
   else if (chosen === SHOW) await controller.questionAnnouncer.show(questionId);
 }
 

@@ -31,6 +31,10 @@ export function shouldNotifyWhenHidden(): boolean {
   return workspace.getConfiguration(SECTION).get("notifyWhenHidden") !== false;
 }
 
+export function shouldOpenDiffs(): boolean {
+  return workspace.getConfiguration(SECTION).get("openDiffs") !== false;
+}
+
 function stringEntries(values: Readonly<Record<string, unknown>>): Record<string, string> {
   const texts = Object.entries(values).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string",

@@ -6,6 +6,7 @@
  */
 import type { ChangedFile } from "../shared/events.js";
 import { hunksBetween, withHunkKept, withHunkReverted, type Hunk } from "../shared/hunks.js";
+import { withoutDiffs, type DiffBlock } from "./diffBlocks.js";
 import type { FileService } from "./fileService.js";
 import { fingerprintOf, type SavedChange } from "./reviewStore.js";
 
@@ -14,7 +15,14 @@ interface TrackedFile {
   before: string | null;
   /** Fingerprint of the text after the agent's last write. A different text means a later edit by others. */
   left: string;
+  /** Whether others changed the file between two writes of the agent. */
+  hasOtherEdits: boolean;
+  /** The contents of the agent's hunks since the window was opened; see `contentOf`. */
+  readonly agentHunks: Set<string>;
 }
+
+/** Saved in place of the fingerprint of a file with edits by others: no text has it. */
+const HAS_OTHER_EDITS = "edited";
 
 export class ChangeTracker {
   readonly #files: FileService;
@@ -24,34 +32,54 @@ export class ChangeTracker {
   constructor(files: FileService, labelOf: (path: string) => string, saved: readonly SavedChange[] = []) {
     this.#files = files;
     this.#labelOf = labelOf;
-    this.#tracked = new Map(saved.map(({ path, before, left }) => [path, { before, left }]));
+    this.#tracked = new Map(saved.map(({ path, before, left }) => [path, newlyTracked(before, left)]));
   }
 
   /** The state that another window needs to continue this review. */
   get saved(): readonly SavedChange[] {
-    return [...this.#tracked].map(([path, { before, left }]) => ({ path, before, left }));
+    return [...this.#tracked].map(([path, { before, left, hasOtherEdits }]) => ({
+      path,
+      before,
+      left: hasOtherEdits ? HAS_OTHER_EDITS : left,
+    }));
   }
 
   /** Record that the agent wrote a file whose previous text was `before`. */
   async recordWrite(path: string, before: string | null): Promise<void> {
-    const left = fingerprintOf(await this.#files.readText(path));
-    const tracked = this.#tracked.get(path);
-    if (tracked === undefined) this.#tracked.set(path, { before, left });
-    else tracked.left = left;
+    const now = await this.#files.readText(path);
+    this.#record(path, before, now);
   }
 
   /**
-   * Record a change that the agent made without `fs/write_text_file`, from the diff of a completed tool call.
+   * Record a change that the agent made without `fs/write_text_file`, from the diffs of a completed tool call.
    *
-   * Ignored unless the file now equals the diff's new text, because a diff may cover only part of a file.
+   * Ignored unless the file now has their new texts, because diffs may cover only parts of a file.
    */
-  async recordDiff(path: string, oldText: string | null, newText: string): Promise<void> {
-    const tracked = this.#tracked.get(path);
+  async recordDiffs(path: string, diffs: readonly DiffBlock[]): Promise<void> {
     const now = await this.#files.readText(path);
-    if (tracked !== undefined) tracked.left = fingerprintOf(now);
-    else if (now === newText || (now === null && newText === "")) {
-      this.#tracked.set(path, { before: oldText, left: fingerprintOf(now) });
-    }
+    const before = withoutDiffs(now, diffs);
+    const isNew = diffs.some(({ oldText }) => typeof oldText !== "string");
+    if (before !== null) this.#record(path, isNew && before === "" ? null : before, now);
+  }
+
+  #record(path: string, before: string | null, now: string | null): void {
+    const known = this.#tracked.get(path);
+    // The diff of a write that was recorded already.
+    if (known?.left === fingerprintOf(now)) return;
+    const tracked = known ?? newlyTracked(before, "");
+    const isAsLeft = known === undefined || fingerprintOf(before) === known.left;
+    tracked.hasOtherEdits ||= !isAsLeft;
+    const starts = tracked.hasOtherEdits ? [before] : [before, tracked.before];
+    const hunks = starts.flatMap((start) => hunksBetween(start ?? "", now ?? ""));
+    for (const hunk of hunks) tracked.agentHunks.add(contentOf(hunk));
+    tracked.left = fingerprintOf(now);
+    this.#tracked.set(path, tracked);
+  }
+
+  /** Take a file's present text as the one that was written for the agent. */
+  async noteWrite(path: string): Promise<void> {
+    const tracked = this.#tracked.get(path);
+    if (tracked !== undefined) tracked.left = fingerprintOf(await this.#files.readText(path));
   }
 
   /** Return the files that differ now, sorted by path. Files with their original text are no longer tracked. */
@@ -83,7 +111,17 @@ export class ChangeTracker {
   /** Whether a file was changed after the agent's last write. */
   async isChangedByOthers(path: string): Promise<boolean> {
     const tracked = this.#tracked.get(path);
-    return tracked !== undefined && fingerprintOf(await this.#files.readText(path)) !== tracked.left;
+    if (tracked === undefined) return false;
+    return tracked.hasOtherEdits || fingerprintOf(await this.#files.readText(path)) !== tracked.left;
+  }
+
+  /** Whether a hunk is exactly a change that the agent made, without later edits by others. */
+  async isAgentsHunk(path: string, hunkId: string): Promise<boolean> {
+    const tracked = this.#tracked.get(path);
+    if (tracked === undefined || !(await this.isChangedByOthers(path))) return true;
+    const now = (await this.#files.readText(path)) ?? "";
+    const hunk = findHunk(tracked.before ?? "", now, hunkId);
+    return hunk === undefined || tracked.agentHunks.has(contentOf(hunk));
   }
 
   get paths(): readonly string[] {
@@ -115,14 +153,24 @@ export class ChangeTracker {
     const now = (await this.#files.readText(path)) ?? "";
     const hunk = findHunk(tracked.before ?? "", now, hunkId);
     if (hunk === undefined) return;
+    const isChangedByOthers = await this.isChangedByOthers(path);
     await this.#files.writeText(path, withHunkReverted(now, hunk));
-    tracked.left = fingerprintOf(await this.#files.readText(path));
+    if (!isChangedByOthers) await this.noteWrite(path);
   }
 
   async #restore(path: string, before: string | null): Promise<void> {
     if (before === null) await this.#files.remove(path);
     else await this.#files.writeText(path, before);
   }
+}
+
+function newlyTracked(before: string | null, left: string): TrackedFile {
+  return { before, left, hasOtherEdits: false, agentHunks: new Set() };
+}
+
+/** Return what identifies a hunk wherever it is in a file. */
+function contentOf({ removed, added }: Hunk): string {
+  return JSON.stringify([removed, added]);
 }
 
 function findHunk(before: string, now: string, id: string): Hunk | undefined {

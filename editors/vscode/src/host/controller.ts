@@ -7,24 +7,22 @@ import type { ClientContext, SessionNotification } from "@agentclientprotocol/sd
 import type { ConnectionStatus, SessionEvent, SignInMethod, ViewRequest } from "../shared/events.js";
 import type { Intent } from "../shared/intents.js";
 import { EMPTY_VIEW } from "../shared/state.js";
-import { featuresOf, connect, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
+import { AGENT_NAME, featuresOf, connect, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
 import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
 import { TurnEndStore } from "./turnEndStore.js";
 import { messageOf } from "./errors.js";
 import { FileService } from "./fileService.js";
-import { AGENT_NAME } from "./connection.js";
 import { MentionSearch } from "./mentionSearch.js";
 import type { MentionReader } from "./promptBlocks.js";
 import { FollowMode } from "./followMode.js";
 import { ViewPublisher } from "./viewPublisher.js";
-import { handleIntent, type IntentHost } from "./intentHandlers.js";
+import { handleIntent, permit, type IntentHost } from "./intentHandlers.js";
 import type { ServerCommand } from "./serverLocator.js";
 import type { EditorWindow } from "./ports.js";
 import { EditorReporter } from "./editorReporter.js";
 import { QuestionAnnouncer } from "./questionAnnouncer.js";
 import { Questions } from "./questions.js";
-import { ReviewStore } from "./reviewStore.js";
-import { ReviewService } from "./reviewService.js";
+import { ReviewLoader } from "./reviewLoader.js";
 import type { SessionContext } from "./session.js";
 import { SessionManager, type AgentHandle } from "./sessionManager.js";
 import { ServerSetup } from "./serverSetup.js";
@@ -37,7 +35,7 @@ export class Controller implements IntentHost {
   readonly viewPublisher: ViewPublisher;
   readonly questions: Questions;
   readonly terminals: TerminalManager;
-  readonly reviews: ReviewService;
+  readonly reviews: ReviewLoader;
   readonly followMode: FollowMode;
   readonly editorReporter: EditorReporter;
   readonly sessions: SessionManager;
@@ -72,6 +70,7 @@ export class Controller implements IntentHost {
       record(sessionId, event);
       this.sessions.publishList();
       this.#publishState();
+      this.#inBackground(this.reviews.onQuestion(sessionId, event));
     });
     this.mentionSearch = new MentionSearch(editorWindow, (path) => this.labelOf(path));
     this.mentionReader = {
@@ -80,9 +79,15 @@ export class Controller implements IntentHost {
     };
     this.terminals = new TerminalManager(services.terminalPanel, record);
     const labelOf = (path: string): string => this.labelOf(path);
-    const reviewStore = new ReviewStore(services.textStore);
-    const fileService = this.#fileService;
-    this.reviews = new ReviewService({ fileService, reviewStore, editorWindow, labelOf, publish: record });
+    const { textStore } = services;
+    const reviewContext = {
+      ...{ fileService: this.#fileService, textStore, editorWindow, labelOf, publish: record },
+      eventsOf: viewPublisher.eventsOf.bind(viewPublisher),
+      shownSessionId: () => viewPublisher.shownSessionId,
+      optionOf: this.questions.optionOf.bind(this.questions),
+      answer: (questionId: string, optionId: string, reason: string) => permit({ questionId, optionId, reason }, this),
+    };
+    this.reviews = new ReviewLoader(() => services.loadReviews(reviewContext), textStore);
     this.turnEnds = new TurnEndStore(workspaceState);
     this.followMode = new FollowMode(editorWindow, services.shouldFollowInitially());
     this.editorReporter = new EditorReporter({
@@ -97,6 +102,9 @@ export class Controller implements IntentHost {
       createSessionContext: (sessionId, handle) => this.#sessionContext(sessionId, handle),
       addTurnEnds: (sessionId, events) => this.turnEnds.withTurnEnds(sessionId, events),
       openQuestionsOf: (sessionId) => this.questions.openCountOf(sessionId),
+      onShown: () => {
+        this.#inBackground(this.reviews.loaded?.onShown());
+      },
       onLoaded: (sessionId) => {
         this.#inBackground(this.reviews.restore(sessionId));
       },
@@ -323,7 +331,7 @@ export class Controller implements IntentHost {
     this.sessions.publishList();
     this.#publishState();
     if (isRunning) return;
-    this.#inBackground(this.reviews.refresh(sessionId));
+    this.#inBackground(this.reviews.loaded?.endTurn(sessionId));
     this.#inBackground(this.sessions.refresh());
   }
 
@@ -340,9 +348,9 @@ export class Controller implements IntentHost {
       readFile: (request) => this.#fileService.read(request),
       writeFile: (request) =>
         this.#fileService.write(request, (sessionId, path, before) => {
-          this.#inBackground(this.reviews.onFileWritten(sessionId, path, before));
+          this.#inBackground(this.reviews.load().then((reviews) => reviews.onFileWritten(sessionId, path, before)));
           this.editorReporter.onFileWritten(sessionId, path);
-        }),
+        }, this.reviews.loaded?.proposals),
       ...this.terminals.handlers,
     };
   }
@@ -357,15 +365,15 @@ export class Controller implements IntentHost {
   }
 
   /** Run work that no caller awaits; log its failure. */
-  #inBackground(work: Promise<void>): void {
-    work.catch((error: unknown) => {
+  #inBackground(work: Promise<void> | undefined): void {
+    work?.catch((error: unknown) => {
       this.#services.log.warn(messageOf(error));
     });
   }
 
   /** Recompute the changes of the shown session, because files were saved. */
   refreshChanges(): void {
-    if (this.viewPublisher.shownSessionId !== "") this.#inBackground(this.reviews.refresh(this.viewPublisher.shownSessionId));
+    this.#inBackground(this.reviews.loaded?.refresh(this.viewPublisher.shownSessionId));
   }
 
   #setStatus(status: ConnectionStatus, message: string): void {

@@ -12,11 +12,18 @@ import {
   type ReadTextFileResponse,
   type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
+import { messageOf } from "./errors.js";
 import { linesOf } from "../shared/diff.js";
 import type { Disk, Documents, OpenDocument } from "./ports.js";
 
 /** Called after every write with the previous text (null for a new file). */
 export type OnWritten = (sessionId: string, path: string, before: string | null) => void;
+
+/** Decides which part of a text is written. */
+export interface AcceptedTexts {
+  /** @throws if the request is not what the user has accepted. */
+  textToWrite(request: WriteTextFileRequest, before: string | null): string;
+}
 
 export class FileService {
   readonly #documents: Documents;
@@ -40,11 +47,11 @@ export class FileService {
     return { content: sliceLines(readText, request.line ?? null, request.limit ?? null) };
   }
 
-  /** Answer `fs/write_text_file`. */
-  async write(request: WriteTextFileRequest, onWritten: OnWritten): Promise<void> {
+  /** Answer `fs/write_text_file`; `proposals` may have the part of the text that the user accepted. */
+  async write(request: WriteTextFileRequest, onWritten: OnWritten, proposals?: AcceptedTexts): Promise<void> {
     requireAbsolute(request.path);
     const before = await this.readText(request.path);
-    await this.writeText(request.path, request.content);
+    await this.writeText(request.path, acceptedText(request, before, proposals));
     onWritten(request.sessionId, request.path, before);
   }
 
@@ -69,6 +76,15 @@ export class FileService {
 
   async remove(path: string): Promise<void> {
     await this.#disk.remove(path);
+  }
+}
+
+/** Return the text that a request may write. */
+function acceptedText(request: WriteTextFileRequest, before: string | null, proposals: AcceptedTexts | undefined): string {
+  try {
+    return proposals?.textToWrite(request, before) ?? request.content;
+  } catch (error) {
+    throw RequestError.internalError({ message: messageOf(error) });
   }
 }
 

@@ -3,6 +3,7 @@ import type { Stream } from "@agentclientprotocol/sdk";
 import type { ConnectionStatus } from "../shared/events.js";
 import type { CommandRunner } from "./contextReport.js";
 import type { MentionReader } from "./promptBlocks.js";
+import type { ReviewContext, ReviewService } from "./reviewService.js";
 import type { ServerCommand } from "./serverLocator.js";
 import type { EditorWindow, Disk, Documents, TextStore, Log, WorkspaceState, Problem, TerminalPanel } from "./ports.js";
 
@@ -43,6 +44,8 @@ export interface HostServices {
   locateUv(): Promise<string | null>;
   /** Read a script that the view loads at first use. */
   readScript(name: string): Promise<string>;
+  /** Load the review of changes, which shows them in the editors. */
+  loadReviews(context: ReviewContext): Promise<ReviewService>;
   /** What mentions of the workspace's problems and of terminal output refer to. */
   readonly mentionSources: Pick<MentionReader, "allProblems" | "terminalOutput">;
 }

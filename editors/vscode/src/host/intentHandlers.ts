@@ -14,6 +14,7 @@ import { restore } from "./rewind.js";
 import type { MentionSearch } from "./mentionSearch.js";
 import { promptBlocks, type MentionReader } from "./promptBlocks.js";
 import type { Questions } from "./questions.js";
+import type { ReviewLoader } from "./reviewLoader.js";
 import type { ReviewService } from "./reviewService.js";
 import type { ServerSetup } from "./serverSetup.js";
 import type { Session } from "./session.js";
@@ -30,7 +31,7 @@ export interface IntentHost {
   readonly editorReporter: EditorReporter;
   readonly editorWindow: EditorWindow;
   readonly questions: Questions;
-  readonly reviews: ReviewService;
+  readonly reviews: ReviewLoader;
   readonly sessions: SessionManager;
   readonly terminals: TerminalManager;
   readonly turnEnds: TurnEndStore;
@@ -68,7 +69,11 @@ const HANDLERS: IntentHandlers = {
   },
   deleteSession: ({ id }, host) => deleteSession(host, id),
   listSessions: (_, host) => host.sessions.refresh(),
-  permit: (intent, host) => permit(intent, host),
+  permit: async (intent, host) => {
+    const proposals = host.reviews.loaded?.proposals;
+    const isPartly = proposals?.hasRejectedParts(intent.questionId) === true && host.questions.isAllowing(intent.questionId, intent.optionId);
+    await (isPartly ? proposals.accept(intent.questionId, intent.optionId) : permit(intent, host));
+  },
   fillIn: ({ questionId, content }, host) => {
     host.questions.submitForm(questionId, content);
   },
@@ -80,12 +85,12 @@ const HANDLERS: IntentHandlers = {
   setOption: ({ optionId, value }, host) => setOption(host, optionId, value),
   openFile: ({ path, line }, host) => host.editorWindow.openFile(path, line, true),
   openLink: ({ href }, host) => openLink(host, href),
-  openDiff: ({ callId, path }, host) => openDiff(host, callId, path),
-  openChange: ({ path }, host) => host.reviews.openDiff(host.viewPublisher.shownSessionId, path),
-  keep: ({ path, hunkId }, host) => host.reviews.keep(host.viewPublisher.shownSessionId, path, hunkId),
-  revert: ({ path, hunkId }, host) => host.reviews.revert(host.viewPublisher.shownSessionId, path, hunkId),
-  keepAll: (_, host) => host.reviews.keepAll(host.viewPublisher.shownSessionId),
-  revertAll: (_, host) => host.reviews.revertAll(host.viewPublisher.shownSessionId),
+  openDiff: ({ callId, path }, host) => review(host, ({ proposals }, shown) => proposals.openDiff(shown, callId, path)),
+  openChange: ({ path }, host) => review(host, (reviews) => reviews.openChange(path)),
+  keep: ({ path, hunkId }, host) => review(host, (reviews, shown) => reviews.keep(shown, path, hunkId)),
+  revert: ({ path, hunkId }, host) => review(host, (reviews, shown) => reviews.revert(shown, path, hunkId)),
+  keepAll: (_, host) => review(host, (reviews, shown) => reviews.keepAll(shown)),
+  revertAll: (_, host) => review(host, (reviews, shown) => reviews.revertAll(shown)),
   showTerminal: ({ id }, host) => {
     host.terminals.show(id);
   },
@@ -131,6 +136,11 @@ export async function handleIntent(intent: Intent, host: IntentHost): Promise<vo
   await handler(intent, host);
 }
 
+/** Do something to the changes of the shown session. */
+async function review(host: IntentHost, action: (reviews: ReviewService, shown: string) => Promise<void>): Promise<void> {
+  await action(await host.reviews.load(), host.viewPublisher.shownSessionId);
+}
+
 function requireShownSession(host: IntentHost): Session {
   const session = host.sessions.shown;
   if (session === undefined) throw new Error("No session is open.");
@@ -150,7 +160,10 @@ async function send(host: IntentHost, draft: Draft, busyMode: BusyMode): Promise
 }
 
 /** Answer a permission request. A reason reaches the running turn first, so that the agent has it with the answer. */
-async function permit({ questionId, optionId, reason }: Extract<Intent, { type: "permit" }>, host: IntentHost): Promise<void> {
+export async function permit(
+  { questionId, optionId, reason }: Omit<Extract<Intent, { type: "permit" }>, "type">,
+  host: Pick<IntentHost, "questions" | "sessions">,
+): Promise<void> {
   if (reason !== "") {
     const session = host.sessions.find(host.questions.sessionIdOf(questionId));
     await session?.send([{ type: "text", text: reason }], "steer");
@@ -162,7 +175,7 @@ async function deleteSession(host: IntentHost, id: string): Promise<void> {
   if (!(await host.editorWindow.confirm("Delete this session permanently?", "Delete"))) return;
   await host.sessions.delete(id);
   host.turnEnds.forget(id);
-  await host.reviews.forget(id);
+  await (await host.reviews.load()).forget(id);
 }
 
 async function openUrl(host: IntentHost, questionId: string): Promise<void> {
@@ -249,16 +262,6 @@ function decodePath(path: string): string {
     return decodeURIComponent(path);
   } catch {
     return path;
-  }
-}
-
-async function openDiff(host: IntentHost, callId: string, path: string): Promise<void> {
-  const events = host.viewPublisher.eventsOf(host.viewPublisher.shownSessionId);
-  for (const event of [...events].reverse()) {
-    const call = event.type === "permission" ? event.call : event.type === "update" ? event.update : null;
-    if (call === null || !("toolCallId" in call) || call.toolCallId !== callId) continue;
-    const diff = call.content?.find((part) => part.type === "diff" && part.path === path);
-    if (diff?.type === "diff") return host.editorWindow.openDiff(path, diff.oldText ?? "", diff.newText);
   }
 }
 

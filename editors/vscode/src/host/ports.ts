@@ -94,8 +94,6 @@ export interface EditorWindow {
   readonly folders: readonly string[];
   snapshot(): EditorSnapshot;
   openFile(path: string, line: number, takesFocus: boolean): Promise<void>;
-  /** Show a diff of two texts; if `newText` is null, the right side is the file itself. */
-  openDiff(path: string, oldText: string, newText: string | null): Promise<void>;
   openExternal(href: string): Promise<void>;
   /** Run a command in a visible terminal; return its exit code, null if the terminal was closed. */
   runInTerminal(name: string, commandLine: CommandLine): Promise<number | null>;

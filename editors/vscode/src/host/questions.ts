@@ -129,12 +129,18 @@ export class Questions {
     if (option !== undefined) open.settle({ outcome: "selected", optionId, name: option.name });
   }
 
-  /** Answer a permission request with the first option of a kind (used by notification buttons). */
-  answerPermissionByKind(questionId: string, kind: "allow_once" | "reject_once"): void {
+  /** Id of a permission request's first option of a kind; empty if it is answered, or has none. */
+  optionOf(questionId: string, kind: "allow_once" | "reject_once"): string {
     const open = this.#open.get(questionId);
-    if (open?.kind !== "permission") return;
-    const option = open.request.options.find((each) => each.kind === kind);
-    if (option !== undefined) this.answerPermission(questionId, option.optionId);
+    const options = open?.kind === "permission" ? open.request.options : [];
+    return options.find((each) => each.kind === kind)?.optionId ?? "";
+  }
+
+  /** Whether an option of a permission request allows what is asked. */
+  isAllowing(questionId: string, optionId: string): boolean {
+    const open = this.#open.get(questionId);
+    const options = open?.kind === "permission" ? open.request.options : [];
+    return options.some((each) => each.optionId === optionId && each.kind.startsWith("allow"));
   }
 
   submitForm(questionId: string, content: FormContent): void {

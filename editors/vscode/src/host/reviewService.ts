@@ -5,29 +5,64 @@
  * revert would lose other edits.
  */
 import { basename } from "node:path";
-import type { SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
-import type { SessionEvent } from "../shared/events.js";
+import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import type { ChangedFile, SessionEvent } from "../shared/events.js";
 import { ChangeTracker } from "./changeTracker.js";
+import { diffsByPath, type DiffBlock } from "./diffBlocks.js";
 import type { FileService } from "./fileService.js";
-import type { EditorWindow } from "./ports.js";
-import type { SavedChange, ReviewStore } from "./reviewStore.js";
+import type { EditorWindow, TextStore } from "./ports.js";
+import { ProposalService, type Proposal } from "./proposalService.js";
+import { ReviewStore, type SavedChange } from "./reviewStore.js";
 
 export interface ReviewContext {
   readonly fileService: FileService;
-  readonly reviewStore: ReviewStore;
-  readonly editorWindow: EditorWindow;
+  readonly textStore: TextStore;
+  readonly editorWindow: Pick<EditorWindow, "confirm">;
   labelOf(path: string): string;
   publish(sessionId: string, event: SessionEvent): void;
+  /** Return a session's logged events, in order. */
+  eventsOf(sessionId: string): readonly SessionEvent[];
+  shownSessionId(): string;
+  /** Id of a permission request's first option of a kind; empty if it is answered, or has none. */
+  optionOf(questionId: string, kind: "allow_once" | "reject_once"): string;
+  /** Answer a permission request; a reason reaches the agent first. */
+  answer(questionId: string, optionId: string, reason: string): Promise<void>;
+}
+
+/** A changed file, with its text from before the agent's first write; null if it did not exist. */
+export interface ReviewedFile extends ChangedFile {
+  readonly before: string | null;
+}
+
+/** Shows changes in the editor. */
+export interface ReviewDisplay {
+  /** Show the changes of the shown session, to be kept or reverted. */
+  showChanges(files: readonly ReviewedFile[]): void;
+  /** Show a proposed change, or show it again because a part of it was rejected. */
+  showProposal(proposal: Proposal): Promise<void>;
+  /** Open the diffs of a shown proposal, because the user asked for them. */
+  openProposal(proposal: Proposal): Promise<void>;
+  closeProposal(questionId: string): Promise<void>;
+  /** Open a diff of two texts. */
+  openDiff(path: string, oldText: string, newText: string): Promise<void>;
+  /** Open the diff between a changed file and its original text. */
+  openChange(path: string): Promise<void>;
 }
 
 export class ReviewService {
+  readonly proposals: ProposalService;
   readonly #context: ReviewContext;
+  readonly #display: ReviewDisplay;
+  readonly #reviewStore: ReviewStore;
   readonly #trackers = new Map<string, ChangeTracker>();
   /** Serializes all operations: two at once would start from the same texts and lose one result. */
   #queue: Promise<void> = Promise.resolve();
 
-  constructor(context: ReviewContext) {
+  constructor(context: ReviewContext, display: ReviewDisplay) {
     this.#context = context;
+    this.#display = display;
+    this.#reviewStore = new ReviewStore(context.textStore);
+    this.proposals = new ProposalService(context, display);
   }
 
   /** Record a write that the agent made with `fs/write_text_file`. */
@@ -41,11 +76,14 @@ export class ReviewService {
   /** Record the diffs of a completed tool call, for writes that did not use `fs/write_text_file`. */
   onToolCallUpdate(sessionId: string, update: SessionUpdate): Promise<void> {
     const diffs = completedDiffs(update);
-    if (diffs.length === 0) return Promise.resolve();
+    if (diffs.size === 0) {
+      this.proposals.forgetFailed(sessionId, update);
+      return Promise.resolve();
+    }
     return this.#enqueue(async () => {
-      for (const { path, oldText, newText } of diffs) {
-        await this.#trackerOf(sessionId).recordDiff(path, oldText ?? null, newText);
-      }
+      const tracker = this.#trackerOf(sessionId);
+      for (const [path, blocks] of diffs) await tracker.recordDiffs(path, blocks);
+      for (const path of await this.proposals.applyPartly(sessionId, update)) await tracker.noteWrite(path);
       await this.#publishAndSave(sessionId);
     });
   }
@@ -55,11 +93,25 @@ export class ReviewService {
     return this.#enqueue(() => this.#publishAndSave(sessionId));
   }
 
+  /** Note the end of a turn: what was accepted in part and not written, is not written any more. */
+  endTurn(sessionId: string): Promise<void> {
+    this.proposals.forget(sessionId);
+    return this.refresh(sessionId);
+  }
+
+  /** Show the changes of the session that is shown now. */
+  onShown(): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#publishChanges(this.#context.shownSessionId());
+      await this.proposals.onShown();
+    });
+  }
+
   /** Restore the changes that were saved when the session was last open. */
   restore(sessionId: string): Promise<void> {
     return this.#enqueue(async () => {
       if (!this.#trackers.has(sessionId)) {
-        const saved = await this.#context.reviewStore.load(sessionId);
+        const saved = await this.#reviewStore.load(sessionId);
         if (saved.length === 0) return;
         this.#trackers.set(sessionId, this.#createTracker(saved));
       }
@@ -86,6 +138,7 @@ export class ReviewService {
     return this.#enqueue(async () => {
       const tracker = this.#trackerOf(sessionId);
       if (hunkId === "" && !(await this.#confirmRevert(tracker, [path]))) return;
+      if (hunkId !== "" && !(await this.#confirmHunk(tracker, path, hunkId))) return;
       await tracker.revert(path, hunkId);
       await this.#publishAndSave(sessionId);
     });
@@ -104,14 +157,14 @@ export class ReviewService {
   }
 
   /** Open a diff between a changed file and its original text. */
-  openDiff(sessionId: string, path: string): Promise<void> {
-    return this.#context.editorWindow.openDiff(path, this.#trackerOf(sessionId).before(path) ?? "", null);
+  openChange(path: string): Promise<void> {
+    return this.#display.openChange(path);
   }
 
   forget(sessionId: string): Promise<void> {
     return this.#enqueue(() => {
       this.#trackers.delete(sessionId);
-      return this.#context.reviewStore.forget(sessionId);
+      return this.#reviewStore.forget(sessionId);
     });
   }
 
@@ -122,6 +175,12 @@ export class ReviewService {
       if (!(await this.#context.editorWindow.confirm(question, "Revert"))) return false;
     }
     return true;
+  }
+
+  async #confirmHunk(tracker: ChangeTracker, path: string, hunkId: string): Promise<boolean> {
+    if (await tracker.isAgentsHunk(path, hunkId)) return true;
+    const question = `This part of ${basename(path)} was changed after the agent edited it. Revert it nevertheless?`;
+    return this.#context.editorWindow.confirm(question, "Revert");
   }
 
   #trackerOf(sessionId: string): ChangeTracker {
@@ -138,8 +197,17 @@ export class ReviewService {
   async #publishAndSave(sessionId: string): Promise<void> {
     const tracker = this.#trackers.get(sessionId);
     if (tracker === undefined) return;
-    this.#context.publish(sessionId, { type: "changes", files: await tracker.list() });
-    await this.#context.reviewStore.save(sessionId, tracker.saved);
+    await this.#publishChanges(sessionId);
+    await this.#reviewStore.save(sessionId, tracker.saved);
+  }
+
+  /** Publish a session's changes to the chat, and show them in the editors if the session is shown. */
+  async #publishChanges(sessionId: string): Promise<void> {
+    const tracker = this.#trackers.get(sessionId);
+    const files = (await tracker?.list()) ?? [];
+    if (tracker !== undefined) this.#context.publish(sessionId, { type: "changes", files });
+    if (sessionId !== this.#context.shownSessionId()) return;
+    this.#display.showChanges(files.map((file) => ({ ...file, before: tracker?.before(file.path) ?? null })));
   }
 
   #enqueue(step: () => Promise<void>): Promise<void> {
@@ -149,9 +217,7 @@ export class ReviewService {
   }
 }
 
-type Diff = Extract<ToolCallContent, { type: "diff" }>;
-
-function completedDiffs(update: SessionUpdate): Diff[] {
-  if (update.sessionUpdate !== "tool_call_update" || update.status !== "completed") return [];
-  return (update.content ?? []).filter((part): part is Diff => part.type === "diff");
+function completedDiffs(update: SessionUpdate): ReadonlyMap<string, readonly DiffBlock[]> {
+  const isCompleted = update.sessionUpdate === "tool_call_update" && update.status === "completed";
+  return diffsByPath(isCompleted ? update.content : []);
 }

@@ -33,7 +33,7 @@ export class ReviewStore {
 
   /** Return the saved changes of a session; empty if there are none or the file is invalid. */
   async load(sessionId: string): Promise<readonly SavedChange[]> {
-    const text = await this.#textStore.read(fileNameOf(sessionId));
+    const text = await this.#textStore.read(reviewFileName(sessionId));
     return text === null ? [] : parseChanges(text, sessionId);
   }
 
@@ -42,13 +42,13 @@ export class ReviewStore {
     if (saved.length === 0) return this.forget(sessionId);
     const text = JSON.stringify({ version: VERSION, sessionId, changes: saved });
     if (this.#lastSaved.get(sessionId) === text) return;
-    await this.#textStore.write(fileNameOf(sessionId), text);
+    await this.#textStore.write(reviewFileName(sessionId), text);
     this.#lastSaved.set(sessionId, text);
   }
 
   async forget(sessionId: string): Promise<void> {
     this.#lastSaved.delete(sessionId);
-    await this.#textStore.remove(fileNameOf(sessionId));
+    await this.#textStore.remove(reviewFileName(sessionId));
   }
 }
 
@@ -58,11 +58,11 @@ export function fingerprintOf(text: string | null): string {
 }
 
 /**
- * Return a safe file name for a session.
+ * Return a safe name for the file of a session's review.
  *
  * Agents choose session ids freely, so an id such as `../x` must not become a path.
  */
-function fileNameOf(sessionId: string): string {
+export function reviewFileName(sessionId: string): string {
   return `${fingerprintOf(sessionId).slice(0, 32)}.json`;
 }
 

@@ -22,7 +22,7 @@ export async function restore(intent: Extract<Intent, { type: "restore" }>, host
     if (isSentAgain) void session.send(blocks, "turn");
     else if (text !== "") session.returnText(text);
   }
-  if (scope !== "conversation") await host.reviews.refresh(session.id);
+  if (scope !== "conversation") await host.reviews.loaded?.refresh(session.id);
   if (!isSentAgain) report(host, session.id, scope, answer);
 }
 
@@ -61,6 +61,6 @@ function report(host: IntentHost, sessionId: string, scope: RestoreScope, answer
   void host.editorWindow.showMessage(count + left, canUndo ? [UNDO] : []).then(async (chosen) => {
     if (chosen !== UNDO) return;
     await request(host, sessionId, answer.checkpoint, "files");
-    await host.reviews.refresh(sessionId);
+    await host.reviews.loaded?.refresh(sessionId);
   });
 }

@@ -42,6 +42,8 @@ export interface SessionManagerContext {
   addTurnEnds(sessionId: string, events: readonly SessionEvent[]): readonly SessionEvent[];
   /** Return the number of a session's unanswered questions. */
   openQuestionsOf(sessionId: string): number;
+  /** Called when another session is shown. */
+  onShown(): void;
   /** Called after a session was loaded completely. */
   onLoaded(sessionId: string): void;
 }
@@ -245,6 +247,7 @@ export class SessionManager {
   #show(sessionId: string): void {
     this.#context.workspaceState.set(SHOWN_KEY, sessionId);
     this.#context.viewPublisher.show(sessionId);
+    this.#context.onShown();
     this.publishList();
   }
 

@@ -81,8 +81,9 @@ test("a file with unsaved changes is read and edited as the user has it", async 
   const { session } = await extension.until((state) => state.session.changes.length === 1);
   assert.equal(session.changes[0]?.label, "a.txt");
   extension.post({ type: "openChange", path });
-  await extension.until(() => editor.executedCommands.at(-1)?.[0] === "vscode.diff");
-  const [, left, right, title] = editor.executedCommands.at(-1) ?? [];
+  const isDiff = ([name]: [string, ...unknown[]]): boolean => name === "vscode.diff";
+  while (!editor.executedCommands.some(isDiff)) await new Promise((resolve) => setTimeout(resolve, 1));
+  const [, left, right, title] = editor.executedCommands.find(isDiff) ?? [];
   assert.equal(editor.contents.get("acp-server-diff")?.(left as Uri), "mine\nold\n");
   assert.deepEqual([String(right), title], [`file:${path}`, "a.txt (before ↔ now)"]);
 });

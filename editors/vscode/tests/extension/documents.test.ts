@@ -96,21 +96,19 @@ test("a file that is not open is written to the disk", async () => {
 test("a diff shows two texts as virtual documents", async () => {
   const diffs = new DiffDocuments();
   const content = (uri: unknown): string | undefined => editor.contents.get("acp-server-diff")?.(uri as Uri);
-  await diffs.show(PATH, "old", "new");
-  await diffs.show(PATH, "older", null);
-  const [[, left, right, title, options] = [], [, before, now, later] = []] = editor.executedCommands;
+  await diffs.showCopies(PATH, "old", "new");
+  const [[, left, right, title, options] = []] = editor.executedCommands;
   assert.deepEqual([content(left), content(right), title], ["old", "new", "a.txt (proposed)"]);
-  assert.deepEqual([content(before), String(now), later], ["older", `file:${PATH}`, "a.txt (before ↔ now)"]);
   // VS Code derives the language from the path, as for a file.
   assert.deepEqual([(left as Uri).path, (left as Uri).scheme, options], [PATH, "acp-server-diff", { preview: true }]);
 });
 
-test("only the newest virtual documents are kept, and none after disposal", async () => {
+test("only the newest copies are kept, and none after disposal", async () => {
   const diffs = new DiffDocuments();
   const content = (number: number): string | undefined =>
-    editor.contents.get("acp-server-diff")?.(new Uri("acp-server-diff", PATH, String(number)));
-  for (let number = 1; number <= 61; number += 1) await diffs.show(PATH, String(number), null);
-  assert.deepEqual([content(1), content(2), content(61)], ["", "2", "61"]);
+    editor.contents.get("acp-server-diff")?.(new Uri("acp-server-diff", PATH, `old-copy-${String(number)}`));
+  for (let number = 1; number <= 31; number += 1) await diffs.showCopies(PATH, String(number), "");
+  assert.deepEqual([content(1), content(2), content(31)], ["", "2", "31"]);
   diffs.dispose();
-  assert.equal(content(61), "");
+  assert.equal(content(31), "");
 });

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { VsCodeWindow } from "../../src/extension/editorWindow.js";
-import { DiffDocuments } from "../../src/extension/diffDocuments.js";
 import { ChannelLog } from "../../src/extension/log.js";
 import { DiagnosticSeverity, editor, Position, Range, resetEditor, Terminal, TextDocument, Uri } from "../support/vscode.js";
 
@@ -10,7 +9,7 @@ let editorWindow: VsCodeWindow;
 
 beforeEach(() => {
   resetEditor();
-  editorWindow = new VsCodeWindow(new DiffDocuments(), new ChannelLog());
+  editorWindow = new VsCodeWindow(new ChannelLog());
 });
 
 function range(line: number, from: number, to: number): Range {

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChangeTracker } from "../../src/host/changeTracker.js";
+import type { DiffBlock } from "../../src/host/diffBlocks.js";
 import { FileService } from "../../src/host/fileService.js";
 import { FakeFiles } from "../support/fakes.js";
 
 const OLD = "one\ntwo\nthree\nfour\n";
 const NEW = "1\ntwo\nthree\n4\n";
+
+function diff(path: string, oldText: string | null, newText: string): DiffBlock {
+  return { type: "diff", path, oldText, newText };
+}
 
 async function changed(): Promise<{ fake: FakeFiles; tracker: ChangeTracker }> {
   const fake = new FakeFiles();
@@ -87,9 +92,34 @@ test("a tool call's diff counts only if the file matches it", async () => {
   fake.disk.set("/whole", "b");
   fake.disk.set("/part", "a long file");
   const tracker = new ChangeTracker(new FileService(fake, fake), (path) => path);
-  await tracker.recordDiff("/whole", "a", "b");
-  await tracker.recordDiff("/part", "a", "b");
-  await tracker.recordDiff("/gone", "a", "");
+  await tracker.recordDiffs("/whole", [diff("/whole", "a", "b")]);
+  await tracker.recordDiffs("/part", [diff("/part", "x", "y")]);
+  await tracker.recordDiffs("/gone", [diff("/gone", "a", "")]);
   const listed = (await tracker.list()).map(({ path, kind }) => `${path} ${kind}`);
   assert.deepEqual(listed, ["/gone deleted", "/whole changed"]);
+});
+
+test("a diff of a part is placed where its text is, and not if that is uncertain", async () => {
+  const fake = new FakeFiles();
+  fake.disk.set("/part", "1\nsame\n2\nsame\n");
+  const tracker = new ChangeTracker(new FileService(fake, fake), (path) => path);
+  await tracker.recordDiffs("/part", [diff("/part", "same", "same")]);
+  assert.deepEqual(await tracker.list(), []);
+  await tracker.recordDiffs("/part", [diff("/part", "one", "1"), diff("/part", "two", "2")]);
+  assert.equal(tracker.before("/part"), "one\nsame\ntwo\nsame\n");
+});
+
+test("what others changed between two writes is reverted only after confirmation, also after a reload", async () => {
+  const { fake, tracker } = await changed();
+  fake.disk.set("/a", `mine\n${NEW}`);
+  await tracker.recordWrite("/a", `mine\n${NEW}`);
+  fake.disk.set("/a", `mine\n${NEW}end\n`);
+  await tracker.recordWrite("/a", `mine\n${NEW}`);
+  assert.equal(await tracker.isChangedByOthers("/a"), true);
+  const again = new ChangeTracker(new FileService(fake, fake), (path) => path, tracker.saved);
+  assert.equal(await again.isChangedByOthers("/a"), true);
+  const [file] = await tracker.list();
+  const isAgents = await Promise.all((file?.hunks ?? []).map(({ id }) => tracker.isAgentsHunk("/a", id)));
+  assert.deepEqual(file?.hunks.map(({ added }) => added), [["mine\n", "1\n"], ["4\n", "end\n"]]);
+  assert.deepEqual(isAgents, [false, false]);
 });

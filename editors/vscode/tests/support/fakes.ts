@@ -14,6 +14,8 @@ import type {
   TerminalPanel,
   WorkspaceSymbol,
 } from "../../src/host/ports.js";
+import type { Proposal } from "../../src/host/proposalService.js";
+import type { ReviewDisplay, ReviewedFile } from "../../src/host/reviewService.js";
 
 export class FakeDocument implements OpenDocument {
   text: string;
@@ -85,11 +87,6 @@ export class FakeEditorWindow implements EditorWindow {
 
   openFile(path: string, line: number, takesFocus: boolean): Promise<void> {
     this.actions.push(`open ${path}:${String(line)}${takesFocus ? " focused" : ""}`);
-    return Promise.resolve();
-  }
-
-  openDiff(path: string, oldText: string, newText: string | null): Promise<void> {
-    this.actions.push(`diff ${path} ${JSON.stringify(oldText)} ${JSON.stringify(newText)}`);
     return Promise.resolve();
   }
 
@@ -169,6 +166,46 @@ export class FakeEditorWindow implements EditorWindow {
 
   revealChat(): void {
     this.actions.push("chat");
+  }
+}
+
+export class FakeReviewDisplay implements ReviewDisplay {
+  readonly #actions: string[];
+  files: readonly ReviewedFile[] = [];
+  /** Open proposals by their questions. */
+  readonly proposals = new Map<string, Proposal>();
+
+  constructor(actions: string[] = []) {
+    this.#actions = actions;
+  }
+
+  showChanges(files: readonly ReviewedFile[]): void {
+    this.files = files;
+  }
+
+  showProposal(proposal: Proposal): Promise<void> {
+    this.proposals.set(proposal.questionId, proposal);
+    return Promise.resolve();
+  }
+
+  openProposal(proposal: Proposal): Promise<void> {
+    this.#actions.push(`proposal ${proposal.files.map(({ path }) => path).join(" ")}`);
+    return Promise.resolve();
+  }
+
+  closeProposal(questionId: string): Promise<void> {
+    this.proposals.delete(questionId);
+    return Promise.resolve();
+  }
+
+  openDiff(path: string, oldText: string, newText: string): Promise<void> {
+    this.#actions.push(`diff ${path} ${JSON.stringify(oldText)} ${JSON.stringify(newText)}`);
+    return Promise.resolve();
+  }
+
+  openChange(path: string): Promise<void> {
+    this.#actions.push(`change ${path}`);
+    return Promise.resolve();
   }
 }
 

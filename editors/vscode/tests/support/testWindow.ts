@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { hostMessageOf, isViewEvent } from "../../src/shared/hostMessages.js";
 import { Controller } from "../../src/host/controller.js";
+import { ReviewService } from "../../src/host/reviewService.js";
 import { ViewPublisher } from "../../src/host/viewPublisher.js";
 import type { ServerCommand } from "../../src/host/serverLocator.js";
 import type { Problem } from "../../src/host/ports.js";
@@ -12,7 +13,7 @@ import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
 import { UNUSED_SERVICES } from "./services.js";
 import { FakeAgent } from "./agent.js";
-import { FakeEditorWindow, FakeTextStore, FakeFiles, FakeLog, FakeWorkspaceState, FakeTerminalPanel } from "./fakes.js";
+import { FakeEditorWindow, FakeReviewDisplay, FakeTextStore, FakeFiles, FakeLog, FakeWorkspaceState, FakeTerminalPanel } from "./fakes.js";
 
 export const SERVER_COMMAND: ServerCommand = {
   command: "/bin/acp-server",
@@ -29,6 +30,9 @@ export class TestWindow {
   readonly editorWindow = new FakeEditorWindow();
   readonly files: FakeFiles;
   readonly terminalPanel = new FakeTerminalPanel();
+  readonly display = new FakeReviewDisplay(this.editorWindow.actions);
+  /** The review, once it is loaded. */
+  reviews: ReviewService | undefined;
   readonly log = new FakeLog();
   readonly workspaceState: FakeWorkspaceState;
   readonly textStore: FakeTextStore;
@@ -80,6 +84,7 @@ export class TestWindow {
         onState: (state) => this.states.push(state),
         onQuestion: ({ questionId, text }) => this.notifications.push(`${questionId} ${text}`),
         ...UNUSED_SERVICES,
+        loadReviews: (context) => Promise.resolve((this.reviews = new ReviewService(context, this.display))),
         storeKey: (_serverCommand, providerId, key) => {
           this.storedKeys.push(`${providerId} ${key}`);
           return Promise.resolve();

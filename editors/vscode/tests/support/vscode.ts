@@ -5,150 +5,28 @@
  * `resetEditor` replaces it with a fresh one.
  */
 
-interface Disposable {
-  dispose(): void;
-}
+import type {
+  CodeLens,
+  Range,
+  TextDocument,
+  TreeItem,
+  WorkspaceEdit} from "./vscodeTypes.js";
+import {
+  EventEmitter,
+  TabInputText,
+  TabInputTextDiff,
+  Uri,
+  type Disposable,
+  type Listener,
+  type MarkdownString,
+  type ThemeColor,
+} from "./vscodeTypes.js";
 
-type Listener<T> = (value: T) => void;
-
-export class EventEmitter<T = unknown> {
-  readonly #listeners = new Set<Listener<T>>();
-  readonly event = (listener: Listener<T>): Disposable => {
-    this.#listeners.add(listener);
-    return { dispose: () => this.#listeners.delete(listener) };
-  };
-
-  fire(value: T): void {
-    for (const listener of [...this.#listeners]) listener(value);
-  }
-
-  dispose(): void {
-    this.#listeners.clear();
-  }
-}
-
-export class Position {
-  readonly line: number;
-  readonly character: number;
-
-  constructor(line: number, character: number) {
-    this.line = line;
-    this.character = character;
-  }
-}
-
-export class Range {
-  readonly start: Position;
-  readonly end: Position;
-
-  constructor(start: Position, end: Position) {
-    this.start = start;
-    this.end = end;
-  }
-}
-
-export class Uri {
-  readonly scheme: string;
-  readonly path: string;
-  readonly query: string;
-
-  constructor(scheme: string, path: string, query = "") {
-    this.scheme = scheme;
-    this.path = path;
-    this.query = query;
-  }
-
-  static file(path: string): Uri {
-    return new Uri("file", path);
-  }
-
-  static parse(text: string): Uri {
-    const [, scheme = "", path = ""] = /^(\w+):(.*)$/.exec(text) ?? [];
-    return new Uri(scheme, path);
-  }
-
-  static joinPath(base: Uri, ...parts: string[]): Uri {
-    return Uri.file([base.path, ...parts].join("/"));
-  }
-
-  get fsPath(): string {
-    return this.path;
-  }
-
-  with(change: { scheme?: string; query?: string }): Uri {
-    return new Uri(change.scheme ?? this.scheme, this.path, change.query ?? this.query);
-  }
-
-  toString(): string {
-    return `${this.scheme}:${this.path}${this.query === "" ? "" : `?${this.query}`}`;
-  }
-}
-
-/** A document; `saved` is its text on disk. */
-export class TextDocument {
-  readonly uri: Uri;
-  text: string;
-  saved: string;
-  isClosed = false;
-  canSave = true;
-
-  constructor(uri: Uri, text: string, saved: string = text) {
-    this.uri = uri;
-    this.text = text;
-    this.saved = saved;
-  }
-
-  get isDirty(): boolean {
-    return this.text !== this.saved;
-  }
-
-  getText(range?: Range): string {
-    return range === undefined ? this.text : this.text.slice(this.offsetAt(range.start), this.offsetAt(range.end));
-  }
-
-  positionAt(offset: number): Position {
-    const lines = this.text.slice(0, offset).split("\n");
-    return new Position(lines.length - 1, lines.at(-1)?.length ?? 0);
-  }
-
-  offsetAt({ line, character }: Position): number {
-    const before = this.text.split("\n").slice(0, line);
-    return before.reduce((sum, each) => sum + each.length + 1, character);
-  }
-
-  save(): Promise<boolean> {
-    if (this.canSave) this.saved = this.text;
-    return Promise.resolve(this.canSave);
-  }
-}
-
-export class WorkspaceEdit {
-  readonly replacements: [Uri, Range, string][] = [];
-
-  replace(uri: Uri, range: Range, text: string): void {
-    this.replacements.push([uri, range, text]);
-  }
-}
-
-export class TabInputText {
-  readonly uri: Uri;
-
-  constructor(uri: Uri) {
-    this.uri = uri;
-  }
-}
-
-export class MarkdownString {
-  constructor(readonly value: string) {}
-}
-
-export class ThemeColor {
-  constructor(readonly id: string) {}
-}
-
-export class ThemeIcon extends ThemeColor {}
+export * from "./vscodeTypes.js";
 
 export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 3 };
+export const OverviewRulerLane = { Left: 1 };
+export const TextEditorRevealType = { InCenterIfOutsideViewport: 2 };
 export const StatusBarAlignment = { Left: 1, Right: 2 };
 
 interface Pty {
@@ -217,7 +95,12 @@ function createEditor() {
     folders: [] as Uri[],
     foundFiles: [] as Uri[],
     tabs: [] as Uri[],
+    /** The open diffs: addresses of both sides. */
+    diffs: [] as TabInputTextDiff[],
     active: undefined as { document: TextDocument; selection: Range } | undefined,
+    visibleEditors: [] as object[],
+    lensProviders: [] as { provideCodeLenses(document: TextDocument): CodeLens[] }[],
+    trees: [] as { getChildren(): unknown[]; getTreeItem(element: unknown): TreeItem }[],
     diagnostics: new Map<string, object[]>(),
     /** The user's choice in dialogs; undefined to dismiss them. */
     choice: undefined as string | undefined,
@@ -226,6 +109,8 @@ function createEditor() {
     events: {
       editor: new EventEmitter(),
       selection: new EventEmitter(),
+      visibleEditors: new EventEmitter(),
+      edited: new EventEmitter<{ document: TextDocument }>(),
       closedTerminal: new EventEmitter<Terminal>(),
       diagnostics: new EventEmitter<{ uris: Uri[] }>(),
       save: new EventEmitter(),
@@ -292,7 +177,20 @@ export const window = {
   },
   get tabGroups() {
     const tabs = editor.tabs.map((uri) => ({ input: new TabInputText(uri) }));
-    return { all: [{ tabs: [...tabs, { input: {} }] }] };
+    const diffs = editor.diffs.map((input) => ({ input }));
+    const close = (closed: { input: unknown }[]): Promise<boolean> => {
+      editor.diffs = editor.diffs.filter((each) => !closed.some(({ input }) => input === each));
+      return Promise.resolve(true);
+    };
+    return { all: [{ tabs: [...tabs, ...diffs, { input: {} }] }], close };
+  },
+  get visibleTextEditors() {
+    return editor.visibleEditors;
+  },
+  createTextEditorDecorationType: (options: object) => ({ options, ...recordCall("decoration") }),
+  createTreeView: (id: string, { treeDataProvider }: { treeDataProvider: (typeof editor.trees)[number] }) => {
+    editor.trees.push(treeDataProvider);
+    return { description: "", ...recordCall(`tree ${id}`) };
   },
   get activeTextEditor() {
     return editor.active;
@@ -328,6 +226,7 @@ export const window = {
   },
   onDidChangeActiveTextEditor: onEvent("editor"),
   onDidChangeTextEditorSelection: onEvent("selection"),
+  onDidChangeVisibleTextEditors: onEvent("visibleEditors"),
   onDidCloseTerminal: onEvent("closedTerminal"),
   onDidStartTerminalShellExecution: onEvent("shellExecution"),
 };
@@ -367,12 +266,17 @@ export const workspace = {
   onDidCreateFiles: onEvent("files"),
   onDidDeleteFiles: onEvent("files"),
   onDidRenameFiles: onEvent("files"),
+  onDidChangeTextDocument: onEvent("edited"),
   onDidSaveTextDocument: onEvent("save"),
   onDidGrantWorkspaceTrust: onEvent("trust"),
   onDidChangeConfiguration: onEvent("configuration"),
 };
 
 export const languages = {
+  registerCodeLensProvider: (_selector: unknown, provider: (typeof editor.lensProviders)[number]) => {
+    editor.lensProviders.push(provider);
+    return recordCall("lenses");
+  },
   onDidChangeDiagnostics: onEvent("diagnostics"),
   getDiagnostics: (uri?: Uri) => {
     if (uri !== undefined) return editor.diagnostics.get(uri.path) ?? [];
@@ -387,6 +291,7 @@ export const commands = {
   },
   executeCommand: (name: string, ...args: unknown[]) => {
     editor.executedCommands.push([name, ...args]);
+    if (name === "vscode.diff") editor.diffs.push(new TabInputTextDiff(args[0] as Uri, args[1] as Uri));
     return Promise.resolve(editor.commandResults.get(name));
   },
 };

@@ -1,0 +1,52 @@
+/** CodeLenses over each part of a change: to keep or revert it, or to reject a proposed part. */
+import { CodeLens, EventEmitter, languages, Range, type CodeLensProvider, type Disposable as Registration, type TextDocument } from "vscode";
+import type { Disposable } from "../host/ports.js";
+import type { Hunk } from "../shared/hunks.js";
+import { SCHEME } from "./diffDocuments.js";
+
+/** What a document shows: a file with changes, or the new side of a proposal. */
+export interface ReviewedDocument {
+  readonly isProposal: boolean;
+  readonly path: string;
+  readonly hunks: readonly Hunk[];
+  /** Number of the parts that the user rejected; 0 for a file. */
+  readonly rejectedCount: number;
+}
+
+export class ChangeLenses implements CodeLensProvider, Disposable {
+  readonly #changed = new EventEmitter<void>();
+  readonly onDidChangeCodeLenses = this.#changed.event;
+  readonly #find: (document: TextDocument) => ReviewedDocument | undefined;
+  readonly #registration: Registration;
+
+  constructor(find: (document: TextDocument) => ReviewedDocument | undefined) {
+    this.#find = find;
+    this.#registration = languages.registerCodeLensProvider([{ scheme: "file" }, { scheme: SCHEME }], this);
+  }
+
+  refresh(): void {
+    this.#changed.fire();
+  }
+
+  provideCodeLenses(document: TextDocument): CodeLens[] {
+    const found = this.#find(document);
+    if (found === undefined) return [];
+    const { isProposal, path, hunks, rejectedCount } = found;
+    const lastLine = Math.max(document.lineCount - 1, 0);
+    const lens = (line: number, title: string, command: string, ...args: unknown[]): CodeLens =>
+      new CodeLens(new Range(line, 0, line, 0), { title, command: `acpServer.${command}`, arguments: [path, ...args] });
+    const ofHunks = hunks.flatMap(({ id, newLine }) => {
+      const line = Math.min(newLine - 1, lastLine);
+      if (isProposal) return [lens(line, "$(close) Reject this part", "revertHunk", id)];
+      return [lens(line, "$(check) Keep", "keepHunk", id), lens(line, "$(discard) Revert", "revertHunk", id)];
+    });
+    if (rejectedCount === 0) return ofHunks;
+    const parts = rejectedCount === 1 ? "1 part is rejected" : `${String(rejectedCount)} parts are rejected`;
+    return [lens(0, `${parts}: propose again`, "restoreHunks"), ...ofHunks];
+  }
+
+  dispose(): void {
+    this.#registration.dispose();
+    this.#changed.dispose();
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * The review of the agent's changes in VS Code's editors: diffs, CodeLenses, marks, commands and a list.
+ *
+ * Loaded with the first change. Which parts are kept or reverted is decided by the host's services.
+ */
+import { basename } from "node:path";
+import { commands, Position, Range, Selection, TextEditorRevealType, Uri, window, workspace, type TextDocument, type TextEditor } from "vscode";
+import type { Disposable, EditorWindow } from "../host/ports.js";
+import type { Proposal, ProposedFile } from "../host/proposalService.js";
+import type { ReviewDisplay, ReviewedFile, ReviewService } from "../host/reviewService.js";
+import { hunksBetween, type Hunk } from "../shared/hunks.js";
+import { ChangeDecorations } from "./changeDecorations.js";
+import { ChangeLenses, type ReviewedDocument } from "./changeLenses.js";
+import { ChangesTree } from "./changesTree.js";
+import { closeDiffs, DiffDocuments, openDiff, SCHEME, uriOf } from "./diffDocuments.js";
+
+/** Name of the virtual document with a file's text from before the agent's changes. */
+const BEFORE = "before";
+/** Changes are computed again after the user has typed, at most this often. */
+const EDIT_DELAY_MILLISECONDS = 200;
+const MAX_OPENED_FILES = 5;
+/** No diff is opened over a file in which the user was active so recently. */
+const BUSY_MILLISECONDS = 3000;
+/** Commands of the list, which never mean a proposal. */
+const FILE_COMMANDS: ReadonlySet<string> = new Set(["openChange", "keepFile", "revertFile"]);
+
+/** What the commands do to a changed file as a whole, and to a part of it. */
+const WHOLE_COMMANDS: Readonly<Record<string, "keep" | "revert">> = { allow: "keep", keepFile: "keep", reject: "revert", revertFile: "revert" };
+const PART_COMMANDS: Readonly<Record<string, "keep" | "revert">> = { keepHunk: "keep", revertHunk: "revert" };
+
+/** The new side of a proposal: what the user accepts or rejects. */
+interface ShownProposal {
+  readonly proposal: Proposal;
+  readonly file: ProposedFile;
+  readonly hunks: readonly Hunk[];
+}
+
+export class EditorReview implements ReviewDisplay, Disposable {
+  readonly #documents = new DiffDocuments();
+  readonly #decorations = new ChangeDecorations();
+  readonly #tree = new ChangesTree();
+  readonly #lenses = new ChangeLenses((document) => this.#reviewed(document));
+  /** Commands that concern no single file. */
+  readonly #windowCommands: Readonly<Record<string, () => Promise<void> | undefined>> = {
+    keepAll: () => this.#reviews?.keepAll(this.#shownSessionId()),
+    revertAll: () => this.#reviews?.revertAll(this.#shownSessionId()),
+    nextChange: () => this.#goToChange(1),
+    previousChange: () => this.#goToChange(-1),
+  };
+  readonly #editorWindow: EditorWindow;
+  readonly #shouldOpenDiffs: () => boolean;
+  readonly #listeners: readonly Disposable[];
+  #reviews: ReviewService | undefined;
+  #shownSessionId: () => string = () => "";
+  #files: readonly ReviewedFile[] = [];
+  /** Shown proposals by the addresses of both sides. */
+  readonly #proposals = new Map<string, ShownProposal>();
+  #activeAt = 0;
+  #editTimer: NodeJS.Timeout | undefined;
+
+  constructor(editorWindow: EditorWindow, shouldOpenDiffs: () => boolean) {
+    this.#editorWindow = editorWindow;
+    this.#shouldOpenDiffs = shouldOpenDiffs;
+    this.#listeners = [
+      window.onDidChangeActiveTextEditor(() => {
+        this.#updateContext();
+      }),
+      window.onDidChangeVisibleTextEditors(() => {
+        this.#decorate();
+      }),
+      window.onDidChangeTextEditorSelection(({ kind, textEditor }) => {
+        if (kind !== undefined && textEditor.document.uri.scheme === "file") this.#activeAt = Date.now();
+      }),
+      workspace.onDidChangeTextDocument(({ document }) => {
+        this.#onEdited(document);
+      }),
+    ];
+    // After a reload of the window, VS Code opens diffs again whose texts are gone.
+    void closeDiffs((left, right) => [left, right].some(({ scheme }) => scheme === SCHEME));
+  }
+
+  /** Connect the services that carry out what the user chooses. */
+  connect(reviews: ReviewService, shownSessionId: () => string): void {
+    this.#reviews = reviews;
+    this.#shownSessionId = shownSessionId;
+  }
+
+  showChanges(files: readonly ReviewedFile[]): void {
+    this.#files = files;
+    for (const { path, before } of files) this.#documents.write(uriOf(path, BEFORE), before ?? "");
+    this.#tree.show(files);
+    void commands.executeCommand("setContext", "acpServer.hasChanges", files.length > 0);
+    this.#lenses.refresh();
+    this.#decorate();
+    this.#updateContext();
+  }
+
+  async showProposal(proposal: Proposal): Promise<void> {
+    const isNew = ![...this.#proposals.values()].some((shown) => shown.proposal.questionId === proposal.questionId);
+    for (const file of proposal.files) {
+      const [left, right] = sidesOf(proposal, file.path);
+      const shown = { proposal, file, hunks: hunksBetween(file.before ?? "", file.text) };
+      for (const uri of [left, right]) this.#proposals.set(uri.toString(), shown);
+      this.#documents.write(left, file.before ?? "");
+      this.#documents.write(right, file.text);
+    }
+    this.#lenses.refresh();
+    const isBusy = Date.now() - this.#activeAt < BUSY_MILLISECONDS;
+    if (isNew && !isBusy && this.#shouldOpenDiffs()) await this.#openProposal(proposal, true);
+    this.#updateContext();
+  }
+
+  async closeProposal(questionId: string): Promise<void> {
+    const isOf = (shown: ShownProposal | undefined): boolean => shown?.proposal.questionId === questionId;
+    const uris = [...this.#proposals].filter(([, shown]) => isOf(shown)).map(([key]) => key);
+    for (const key of uris) this.#proposals.delete(key);
+    await closeDiffs((_, right) => uris.includes(right.toString()));
+    for (const key of uris) this.#documents.forget(Uri.parse(key));
+    this.#updateContext();
+  }
+
+  async openProposal(proposal: Proposal): Promise<void> {
+    await this.#openProposal(proposal, false);
+  }
+
+  openDiff(path: string, oldText: string, newText: string): Promise<void> {
+    return this.#documents.showCopies(path, oldText, newText);
+  }
+
+  async openChange(path: string): Promise<void> {
+    const title = `${basename(path)} (before ↔ now)`;
+    const file = this.#files.find((each) => each.path === path);
+    if (file?.kind === "deleted") await this.openDiff(path, file.before ?? "", "");
+    else await openDiff(uriOf(path, BEFORE), Uri.file(path), title, { preview: true });
+  }
+
+  /** Carry out one of the commands of `REVIEW_COMMANDS`, on what VS Code passes with it. */
+  async run(name: string, [target, hunkId]: readonly unknown[]): Promise<void> {
+    const windowCommand = this.#windowCommands[name];
+    if (windowCommand !== undefined) {
+      await windowCommand();
+      return;
+    }
+    const path = pathOf(target) ?? this.#activePath();
+    const hunk = typeof hunkId === "string" ? hunkId : this.#hunkAtCursor()?.id;
+    const shown = this.#activeProposal();
+    const isForProposal = shown !== undefined && !FILE_COMMANDS.has(name) && (path ?? shown.file.path) === shown.file.path;
+    if (isForProposal) await this.#runOnProposal(name, shown, hunk);
+    else if (path !== undefined) await this.#runOnFile(name, path, hunk);
+  }
+
+  dispose(): void {
+    clearTimeout(this.#editTimer);
+    for (const each of [...this.#listeners, this.#documents, this.#decorations, this.#tree, this.#lenses]) each.dispose();
+  }
+
+  async #runOnProposal(name: string, { proposal, file }: ShownProposal, hunkId: string | undefined): Promise<void> {
+    const { questionId } = proposal;
+    const proposals = this.#reviews?.proposals;
+    if (name === "allow") await proposals?.accept(questionId);
+    else if (name === "reject") await proposals?.reject(questionId);
+    else if (name === "restoreHunks") await proposals?.restoreHunks(questionId, file.path);
+    else if (name === "revertHunk" && hunkId !== undefined) await proposals?.rejectHunk(questionId, file.path, hunkId);
+    else if (name === "keepHunk") await this.#goToChange(1);
+  }
+
+  async #runOnFile(name: string, path: string, hunkId: string | undefined): Promise<void> {
+    const part = PART_COMMANDS[name];
+    const whole = WHOLE_COMMANDS[name];
+    if (name === "openChange") await this.openChange(path);
+    else if (whole !== undefined) await this.#reviews?.[whole](this.#shownSessionId(), path, "");
+    else if (part !== undefined && hunkId !== undefined) await this.#reviews?.[part](this.#shownSessionId(), path, hunkId);
+  }
+
+  async #openProposal(proposal: Proposal, preserveFocus: boolean): Promise<void> {
+    for (const { path, isWhole } of proposal.files.slice(0, MAX_OPENED_FILES)) {
+      const [left, right] = sidesOf(proposal, path);
+      const title = `${basename(path)} (${isWhole ? "proposed" : "proposed, in part"})`;
+      await openDiff(left, right, title, { preview: false, preserveFocus });
+    }
+  }
+
+  /** Compute the changes again once the user pauses. */
+  #onEdited({ uri }: TextDocument): void {
+    if (uri.scheme !== "file" || !this.#files.some(({ path }) => path === uri.fsPath)) return;
+    this.#editTimer ??= setTimeout(() => {
+      this.#editTimer = undefined;
+      void this.#reviews?.refresh(this.#shownSessionId());
+    }, EDIT_DELAY_MILLISECONDS);
+  }
+
+  #decorate(): void {
+    for (const editor of window.visibleTextEditors) {
+      const isDiff = editor.viewColumn === undefined;
+      this.#decorations.show(editor, isDiff ? undefined : this.#fileOf(editor.document));
+    }
+  }
+
+  /** Set what the titles of editors and the keybindings depend on. */
+  #updateContext(): void {
+    const isProposal = this.#activeProposal() !== undefined;
+    const document = window.activeTextEditor?.document;
+    const isChangedFile = document !== undefined && this.#fileOf(document) !== undefined;
+    void commands.executeCommand("setContext", "acpServer.isProposal", isProposal);
+    void commands.executeCommand("setContext", "acpServer.isChangedFile", isChangedFile);
+  }
+
+  /** Return the changed file that a document shows: the file itself, or its text from before. */
+  #fileOf({ uri }: TextDocument): ReviewedFile | undefined {
+    const isShown = uri.scheme === "file" || (uri.scheme === SCHEME && uri.query === BEFORE);
+    return isShown ? this.#files.find(({ path }) => Uri.file(path).fsPath === uri.fsPath) : undefined;
+  }
+
+  #activeProposal(): ShownProposal | undefined {
+    const uri = window.activeTextEditor?.document.uri;
+    return uri && this.#proposals.get(uri.toString());
+  }
+
+  #activePath(): string | undefined {
+    const document = window.activeTextEditor?.document;
+    return document && this.#fileOf(document)?.path;
+  }
+
+  #reviewed(document: TextDocument): ReviewedDocument | undefined {
+    const shown = this.#proposals.get(document.uri.toString());
+    if (shown !== undefined) {
+      const { path, isWhole, rejected } = shown.file;
+      const isNewSide = document.uri.query.startsWith("new-");
+      return isNewSide && isWhole ? { isProposal: true, path, hunks: shown.hunks, rejectedCount: rejected.length } : undefined;
+    }
+    const file = document.uri.scheme === "file" ? this.#fileOf(document) : undefined;
+    return file && { isProposal: false, path: file.path, hunks: file.hunks, rejectedCount: 0 };
+  }
+
+  #activeHunks(): readonly Hunk[] {
+    const document = window.activeTextEditor?.document;
+    return this.#activeProposal()?.hunks ?? (document && this.#fileOf(document)?.hunks) ?? [];
+  }
+
+  /** Return the hunk at the cursor, or the next one below it; without one below, the last. */
+  #hunkAtCursor(): Hunk | undefined {
+    const line = (window.activeTextEditor?.selection.active.line ?? 0) + 1;
+    const hunks = this.#activeHunks();
+    return hunks.find(({ newLine, added }) => line < newLine + Math.max(added.length, 1)) ?? hunks.at(-1);
+  }
+
+  /** Move the cursor to the next or previous change; behind the last one, to the next changed file. */
+  async #goToChange(direction: 1 | -1): Promise<void> {
+    const editor = window.activeTextEditor;
+    if (editor === undefined) return;
+    const line = editor.selection.active.line + 1;
+    const isBeyond = ({ newLine }: Hunk): boolean => (direction > 0 ? newLine > line : newLine < line);
+    const found = this.#activeHunks().filter(isBeyond);
+    const hunk = direction > 0 ? found[0] : found.at(-1);
+    if (hunk !== undefined) moveTo(editor, hunk.newLine);
+    else if (this.#activeProposal() === undefined) await this.#openNeighbour(direction);
+  }
+
+  async #openNeighbour(direction: 1 | -1): Promise<void> {
+    const present = this.#files.filter(({ kind }) => kind !== "deleted");
+    const index = present.findIndex(({ path }) => path === this.#activePath());
+    const next = present.at((index + direction) % present.length);
+    const hunk = direction > 0 ? next?.hunks[0] : next?.hunks.at(-1);
+    if (next !== undefined && hunk !== undefined) await this.#editorWindow.openFile(next.path, hunk.newLine, true);
+  }
+}
+
+function sidesOf({ questionId }: Proposal, path: string): readonly [Uri, Uri] {
+  return [uriOf(path, `old-${questionId}`), uriOf(path, `new-${questionId}`)];
+}
+
+/** Return the path that a command was given: itself, of an entry of the list, or of an editor's title. */
+function pathOf(target: unknown): string | undefined {
+  if (typeof target === "string") return target;
+  if (target instanceof Uri) return target.scheme === "file" ? target.fsPath : undefined;
+  if (typeof target === "object" && target !== null && "path" in target) return String(target.path);
+  return undefined;
+}
+
+function moveTo(editor: TextEditor, line: number): void {
+  const position = new Position(Math.min(line, editor.document.lineCount) - 1, 0);
+  editor.selection = new Selection(position, position);
+  editor.revealRange(new Range(position, position), TextEditorRevealType.InCenterIfOutsideViewport);
+}

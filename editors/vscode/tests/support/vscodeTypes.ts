@@ -1,0 +1,183 @@
+/** VS Code's value types, as far as the extension uses them. */
+
+export interface Disposable {
+  dispose(): void;
+}
+
+export type Listener<T> = (value: T) => void;
+
+export class EventEmitter<T = unknown> {
+  readonly #listeners = new Set<Listener<T>>();
+  readonly event = (listener: Listener<T>): Disposable => {
+    this.#listeners.add(listener);
+    return { dispose: () => this.#listeners.delete(listener) };
+  };
+
+  fire(value: T): void {
+    for (const listener of [...this.#listeners]) listener(value);
+  }
+
+  dispose(): void {
+    this.#listeners.clear();
+  }
+}
+
+export class Position {
+  readonly line: number;
+  readonly character: number;
+
+  constructor(line: number, character: number) {
+    this.line = line;
+    this.character = character;
+  }
+}
+
+export class Range {
+  readonly start: Position;
+  readonly end: Position;
+
+  constructor(start: Position, end: Position);
+  constructor(startLine: number, startCharacter: number, endLine: number, endCharacter: number);
+  constructor(start: Position | number, end: Position | number, endLine = 0, endCharacter = 0) {
+    this.start = typeof start === "number" ? new Position(start, Number(end)) : start;
+    this.end = typeof end === "number" ? new Position(endLine, endCharacter) : end;
+  }
+}
+
+export class Selection extends Range {
+  get active(): Position {
+    return this.end;
+  }
+}
+
+export class Uri {
+  readonly scheme: string;
+  readonly path: string;
+  readonly query: string;
+
+  constructor(scheme: string, path: string, query = "") {
+    this.scheme = scheme;
+    this.path = path;
+    this.query = query;
+  }
+
+  static file(path: string): Uri {
+    return new Uri("file", path);
+  }
+
+  static parse(text: string): Uri {
+    const [, scheme = "", path = "", query = ""] = /^([\w-]+):([^?]*)\??(.*)$/.exec(text) ?? [];
+    return new Uri(scheme, path, query);
+  }
+
+  static joinPath(base: Uri, ...parts: string[]): Uri {
+    return Uri.file([base.path, ...parts].join("/"));
+  }
+
+  get fsPath(): string {
+    return this.path;
+  }
+
+  with(change: { scheme?: string; query?: string }): Uri {
+    return new Uri(change.scheme ?? this.scheme, this.path, change.query ?? this.query);
+  }
+
+  toString(): string {
+    return `${this.scheme}:${this.path}${this.query === "" ? "" : `?${this.query}`}`;
+  }
+}
+
+/** A document; `saved` is its text on disk. */
+export class TextDocument {
+  readonly uri: Uri;
+  text: string;
+  saved: string;
+  isClosed = false;
+  canSave = true;
+
+  constructor(uri: Uri, text: string, saved: string = text) {
+    this.uri = uri;
+    this.text = text;
+    this.saved = saved;
+  }
+
+  get isDirty(): boolean {
+    return this.text !== this.saved;
+  }
+
+  get lineCount(): number {
+    return this.text.split("\n").length;
+  }
+
+  getText(range?: Range): string {
+    return range === undefined ? this.text : this.text.slice(this.offsetAt(range.start), this.offsetAt(range.end));
+  }
+
+  positionAt(offset: number): Position {
+    const lines = this.text.slice(0, offset).split("\n");
+    return new Position(lines.length - 1, lines.at(-1)?.length ?? 0);
+  }
+
+  offsetAt({ line, character }: Position): number {
+    const before = this.text.split("\n").slice(0, line);
+    return before.reduce((sum, each) => sum + each.length + 1, character);
+  }
+
+  save(): Promise<boolean> {
+    if (this.canSave) this.saved = this.text;
+    return Promise.resolve(this.canSave);
+  }
+}
+
+export class WorkspaceEdit {
+  readonly replacements: [Uri, Range, string][] = [];
+
+  replace(uri: Uri, range: Range, text: string): void {
+    this.replacements.push([uri, range, text]);
+  }
+}
+
+export class TabInputTextDiff {
+  constructor(
+    readonly original: Uri,
+    readonly modified: Uri,
+  ) {}
+}
+
+export class TabInputText {
+  readonly uri: Uri;
+
+  constructor(uri: Uri) {
+    this.uri = uri;
+  }
+}
+
+export class MarkdownString {
+  value: string;
+
+  constructor(value: string) {
+    this.value = value;
+  }
+
+  appendCodeblock(text: string): this {
+    this.value += `\n\`\`\`\n${text}\n\`\`\``;
+    return this;
+  }
+}
+
+export class CodeLens {
+  constructor(
+    readonly range: Range,
+    readonly command: { title: string; command: string; arguments: unknown[] },
+  ) {}
+}
+
+export class TreeItem {
+  constructor(readonly label: string) {}
+}
+
+export class ThemeColor {
+  constructor(readonly id: string) {}
+}
+
+export class ThemeIcon extends ThemeColor {}
