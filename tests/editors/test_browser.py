@@ -77,6 +77,13 @@ def test_long_sessions_questions_and_mentions_are_shown_as_they_should_in_vs_cod
 
 
 @pytest.mark.full
+def test_changes_are_accepted_rejected_and_partly_kept_by_the_keyboard_in_vs_code(
+    variables: Mapping[str, str],
+) -> None:
+    run_journey(variables, "review")
+
+
+@pytest.mark.full
 def test_the_first_run_installs_the_server_and_stores_a_key_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:

@@ -1,0 +1,214 @@
+/**
+ * End-to-end test of the review in VS Code's editors: proposals and changes are accepted, rejected and partly
+ * kept by the keyboard alone.
+ *
+ * Environment: ACP_SERVER, VSIX, CHROMIUM, SCREENSHOTS, STATIONS; see `journey.test.mjs`.
+ */
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { after, before, test } from "node:test";
+import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
+import { until, Window } from "./window.mjs";
+
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+const stations = new RegExp(process.env.STATIONS ?? "");
+const OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
+const NEW = "1\ntwo\nthree\nfour\nfive\nsix\nseven\n8\n";
+const ONLY_LAST = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n8\n";
+const KEYS = {
+  accept: "Control+Alt+Y",
+  reject: "Control+Alt+N",
+  keepPart: "Control+Alt+Shift+Y",
+  rejectPart: "Control+Alt+Shift+N",
+  next: "Alt+F5",
+  editor: "Control+1",
+};
+/** The extension opens no diff over a file in which the user was active so recently. */
+const BUSY_MILLISECONDS = 3200;
+
+let code;
+let window;
+let chat;
+
+before(async () => {
+  code = await CodeServer.start({ installed: installedFolder(), server, vsix, model: `scripted:${join(HERE, "review.script")}` });
+  await writeFile(path(), OLD);
+  window = await Window.open(code.url, { program, width: 1400 });
+  chat = window.chat;
+  await window.openChat();
+});
+
+after(async () => {
+  await window?.close();
+  await code?.stop();
+});
+
+function path() {
+  return join(code.workspace, "list.txt");
+}
+
+function onDisk() {
+  return readFile(path(), "utf8");
+}
+
+/** Define a station that begins with the old file, in a new session. */
+function station(name, action) {
+  if (!stations.test(name)) return;
+  test(name, async () => {
+    try {
+      await closeEditors();
+      await writeFile(path(), OLD);
+      await chat.at("header-new").click();
+      await chat.at("user-message").first().waitFor({ state: "detached" });
+      await action();
+    } catch (error) {
+      if (window !== undefined) await picture("review-failed");
+      throw error;
+    }
+  });
+}
+
+async function picture(name) {
+  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+function press(key) {
+  return window.page.keyboard.press(key);
+}
+
+async function closeEditors() {
+  await window.run("File: Revert File").catch(() => undefined);
+  await window.run("View: Close All Editors");
+}
+
+/** Ask for the change, wait for the diff, and move the focus into it. */
+async function propose() {
+  await chat.send("change two lines");
+  await window.tab("list.txt (proposed)").waitFor();
+  await chat.at("permission").waitFor();
+  await focusDiff();
+}
+
+/** Move the focus from the chat, which takes it for the question, into the diff. */
+async function focusDiff() {
+  await until(async () => {
+    await press(KEYS.editor);
+    return window.page.evaluate(() => document.activeElement?.closest(".monaco-diff-editor") !== null);
+  });
+}
+
+async function acceptEdits() {
+  await chat.at("picker-mode").selectOption("accept_edits");
+  await until(async () => (await chat.at("picker-mode").inputValue()) === "accept_edits");
+}
+
+/** Open the changed file with the marks of the change, with the cursor at its beginning. */
+async function openChanged() {
+  await window.openFile("list.txt");
+  await press("Control+Home");
+  await window.page.locator(".codelens-decoration", { hasText: "Revert" }).first().waitFor();
+}
+
+station("a proposal is accepted by the keyboard", async () => {
+  await propose();
+  await picture("proposal");
+  assert.equal(await onDisk(), OLD);
+  await press(KEYS.accept);
+  await chat.answered();
+  assert.equal(await onDisk(), NEW);
+  await window.tab("list.txt (proposed)").waitFor({ state: "detached" });
+});
+
+station("a proposal is rejected by the keyboard", async () => {
+  await propose();
+  await press(KEYS.reject);
+  await chat.answered();
+  assert.equal(await onDisk(), OLD);
+  await window.tab("list.txt (proposed)").waitFor({ state: "detached" });
+});
+
+station("a part of a proposal is rejected by the keyboard before anything is written", async () => {
+  await propose();
+  await press(KEYS.rejectPart);
+  await window.page.locator(".codelens-decoration", { hasText: "1 part is rejected" }).waitFor();
+  await picture("proposal-part");
+  assert.equal(await onDisk(), OLD);
+  await press(KEYS.accept);
+  await chat.answered();
+  assert.equal(await onDisk(), ONLY_LAST);
+  assert.match(await chat.at("user-message").last().innerText(), /only in part/);
+});
+
+station("a proposal for a file with unsaved changes loses none of them", async () => {
+  await window.openFile("list.txt");
+  await window.enterEditor();
+  await window.page.keyboard.type("Mine 0");
+  // Enter would accept a suggestion.
+  await press("Escape");
+  await press("Enter");
+  await until(() => window.isDirty("list.txt"));
+  await wait(BUSY_MILLISECONDS);
+  await propose();
+  await press(KEYS.rejectPart);
+  await window.page.locator(".codelens-decoration", { hasText: "1 part is rejected" }).waitFor();
+  await press(KEYS.accept);
+  await chat.answered();
+  assert.equal(await onDisk(), OLD);
+  await until(async () => (await window.editorText()).startsWith("Mine 0\none\n") && (await window.editorText()).includes("\n8\n"));
+  assert.ok(await window.isDirty("list.txt"));
+  await picture("proposal-unsaved");
+});
+
+station("a written change is marked in the file, and kept and reverted part by part by the keyboard", async () => {
+  await acceptEdits();
+  await chat.ask("change two lines");
+  await until(async () => (await onDisk()) === NEW);
+  await openChanged();
+  await picture("changed-file");
+  await press(KEYS.keepPart);
+  await press(KEYS.next);
+  await press(KEYS.rejectPart);
+  await until(async () => (await onDisk()) === NEW.replace("8", "eight"));
+  await chat.at("changes").waitFor({ state: "detached" });
+});
+
+station("a written change is reverted as a whole, and the user's unsaved lines are not lost with it", async () => {
+  await acceptEdits();
+  await chat.ask("change two lines");
+  await openChanged();
+  await press("Control+End");
+  await window.page.keyboard.type("mine");
+  await until(() => window.isDirty("list.txt"));
+  await press("Control+Home");
+  await press(KEYS.reject);
+  await picture("revert-question");
+  await window.answerDialog("Cancel");
+  await press(KEYS.rejectPart);
+  await until(async () => (await window.editorText()).startsWith("one\ntwo"));
+  assert.match(await window.editorText(), /mine/);
+  assert.ok(await window.isDirty("list.txt"));
+});
+
+station("after a reload, a change is listed, opened as a diff and reverted by the keyboard", async () => {
+  await acceptEdits();
+  await chat.ask("change two lines");
+  await until(async () => (await onDisk()) === NEW);
+  await window.page.reload();
+  await window.ready();
+  await chat.input.waitFor();
+  await chat.at("changes").waitFor();
+  await window.page.locator(".pane-header", { hasText: "Changed Files" }).click();
+  const item = window.page.locator(".tree-explorer-viewlet-tree-view .monaco-list-row", { hasText: "list.txt" });
+  await item.click();
+  await window.tab("list.txt (before ↔ now)").waitFor();
+  await picture("changes-list");
+  await focusDiff();
+  await press("Control+Home");
+  await press(KEYS.rejectPart);
+  await until(async () => (await onDisk()) === ONLY_LAST);
+  await press(KEYS.reject);
+  await until(async () => (await onDisk()) === OLD);
+  await chat.at("changes").waitFor({ state: "detached" });
+});
