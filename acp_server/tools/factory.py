@@ -82,6 +82,7 @@ from acp_server.tools.shell.watcher import ProcessWatcher
 from acp_server.tools.skills.skill_tools import skill_tools
 from acp_server.tools.skills.variable_requests import VariableRequests
 from acp_server.tools.symbols.call_arguments import SymbolServices
+from acp_server.tools.symbols.definition_index import DefinitionIndexes
 from acp_server.tools.symbols.symbols_tool import SYMBOLS_TOOL, has_grammars, symbols_tool
 from acp_server.tools.tool import Tool
 from acp_server.tools.tool_config import ToolConfig
@@ -175,6 +176,7 @@ class ToolFactory:
         # Security: before the first command, which may run outside the sandbox.
         self._has_private_memory = config.hides_process and hide_process(config.secret_names)
         self._watcher: ProcessWatcher | None = None
+        self._definition_indexes = DefinitionIndexes(_visible_environment(config))
         self._sandbox = Sandbox(config.sandbox, config.environment)
         self._session_search = (
             config.open_session_search() if config.open_session_search is not None else None
@@ -312,7 +314,7 @@ class ToolFactory:
         tools = (
             read_file_tool(services),
             search_files_tool(services, shell.sandbox, shell.outputs),
-            *_symbol_tools(services, shell),
+            *self._symbol_tools(context, services, shell),
             write_file_tool(services),
             patch_tool(services),
             terminal_tool(services, shell),
@@ -344,6 +346,18 @@ class ToolFactory:
             self.skill_service.environment.keys(),
             self._config.secret_names,
         )
+
+    def _symbol_tools(
+        self, context: _SessionToolContext, services: EditServices, shell: ShellServices
+    ) -> tuple[Tool, ...]:
+        """Return the tool `symbols`, if anything can answer it."""
+        if not has_grammars():
+            return ()
+        spawn = partial(_spawn, context.tasks)
+        symbol_services = SymbolServices(
+            services, shell.sandbox, shell.outputs, self._definition_indexes, spawn
+        )
+        return (symbols_tool(symbol_services),)
 
     def _hooks(self, context: _SessionToolContext, shell: ShellSession) -> HookRunner | None:
         """Return the user's hooks, if there are any."""
@@ -575,13 +589,6 @@ def _all_tools(provider_tools: ProviderTools | None, servers: ServerTools) -> Se
     """Return the tools that others provide: those of the external memory, then of MCP servers."""
     own = () if provider_tools is None else provider_tools.tools()
     return (*own, *servers.tools())
-
-
-def _symbol_tools(services: EditServices, shell: ShellServices) -> tuple[Tool, ...]:
-    """Return the tool `symbols`, if anything can answer it."""
-    if not has_grammars():
-        return ()
-    return (symbols_tool(SymbolServices(services, shell.sandbox, shell.outputs)),)
 
 
 async def _close_shell(shell: ShellServices) -> None:

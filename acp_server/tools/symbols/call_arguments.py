@@ -9,6 +9,7 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import Arguments
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
+from acp_server.tools.symbols.definition_index import DefinitionIndexes, Spawn
 
 SymbolAction = Literal["outline", "definition", "references", "rename"]
 
@@ -29,3 +30,6 @@ class SymbolServices:
     edit: EditServices
     sandbox: SessionSandbox | None
     outputs: SavedOutputs
+    indexes: DefinitionIndexes
+    spawn: Spawn
+    """Starts what goes on after the call."""

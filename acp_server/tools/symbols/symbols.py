@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import assert_never
 
 from anyio import to_thread
@@ -16,6 +17,7 @@ from acp_server.tools.files.errors import PathIsDirectoryError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.shortening import one_line
 from acp_server.tools.symbols.call_arguments import SymbolArguments, SymbolServices
+from acp_server.tools.symbols.definition_index import find_candidates
 from acp_server.tools.symbols.formatting import (
     format_definition,
     format_outline,
@@ -144,7 +146,7 @@ class SymbolsUse(TypedToolUse[SymbolArguments]):
         return _Answer(text, (Location(str(resolved.path)),), f"{len(symbols):,} symbols")
 
     async def _definition(self, tree: SourceTree, name: SymbolName) -> _Answer:
-        paths, is_complete = await tree.find_files(name.last)
+        paths, is_complete = await self._files_that_may_define(tree, name.last)
         found, coverage = await find_definitions(tree, name, paths)
         note = _coverage_note(coverage, is_complete=is_complete)
         if not found:
@@ -162,6 +164,20 @@ class SymbolsUse(TypedToolUse[SymbolArguments]):
             for each in found[:MAX_SHOWN_DEFINITIONS]
         )
         return _Answer(_join(*shown, note), locations, f"{len(found):,} found")
+
+    async def _files_that_may_define(
+        self, tree: SourceTree, name: str
+    ) -> tuple[Sequence[Path], bool]:
+        """Return the files to look for a definition in, and whether these are all of them."""
+        services = self._services
+        root = services.edit.workspace.cwd.resolve()
+        if tree.root.real == root and not tree.is_protected:
+            paths, is_complete = await tree.find_files(None)
+            index = services.indexes.of(root)
+            candidates = await find_candidates(index, name, paths, services.spawn)
+            if candidates is not None:
+                return candidates, is_complete
+        return await tree.find_files(name)
 
     async def _references(self, tree: SourceTree, name: str) -> _Answer:
         files, note = await self._find_references(tree, name)
