@@ -4,7 +4,7 @@ from pathlib import Path
 
 from acp_server.cli.setting_rows import iter_secrets
 from acp_server.config.credentials import KeyStore
-from acp_server.config.settings import Configuration
+from acp_server.config.settings import SECRET_ENDINGS, Configuration
 from acp_server.config.table import setting_values
 from acp_server.text.redaction import Redactor
 
@@ -16,6 +16,11 @@ def create_redactor(configuration: Configuration) -> Redactor:
         secrets=(
             *iter_secrets(setting_values(configuration.settings)),
             *filter(None, [credential and credential.api_key]),
+            *(
+                value
+                for name, value in configuration.dotenv.items()
+                if name.endswith(SECRET_ENDINGS)
+            ),
         ),
         home_directories=(Path.home(), Path.home().resolve()),
     )

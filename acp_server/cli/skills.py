@@ -84,7 +84,7 @@ def view(name: str, file: str, cwd: Path, *, is_json: bool) -> int:
     With --json: the result of the tool `skill_view`.
     """
     skills = open_skills(cwd)
-    viewer = ViewContext(skills.service.environment)
+    viewer = ViewContext({**skills.configuration.dotenv, **skills.service.environment})
     try:
         if file and file != SKILL_FILE:
             shown = skills.library.view_file(name, file, viewer)

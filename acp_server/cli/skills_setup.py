@@ -15,7 +15,7 @@ from acp_server.cli.skill_library import (
     report_failure,
 )
 from acp_server.config.settings import read_variables, store_variable
-from acp_server.text.control_characters import UNPRINTABLE
+from acp_server.text.control_characters import replace_unprintable
 from skills_store.errors import SkillError
 from skills_store.viewing import SkillView
 
@@ -82,6 +82,4 @@ def _print_states(view: SkillView, found: Mapping[str, str]) -> None:
         optional = " (optional)" if each.is_optional else ""
         click.echo(f"{each.name}: {state}{optional}")
         if is_missing and each.help:
-            # The author's text must not control the terminal.
-            text = "".join(c if ord(c) not in UNPRINTABLE else "\ufffd" for c in each.help)
-            click.echo(f"  {text}")
+            click.echo(f"  {replace_unprintable(each.help)}")

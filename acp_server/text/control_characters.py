@@ -6,7 +6,13 @@ _LINE_ENDS = (0x2028, 0x2029)
 
 UNPRINTABLE = frozenset((*_CONTROLS, *_TEXT_DIRECTIONS, *_LINE_ENDS)) - {ord("\n"), ord("\t")}
 """Code points of control, bidirectional and line-separator characters."""
+_REPLACEMENTS = dict.fromkeys(UNPRINTABLE, "\ufffd")
 _ESCAPES = {code: f"\\u{code:04x}" for code in UNPRINTABLE}
+
+
+def replace_unprintable(text: str) -> str:
+    """Return a text of others, to be shown, with unprintable characters replaced."""
+    return text.translate(_REPLACEMENTS)
 
 
 def escape_json(text: str) -> str:

@@ -12,6 +12,14 @@ MIN_HIDDEN_CHARACTERS = 8
 """Shorter values, such as a port or `true`, occur in any output by chance and are not hidden."""
 _MIN_LINE_CHARACTERS = 16
 """Minimum length of a line of a longer value, such as a private key, to be hidden by itself."""
+_MAX_COLORED_BYTES = 200
+"""Longer values are not looked for between escape sequences, which makes large expressions."""
+_MAX_HELD_FACTOR = 12
+"""A value with an escape sequence before each byte is so many times as long."""
+_ESCAPE = rb"\x1b\[[0-?]*[ -/]*[@-~]"
+"""A sequence that changes colors or moves the cursor: it is gone once the text is rendered."""
+_ESCAPES = re.compile(_ESCAPE)
+_CUT_ESCAPE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?\Z")
 
 
 class HiddenValues:
@@ -19,9 +27,10 @@ class HiddenValues:
 
     def __init__(self) -> None:
         self._marks: dict[bytes, bytes] = {}
+        self._values: tuple[bytes, ...] = ()
+        self._first_bytes = frozenset[int]()
         self.pattern: re.Pattern[bytes] | None = None
         """Matches any of the values, the longest first; None if there are none."""
-        self.longest = 0
 
     def add(self, name: str, value: str) -> None:
         """Hide a value from now on, and what becomes of it in JSON and in URLs."""
@@ -30,25 +39,28 @@ class HiddenValues:
         mark = f"[{name}]".encode()
         for form in _forms(value):
             self._marks.setdefault(form.encode("utf-8", "surrogateescape"), mark)
-        longest_first = sorted(self._marks, key=len, reverse=True)
-        self.pattern = re.compile(b"|".join(map(re.escape, longest_first)))
-        self.longest = len(longest_first[0])
+        self._values = tuple(sorted(self._marks, key=len, reverse=True))
+        self._first_bytes = frozenset(each[0] for each in self._values)
+        self.pattern = re.compile(b"|".join(b"(%s)" % _expression(each) for each in self._values))
 
-    def mark(self, value: bytes) -> bytes:
-        """Return the mark of a value that `pattern` has matched."""
-        return self._marks[value]
+    def mark(self, found: re.Match[bytes]) -> bytes:
+        """Return the mark of what `pattern` has matched."""
+        group = found.lastindex or 1  # each value is a group, and one of them has matched
+        return self._marks[self._values[group - 1]]
 
-    def may_begin(self, data: bytes) -> bool:
-        """Return whether some value begins with these bytes and is longer."""
-        return any(len(each) > len(data) and each.startswith(data) for each in self._marks)
+    def find_beginning(self, data: bytes, position: int) -> int:
+        """Return from where on data may be the beginning of a value; its length if nowhere."""
+        if not self._values:
+            return len(data)
+        longest = _MAX_HELD_FACTOR * len(self._values[0])
+        for start in range(max(position, len(data) - longest), len(data)):
+            if data[start] in self._first_bytes and self._may_begin(data[start:]):
+                return start
+        return len(data)
 
-    def hide(self, text: str) -> str:
-        """Return a text with all values replaced by their marks."""
-        if self.pattern is None:
-            return text
-        data = text.encode("utf-8", "surrogatepass")
-        hidden = self.pattern.sub(lambda found: self._marks[found[0]], data)
-        return hidden.decode("utf-8", "surrogatepass")
+    def _may_begin(self, data: bytes) -> bool:
+        plain = _ESCAPES.sub(b"", _CUT_ESCAPE.sub(b"", data)) if b"\x1b" in data else data
+        return any(len(each) > len(plain) and each.startswith(plain) for each in self._values)
 
 
 class StreamRedactor:
@@ -69,25 +81,25 @@ class StreamRedactor:
         return self._replace(self._held, is_last=True) if self._held else b""
 
     def _replace(self, data: bytes, *, is_last: bool) -> bytes:
-        pattern, shown, position = self._values.pattern, bytearray(), 0
+        values, shown, position = self._values, bytearray(), 0
         self._held = b""
         while True:
-            held_from = len(data) if is_last else self._find_beginning(data, position)
-            found = None if pattern is None else pattern.search(data, position)
+            held_from = len(data) if is_last else values.find_beginning(data, position)
+            found = None if values.pattern is None else values.pattern.search(data, position)
             # A value that begins where one may begin that is longer waits for more.
             if found is None or found.start() >= held_from:
                 shown += data[position:held_from]
                 self._held = data[held_from:]
                 return bytes(shown)
-            shown += data[position : found.start()] + self._values.mark(found[0])
+            shown += data[position : found.start()] + values.mark(found)
             position = found.end()
 
-    def _find_beginning(self, data: bytes, position: int) -> int:
-        """Return from where on the data may be the beginning of a value; its length if nowhere."""
-        for start in range(max(position, len(data) - self._values.longest + 1), len(data)):
-            if self._values.may_begin(data[start:]):
-                return start
-        return len(data)
+
+def _expression(value: bytes) -> bytes:
+    """Return an expression that matches a value, also one that is printed in colors."""
+    if len(value) > _MAX_COLORED_BYTES:
+        return re.escape(value)
+    return (b"(?:%s)*" % _ESCAPE).join(re.escape(bytes((each,))) for each in value)
 
 
 def _forms(value: str) -> set[str]:

@@ -72,7 +72,6 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         self._background = shell.background
         self._sandbox = shell.sandbox
         self._outputs = shell.outputs
-        self._hidden_values = shell.session.variables.hidden_values
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the action and the command's id as the title."""
@@ -165,7 +164,7 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         """Return output as the model sees it, cut if it is too long."""
         if is_binary(output):
             return SavedExcerpt(describe_binary(self._background.total_bytes(command_id)))
-        text = self._hidden_values.hide(render_for_model(output, len(output)))
+        text = render_for_model(output, len(output))
         spill = self._background.spill(command_id)
         max_characters, head_share = result_limits(len(text))
         if len(text) <= max_characters or not spill.path():

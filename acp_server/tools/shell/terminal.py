@@ -312,9 +312,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         text = self._log.text()
         if is_binary(text):
             return SavedExcerpt(describe_binary(self._log.total_bytes))
-        # Again: without escape sequences, a value that was printed in colors is whole.
-        hidden_values = self._shell.session.variables.hidden_values
-        text = hidden_values.hide(render_for_model(text, len(text)))
+        text = render_for_model(text, len(text))
         if self._log.is_complete:
             limits = result_limits(len(text))
             return self._shell.outputs.excerpt_now(self.reporter.call_id, text, *limits)

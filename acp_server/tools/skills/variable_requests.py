@@ -18,6 +18,7 @@ from acp_server.permissions.run_rules import SKILL_VARIABLES
 from acp_server.session.command_variables import CommandVariables
 from acp_server.session.ports.user_questions import UserAsker, UserQuestion, UserQuestionError
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.control_characters import replace_unprintable
 from acp_server.text.lines import to_single_line
 from acp_server.text.value_redaction import MIN_HIDDEN_CHARACTERS
 from acp_server.tools.shell.environment import is_control_variable
@@ -31,6 +32,8 @@ from skills_store.viewing import SkillView
 
 MAX_HELP_CHARACTERS = 500
 MAX_NAME_CHARACTERS = 100
+MAX_VARIABLES = 20
+"""The variables of a skill after these are not passed: the user must be able to read a question."""
 MAX_FORMS = 5
 """At most so many values are asked for when a skill is loaded."""
 TITLE = "Let commands of this session use {names} for the skill {skill}?"
@@ -83,6 +86,7 @@ class VariableRequests:
         view = _without_names(view, self.inherited_names)
         declared = [each for each in view.variables if len(each.name) <= MAX_NAME_CHARACTERS]
         declared = [each for each in declared if each.name not in self.inherited_names]
+        declared = declared[:MAX_VARIABLES]
         if not declared:
             return view, ()
         found = await to_thread.run_sync(self.store.read)
@@ -242,7 +246,7 @@ def _without_names(view: SkillView, names: Collection[str]) -> SkillView:
 
 def _describe_help(variable: DeclaredVariable) -> str:
     """Return the author's words as one line of data; empty if there are none."""
-    text = to_single_line(variable.help, MAX_HELP_CHARACTERS)
+    text = replace_unprintable(to_single_line(variable.help, MAX_HELP_CHARACTERS))
     return HELP.format(text=text) if text else ""
 
 

@@ -13,6 +13,7 @@ from tests.headless.run.pipeline import (
     make_step,
     parse_line,
 )
+from tests.skills_store.skill_files import write_file, write_skill
 from tests.support.messages_api import (
     KEY,
     HttpFailure,
@@ -144,6 +145,32 @@ def test_a_denial_names_the_option_that_would_allow_it(tmp_path: Path) -> None:
     assert "touch it: the rules" not in allowed.stderr
     assert outside.read_text() == "x"
     assert (step.workspace / "it").exists()
+
+
+def test_a_skill_gets_its_variables_only_by_the_option_that_the_denial_names(
+    tmp_path: Path,
+) -> None:
+    script = [reply(call("terminal", command='echo "<$WEATHER_KEY>"')), "It rains."]
+    with messages_api_in_thread([*script, *script]) as api:
+        step = make_step(tmp_path, api)
+        step.prepare()
+        write_skill(step.home / "skills/weather", fields="prerequisites: {env_vars: [WEATHER_KEY]}")
+        write_file(step.home / ".env", "WEATHER_KEY=wk-0815-4711\n")
+        options = ("Ask", "--skill", "weather", "--mode", "full")
+        denied = step.run(*options, "--allow", "*")
+        assert denied.exit_code == 0, denied
+        option = next(
+            each.rpartition("; allow it with ")[2]
+            for each in denied.stderr.splitlines()
+            if "denied: pass WEATHER_KEY for the skill weather" in each
+        )
+        assert option == "--allow 'skill_variables(weather)'"
+        assert "<>" in json.dumps(api.model_requests[-1].body["messages"])
+        allowed = step.run(*options, *shlex.split(option))
+        assert allowed.exit_code == 0, allowed
+        sent = json.dumps([each.body for each in api.model_requests])
+    assert "<[WEATHER_KEY]>" in sent
+    assert "wk-0815" not in f"{sent}{denied}{allowed}"
 
 
 @FULL
