@@ -3,10 +3,19 @@ import os
 import sys
 from pathlib import Path
 
-import keyring
-import pytest
-from hypothesis import settings
-from keyring.backends import null
+# Bytecode is kept, also by workers and other processes: to compile everything takes 10 s in each.
+# This is set before anything large is imported.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # noqa: TID251  for child processes
+
+import keyring  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+from keyring.backends import null  # noqa: E402
+from xdist.remote import Producer  # noqa: E402  # pyright: ignore[reportMissingTypeStubs]
+from xdist.scheduler import (  # noqa: E402  # pyright: ignore[reportMissingTypeStubs]
+    LoadFileScheduling,
+)
 
 # A few examples by default, always the same; `--hypothesis-profile seeking` searches for new ones.
 settings.register_profile(
@@ -16,14 +25,14 @@ settings.register_profile("seeking", deadline=None, print_blob=True, max_example
 settings.load_profile("house")
 
 keyring.set_keyring(null.Keyring())  # no test may read the user's keyring
-# pytest keeps the rewritten tests in bytecode files; to rewrite them takes 10 s in each worker.
-sys.dont_write_bytecode = False
 
 # Ten thousand collected tests live until the end: looking for garbage among them, again and again,
 # took a seventh of the processor time.
 GC_THRESHOLDS = gc.get_threshold()
 gc.set_threshold(200_000, 100, 100)
 
+SHARING_AREAS = ("tests/architecture/",)
+"""Directories whose files share parsed sources."""
 TESTS = Path(__file__).parent
 SLOW_FILES = (
     "editors/test_vscode.py",
@@ -38,6 +47,18 @@ SLOW_FILES = (
     "cli/test_demo_on_a_terminal.py",
 )
 """Files that take longest, which begin first: what begins last should be short."""
+
+
+class AreaScheduling(LoadFileScheduling):
+    """Each file runs on one worker, and so do all files that share what takes long to build."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return next((area for area in SHARING_AREAS if file.startswith(area)), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> AreaScheduling:
+    return AreaScheduling(config, log)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -6,7 +6,9 @@ count on any object; a table lists the exceptions, where the name has another me
 """
 
 import ast
-from pathlib import Path
+from collections.abc import Iterable
+
+from tests.architecture.source_tree import SourceFile
 
 EFFECTS_BY_MODULE = {
     "os": {
@@ -81,19 +83,21 @@ FILE_REPLACE_ARGUMENTS = 1
 
 def sites_in(source: str, module: str) -> set[str]:
     """Return the places in a module, each as `module:function: call`."""
-    finder = _SiteFinder(module)
-    finder.visit(ast.parse(source))
-    return finder.sites
+    return _sites_in_tree(ast.parse(source), module)
 
 
-def sites_below(root: Path, packages: tuple[str, ...]) -> set[str]:
-    """Return the places in all modules of these packages."""
+def sites_in_files(files: Iterable[SourceFile]) -> set[str]:
+    """Return the places in these modules; a package's module is called `__init__` here."""
     found: set[str] = set()
-    for package in packages:
-        for path in sorted((root / package).rglob("*.py")):
-            module = ".".join(path.relative_to(root).with_suffix("").parts)
-            found |= sites_in(path.read_text(encoding="utf-8"), module)
+    for file in files:
+        found |= _sites_in_tree(file.tree, file.name.removesuffix(".py").replace("/", "."))
     return found
+
+
+def _sites_in_tree(tree: ast.Module, module: str) -> set[str]:
+    finder = _SiteFinder(module)
+    finder.visit(tree)
+    return finder.sites
 
 
 class _SiteFinder(ast.NodeVisitor):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.test_vocabulary import ROOT, modules
+from tests.architecture.source_tree import ROOT, source_files, source_paths
 
 PAGES = (ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md")))
 RAISED = re.compile(r"(\w[\w.]*(?:(?:, | or )\w[\w.]*)*):")
@@ -30,31 +30,23 @@ OTHER_FILES = frozenset(
 def known_names() -> frozenset[str]:
     """Return all names that are built in, or defined or imported in the packages."""
     names = set(dir(builtins))
-    for tree in modules().values():
-        for node in ast.walk(tree):
-            match node:
-                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                    names.add(node.name)
-                case ast.Import() | ast.ImportFrom():
-                    names.update((each.asname or each.name).split(".")[0] for each in node.names)
-                case ast.Name(ctx=ast.Store()):
-                    names.add(node.id)
-                case _:
-                    pass
+    for file in source_files():
+        names |= file.stored_names
+        names.update(node.name for node in file.definitions)
+        for node in file.imports:
+            names.update((each.asname or each.name).split(".")[0] for each in node.names)
     return frozenset(names)
 
 
 def raised_names() -> Iterator[tuple[str, str]]:
     """Yield each exception in a `Raises:` section, after its place."""
-    for path, tree in modules().items():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
+    for file in source_files():
+        for node in file.definitions:
             section = (ast.get_docstring(node) or "").partition("\nRaises:\n")[2]
             for line in section.partition("\n\n")[0].splitlines():
                 entry = RAISED.match(line.removeprefix("    "))
                 for name in re.split(", | or ", entry[1]) if entry else ():
-                    yield f"{path}:{node.lineno}", name
+                    yield f"{file.name}:{node.lineno}", name
 
 
 def test_every_documented_exception_exists() -> None:
@@ -87,5 +79,5 @@ def _is_file(name: str) -> bool:
     if name in OTHER_FILES:
         return True
     if "/" not in name:
-        return any(Path(path).name == name for path in modules())
+        return any(path.name == name for path in source_paths())
     return any((base / name).is_file() for base in (ROOT, ROOT / "acp_server"))

@@ -9,11 +9,10 @@ from typing import TypedDict, cast, get_args
 import pytest
 
 from acp_server.permissions.effects import Effect
-from tests.architecture.effect_sites import sites_below, sites_in
+from tests.architecture.effect_sites import sites_in, sites_in_files
+from tests.architecture.source_tree import source_files
 from tests.support.case_table import each_case
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("acp_server", "prompt_engine", "skills_store")
 TABLE = Path(__file__).with_name("effects.toml")
 
 
@@ -34,7 +33,7 @@ def reasons() -> Mapping[str, Reason]:
 
 @cache
 def found() -> frozenset[str]:
-    return frozenset(sites_below(ROOT, PACKAGES))
+    return frozenset(sites_in_files(source_files()))
 
 
 def test_every_effect_site_states_its_justification() -> None:

@@ -1,30 +1,24 @@
 """No module imports itself through others, counting type-only and late imports."""
 
 import ast
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("acp_server", "prompt_engine", "skills_store")
+from tests.architecture.source_tree import source_files
 
 
 def imports() -> dict[str, set[str]]:
     """Return the modules of our own that each module imports anywhere in its text."""
-    paths = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-    }
+    files = {file.module: file for file in source_files()}
     found: dict[str, set[str]] = {}
-    for module, path in paths.items():
+    for module, file in files.items():
         names: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in file.imports:
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
+            elif node.module:
                 names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         # A package's `__init__` does not count for a module that is imported from inside it.
         found[module] = {
-            name for name in names & paths.keys() - {module} if not module.startswith(f"{name}.")
+            name for name in names & files.keys() - {module} if not module.startswith(f"{name}.")
         }
     return found
 

@@ -4,11 +4,10 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("acp_server", "prompt_engine", "skills_store")
+from tests.architecture.source_tree import ROOT, path_name, read_text, source_files
+
 MOST_WHAT_PERCENT = 0.24
 ALLOWED_AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed"}
 RETIRED_WORDS = frozenset(
@@ -82,35 +81,26 @@ RETIRED_NAMES = frozenset(
 SHARED_CLASS_NAMES = frozenset({"PlanEntry", "ToolCall"})
 """Concepts that both ACP and the engine name so; the archive stores the engine's by class name."""
 
-Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@cache
-def modules() -> dict[str, ast.Module]:
-    return {
-        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-        for package in PACKAGES
-        for path in sorted((ROOT / package).rglob("*.py"))
-    }
+DEFINITION = re.compile(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+(\w+)", re.MULTILINE)
+"""Beginning of a definition, also in a program that is a text; parsing all tests takes seconds."""
 
 
 def definitions() -> Iterator[tuple[str, str]]:
     """Yield each module, class and function name with its place."""
-    for path, tree in modules().items():
-        yield path, Path(path).stem
-        for node in ast.walk(tree):
-            if isinstance(node, Definition):
-                yield f"{path}:{node.lineno}", node.name
+    for file in source_files():
+        yield file.name, Path(file.name).stem
+        for node in file.definitions:
+            yield f"{file.name}:{node.lineno}", node.name
 
 
 def support_definitions() -> Iterator[tuple[str, str]]:
     """Yield the same names of the tests' support code; the tests themselves are sentences."""
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        place = path.relative_to(ROOT).as_posix()
+        place = path_name(path)
         yield place, path.stem
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, Definition) and not node.name.startswith("test_"):
-                yield f"{place}:{node.lineno}", node.name
+        for name in DEFINITION.findall(read_text(path)):
+            if not name.startswith("test_"):
+                yield place, name
 
 
 def words_in(name: str) -> set[str]:
@@ -129,10 +119,10 @@ def test_retired_words_are_not_reintroduced() -> None:
 
 def test_a_class_name_has_one_meaning() -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for path, tree in modules().items():
-        for node in tree.body:
+    for file in source_files():
+        for node in file.tree.body:
             if isinstance(node, ast.ClassDef):
-                places[node.name].append(path)
+                places[node.name].append(file.name)
     repeated = {name: found for name, found in places.items() if len(found) > 1}
     assert {name: found for name, found in repeated.items() if name not in SHARED_CLASS_NAMES} == {}
     assert SHARED_CLASS_NAMES - repeated.keys() == set()
@@ -142,9 +132,8 @@ def test_docstrings_define_things_by_name() -> None:
     """A sentence that begins with "what" or "whatever" describes around its subject."""
     words = [
         word
-        for tree in modules().values()
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        for file in source_files()
+        for node in (file.tree, *file.definitions)
         for word in re.findall(r"[a-z']+", (ast.get_docstring(node) or "").lower())
     ]
     assert 100 * words.count("what") / len(words) <= MOST_WHAT_PERCENT

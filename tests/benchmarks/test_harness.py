@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.benchmarks import agreement, report, targets
+from tests.benchmarks import agreement, machine_limits, report, targets
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.agent import AgentError
 from tests.benchmarks.agent_setup import AgentSetup, create_setup, endpoint_process
@@ -39,6 +39,13 @@ ROWS = [
     MetricRow("size", "how large", "MiB"),
     MetricRow("rest", "rest", "s"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _few_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure the machine's limits with few repetitions: the figures do not matter here."""
+    for name, count in {"CHUNKS": 20, "FILES": 10, "TIMES": 2}.items():
+        monkeypatch.setattr(machine_limits, name, count)
 
 
 def _figures(setup: AgentSetup) -> Figures:
