@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,22 +49,31 @@ sys.meta_path.insert(0, Held())
 
 @contextmanager
 def serve(
-    home: Path, api: FakeApiServerInThread, key: str = "test-key", **more: str
+    home: Path,
+    api: FakeApiServerInThread,
+    more: Mapping[str, str] | None = None,
+    *,
+    new_interpreter: bool = False,
 ) -> Generator[ServerProcess]:
-    """Start a server whose endpoint is `api`."""
+    """Start a server whose endpoint is `api`; a new interpreter has yet to import the SDK."""
     variables = {
         "ANTHROPIC_BASE_URL": api.url,
-        "ANTHROPIC_API_KEY": key,
+        "ANTHROPIC_API_KEY": "test-key",
         "ACP_SERVER_MAX_RETRIES": "1",
-        **more,
+        **(more or {}),
     }
     command = [sys.executable, "-m", "acp_server", "serve", "--log-level", "debug"]
-    with start_server(home, command=command, variables=variables, new_interpreter=True) as server:
+    with start_server(
+        home, command=command, variables=variables, new_interpreter=new_interpreter
+    ) as server:
         yield server
 
 
 def test_a_prompt_in_a_new_home_is_built_for_the_model_that_answers(tmp_path: Path) -> None:
-    with messages_api_in_thread(["Hello.", "Yes?"]) as api, serve(tmp_path, api) as server:
+    with (
+        messages_api_in_thread(["Hello.", "Yes?"]) as api,
+        serve(tmp_path, api, new_interpreter=True) as server,
+    ):
         server.initialize()
         session_id = server.new_session()
         first, second = server.prompt(session_id), server.prompt(session_id)
@@ -82,7 +91,10 @@ def test_a_project_can_choose_a_listed_model_before_the_list_is_loaded(tmp_path:
     (project / ".hermes.md").write_text("---\nmodel: claude-haiku-5-5\n---\nBe kind.\n")
     TrustStore(tmp_path / "acp" / "trust.json").save(project, "trusted")
     chosen = {"ACP_SERVER_MODEL": "claude-opus-5-5"}
-    with messages_api_in_thread(["Hello."]) as api, serve(tmp_path, api, **chosen) as server:
+    with (
+        messages_api_in_thread(["Hello."]) as api,
+        serve(tmp_path, api, chosen, new_interpreter=True) as server,
+    ):
         server.initialize()
         server.prompt(server.new_session(str(project)))
         assert api.requests[-1].body["model"] == "claude-haiku-5-5"
@@ -120,7 +132,8 @@ def serve_with_slow_import(
 ) -> Generator[tuple[ServerProcess, SlowImport]]:
     """Start a server that imports the SDK for as long as the test wants."""
     (home / "sitecustomize.py").write_text(SLOW_IMPORT_SCRIPT)
-    with serve(home, api, PYTHONPATH=f"{home}{os.pathsep}{Path.cwd()}") as server:
+    path = f"{home}{os.pathsep}{Path.cwd()}"
+    with serve(home, api, {"PYTHONPATH": path}, new_interpreter=True) as server:
         yield server, SlowImport(home)
 
 
@@ -164,10 +177,10 @@ def test_a_prompt_can_be_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> 
 def test_an_api_key_is_never_shown(tmp_path: Path, variable: str) -> None:
     script = [overloaded(), reply(think("Hm."), say("Hello."), call("look")), unauthorized()]
     log = tmp_path / "server.log"
-    variables = {"ANTHROPIC_API_KEY": "", variable: SECRET}
+    variables = {"ANTHROPIC_API_KEY": "", variable: SECRET, "ACP_SERVER_LOG_FILE": str(log)}
     with (
         messages_api_in_thread(script) as api,
-        serve(tmp_path, api, **variables, ACP_SERVER_LOG_FILE=str(log)) as server,
+        serve(tmp_path, api, variables) as server,
     ):
         server.initialize()
         session_id = server.new_session()

@@ -3,27 +3,19 @@
 import os
 import pty
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import command_line, environment
+from tests.cli.command_line import environment
+from tests.support.fork_server import RUN_MODULES, CommandLine, ForkedProcess, get_fork_server
 
 
-def on_a_terminal(
-    home: Path, *arguments: str, **variables: str
-) -> tuple[int, subprocess.Popen[bytes]]:
+def on_a_terminal(home: Path, *arguments: str, **variables: str) -> tuple[int, ForkedProcess]:
     """Start a command on a terminal; return our end of it, and the process."""
     ours, its = pty.openpty()
-    process = subprocess.Popen(
-        command_line(*arguments),
-        env=environment(home, **variables),
-        stdin=its,
-        stdout=its,
-        stderr=its,
-        start_new_session=True,
-    )
+    line = CommandLine(arguments, environment(home, **variables))
+    process = get_fork_server(*RUN_MODULES).start(line, (its, its, its))
     os.close(its)
     return ours, process
 

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -13,7 +12,7 @@ from pydantic import JsonValue
 
 from tests.support.editor import Object, json_at
 from tests.support.messages_api import KEY, call, messages_api_in_thread, reply
-from tests.support.server_process import ServerProcess, start_server
+from tests.support.server_process import SERVER, ServerProcess, start_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 MODEL = "claude-opus-5-5"
@@ -73,9 +72,9 @@ def test_an_answer_and_everything_before_it_are_saved_before_the_call_runs(
         reply("And run.", call("terminal", command="touch begun; sleep 60")),
     ]
     with messages_api_in_thread(script) as api:
-        command = ["env", f"ANTHROPIC_BASE_URL={api.url}", f"ANTHROPIC_API_KEY={KEY}"]
-        command += [sys.executable, "-m", "acp_server", "serve", "--model", MODEL]
-        with start_server(home, command=command) as server:
+        variables = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": KEY}
+        command = (*SERVER, "serve", "--model", MODEL)
+        with start_server(home, command=command, variables=variables) as server:
             server.initialize()
             session = server.new_session(str(workspace))
             server.start_prompt(session, "Write it,\nthen run it")

@@ -5,7 +5,6 @@ Each server remembers something with every prompt, in sessions of its own, some 
 
 import json
 import sqlite3
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -20,7 +19,7 @@ from acp_server.memory.store import MemoryStores
 from prompt_engine.threats import scan
 from tests.sessions.test_kept import sessions_of_page
 from tests.support.editor import json_at
-from tests.support.server_process import ServerProcess, start_server
+from tests.support.server_process import SERVER, ServerProcess, start_server
 
 SERVERS = 4
 PROMPTS_PER_SESSION = 10
@@ -100,11 +99,12 @@ def together(home: Path, seconds: float) -> list[Work]:
         for number in range(SERVERS):
             most = int(seconds * MOST_PROMPTS_PER_SECOND) + PROMPTS_PER_SESSION
             model = f"scripted:{script(home, number, most)}"
-            command = [sys.executable, "-m", "acp_server", "serve", "--model", model]
+            command = (*SERVER, "serve", "--model", model, "--mode", "bypass")
             folder = home / str(number)
             folder.mkdir()
-            command = ["env", f"HERMES_HOME={home}", *command, "--mode", "bypass"]
-            servers.append(stack.enter_context(start_server(folder, command=command)))
+            variables = {"HERMES_HOME": str(home)}
+            server = start_server(folder, command=command, variables=variables)
+            servers.append(stack.enter_context(server))
             servers[-1].initialize()
         futures = [
             threads.submit(partial(work, server, number, home, seconds))
