@@ -7,7 +7,7 @@ from typing import assert_never
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from acp_server.cli.screen import Indented, TerminalScreen, count, duration, one_line
+from acp_server.cli.screen import Indented, TerminalScreen, one_line
 from acp_server.cli.text_lines import (
     DiffLine,
     End,
@@ -21,6 +21,7 @@ from acp_server.headless.tool_call_state import ToolCallState
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import Content, Diff, Terminal, ToolKind
 from acp_server.protocol.updates import PlanEntry
+from acp_server.text.quantities import count, duration
 
 LABEL_COLUMNS = 16
 DIFF_LINES = 20

@@ -19,7 +19,7 @@ from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON, choose_editor
 from acp_server.cli.project_rows import project_rows
 from acp_server.cli.screen import TerminalScreen
-from acp_server.cli.setting_rows import print_rows, setting_rows
+from acp_server.cli.setting_rows import changed_rows, print_rows, setting_rows
 from acp_server.config import settings
 from acp_server.config.schema import config_schema as configuration_schema
 from acp_server.text.redaction import redact_secrets
@@ -40,16 +40,17 @@ def command() -> None:
 
 @command.command()
 @click.option("--cwd", type=FOLDER, help="Apply the project settings of this directory.")
+@click.option("--all", "shows_all", is_flag=True, help="Also show settings with their default.")
 @JSON
-def show(cwd: Path | None, *, is_json: bool) -> int:
-    """Show every setting with its value and origin. Secrets are hidden.
+def show(cwd: Path | None, *, shows_all: bool, is_json: bool) -> int:
+    """Show the settings that differ from their defaults, with their origin. Secrets are hidden.
 
     With --cwd: the settings of sessions in that directory, if it is trusted (acp-server trust).
     Settings in its .hermes.md that are not used are listed below, with the reason.
 
-    With --json: {"home", "settings": [{"name", "value", "origin", "option", "variable", "key"}],
-    "problems": [...]}; with --cwd also "project": {"root", "is_trusted", "unused": [{"origin",
-    "what"}]}.
+    With --json, all settings: {"home", "settings": [{"name", "value", "origin", "option",
+    "variable", "key"}], "problems": [...]}; with --cwd also "project": {"root", "is_trusted",
+    "unused": [{"origin", "what"}]}.
     """
     configuration = settings.load({})
     project = project_rows(configuration, cwd.resolve()) if cwd is not None else None
@@ -69,7 +70,11 @@ def show(cwd: Path | None, *, is_json: bool) -> int:
             }
         click.echo(json.dumps(report, indent=2))
         return 0
-    print_rows(TerminalScreen(), rows)
+    shown = rows if shows_all else changed_rows(rows)
+    if shown:
+        print_rows(TerminalScreen(), shown)
+    else:
+        click.echo("All settings have their defaults; `acp-server config show --all` lists them.")
     for problem in (*problems, *(() if project is None else project.unused)):
         click.echo(f"note: {problem}", err=True)
     return 0

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from acp_server.cli.call_view import LABEL_COLUMNS
 from acp_server.cli.demo_project import DemoCheckResult, DemoScript, DemoStep, verify_demo
-from acp_server.cli.screen import TerminalScreen, count, duration, printable
+from acp_server.cli.screen import TerminalScreen, printable
 from acp_server.cli.session_view import SessionView
 from acp_server.cli.transcript import TextEntry, Transcript, option_texts
 from acp_server.headless.agent import AgentClient
@@ -29,6 +29,7 @@ from acp_server.protocol.tool_calls import (
     SelectedPermissionOutcome,
 )
 from acp_server.protocol.updates import AvailableCommandsUpdate
+from acp_server.text.quantities import count, duration
 
 UNNAMED_AGENT = Implementation(name="unnamed agent", version="")
 INTRODUCTION = "A real server over stdio with a scripted model; this terminal is the editor."

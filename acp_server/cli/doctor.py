@@ -18,10 +18,11 @@ from acp_server.cli.editor_detection import find_editors
 from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.known_secrets import create_redactor
 from acp_server.cli.options import JSON
-from acp_server.cli.screen import TerminalScreen, count, printable
-from acp_server.cli.setting_rows import print_rows, setting_rows
+from acp_server.cli.screen import TerminalScreen, printable
+from acp_server.cli.setting_rows import changed_rows, setting_rows
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
+from acp_server.text.quantities import count
 from acp_server.version import __version__
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -95,7 +96,10 @@ async def _run_checks(
 
     await run_checks(configuration, report)
     screen.print()
-    print_rows(screen, rows)
+    changed = len(changed_rows(rows))
+    if changed:
+        shown_by = "`acp-server config show` lists them"
+        screen.print_parts((f"{count(changed, 'setting')} changed: {shown_by}", "quiet"))
     numbers = Counter(finding.status for finding in findings)
     parts = [count(numbers[noun], noun) for noun in ("problem", "warning") if numbers[noun]]
     screen.print()

@@ -117,4 +117,10 @@ def run_command(arguments: list[str], serve: ServeCallback) -> int:
             options = [each.opts[-1] for each in parameters if isinstance(each, click.Option)]
             click.echo(f"Available options: {', '.join(options)}", err=True)
         return error.exit_code
+    except BrokenPipeError:
+        raise
+    # What a path or a text of the user's leads to, such as a name that is too long.
+    except (OSError, UnicodeError) as error:
+        click.echo(f"{PROGRAM}: {error}", err=True)
+        return 1
     return outcome if isinstance(outcome, int) else 0

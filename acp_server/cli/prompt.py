@@ -24,6 +24,10 @@ from acp_server.skills.session_skills import SessionSkills
 from acp_server.text.control_characters import escape_json
 from acp_server.tools.factory import offered_tool_names
 
+UNKNOWN_MODEL = (
+    "{model} is not a known model, so the prompt is that of a model with an assumed context "
+    "window; `acp-server models` lists models"
+)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
@@ -61,8 +65,9 @@ def _show_new(cwd: Path, model: str, *, is_json: bool) -> int:
     prompt_provider = WorkspacePromptProvider(
         prompt_config(configuration), SessionWorkspace(cwd.resolve())
     )
-    text = anyio.run(_write_prompt, configuration, prompt_provider, cwd.resolve(), model)
-    notices = list(prompt_provider.take_notices())
+    text, is_known = anyio.run(_write_prompt, configuration, prompt_provider, cwd.resolve(), model)
+    notices = [] if is_known else [UNKNOWN_MODEL.format(model=model)]
+    notices += prompt_provider.take_notices()
     if is_json:
         report = {"text": text, "report": prompt_provider.report, "notices": notices}
         click.echo(escape_json(json.dumps(report, ensure_ascii=False, indent=2)))
@@ -99,8 +104,10 @@ async def _write_prompt(
     prompt_provider: WorkspacePromptProvider,
     root: Path,
     model: str,
-) -> str:
+) -> tuple[str, bool]:
     """Write the prompt as a session's first turn would, without the external memory's section.
+
+    Also return whether the model is known, if one is given.
 
     The project's settings are known only after a first pass; if the project is trusted, they can
     change the model, tools and skills, so the prompt is written a second time.
@@ -123,11 +130,12 @@ async def _write_prompt(
     async with open_model_catalog(configuration) as catalog:
         text = await write(catalog, parse_project_settings({}, ()))
         models = [choice.id for choice in catalog.choices()]
+        is_known = not model or model in models or catalog.known_window_tokens(model) is not None
         requested = parse_project_settings(prompt_provider.project_settings(), models, names)
         if not requested.summary:
-            return text
+            return text, is_known
         store = TrustStore(configuration.home / "acp" / "trust.json")
         trust = WorkspaceTrust(store, NoTrustAsker(), root)
-        return (
-            await write(catalog, requested) if await trust.is_trusted(requested.summary) else text
-        )
+        if await trust.is_trusted(requested.summary):
+            text = await write(catalog, requested)
+        return text, is_known

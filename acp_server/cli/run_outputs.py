@@ -32,6 +32,7 @@ from acp_server.headless.run.stream import StreamFeed
 from acp_server.headless.run.wire_lines import AcpMessageWriter
 from acp_server.headless.wire import ignore_line
 from acp_server.server.config_mapping import configured_credential
+from acp_server.text.quantities import count, duration
 
 MAX_OUTPUT_CHARACTERS = 100_000
 """Longest answer in a step output; GitHub allows one megabyte for all outputs of a job."""
@@ -152,13 +153,44 @@ def _print_result(report: RunReport, format_: OutputFormat, output: RunOutput) -
     if format_ != "text":
         output.write_json(result_as_json(report))
         return
-    text = output.cleaner.plain(report.text)
+    text = output.cleaner.plain(_answer_text(report))
     if text:
         output.lines.write_now(output.escape(text))
     for target in report.left_undone:
         output.print_line(output.cleaner.line(f"left undone: {target.description}"), "problem")
     if report.exit_code:
         output.print_line(f"{report.outcome}: {output.cleaner.line(report.reason)}", "problem")
+    output.print_line(output.cleaner.line(summarize_use(report)), "quiet")
+
+
+def _answer_text(report: RunReport) -> str:
+    """Return the answer for people: with --findings, a line per finding as compilers print them."""
+    if not isinstance(report.answer, dict) or "findings" not in report.answer:
+        return report.text
+    lines = [describe_finding(each) for each in report.findings] or ["No findings."]
+    summary = report.answer.get("summary")
+    return "\n".join((*([summary] if isinstance(summary, str) and summary else []), *lines))
+
+
+def describe_finding(finding: ReviewFinding) -> str:
+    """Return a finding as `path:line: severity: title`, its message indented below."""
+    place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
+    first = f"{place}: {finding.severity}: {finding.title}"
+    return "\n".join((first, *(f"    {line}" for line in finding.message.splitlines())))
+
+
+def summarize_use(report: RunReport) -> str:
+    """Return what a run took, in one line: time, requests, tokens and cost."""
+    usage, cost = report.usage.usage, report.usage.cost_usd
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    cached = f" ({usage.cache_read_tokens / read:.0%} cached)" if usage.cache_read_tokens else ""
+    parts = (
+        duration(report.duration_seconds),
+        count(report.usage.requests, "request"),
+        f"{read:,} tokens in{cached}, {usage.output_tokens:,} out",
+        *(() if cost is None else (f"${cost:.4f}",)),
+    )
+    return ", ".join(parts)
 
 
 def cleaner_for(configuration: Configuration) -> OutputSanitizer:

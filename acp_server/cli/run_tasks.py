@@ -116,9 +116,13 @@ def _load_tasks(
         raise RunOptionsError(reason)
     rules_from(common)
     try:
-        return tuple(select_shard(parse_tasks(file.read_text(encoding="utf-8")), shard))
+        tasks = parse_tasks(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, TaskListError) as error:
         raise RunOptionsError(f"{file}: {error}") from None
+    try:
+        return tuple(select_shard(tasks, shard))
+    except TaskListError as error:
+        raise RunOptionsError(f"--shard: {error}") from None
 
 
 def _task_options(common: RunOptions, task: RunTask) -> Iterator[str]:

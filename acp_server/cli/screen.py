@@ -19,8 +19,8 @@ from rich.theme import Theme
 
 from acp_server.protocol.tool_calls import ToolKind
 from acp_server.text.control_characters import UNPRINTABLE
+from acp_server.text.quantities import count
 
-MILLISECONDS_PER_SECOND = 1000
 MAX_COLUMNS = 100
 RIGHT_MARGIN_COLUMNS = 2
 
@@ -142,17 +142,6 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return the printable text in one line."""
     return " ".join(printable(text).split())
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as text, such as "12 ms" or "1.2 s"."""
-    milliseconds = round(seconds * 1000)
-    return f"{milliseconds} ms" if milliseconds < MILLISECONDS_PER_SECOND else f"{seconds:.1f} s"
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, such as "1 file" or "2 files"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _without_trailing_blanks(line: list[Segment]) -> list[Segment]:

@@ -8,12 +8,13 @@ from datetime import datetime
 
 from rich.text import Text
 
-from acp_server.cli.screen import TerminalScreen, count, one_line, printable
+from acp_server.cli.screen import TerminalScreen, one_line, printable
 from acp_server.cli.session_view import SessionView
 from acp_server.cli.stored_transcript import spoken_texts
 from acp_server.cli.transcript import Transcript
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.ports.session_search import MARK_BEGIN, MARK_END, SessionSearchResults
+from acp_server.text.quantities import count
 
 SPEAKERS = {"user": "you", "assistant": "agent", "notice": "note"}
 """Labels of the speakers whose label is not their name."""

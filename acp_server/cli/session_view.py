@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from acp_server.cli.call_view import LABEL_COLUMNS, ToolCallView, plan_line
-from acp_server.cli.screen import Indented, TerminalScreen, duration, printable
+from acp_server.cli.screen import Indented, TerminalScreen, printable
 from acp_server.cli.transcript import (
     FactEntry,
     PlanChange,
@@ -28,6 +28,7 @@ from acp_server.cli.transcript import (
 from acp_server.headless.tool_call_state import ToolCallState
 from acp_server.headless.updates import Update
 from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk, UserMessageChunk
+from acp_server.text.quantities import duration
 
 FOLDED_THOUGHT_LINES = 3
 REDRAW_SECONDS = 1 / 30

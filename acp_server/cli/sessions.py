@@ -16,7 +16,7 @@ from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.html_document import html_document
 from acp_server.cli.known_secrets import create_redactor
 from acp_server.cli.options import JSON
-from acp_server.cli.screen import TerminalScreen, count
+from acp_server.cli.screen import TerminalScreen
 from acp_server.cli.session_printer import SessionPrinter
 from acp_server.cli.stored_sessions import SessionIdError, StoredSessions, reporting_session_errors
 from acp_server.cli.stored_transcript import (
@@ -33,6 +33,7 @@ from acp_server.config import settings
 from acp_server.session.ports.archive import StoredSession
 from acp_server.session.ports.session_search import PastSession, SessionQuery, Sort
 from acp_server.text.control_characters import escape_json
+from acp_server.text.quantities import count
 from acp_server.text.redaction import Redactor
 
 FOLDER = click.Path(path_type=Path, file_okay=False)

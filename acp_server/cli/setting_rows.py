@@ -54,6 +54,11 @@ def setting_rows(configuration: Configuration) -> Iterator[SettingRow]:
         yield SettingRow(name, value, origin, source.option, source.variable, source.key)
 
 
+def changed_rows(rows: Sequence[SettingRow]) -> list[SettingRow]:
+    """Return the rows of settings that something other than a default has set."""
+    return [row for row in rows if row.origin != "default"]
+
+
 def displayable(value: object) -> JsonValue:
     """Return a value as JSON with all secrets hidden.
 

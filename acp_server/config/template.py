@@ -18,8 +18,9 @@ HEADER = f"""\
 # yaml-language-server: $schema=./{SCHEMA_FILE}
 #
 # Settings of acp-server, with their defaults. To change one, remove the "# " from its line and from
-# the sections above it. `acp-server config check` finds mistakes; `acp-server config show` prints
-# the values in use and their sources. Do not put API keys here: run `acp-server setup`.
+# the sections above it. `acp-server config check` finds mistakes; `acp-server config show
+# --all` prints the values in use and their sources. Do not put API keys here: run `acp-server
+# setup`.
 """
 
 

@@ -57,13 +57,23 @@ def test_values_are_shown_with_their_origin(tmp_path: Path) -> None:
 
 def test_text_output_shows_keys_values_origins_and_ignored_values(tmp_path: Path) -> None:
     file = configure(tmp_path, "default_mode: plain\n")
-    outcome = run(tmp_path, "config", "show", ACP_SERVER_MAX_RETRIES="7")
+    outcome = run(tmp_path, "config", "show", "--all", ACP_SERVER_MAX_RETRIES="7")
     lines = [line.split() for line in outcome.stdout.splitlines()]
     assert outcome.exit_code == 0
     assert ["default_mode", "ask", "default"] in lines
     assert ["endpoint.max_retries", "7", "environment", "ACP_SERVER_MAX_RETRIES"] in lines
     assert ["ANTHROPIC_API_KEY", "none", "default"] in lines
     assert outcome.stderr.startswith(f"note: {file}: default_mode: must be ")
+
+
+def test_only_what_differs_from_the_defaults_is_shown(tmp_path: Path) -> None:
+    unchanged = run(tmp_path, "config", "show")
+    changed = run(tmp_path, "config", "show", ACP_SERVER_MAX_RETRIES="7")
+    assert "All settings have their defaults" in unchanged.stdout
+    assert [line.split() for line in changed.stdout.splitlines()] == [
+        ["setting", "value", "from"],
+        ["endpoint.max_retries", "7", "environment", "ACP_SERVER_MAX_RETRIES"],
+    ]
 
 
 def test_settings_are_not_truncated_in_a_pipe(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@ from typing import get_args
 import pytest
 from pydantic import JsonValue
 
-from acp_server.cli.screen import Indented, TerminalScreen, count, duration, printable
+from acp_server.cli.screen import Indented, TerminalScreen, printable
 from acp_server.cli.session_view import SessionView
 from acp_server.headless.updates import UnknownUpdate
 from acp_server.protocol.updates import SessionNotification, SessionUpdate
+from acp_server.text.quantities import count, duration
 
 OPTIONS: JsonValue = [
     {

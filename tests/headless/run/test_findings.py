@@ -57,6 +57,7 @@ def test_annotations_of_a_run_in_a_subdirectory_use_repository_paths(tmp_path: P
     annotations = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]
     assert ("error", {"file": "sub/a.py", "line": "3", "title": "wrong"}, "wrong") in annotations
     assert 'name="sub/a.py:3"' in junit.read_text()
+    assert "sub/a.py:3: error: wrong" in done.stdout.splitlines()
     assert done.exit_code == 6
 
 

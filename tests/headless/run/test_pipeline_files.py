@@ -35,6 +35,7 @@ def test_no_script_contains_an_expression_and_each_step_names_its_shell() -> Non
 def test_each_input_is_used_and_each_output_comes_from_the_run() -> None:
     action = document("github/action.yml")
     used = {str(value) for step in steps() for value in cast("Json", step["env"]).values()}
+    used |= {str(step["working-directory"]) for step in steps() if "working-directory" in step}
     assert used == {f"${{{{ inputs.{name} }}}}" for name in cast("Json", action["inputs"])}
     outputs = cast("dict[str, Json]", action["outputs"])
     assert {str(each["value"]) for each in outputs.values()} == {
