@@ -57,8 +57,11 @@ def declared_variables(frontmatter: Frontmatter) -> tuple[DeclaredVariable, ...]
     found: dict[str, DeclaredVariable] = {}
     for mapping in _field_mappings(frontmatter):
         for each in _as_list(mapping.get("required_environment_variables")):
-            entry = each if isinstance(each, dict) else {"name": scalar_text(each)}
-            _declare(found, entry, entry.get("name") or entry.get("env_var"), setup_help)
+            if isinstance(each, dict):
+                _declare(found, each, each.get("name") or each.get("env_var"), setup_help)
+                continue
+            for name in _words(each):
+                _declare(found, {}, name, setup_help)
         setup = mapping.get("setup")
         secrets = setup.get("collect_secrets") if isinstance(setup, dict) else None
         for each in _as_list(secrets):
@@ -120,17 +123,7 @@ def _as_list(value: Json) -> list[Json]:
 
 def required_variables(frontmatter: Frontmatter) -> tuple[str, ...]:
     """Return the environment variables that a skill requires; optional ones are left out."""
-    names: list[str] = []
-    for prerequisites in _prerequisites(frontmatter):
-        names += _words(prerequisites.get("env_vars"))
-    for mapping in _field_mappings(frontmatter):
-        listed = mapping.get("required_environment_variables")
-        for each in listed if isinstance(listed, list) else [listed]:
-            if not isinstance(each, dict):
-                names += _words(each)
-            elif each.get("optional") is not True:
-                names += _words(each.get("name"))
-    return _unique(names)
+    return tuple(each.name for each in declared_variables(frontmatter) if not each.is_optional)
 
 
 def _field_mappings(frontmatter: Frontmatter) -> tuple[Mapping[str, Json], ...]:

@@ -50,6 +50,7 @@ TITLE = (
     "Let commands of this session use WEATHER_KEY, WEATHER_TOKEN, WEATHER_PORT for the skill "
     "weather?"
 )
+GOAL = "Read the key of the weather service."
 FLOOD = """python3 -c 'import os
 for i in range(40000): print(i, os.environ["WEATHER_KEY"])'"""
 
@@ -124,9 +125,18 @@ def ask_the_weather(port: int, skill: Path) -> Callable[[ShownRequest], ModelPro
         assert "<[WEATHER_KEY]>" in shown.text
         yield call("process", action="kill", session_id=job)
         yield call("skill_view", name="weather")
+        shown = yield call("delegate_task", goal=GOAL)
+        assert "Read <[WEATHER_KEY]>." in shown.text
         return "It rains."
 
     return program
+
+
+def read_the_key(shown: ShownRequest) -> ModelProgram:
+    """Play a sub-agent, which asks nobody: its session may use the variables."""
+    yield call("skill_view", name="weather")
+    shown = yield call("terminal", command='echo "<$WEATHER_KEY>"')
+    return f"Read {shown.find('<.*>')[0]}."
 
 
 def keep_out(shown: ShownRequest) -> ModelProgram:
@@ -145,6 +155,7 @@ def test_a_skill_with_a_key_calls_its_api_and_the_key_is_nowhere_else(
     with weather_service(seen) as port, open_day(tmp_path, DayConfig()) as day:
         day.user.policy = answer
         session = day.open_session(work)
+        day.seat.play(GOAL, read_the_key, session.name)
         session.prompt("How is the weather?", ask_the_weather(port, home / "skills/weather"))
         other = day.open_session(work, "other")
         other.prompt("Have you got a key?", keep_out)

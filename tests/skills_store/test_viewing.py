@@ -73,7 +73,7 @@ def test_missing_requirements_are_reported(tmp_path: Path) -> None:
     write_file(tmp_path / "bin/here").chmod(0o755)
     viewer = ViewContext({"PATH": str(tmp_path / "bin"), "SET": "1", "EMPTY": ""})
     view = make_library(tmp_path / "skills").view("pdf", viewer)
-    assert (view.missing_commands, view.missing_variables) == (("gone",), ("EMPTY", "UNSET"))
+    assert (view.missing_commands, view.missing_variables) == (("gone",), ("UNSET", "EMPTY"))
 
 
 @pytest.mark.parametrize(

@@ -148,9 +148,10 @@ def test_requirements_are_read_from_every_supported_place() -> None:
         "prerequisites:\n  commands: [git, jq]\n  env_vars: [TOKEN]\n"
         "required_environment_variables:\n  - name: KEY\n    prompt: Key?\n"
         "  - name: EXTRA\n    optional: true\n  - PLAIN\n"
+        "setup:\n  collect_secrets:\n    - env_var: SECRET\n"
         "metadata:\n  hermes:\n    tags: [b, c]\n    prerequisites:\n      commands: [git, rg]\n"
         "    required_environment_variables: LAST"
     )
     assert read_words(skill.frontmatter, "tags") == ("a", "b", "c")
     assert required_commands(skill.frontmatter) == ("git", "jq", "rg")
-    assert required_variables(skill.frontmatter) == ("TOKEN", "KEY", "PLAIN", "LAST")
+    assert required_variables(skill.frontmatter) == ("KEY", "PLAIN", "SECRET", "LAST", "TOKEN")
