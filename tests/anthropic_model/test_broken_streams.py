@@ -37,6 +37,7 @@ from tests.support.messages_api import (
     think,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import NO_ANSWER_IN_TIME
 
 FULL_TEXT = "It begins here, goes on for a while, över and över, and it ends there."
 THOUGHT = "How does it go on?"
@@ -132,7 +133,7 @@ async def test_a_stalled_answer_is_continued(tmp_path: Path, at_event: int) -> N
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert await session.prompt() == "end_turn"
         assert session.agent_text() == FULL_TEXT
-        assert "did not answer in time" in session.notices()[0]
+        assert NO_ANSWER_IN_TIME in session.notices()[0]
 
 
 async def test_an_answer_ends_at_its_stop_event(tmp_path: Path) -> None:

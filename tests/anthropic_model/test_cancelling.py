@@ -25,6 +25,7 @@ from tests.support.messages_api import (
     say,
     think,
 )
+from tests.support.user_texts import CANCELLED_BY_USER, CONTINUING
 
 EVENTS_OF_REPLY = 25
 REPLY_TEXT = "First I look at it, then I write it down for you."
@@ -146,7 +147,7 @@ async def test_a_turn_can_be_cancelled_while_a_tool_runs(tmp_path: Path) -> None
         await session.tools.started.wait()
         session.cancel()
         await check_cancelled(session, api, pending)
-        assert "cancelled by the user" in str(api.model_requests[-1].body)
+        assert CANCELLED_BY_USER in str(api.model_requests[-1].body)
 
 
 async def test_a_turn_can_be_cancelled_between_two_steps(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ WAITS = {
     "before it goes on": (
         reply(say(REPLY_TEXT), faults=[CutAfterEvents(5)]),
         ModelSessionConfig(resume_wait_seconds=LONG_SECONDS),
-        "continuing from where it stopped",
+        CONTINUING,
     ),
 }
 

@@ -30,6 +30,7 @@ from tests.support.messages_api import (
     unavailable,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import CHOOSE_ANOTHER_MODEL, DOES_NOT_PERMIT, NO_ANSWER_IN_TIME
 
 TIMEOUT = HttpFailure(408, type="timeout_error", message="Request timeout")
 CONFLICT = HttpFailure(409, message="Conflict")
@@ -50,8 +51,8 @@ LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
     "400": (bad_request("messages: something is wrong"), "request", "something is wrong"),
     "401": (unauthorized(), "authentication", "`acp-server setup`"),
     "402": (HttpFailure(402, message="Your credit balance is too low"), "permission", "credit"),
-    "403": (forbidden(), "permission", "does not permit"),
-    "404": (not_found("claude-none"), "unknown", "choose another model"),
+    "403": (forbidden(), "permission", DOES_NOT_PERMIT),
+    "404": (not_found("claude-none"), "unknown", CHOOSE_ANOTHER_MODEL),
     "422": (HttpFailure(422, message="unprocessable"), "request", "unprocessable"),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),
 }
@@ -174,7 +175,7 @@ async def test_an_endpoint_that_never_responds_ends_the_turn(tmp_path: Path) -> 
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             data = await session.prompt_expecting_error()
         assert data["kind"] == "connection"
-        assert "did not answer in time" in str(data["details"])
+        assert NO_ANSWER_IN_TIME in str(data["details"])
 
 
 async def test_without_a_key_the_client_is_asked_to_sign_in(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tests.support.messages_api import (
     think,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import NOT_VALID_JSON
 
 STOPS: dict[str, tuple[list[ScriptedTurn], str]] = {
     "end_turn": (["Done."], "end_turn"),
@@ -77,7 +78,7 @@ async def test_malformed_arguments_are_reported_to_the_model_and_not_run(tmp_pat
     async with messages_api([wrong, "Sorry."]) as api, open_model_session(api, tmp_path) as session:
         assert await session.prompt() == "end_turn"
         assert session.tools.target_subcommands == []
-        assert "not valid JSON" in str(api.model_requests[1].body["messages"])
+        assert NOT_VALID_JSON in str(api.model_requests[1].body["messages"])
 
 
 async def test_the_usage_of_a_turn_is_the_usage_the_endpoint_reported(tmp_path: Path) -> None:

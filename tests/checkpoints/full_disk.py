@@ -19,6 +19,7 @@ import anyio
 
 from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import COULD_NOT_BE_SAVED
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -38,7 +39,7 @@ async def run_scenario(
         fill()
         await change_without_checkpoint(session)
         output = await run_slash_command(session, "/undo")
-        assert "could not be saved" in output, output
+        assert COULD_NOT_BE_SAVED in output, output
         assert path.read_text() == "three\n"
         free()
         await run_slash_command(session, "/undo")

@@ -16,6 +16,7 @@ from tests.journeys.day import DayConfig, open_day
 from tests.journeys.model_seat import ModelProgram
 from tests.journeys.shown_request import ShownRequest
 from tests.journeys.test_two_sessions import write
+from tests.support.user_texts import CONVERSATION_CLEARED, CONVERSATION_RESTORED
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -45,7 +46,7 @@ async def test_reset_clears_the_conversation_and_leaves_files(tmp_path: Path) ->
         path = session.write_seen_file("a.txt", "old\n")
         before = await messages_after(session, "hello")
         output = await run_slash_command(session, "/reset")
-        assert "The conversation was cleared" in output
+        assert CONVERSATION_CLEARED in output
         after = await messages_after(session, "and now?")
         assert path.read_text() == "old\n"
         assert len(before) >= 1
@@ -63,7 +64,7 @@ async def test_restoring_the_conversation_keeps_earlier_messages_and_adds_a_note
         output = await run_slash_command(session, "/undo --conversation")
         sent = await messages_after(session, "and now?")
         assert path.read_text() == "old\n"
-        assert "The conversation was restored" in output
+        assert CONVERSATION_RESTORED in output
         assert sent[0] == first[0]
         assert [*sent[2:4]] == PAIR
         assert [type(each).__name__ for each in sent] == ["UserMessage", "AssistantMessage"] * 2 + [

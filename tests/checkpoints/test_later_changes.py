@@ -9,6 +9,7 @@ import pytest
 from acp_server.permissions.modes import Mode
 from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import CONVERSATION_RESTORED, PLAN_MODE_IS_ON
 from tests.tools.editor_session import allow, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -110,5 +111,5 @@ async def test_plan_mode_refuses_an_undo(tmp_path: Path) -> None:
         await run_slash_command(session, "/mode plan")
         output = await run_slash_command(session, "/undo --conversation")
         assert path.read_text() == "new\n"
-        assert "plan mode is on" in output
-        assert "The conversation was restored" not in output
+        assert PLAN_MODE_IS_ON in output
+        assert CONVERSATION_RESTORED not in output

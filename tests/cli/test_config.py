@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import CliResult, command_line, environment, run
+from tests.support.user_texts import DOES_NOT_EXIST
 
 WELL = "No problems found.\n"
 
@@ -120,7 +121,7 @@ def test_a_single_file_can_be_checked(tmp_path: Path) -> None:
 def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
     outcome = run(tmp_path, "config", "check", str(tmp_path / "absent"))
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert "does not exist" in outcome.stderr
+    assert DOES_NOT_EXIST in outcome.stderr
 
 
 def test_the_first_edit_creates_a_file_with_every_setting_commented_out(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from tests.cli.command_line import run
+from tests.support.user_texts import NO_SUCH_MODEL
 
 FRONTMATTER = """---
 mode: plan
@@ -46,7 +47,7 @@ def show_config(home: Path, root: Path) -> tuple[dict[str, JsonValue], list[str]
 
 
 IN_VAIN = [
-    "model (no such model)",
+    NO_SUCH_MODEL,
     "hooks (a project cannot set it)",
     "the workspace's MCP server odd: url: must be a text",
     "mcp_servers.theirs (your settings already have a server of this name)",

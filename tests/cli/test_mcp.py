@@ -11,6 +11,7 @@ import yaml
 from tests.cli.command_line import command_line, environment, run
 from tests.mcp.sign_in_server import find_page, sign_in_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import PAGE_CAN_BE_CLOSED
 
 
 def test_a_user_signs_in_and_out_from_a_terminal(tmp_path: Path) -> None:
@@ -31,7 +32,7 @@ def test_a_user_signs_in_and_out_from_a_terminal(tmp_path: Path) -> None:
             answer = httpx2.get(
                 find_page(page), follow_redirects=True, timeout=HANG_TIMEOUT_SECONDS
             )
-            assert "can close this page" in answer.text
+            assert PAGE_CAN_BE_CLOSED in answer.text
             last = signing_in.stdout.read().splitlines()[-1]
         listed = json.loads(run(tmp_path, "mcp", "list", "--json").stdout)
         signed_out = run(tmp_path, "mcp", "sign-out", "notes")

@@ -10,8 +10,9 @@ from tests.cli.command_line import CliResult, run
 from tests.memory.example_provider import write_dist_info
 from tests.memory.services.honcho_service import honcho_service
 from tests.memory.services.loopback import KEY
+from tests.support.user_texts import MEM0_HAS_NO_KEY, MEMORY_SAVED, UNREADABLE_NOTHING_CHANGED
 
-SAVED = "saved; the system prompt shows it from the next session on"
+SAVED = MEMORY_SAVED
 ROOT = str(Path(__file__).parents[2])
 
 
@@ -158,7 +159,7 @@ def test_a_non_text_file_is_a_problem(tmp_path: Path) -> None:
     for arguments in (["show"], ["edit"], ["add", "x"]):
         outcome = run(tmp_path, "memory", *arguments)
         assert (outcome.exit_code, outcome.stdout) == (1, "")
-        assert "cannot be read, and nothing was changed" in outcome.stderr
+        assert UNREADABLE_NOTHING_CHANGED in outcome.stderr
 
 
 def test_undo_with_nothing_to_undo_is_reported(tmp_path: Path) -> None:
@@ -254,7 +255,7 @@ def test_setup_stores_a_key_apart_and_uses_it(tmp_path: Path) -> None:
         (("local", "--set", "depth"), "--set takes KEY=VALUE, not 'depth'"),
         (("mem0", "--set", "api_key=x"), "give the key by --key-stdin"),
         ((), "name a provider: local, holographic, honcho, mem0"),
-        (("mem0",), "it has no key; run `acp-server memory setup mem0`"),
+        (("mem0",), MEM0_HAS_NO_KEY),
     ],
 )
 def test_setup_says_what_is_wrong(arguments: tuple[str, ...], reason: str, tmp_path: Path) -> None:

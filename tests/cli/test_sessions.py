@@ -27,6 +27,7 @@ from acp_server.turn.events import (
 )
 from tests.cli.command_line import CliResult, run
 from tests.cli.test_demo_on_a_terminal import on_a_terminal, read_until
+from tests.support.user_texts import CANNOT_BE_READ
 
 USED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 NEW, OLD = "aa11", "aa22"
@@ -254,5 +255,5 @@ def test_a_damaged_database_is_reported_and_not_moved(home: Home) -> None:
     home.database.write_bytes(b"no database" * 500)
     outcome = home.sessions("list")
     assert (outcome.exit_code, outcome.stdout) == (1, "")
-    assert "cannot be read" in outcome.stderr
+    assert CANNOT_BE_READ in outcome.stderr
     assert home.database.read_bytes() == b"no database" * 500

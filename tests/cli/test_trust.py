@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.cli.command_line import CliResult, run
+from tests.support.user_texts import DOES_NOT_EXIST
 
 
 def test_a_directory_can_be_trusted_listed_and_untrusted(tmp_path: Path) -> None:
@@ -23,7 +24,7 @@ def test_a_directory_can_be_trusted_listed_and_untrusted(tmp_path: Path) -> None
 def test_a_missing_directory_is_a_usage_error(tmp_path: Path) -> None:
     outcome = run(tmp_path, "trust", str(tmp_path / "absent"))
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert "does not exist" in outcome.stderr
+    assert DOES_NOT_EXIST in outcome.stderr
 
 
 def test_an_unwritable_home_is_reported(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from acp_server.config import settings
 from acp_server.config.settings import Configuration, Settings
 from acp_server.config.table import build_settings, setting_sources
 from acp_server.config.values import PlatformHint
+from tests.support.user_texts import NOT_A_MAPPING
 
 DEFAULTS = Settings()
 
@@ -211,8 +212,8 @@ def test_the_model_can_be_given_in_short_or_long_form(tmp_path: Path, document: 
         ("a: !!timestamp secret", "not YAML"),
         ("[" * 2_000, "not YAML"),
         ("a: \x00", "not YAML"),
-        ("- a\n- b", "must be a mapping of keys to values"),
-        ("just text", "must be a mapping of keys to values"),
+        ("- a\n- b", NOT_A_MAPPING),
+        ("just text", NOT_A_MAPPING),
         (b"\xff\xfe", NO_TEXT),
     ],
     ids=range(14),

@@ -12,8 +12,9 @@ from acp_server.config.table import Settings, build_settings
 from acp_server.config.values import FeatureFilterSetting, HttpServer, SseServer, StdioServer
 from acp_server.skills.config import SkillConfig
 from skills_store.index import MAX_CHARACTERS
+from tests.support.user_texts import NOT_A_MAPPING
 
-NO_SERVER = "must be a mapping of keys to values"
+NO_SERVER = NOT_A_MAPPING
 
 
 def load_text(home: Path, text: str) -> tuple[Settings, tuple[str, ...]]:

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from tests.support.editor import Object, json_at
 from tests.support.server_process import ServerProcess, command_line, start_server
+from tests.support.user_texts import NO_LONGER_SAVED, NOTHING_CHANGED
 
 SIZE = "4m"
 SCRIPT = """\
@@ -113,8 +114,8 @@ def test_turns_continue_on_a_full_disk_and_nothing_is_lost_once_space_returns(
     disk.fill()
 
     responses = [prompted(server, session, f"meanwhile {'x' * 20_000} {n}") for n in range(4)]
-    assert ["no longer saved" in each for each in responses].count(True) == 1
-    assert "nothing was changed" in prompted(server, session, "remember")
+    assert [NO_LONGER_SAVED in each for each in responses].count(True) == 1
+    assert NOTHING_CHANGED in prompted(server, session, "remember")
     assert "Written." in prompted(server, session, "write")
     assert (workspace / "story.txt").read_text() == "once upon a time"
 

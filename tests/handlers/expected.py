@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.version import __version__
 from tests.support.server_parts import MODEL_ID
+from tests.support.user_texts import SESSION_NOT_FOUND
 
 API_KEY: dict[str, JsonValue] = {
     "id": "api-key",
@@ -292,7 +293,7 @@ def unknown_session(request_id: JsonValue, session_id: str) -> JsonValue:
         f"no session {session_id!r}: it was closed, or never opened here; "
         "a session without a prompt is kept for one day"
     )
-    return error_response(request_id, -32002, "Session not found", reason)
+    return error_response(request_id, -32002, SESSION_NOT_FOUND, reason)
 
 
 def invalid_params(request_id: JsonValue, reason: str) -> JsonValue:

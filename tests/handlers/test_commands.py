@@ -14,6 +14,7 @@ from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
 from tests.support.editor import Editor, json_at, make_configuration, open_editor
 from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.support.user_texts import ALLOWED_IN_WORKSPACE, ONLY_FOR_PLAN_MODE
 
 ECHO = "prompt: *\nsay: Done."
 
@@ -117,9 +118,9 @@ async def test_the_tools_are_listed_with_their_effect_in_the_current_mode(tmp_pa
         fates = {
             line.split("`")[1]: line.rpartition("*")[0].rpartition("*")[2] for line in lines[2:]
         }
-        assert fates["read_file"] == "allowed in the workspace"
+        assert fates["read_file"] == ALLOWED_IN_WORKSPACE
         assert fates["write_file"] == "asks first"
-        assert fates["exit_plan"] == "only for plan mode"
+        assert fates["exit_plan"] == ONLY_FOR_PLAN_MODE
         await editor.prompt(session, "/mode plan")
         planned = await answered(editor, session, "/tools")
         assert "*refused*" in planned

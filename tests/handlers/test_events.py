@@ -12,6 +12,7 @@ from acp_server.turn.ports import Retrying, TextDelta, ToolCallStarted, UsageRep
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
 from tests.support.server_parts import MODEL_ID, FakeModelCatalog, make_registry, make_services
+from tests.support.user_texts import CALL_CANCELLED
 from tests.turn.turn_harness import (
     CharacterMeter,
     FunctionTools,
@@ -74,7 +75,7 @@ async def test_tool_calls_of_a_cancelled_turn_are_closed_before_the_response() -
         await model.is_blocked.wait()
         editor.cancel(session)
         await pending.response()
-        reason = "cancelled by the user before it had finished"
+        reason = CALL_CANCELLED
         assert editor.messages[3:] == [
             expected.session_update(session, APPEARED),
             expected.session_update(session, call_update("failed", reason)),

@@ -12,6 +12,7 @@ from tests.handlers import expected
 from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
 from tests.handlers.fake_models import EchoModel
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import INITIALIZE_FIRST
 
 CAPABILITIES: dict[str, Object] = {
     "read": {"fs": {"readTextFile": True}},
@@ -101,7 +102,7 @@ async def test_all_other_requests_are_refused_before_initialize(
     """Trap 12, ACP-INFO-INVALIDREQ."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.call(method, params) == expected.error_response(
-            1, -32600, "Invalid Request", "send `initialize` first"
+            1, -32600, "Invalid Request", INITIALIZE_FIRST
         )
         assert await editor.initialize() == expected.INITIALIZED
 

@@ -6,6 +6,7 @@ from acp_server.config.values import ToolHook
 from acp_server.hooks.hook_protocol import HookResult, as_json, parse_refusal
 from acp_server.hooks.rules import HookRules, matching_hooks
 from tests.support.case_table import each_case
+from tests.support.user_texts import HOOK_OUTPUT_TOO_LONG, HOOK_TIMED_OUT
 
 ANSWERS = {
     "it ends well": (HookResult(0, ""), None),
@@ -37,14 +38,14 @@ ANSWERS = {
     "it fails": (HookResult(1, "Traceback"), "it failed with exit code 1: Traceback"),
     "it cannot be found": (HookResult(127, ""), "it failed with exit code 127"),
     "it does not end": (
-        HookResult(None, "", failure="its time was up"),
+        HookResult(None, "", failure=HOOK_TIMED_OUT),
         "it did not answer: its time",
     ),
     "it ends well when its time is up": (
-        HookResult(0, "", failure="its time was up"),
+        HookResult(0, "", failure=HOOK_TIMED_OUT),
         "it did not",
     ),
-    "it says too much": (HookResult(0, "x", is_truncated=True), "its output is too long"),
+    "it says too much": (HookResult(0, "x", is_truncated=True), HOOK_OUTPUT_TOO_LONG),
     "braces without end": (HookResult(0, "[" * 100_000), None),
 }
 

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from tests.history.test_hermes_sessions import make_database
 from tests.support.editor import json_at
 from tests.support.server_process import ServerProcess, command_line, start_server
+from tests.support.user_texts import CONVERSATION_CLEARED, NO_EFFECT_HERE
 
 CONFIG = """\
 agent: {{disabled_toolsets: [delegation], coding_instructions: Prefer small commits.}}
@@ -118,9 +119,9 @@ def play_next_day(server: ServerProcess, work: Path) -> None:
     again = load(server, work)
     assert "terminal: npm test" in again
     assert "Written." in again
-    assert again.count("have no effect here") == 1  # as it was said on the first day
+    assert again.count(NO_EFFECT_HERE) == 1  # as it was said on the first day
     server.prompt("h1", "/reset")
-    assert "The conversation was cleared" in shown(server)
+    assert CONVERSATION_CLEARED in shown(server)
 
 
 def test_a_home_of_hermes_works_for_two_days_and_is_left_as_it_was(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from tests.journeys.shop_repository import Repository
 from tests.journeys.shown_request import ApiForm, ShownRequest
 from tests.journeys.user import WAIT, AskedQuestion, FormAnswer, allow_once
 from tests.support.messages_api import call
+from tests.support.user_texts import CHANGED_SINCE_READ
 
 RULE = "Never touch anything below vendor/, whatever happens."
 LINES_PER_PART = 420
@@ -165,7 +166,7 @@ def mend(number: int) -> WriteProgram:
 def add_function(shown: ShownRequest) -> ModelProgram:
     """Overwrite the file from memory, which must be refused, and then do it properly."""
     shown = yield call("write_file", path=path_of(0), content="def mine():\n    return 1\n")
-    assert "changed since you read it" in shown.text
+    assert CHANGED_SINCE_READ in shown.text
     shown = yield call("read_file", path=path_of(0), offset=LINES_PER_PART - 20)
     last = shown.find("return 'mine'")[0]
     shown = yield call(

@@ -17,6 +17,7 @@ from tests.journeys.user import WAIT, AskedQuestion, FormAnswer, allow_once
 from tests.support.editor import Object
 from tests.support.messages_api import call, think
 from tests.support.messages_api.script import CallTool
+from tests.support.user_texts import UNCHANGED_SINCE_READ
 
 TODOS = ["write a failing test", "mend the rounding", "commit"]
 COMMITTED = ["Round half a cent up", "Add discounts"]
@@ -154,7 +155,7 @@ def mend(shown: ShownRequest) -> ModelProgram:
         shown = yield call("search_files", pattern=f"def {function}", path="shop")
         path = shown.find(r"^\S+\.py$")[0]
         shown = yield call("read_file", path=path)
-        if "unchanged since you read it" in shown.text:
+        if UNCHANGED_SINCE_READ in shown.text:
             shown = yield call("read_file", path=path)  # it is repeated if asked for again
         text = re.sub(r"^\d+\|", "", shown.text, flags=re.MULTILINE)  # the numbers of lines
         wrong = next(each for each in CORRECTIONS if each in text)

@@ -14,6 +14,7 @@ from acp_server.session.ports.mcp import NO_SERVERS
 from acp_server.session.ports.mcp_configs import ServerTimeouts, StdioServerConfig
 from tests.mcp.live_servers import FAST_LIMITS, open_factory, server_program, wait_for_text
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import LIKE_INSTRUCTIONS, SERVER_OF_UNTRUSTED_WORKSPACE
 
 
 def running_processes(log: Path) -> list[int]:
@@ -111,7 +112,7 @@ async def test_instructions_in_tools_are_marked_for_the_model_and_the_user(tmp_p
             marked = {
                 each.spec.name
                 for each in live.servers.tools()
-                if "look like an attempt to instruct you" in each.spec.description
+                if LIKE_INSTRUCTIONS in each.spec.description
             }
             page = live.servers.describe()
     assert marked == {"s__described", "s__argued", "s__listed"}
@@ -281,7 +282,7 @@ async def test_servers_of_an_untrusted_workspace_are_listed_and_started_once_tru
             "the workspace's MCP server odd"
         ]
         await live.servers.wait_ready()
-        assert "not started: this workspace configures it" in live.servers.describe()
+        assert SERVER_OF_UNTRUSTED_WORKSPACE in live.servers.describe()
         assert not log.exists()
 
         live.servers.start_registered([each.digest for each in found.servers])

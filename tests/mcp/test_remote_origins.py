@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from acp_server.mcp.binder import scan_for_injection
 from acp_server.session.ports.mcp_configs import HttpServerConfig, Transport
 from tests.mcp.live_servers import FAST_LIMITS, open_factory, wait_for_text
+from tests.support.user_texts import LIKE_INSTRUCTIONS
 
 # The SDK's event stream waits for ever if it is sent elsewhere.
 SHORT_CONNECT_LIMITS = replace(FAST_LIMITS, connect_seconds=3.0)
@@ -155,7 +156,7 @@ async def test_texts_of_a_remote_server_are_marked(tmp_path: Path, transport: Tr
                 marked = {
                     tool.spec.name
                     for tool in live.servers.tools()
-                    if "look like an attempt to instruct you" in tool.spec.description
+                    if LIKE_INSTRUCTIONS in tool.spec.description
                 }
                 result = await live.call("s__plain")
                 page = live.servers.describe()

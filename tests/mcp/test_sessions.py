@@ -19,6 +19,7 @@ from tests.mcp.test_lives import running_processes
 from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import PLAN_MODE_IS_ON, SERVER_OF_UNTRUSTED_WORKSPACE
 
 COMPLETE = "elicitation/complete"
 GREET = "mcp:s:greet"
@@ -65,7 +66,7 @@ async def test_plan_mode_keeps_the_tools_and_refuses_all_but_read_only_ones(
         assert await line.prompt(session) == "end_turn"
         assert tool in line.tool_names(0)
         assert len(line.questions) == asked
-        assert ("plan mode is on" in json.dumps(line.tool_results())) == (asked == 0)
+        assert (PLAN_MODE_IS_ON in json.dumps(line.tool_results())) == (asked == 0)
 
 
 async def test_the_first_request_waits_no_longer_than_configured(tmp_path: Path) -> None:
@@ -288,7 +289,7 @@ async def test_workspace_servers_are_started_only_if_the_workspace_is_trusted(
         assert "the MCP server own (runs " in str(json_at(line.questions[0], "params", "message"))
         assert ("own__echo" in line.tool_names()) == is_trusted == log.exists()
         page = await line.run_command(session, "/mcp")
-        assert ("not started: this workspace configures it" in page) != is_trusted
+        assert (SERVER_OF_UNTRUSTED_WORKSPACE in page) != is_trusted
 
         TrustStore(tmp_path / "home/acp/trust.json").save(line.directory, "trusted")
         assert ("apply from now on" in await line.run_command(session, "go on")) != is_trusted

@@ -16,6 +16,7 @@ from tests.mcp.live_servers import FakeElicitor, LiveServers, LiveServersFactory
 from tests.mcp.sign_in_server import SignInServer, find_page, sign_in_server, visit
 from tests.mcp.test_real_servers import free_port
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import PAGE_CAN_BE_CLOSED, WAITING_FOR_SIGN_IN
 
 NEEDS = "The MCP server “s” is not available yet: it wants you to sign in."
 SIGNED_IN = "You are signed in to s; the model can use its tools from now on."
@@ -66,7 +67,7 @@ async def sign_in_by_link(
             if before is not None:
                 await before(page)
             if is_completed:
-                assert "can close this page" in (await visit(page)).text
+                assert PAGE_CAN_BE_CLOSED in (await visit(page)).text
     return answers[0]
 
 
@@ -164,7 +165,7 @@ async def test_signing_out_revokes_and_deletes_the_tokens(tmp_path: Path) -> Non
             await sign_in(live)
             answer = await live.servers.run_command("sign-out", ignore)
             assert answer.text == "You are signed out of s, in all sessions."
-            await live.wait_for_description("waiting for you to sign in")
+            await live.wait_for_description(WAITING_FOR_SIGN_IN)
             assert len(remote.provider.revoked) == 1
             assert not (tmp_path / "acp" / "credentials.json").exists()
             assert len(live.notices) == 1  # that of the start
@@ -204,7 +205,7 @@ async def test_a_cancelled_sign_in_can_be_repeated(tmp_path: Path) -> None:
                     tasks.cancel_scope.cancel()
 
                 tasks.start_soon(live.servers.run_command, "sign-in s", show)
-            await live.wait_for_description("waiting for you to sign in")
+            await live.wait_for_description(WAITING_FOR_SIGN_IN)
             with pytest.raises(httpx2.ConnectError):  # nothing listens any more
                 await visit(pages[0])
             assert await sign_in_by_link(live) == SIGNED_IN
@@ -355,7 +356,7 @@ async def test_a_request_without_the_rights_fails_alone_and_the_next_sign_in_ask
             assert "HTTP 403: it does not permit this" in refused.text
             assert len(live.notices) == 1  # that of the start
             await live.servers.run_command("sign-out s", ignore)
-            await live.wait_for_description("waiting for you to sign in")
+            await live.wait_for_description(WAITING_FOR_SIGN_IN)
             assert await sign_in(live) == SIGNED_IN
             question = factory.elicitor.questions[-1]
             assert isinstance(question, ElicitationUrl)
@@ -374,7 +375,7 @@ async def test_a_session_that_opens_during_a_sign_in_does_not_wait_for_the_user(
             async def open_another(page: str) -> None:
                 del page
                 other.servers.start(lambda: None)
-                await other.wait_for_description("waiting for you to sign in")
+                await other.wait_for_description(WAITING_FOR_SIGN_IN)
 
             assert await sign_in_by_link(live, open_another) == SIGNED_IN
             await other.wait_for_description("connected, signed in")

@@ -11,6 +11,7 @@ from tests.support.editor import Object, json_at
 from tests.support.messages_api import call, messages_api_in_thread, reply
 from tests.support.server_process import ServerProcess
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import PAGE_CAN_BE_CLOSED, WAITING_FOR_SIGN_IN
 
 CAPABILITIES: JsonValue = {"elicitation": {"url": {}}}
 
@@ -26,7 +27,7 @@ def run(server: ServerProcess, session: str, text: str) -> str:
             answer = httpx2.get(
                 page, follow_redirects=True, timeout=HANG_TIMEOUT_SECONDS, trust_env=False
             )
-            assert "can close this page" in answer.text
+            assert PAGE_CAN_BE_CLOSED in answer.text
             server.send({"jsonrpc": "2.0", "id": message["id"], "result": {"action": "accept"}})
         elif "method" not in message and message["id"] == number:
             assert json_at(message, "result", "stopReason") == "end_turn"
@@ -60,7 +61,7 @@ def test_a_server_that_wants_a_sign_in_is_told_once_and_then_used_and_its_tokens
                 api.add("Done.")
             texts = [run(server, session, "hello") for _ in range(2)]
             cancel_sign_in(server, session)
-            assert "waiting for you to sign in" in run(server, session, "/mcp")
+            assert WAITING_FOR_SIGN_IN in run(server, session, "/mcp")
             signed_in = run(server, session, "/mcp sign-in")
             api.add(reply(call("notes__show_tokens")))
             api.add("Done.")

@@ -14,6 +14,7 @@ from tests.memory.provider_contract import KEYS, PREPARE, context_of, exercise
 from tests.memory.services.honcho_service import honcho_service
 from tests.memory.services.loopback import KEY
 from tests.memory.services.mem0_service import mem0_platform
+from tests.support.user_texts import MEM0_HAS_NO_KEY
 
 needs_mem0 = pytest.mark.skipif(
     find_spec("mem0") is None, reason="mem0ai is large: `uv sync --group memory` installs it"
@@ -57,7 +58,7 @@ async def test_a_refused_key_is_reported_without_the_key(tmp_path: Path) -> None
     ("name", "reason"),
     [
         ("honcho", "it has no key; run `acp-server memory setup honcho`"),
-        ("mem0", "it has no key; run `acp-server memory setup mem0`"),
+        ("mem0", MEM0_HAS_NO_KEY),
     ],
 )
 def test_a_missing_key_says_what_to_do(name: str, reason: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from acp_server.memory.store import MEMORY_CHANGED, SAVED, UNCHANGED, MemoryStor
 from prompt_engine.threats import scan
 from skills_store.locks import locked
 from tests.memory.stores import add_entries, open_memory, read_entries, write_memory_file
+from tests.support.user_texts import UNREADABLE_NOTHING_CHANGED
 
 LIMIT = 40
 FORTY = "x" * LIMIT
@@ -233,7 +234,7 @@ def test_a_file_that_is_not_text_is_not_changed(data: bytes, tmp_path: Path) -> 
     path = write_memory_file(tmp_path, data)
     answer = open_memory(tmp_path).apply("memory", [EntryOperation("add", "a")])
     assert (answer.is_success, answer.contents) == (False, None)
-    assert "cannot be read, and nothing was changed" in answer.text
+    assert UNREADABLE_NOTHING_CHANGED in answer.text
     assert path.read_bytes() == data
 
 

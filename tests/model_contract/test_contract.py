@@ -48,6 +48,13 @@ from tests.support.messages_api import (
     unavailable,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import (
+    CANCELLED_BY_USER,
+    CHOOSE_ANOTHER_MODEL,
+    CONTINUING,
+    DOES_NOT_PERMIT,
+    NO_ANSWER_IN_TIME,
+)
 
 LONG_TEXT = "First I look at it, then I write it down for you."
 
@@ -171,7 +178,7 @@ async def test_a_turn_can_be_cancelled_while_a_tool_runs(tmp_path: Path, form: s
         await chat.tools.started.wait()
         chat.cancel()
         await check_cancelled(chat, api, pending)
-        assert "cancelled by the user" in str(api.model_requests[-1].body)
+        assert CANCELLED_BY_USER in str(api.model_requests[-1].body)
 
 
 async def test_a_turn_can_be_cancelled_during_a_retry_delay(tmp_path: Path, form: str) -> None:
@@ -214,8 +221,8 @@ PASSING: dict[str, ScriptedTurn] = {
 LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
     "401": (HttpFailure(401, message="bad key"), "authentication", "`acp-server setup"),
     "402": (HttpFailure(402, message="Your credit is too low"), "permission", "credit"),
-    "403": (HttpFailure(403, message="not yours"), "permission", "does not permit"),
-    "404": (HttpFailure(404, message="no model"), "unknown", "choose another model"),
+    "403": (HttpFailure(403, message="not yours"), "permission", DOES_NOT_PERMIT),
+    "404": (HttpFailure(404, message="no model"), "unknown", CHOOSE_ANOTHER_MODEL),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),
     "429 until a date": (
         HttpFailure(429, message="slow", retry_after_date="Wed, 21 Oct 2105 07:28:00 GMT"),
@@ -303,7 +310,7 @@ async def test_a_truncated_answer_continues_under_the_same_id(
             assert await session.prompt() == "end_turn"
         assert session.agent_text().endswith("and so on.")
         assert len(session.message_ids()) == 1
-        assert "continuing from where it stopped" in str(session.notices())
+        assert CONTINUING in str(session.notices())
         assert stored_text(session.history()) == session.agent_text()
         assert api.model_requests[-1].verdict == "answered"
         check_history(session.history())
@@ -365,7 +372,7 @@ async def test_a_silent_endpoint_times_out(tmp_path: Path, form: str) -> None:
     config = ModelSessionConfig(read_timeout_seconds=0.2, retries=0)
     silent = reply("never", head_gate=ResponseGate())
     async with serve_form(form, [silent]) as api, open_model_session(api, tmp_path, config) as chat:
-        assert "did not answer in time" in str((await chat.prompt_expecting_error())["details"])
+        assert NO_ANSWER_IN_TIME in str((await chat.prompt_expecting_error())["details"])
 
 
 async def test_an_endpoint_that_refuses_connections_is_named(tmp_path: Path, form: str) -> None:

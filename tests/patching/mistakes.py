@@ -7,6 +7,8 @@ refused, with `says` in the reason.
 
 from dataclasses import dataclass
 
+from tests.support.user_texts import SEEMS_MADE
+
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
@@ -511,7 +513,7 @@ WRONG = [
         "# setup\nload_settings()\nrun()",
         "# setup\nload_settings_from(path)\nrun()",
         REFUSED,
-        "seems to be made",
+        SEEMS_MADE,
     ),
     Mistake(
         "a short text that is there by chance",

@@ -10,6 +10,7 @@ from skills_store.patching.errors import (
     NothingToFindError,
 )
 from skills_store.patching.matching import replace
+from tests.support.user_texts import SEEMS_MADE
 
 BLOCK = "def f():\n    {middle}\n    return 1\n"
 
@@ -234,4 +235,4 @@ def test_an_edit_seems_made_if_whole_lines_and_those_around_them_are_there(
     with pytest.raises(NotFoundError) as caught:
         replace(text, old, new)
     assert caught.value.applied_line == line
-    assert ("seems to be made" in str(caught.value)) == (line is not None)
+    assert (SEEMS_MADE in str(caught.value)) == (line is not None)

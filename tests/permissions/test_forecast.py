@@ -5,25 +5,26 @@ import pytest
 from acp_server.permissions.forecast import forecast
 from acp_server.permissions.modes import Mode
 from acp_server.tools.factory import TOOL_NAMES
+from tests.support.user_texts import ALLOWED_IN_WORKSPACE, ONLY_FOR_PLAN_MODE
 
 FATES: dict[Mode, dict[str, str]] = {
     "ask": {
-        "read_file": "allowed in the workspace",
+        "read_file": ALLOWED_IN_WORKSPACE,
         "write_file": "asks first",
         "terminal": "asks first, unless it only reads",
         "memory": "allowed",
         "web_fetch": "asks first",
-        "exit_plan": "only for plan mode",
+        "exit_plan": ONLY_FOR_PLAN_MODE,
         "server__tool": "asks first",
         "todo": "allowed",
     },
     "accept_edits": {
-        "patch": "allowed in the workspace",
+        "patch": ALLOWED_IN_WORKSPACE,
         "terminal": "asks first, unless it only reads",
     },
     "plan": {
-        "search_files": "allowed in the workspace",
-        "symbols": "allowed in the workspace",
+        "search_files": ALLOWED_IN_WORKSPACE,
+        "symbols": ALLOWED_IN_WORKSPACE,
         "patch": "refused",
         "terminal": "refused",
         "memory": "refused",

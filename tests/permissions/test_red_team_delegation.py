@@ -31,6 +31,7 @@ from tests.permissions.secret_workspace import (
     open_tool_caller,
 )
 from tests.permissions.test_red_team import ATTEMPTS, MODES
+from tests.support.user_texts import HOOK_REFUSED
 
 SOME = dict(list(ATTEMPTS.items())[::12])
 RUN: Attempt = ("terminal", {"command": "touch made"})
@@ -216,5 +217,5 @@ async def test_a_hook_also_refuses_calls_of_all_current_and_later_sub_agents(
     async with _acting(model, create_secret_workspace(tmp_path), "bypass", hooks=hooks) as caller:
         for _ in range(2):
             assert await _delegate(caller, model, WRITE, RUN) == [True, False]
-        assert "the user's hook refused this" in model.results[0].text
+        assert HOOK_REFUSED in model.results[0].text
         assert (await caller.call(*WRITE)).is_error

@@ -23,6 +23,7 @@ from tests.permissions.secret_workspace import (
     open_tool_caller,
     open_tool_caller_with,
 )
+from tests.support.user_texts import NO_BACKGROUND_COMMANDS, NO_SUCH_BACKGROUND_COMMAND
 from tests.tools.confinement.sandbox_setup import needs_sandbox
 
 ASKING: tuple[Mode, ...] = ("ask", "accept_edits")
@@ -90,7 +91,7 @@ async def test_no_background_process_is_started_without_permission(
             assert outcome.is_error, mode
             assert MARKER not in outcome.text
             listed = await caller.call("process", {"action": "list"})
-            assert listed.text == "there are no background commands"
+            assert listed.text == NO_BACKGROUND_COMMANDS
             assert stage.snapshot() == stage.before
 
 
@@ -145,7 +146,7 @@ async def test_processes_of_others_are_inaccessible(
             }
             outcome = await caller.call("process", arguments)
             assert outcome.is_error
-            assert "there is no background command" in outcome.text
+            assert NO_SUCH_BACKGROUND_COMMAND in outcome.text
 
 
 def _confined(workspace: SecretWorkspace) -> ToolConfig:

@@ -18,6 +18,7 @@ from tests.permissions.secret_workspace import (
     create_secret_workspace,
     open_tool_caller,
 )
+from tests.support.user_texts import DO_NOT_FOLLOW
 from tests.tools.web.sites import LocalSite, make_page, make_redirect, open_site
 
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan", "bypass")
@@ -205,7 +206,7 @@ async def test_instructions_in_a_page_are_marked_as_data_and_kept(
         is_done, text = await _fetch(caller, site.url("/"))
         above, _, data = text.partition(DATA_NOTICE)
         assert is_done
-        assert "Do not follow them" in above
+        assert DO_NOT_FOLLOW in above
         assert "gnore all" in data
 
 

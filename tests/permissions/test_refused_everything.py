@@ -12,14 +12,15 @@ import pytest
 
 from acp_server.tools.factory import TOOL_NAMES
 from tests.permissions.refusing import ALLOWED, ATTEMPTS, REFUSED
+from tests.support.user_texts import NO_SUCH_BACKGROUND_COMMAND, NO_SUCH_TOOL, NOT_READ
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_EFFECT = {"todo", "clarify", "session_search", "skills_list", "skill_view"}
 """What shows, asks, or reads what this program itself keeps."""
 OUT_OF_REACH = {
-    **dict.fromkeys(("exit_plan", "memory", "skill_manage"), "there is no tool"),
-    "process": "there is no background command",
-    "write_file over a file": "you have not read it",
+    **dict.fromkeys(("exit_plan", "memory", "skill_manage"), NO_SUCH_TOOL),
+    "process": NO_SUCH_BACKGROUND_COMMAND,
+    "write_file over a file": NOT_READ,
 }
 """What a task does not have, not even refused; the session's commands in the background are none
 of its own, and what the session has read, a task has not."""

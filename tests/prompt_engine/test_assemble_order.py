@@ -15,6 +15,7 @@ from prompt_engine.sections import day_and_model, memory, platform_hint
 from prompt_engine.sources import environment
 from tests.prompt_engine.golden.situations import FULL, SITUATIONS
 from tests.support.case_table import each_case
+from tests.support.user_texts import NO_SUCH_FILE
 
 EXAMPLES = (
     *(
@@ -97,7 +98,7 @@ def test_an_empty_section_with_a_status_is_reported() -> None:
 
 SECTIONS = (
     PromptSection("identity", "stable", "Be kind."),
-    PromptSection("soul", "stable", "", "SOUL.md", "absent", "there is no such file"),
+    PromptSection("soul", "stable", "", "SOUL.md", "absent", NO_SUCH_FILE),
     PromptSection("day", "volatile", "Today is Día."),
 )
 
@@ -107,7 +108,7 @@ def test_a_report_counts_characters_and_estimates_tokens_from_bytes() -> None:
     assert found == PromptReport(
         (
             SectionReport("identity", "stable", "", 8, 4, "kept", ""),
-            SectionReport("soul", "stable", "SOUL.md", 0, 0, "absent", "there is no such file"),
+            SectionReport("soul", "stable", "SOUL.md", 0, 0, "absent", NO_SUCH_FILE),
             SectionReport("day", "volatile", "", 13, 6, "kept", ""),
         )
     )

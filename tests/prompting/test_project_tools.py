@@ -20,6 +20,7 @@ from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import ModelRequest, TextDelta
 from tests.prompting.prompted_session import make_prompt_config, write_file
 from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.support.user_texts import WORKSPACE_NOT_TRUSTED
 from tests.turn.fake_sinks import MemorySink
 from tests.turn.turn_harness import FunctionTools, ModelRound, RoundModel, echo_arguments
 
@@ -126,7 +127,7 @@ async def test_an_untrusted_project_is_named_and_narrows_nothing(
     project = Project(tmp_path, frontmatter, is_trusted=False)
     assert names(await project.send_prompt()) == NAMES
     assert project.session.context.restrictions.preferred_skills == ()
-    assert "the workspace is not trusted" in str(project.sink.events[0])
+    assert WORKSPACE_NOT_TRUSTED in str(project.sink.events[0])
 
 
 async def test_a_resumed_session_has_the_same_tools_and_prompt(

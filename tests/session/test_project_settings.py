@@ -9,6 +9,7 @@ from acp_server.session.project.settings import (
     parse_project_settings,
     stricter_mode,
 )
+from tests.support.user_texts import NO_SUCH_MODEL
 
 MODELS = ("big", "small")
 TOOLS = ("read", "write", "run")
@@ -25,7 +26,7 @@ TOOLS = ("read", "write", "run")
             ProjectSettings(
                 refused=(
                     "mode (a project can only set ask or plan)",
-                    "model (no such model)",
+                    NO_SUCH_MODEL,
                     "base_url (a project cannot set it)",
                 )
             ),

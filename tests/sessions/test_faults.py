@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from tests.sessions.test_kept import sessions_of_page
 from tests.support.editor import Object, json_at
 from tests.support.server_process import ServerProcess, start_server
+from tests.support.user_texts import COULD_NOT_BE_SAVED, MORE_THAN_A_DAY_OLD, NO_LONGER_SAVED
 
 SCRIPT = "prompt: *\nsay: Hello.\n"
 TRIES = 20
@@ -110,7 +111,7 @@ def test_an_unwritable_home_is_reported_and_sessions_still_work(
         session = server.new_session(str(tmp_path))
         output = wait_for_text(server, session, "Sessions are no longer saved")
         assert str(tmp_path / "acp") in output
-        assert output.count("no longer saved") == 1
+        assert output.count(NO_LONGER_SAVED) == 1
         assert json_at(server.call("session/list", {}), "error", "code") == -32603
         assert json_at(load(server, session, tmp_path), "error", "code") == -32603
         assert_prompt_ends(server, session)  # a load that failed has taken nothing away
@@ -144,7 +145,7 @@ def test_a_temporarily_full_disk_loses_nothing_sent_to_the_model(
     seen_count = len(server.messages)
     assert "result" in load(server, session, tmp_path)
     again = str(server.messages[seen_count:])
-    assert all(text in again for text in ("before", "could not be saved", "afterwards"))
+    assert all(text in again for text in ("before", COULD_NOT_BE_SAVED, "afterwards"))
     with closing(sqlite3.connect(database(tmp_path))) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         bodies = str(connection.execute("SELECT body FROM messages ORDER BY seq").fetchall())
@@ -213,4 +214,4 @@ def test_a_clock_set_back_hides_and_loses_no_session(tmp_path: Path) -> None:
         assert_prompt_ends(server, later)
         assert set(ids(server)) == {old, new, later}
         assert ids(server)[-1] == later
-        assert "more than a day old" in agent_text(server)
+        assert MORE_THAN_A_DAY_OLD in agent_text(server)

@@ -22,6 +22,7 @@ from tests.support.messages_api import (
     reply,
     think,
 )
+from tests.support.user_texts import MORE_THAN_A_DAY_OLD
 
 MODEL = "claude-opus-5-5"
 TWO_DAYS_US = 2 * 86_400 * 1_000_000
@@ -139,5 +140,5 @@ async def test_after_a_day_the_prompt_is_rebuilt_and_the_user_is_notified(
         with closing(sqlite3.connect(tmp_path / "home" / "acp" / "sessions.db")) as db, db:
             db.execute("UPDATE prompts SET written_us = written_us - ?", (TWO_DAYS_US,))
         async with open_editor(setup) as editor:
-            assert "more than a day old" in await go_on(editor, session, folder)
+            assert MORE_THAN_A_DAY_OLD in await go_on(editor, session, folder)
     assert [request.verdict for request in api.model_requests] == ["answered"] * 3

@@ -20,6 +20,7 @@ from prompt_engine.threats import scan
 from tests.sessions.test_kept import sessions_of_page
 from tests.support.editor import json_at
 from tests.support.server_process import SERVER, ServerProcess, start_server
+from tests.support.user_texts import NO_LONGER_SAVED
 
 SERVERS = 4
 PROMPTS_PER_SESSION = 10
@@ -85,7 +86,7 @@ def work(server: ServerProcess, number: int, home: Path, seconds: float) -> Work
         else:
             server.call("session/close", {"sessionId": session})
     output = json.dumps(server.messages)
-    signs = ("is locked", "has locked", "no longer saved", '"error"', "failed")
+    signs = ("is locked", "has locked", NO_LONGER_SAVED, '"error"', "failed")
     done.errors += [word for word in signs if word in output]
     return done
 

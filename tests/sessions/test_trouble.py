@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from tests.support.editor import json_at, make_configuration, open_editor
 from tests.support.server_process import ServerProcess, command_line, start_server
+from tests.support.user_texts import NO_LONGER_SAVED
 
 SCRIPT = "prompt: *\nsay: Hello.\n"
 NEWER_VERSION = 9_999
@@ -93,7 +94,7 @@ async def test_a_session_that_is_opened_while_nothing_can_be_saved_says_so(tmp_p
             session = await editor.new_session(str(tmp_path))
             for _ in range(2):
                 await editor.prompt(session, "hi")
-            assert editor.agent_text(session).count("no longer saved") == 1
+            assert editor.agent_text(session).count(NO_LONGER_SAVED) == 1
 
 
 async def test_all_open_sessions_say_so_when_nothing_can_be_saved_any_more(tmp_path: Path) -> None:
@@ -108,7 +109,7 @@ async def test_all_open_sessions_say_so_when_nothing_can_be_saved_any_more(tmp_p
         for session in sessions * 2:
             await editor.prompt(session, "hi")
         for session in sessions:
-            assert editor.agent_text(session).count("no longer saved") == 1
+            assert editor.agent_text(session).count(NO_LONGER_SAVED) == 1
 
 
 def stored_prompts(home: Path) -> int:

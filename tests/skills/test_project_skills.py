@@ -15,6 +15,7 @@ from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta
 from tests.prompting.prompted_session import make_prompt_config, write_file
 from tests.support.server_parts import FakeModelCatalog, fixed_toolset, make_services
+from tests.support.user_texts import WORKSPACE_NOT_TRUSTED
 from tests.turn.fake_sinks import MemorySink
 from tests.turn.turn_harness import FunctionTools, ModelRound, RoundModel, echo_arguments
 
@@ -113,4 +114,4 @@ async def test_skills_of_a_declined_project_are_named_and_not_used(tmp_path: Pat
     assert "Skills: ." in (await project.send_prompt()).system
     notice = str(project.sink.events[0])
     assert f"The project has skills of its own: {', '.join(brought[:10])} and 2 more" in notice
-    assert "the workspace is not trusted" in notice
+    assert WORKSPACE_NOT_TRUSTED in notice

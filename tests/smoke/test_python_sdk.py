@@ -17,6 +17,7 @@ from tests.handlers import expected
 from tests.smoke import server
 from tests.support.editor import json_at
 from tests.support.server_process import command_line, environment, model_id
+from tests.support.user_texts import SESSION_NOT_FOUND
 
 
 class Recorder:
@@ -65,7 +66,7 @@ async def work_through_a_session(agent: ClientSideConnection, client: Recorder, 
         await agent.cancel(session)
     await agent.prompt(session, text("hello again"))
     await agent.close_session(session)
-    with pytest.raises(acp.RequestError, match="Session not found"):
+    with pytest.raises(acp.RequestError, match=SESSION_NOT_FOUND):
         await agent.prompt(session, text("anyone?"))
 
 

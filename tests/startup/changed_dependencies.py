@@ -11,6 +11,8 @@ from functools import reduce
 from importlib.util import find_spec
 from pathlib import Path
 
+from tests.support.user_texts import NOTHING_CHANGED
+
 Edit = Callable[[str], str]
 """Returns the new text of a file from its old text; a file that does not exist has none."""
 
@@ -32,7 +34,7 @@ class Change:
             text = edit(_read(name)) if edit else None
             target.unlink(missing_ok=True)
             if text is not None:
-                assert text != (_read(name) if source.exists() else None), "nothing was changed"
+                assert text != (_read(name) if source.exists() else None), NOTHING_CHANGED
                 target.write_text(text, encoding="utf-8")
 
 

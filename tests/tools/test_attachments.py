@@ -9,6 +9,7 @@ from acp_server.tools.read.attachments import lines_of
 from acp_server.turn.conversation import Attachment, Link, Media, Text, UserMessage
 from acp_server.turn.ports import TextDelta
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import DOES_NOT_EXIST
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 
 TEXT = "one\ntwo\nthree\nfour\n"
@@ -139,7 +140,7 @@ async def test_a_failed_attachment_is_reported(tmp_path: Path, kind: str) -> Non
             session.write_file("binary", b"\x7fELF\x00\x01")
         attached, note = await attach(session, link(path))
         assert attached == Link(path.as_uri(), "it")
-        reasons = {"missing": "does not exist", "folder": "it holds a.py", "binary": "not text"}
+        reasons = {"missing": DOES_NOT_EXIST, "folder": "it holds a.py", "binary": "not text"}
         assert isinstance(note, Text)
         assert reasons[kind] in note.text
 

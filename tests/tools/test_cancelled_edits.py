@@ -7,6 +7,7 @@ import pytest
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object
+from tests.support.user_texts import CALL_CANCELLED
 from tests.tools.editor_session import ToolEditorSession, lines, open_tool_editor
 from tests.tools.typing_model import call, stream_call
 
@@ -53,7 +54,7 @@ async def test_a_cancelled_edit_leaves_nothing_behind(tmp_path: Path, name: str)
             call_updates = session.updates_of(tool_call.id)
             assert call_updates.statuses == ["pending", "failed"]
             assert call_updates.updates[-1]["status"] == "failed"
-            assert call_updates.shown_text == "cancelled by the user before it had finished"
+            assert call_updates.shown_text == CALL_CANCELLED
             assert [each.name for each in session.root.iterdir()] == ["old.txt"]
             assert old.read_text() == "old text\n"
             fine = await session.run_one(call("read_file", path="old.txt"))

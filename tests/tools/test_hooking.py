@@ -21,6 +21,7 @@ from tests.permissions.secret_workspace import (
     open_tool_caller,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import CANNOT_BE_READ, HOOK_OUTPUT_TOO_LONG, HOOK_TIMED_OUT
 from tests.tools.shell.command_session import (
     TOKEN_VARIABLE,
     new_token,
@@ -89,8 +90,8 @@ async def test_a_call_allowed_by_a_hook_still_asks_permission(tmp_path: Path) ->
         pytest.param(before("no-such-program"), "exit code 127", id="not there"),
         pytest.param(before("("), "syntax error", id="no command"),
         pytest.param(before("true", "exit 3"), "exit code 3", id="the second fails"),
-        pytest.param(before("seq 100000"), "its output is too long", id="it says too much"),
-        pytest.param(HookRules(is_invalid=True), "cannot be read", id="broken settings"),
+        pytest.param(before("seq 100000"), HOOK_OUTPUT_TOO_LONG, id="it says too much"),
+        pytest.param(HookRules(is_invalid=True), CANNOT_BE_READ, id="broken settings"),
     ],
 )
 async def test_a_call_whose_hook_failed_is_not_executed(
@@ -184,7 +185,7 @@ async def test_a_hook_past_its_timeout_is_killed_with_its_child_processes(tmp_pa
     command = f"export {TOKEN_VARIABLE}={token}; setsid {FOREVER} & {FOREVER} & {FOREVER}"
     async with open_tool_caller(workspace, "bypass", hooks=before(command, seconds=0.3)) as caller:
         outcome = await caller.call(*WRITE)
-        assert "its time was up" in outcome.text
+        assert HOOK_TIMED_OUT in outcome.text
         await wait_until(lambda: not running_commands(token))
 
 

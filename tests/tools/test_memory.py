@@ -20,6 +20,7 @@ from acp_server.turn.conversation import Text, ToolCall
 from acp_server.turn.events import Event
 from prompt_engine.threats import scan
 from tests.permissions.gates import GateSetup
+from tests.support.user_texts import MEMORY_SAVED
 from tests.tools.editor_session import CallUpdates, ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -38,7 +39,7 @@ async def test_a_fact_is_remembered_and_shown_with_its_text(tmp_path: Path) -> N
         assert file(session).read_text(encoding="utf-8") == "uses uv, not pip\n"
         assert answer(updates) == {
             "success": True,
-            "message": "saved; the system prompt shows it from the next session on",
+            "message": MEMORY_SAVED,
             "usage": "16/2,200",
             "entry_count": 1,
         }

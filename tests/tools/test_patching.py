@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from tests.support.user_texts import NOT_READ
 from tests.tools.editor_session import CallUpdates, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -143,7 +144,7 @@ async def test_a_file_that_the_model_has_not_read_is_not_replaced(tmp_path: Path
         patch = "*** Delete File: a.txt\n*** Add File: a.txt\n+new\n"
         updates = await session.run_one(call("patch", mode="patch", patch=patch))
         assert (updates.status, path.read_text()) == ("failed", "old\n")
-        assert "you have not read it" in updates.text
+        assert NOT_READ in updates.text
 
 
 @pytest.mark.parametrize("body", ["", "@@\n one\n"], ids=["without a hunk", "with context alone"])

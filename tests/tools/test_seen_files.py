@@ -7,6 +7,7 @@ import pytest
 from acp_server.turn.conversation import ToolResult, UserMessage, prompt_to_text
 from tests.subagents.task_scripts import call_events, delegate_call, text_events
 from tests.support.editor import Object
+from tests.support.user_texts import CHANGED_SINCE_READ, NOT_READ
 from tests.tools.editor_session import FILES, ToolEditorSession, lines, open_tool_editor
 from tests.tools.test_editing_with_an_editor import Buffers
 from tests.tools.typing_model import call
@@ -257,7 +258,7 @@ async def test_a_file_that_the_editor_formats_on_saving_counts_as_changed(tmp_pa
     answers = {**buffers.matches(), "fs/write_text_file": format_on_save}
     async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as session:
         await session.run_one(call("write_file", path="a.py", content=OLD))
-        assert "changed since you read it" in await write_over(session)
+        assert CHANGED_SINCE_READ in await write_over(session)
 
 
 @pytest.mark.parametrize(("uri", "counts"), [("a.py", True), ("a.py#L1-20", False)])
@@ -302,7 +303,7 @@ async def test_a_sub_agent_has_not_read_what_the_session_has(tmp_path: Path) -> 
         assert UNREAD in results
         assert path.read_text() == "by the task\n"
         # To the session the task is someone else.
-        assert "changed since you read it" in await write_over(session)
+        assert CHANGED_SINCE_READ in await write_over(session)
 
 
 async def test_a_file_that_another_session_wrote_counts_as_changed(tmp_path: Path) -> None:
@@ -314,7 +315,7 @@ async def test_a_file_that_another_session_wrote_counts_as_changed(tmp_path: Pat
         await session.run_one(call("read_file", path="a.py"))
         assert await write_over(session) == "edited a.py (1 line)"
         session.session_id = first
-        assert "changed since you read it" in await write_over(session)
+        assert CHANGED_SINCE_READ in await write_over(session)
         assert "a.py (line 1)" in last_prompt(session)
         assert path.read_text() == NEW
 
@@ -345,4 +346,4 @@ async def test_a_file_that_was_moved_or_deleted_is_followed(tmp_path: Path) -> N
         await session.run_one(call("patch", mode="patch", patch=delete))
         assert last_prompt(session) == "go"
         session.write_file("b.py", NEW)
-        assert "you have not read it" in await write_over(session, "b.py")
+        assert NOT_READ in await write_over(session, "b.py")

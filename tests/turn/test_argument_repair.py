@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from acp_server.models.openai_compatible.message_parts import arguments_json
 from acp_server.text.json_repair import load_object
 from acp_server.turn.conversation import ToolCall, parse_arguments
+from tests.support.user_texts import NOT_VALID_JSON
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -53,7 +54,7 @@ def test_raw_control_characters_stand_for_themselves(content: str) -> None:
     ],
 )
 def test_what_could_be_meant_in_two_ways_is_not_mended(text: str) -> None:
-    with pytest.raises(ValueError, match="not valid JSON"):
+    with pytest.raises(ValueError, match=NOT_VALID_JSON):
         parse_arguments(ToolCall("1", "read_file", text))
 
 

@@ -32,6 +32,7 @@ from acp_server.turn.ports import (
     ToolCallDelta,
     ToolCallStarted,
 )
+from tests.support.user_texts import NOT_VALID_JSON
 from tests.turn.turn_harness import (
     HI,
     FunctionTools,
@@ -142,7 +143,7 @@ async def test_a_call_that_the_model_wrote_wrongly_before_the_limit_is_not_calle
     assert await harness.run() == "end_turn"
     [first, second] = harness.history[2].parts
     assert isinstance(first, ToolResult)
-    assert "not valid JSON" in first.text
+    assert NOT_VALID_JSON in first.text
     assert second == ToolResult("c1", '{"a": 1}')
 
 

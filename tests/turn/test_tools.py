@@ -23,6 +23,7 @@ from acp_server.turn.ports import (
     ToolCallDelta,
     ToolCallStarted,
 )
+from tests.support.user_texts import ARGUMENTS_NOT_VALID_JSON
 from tests.turn.turn_harness import (
     HI,
     FunctionTools,
@@ -35,7 +36,7 @@ from tests.turn.turn_harness import (
     user_words,
 )
 
-BROKEN = "the arguments are not valid JSON"
+BROKEN = ARGUMENTS_NOT_VALID_JSON
 AGAIN = "; make the call again, whole"
 DONE = ModelRound([TextDelta("Done.")])
 

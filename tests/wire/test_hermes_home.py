@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.support.server_process import SERVER, ServerProcess, command_line, start_server
+from tests.support.user_texts import CONFIG_CHECK, HOOK_REFUSED, NO_EFFECT_HERE
 
 MODES = ["--mode", "bypass", "--sandbox", "off"]
 PUSH = """\
@@ -44,7 +45,7 @@ def test_a_forbidden_command_never_runs(tmp_path: Path) -> None:
 
 def test_no_command_runs_if_the_rules_cannot_be_read(tmp_path: Path) -> None:
     messages = play(tmp_path, "approvals:\n  deny: {git: push}\n", PUSH)
-    assert any("acp-server config check" in each and "failed" in each for each in messages)
+    assert any(CONFIG_CHECK in each and "failed" in each for each in messages)
     assert not (tmp_path / "ran").exists()
 
 
@@ -98,7 +99,7 @@ def test_hooks_of_hermes_refuse_calls_and_hear_of_results(tmp_path: Path) -> Non
 def test_a_hook_that_cannot_answer_refuses(tmp_path: Path) -> None:
     settings = "hooks:\n  pre_tool_call:\n    - command: sleep 60\n      timeout: 1\n"
     messages = play(tmp_path, settings, WRITE)
-    assert any("the user's hook refused this" in each for each in messages)
+    assert any(HOOK_REFUSED in each for each in messages)
     assert not (tmp_path / "new.txt").exists()
 
 
@@ -130,11 +131,11 @@ def test_settings_without_effect_are_told_once(tmp_path: Path) -> None:
         "    enabled: true\ncompression: {threshold: 0.5}\n"
     )
     first, second = play(tmp_path, settings, WRITE), play(tmp_path, settings, WRITE)
-    shown = [each for each in first if "have no effect here" in each]
+    shown = [each for each in first if NO_EFFECT_HERE in each]
     assert len(shown) == 1
     assert "- security.website_blocklist.enabled: this server knows no blocklist" in shown[0]
     assert "- tts: is not used" in shown[0]
-    assert not any("have no effect here" in each for each in second)
+    assert not any(NO_EFFECT_HERE in each for each in second)
     changed = play(tmp_path, f"{settings}cron: {{wrap: true}}\n", WRITE)
     assert any("- tts: is not used" in each and "- cron: is not used" in each for each in changed)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.server_process import command_line, start_server
+from tests.support.user_texts import CONFIG_CHECK
 
 SCRIPT = """\
 prompt: *
@@ -41,7 +42,7 @@ def _settle(home: Path, settings: str) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "reason"),
-    [(BEFORE, "not on Fridays"), (BROKEN, "acp-server config check")],
+    [(BEFORE, "not on Fridays"), (BROKEN, CONFIG_CHECK)],
     ids=["it refuses", "it cannot be understood"],
 )
 def test_a_hook_from_the_settings_refuses_a_call(

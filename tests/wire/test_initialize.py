@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from acp_server.startup.handshake import initialize_result
 from tests.support.editor import Object, json_at, make_configuration, open_editor
 from tests.support.server_process import start_server
+from tests.support.user_texts import INITIALIZE_FIRST
 from tests.wire.malformed_messages import NOTIFICATIONS, PARAMS
 
 
@@ -61,7 +62,7 @@ async def test_an_initialize_without_a_version_is_rejected(
 
 @pytest.mark.parametrize("method", sorted(PARAMS.keys() - NOTIFICATIONS - {"initialize"}))
 async def test_other_methods_require_initialize(tmp_path: Path, method: str) -> None:
-    reason = "send `initialize` first"
+    reason = INITIALIZE_FIRST
     async with open_editor(make_configuration(tmp_path)) as editor:
         response = await editor.call(method, PARAMS[method])
         assert response["error"] == {

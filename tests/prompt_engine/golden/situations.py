@@ -19,6 +19,7 @@ from prompt_engine.facts import (
 from prompt_engine.findings import ThreatFinding
 from prompt_engine.truncation import truncate
 from prompt_engine.trust import blocked_line
+from tests.support.user_texts import ONLY_DESCRIPTION_SHOWN, TITLE_HIDDEN
 
 EDITOR_TOOLS = frozenset(
     {"read_file", "write_file", "patch", "search_files", "terminal", "process", "todo"}
@@ -52,7 +53,7 @@ HI = PromptFacts(
             commits=(
                 '"Oil the wheels"',
                 '"Count the teeth"',
-                "(one title hidden: suspicious text)",
+                TITLE_HIDDEN,
             ),
         ),
         project="/home/ada/engine",
@@ -130,9 +131,7 @@ SITUATIONS: dict[str, PromptFacts] = {
             (".cursor/rules/20-sql.mdc", "Rule for later: how queries are written."),
         ),
         context_notes=(
-            ContextFileNote(
-                ".cursor/rules/20-sql.mdc", "named", 900, 0, "only its description is shown"
-            ),
+            ContextFileNote(".cursor/rules/20-sql.mdc", "named", 900, 0, ONLY_DESCRIPTION_SHOWN),
             ContextFileNote(".cursor/rules/30-tests.mdc", "waiting", 200, 0, "for tests/**"),
         ),
     ),

@@ -11,6 +11,7 @@ from prompt_engine.findings import ScanScope, ThreatFinding
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.trust import sha256_of
+from tests.support.user_texts import NO_SUCH_FILE
 
 
 def find_evil(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
@@ -38,7 +39,7 @@ def test_soul_md_is_read_unchanged(tmp_path: Path) -> None:
 def test_a_missing_home_is_created_private(tmp_path: Path) -> None:
     home = tmp_path / "new" / "home"
     source = str(home / "SOUL.md")
-    assert read_soul(home, find_evil) == SourcedText("", source, "absent", "there is no such file")
+    assert read_soul(home, find_evil) == SourcedText("", source, "absent", NO_SUCH_FILE)
     assert home.stat().st_mode & 0o777 == 0o700
 
 

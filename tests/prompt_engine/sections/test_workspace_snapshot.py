@@ -13,6 +13,7 @@ from prompt_engine.sources.workspace_checks import find_checks
 from prompt_engine.sources.workspace_manifests import find_manifests, find_package_managers
 from prompt_engine.sources.workspace_snapshot import read_workspace
 from prompt_engine.threats import scan
+from tests.support.user_texts import TITLE_HIDDEN
 
 TEST_AND_BUILD = ("npm run test", "npm run build")
 NO_GIT = {"PATH": ""}
@@ -81,7 +82,7 @@ def test_a_commit_that_tries_to_instruct_the_model_is_not_shown(root: Path) -> N
     assert found is not None
     newest, blocked = found.commits
     assert newest == '"Add a wheel"'
-    assert blocked == "(one title hidden: suspicious text)"
+    assert blocked == TITLE_HIDDEN
 
 
 def test_a_package_uses_the_lock_file_of_the_root(root: Path) -> None:

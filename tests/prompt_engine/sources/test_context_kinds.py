@@ -12,6 +12,7 @@ from prompt_engine.sources.context_files import (
 )
 from prompt_engine.sources.subdirectory_hints import HintFinder
 from tests.prompt_engine.sources.trees import scan, write_tree
+from tests.support.user_texts import ONLY_DESCRIPTION_SHOWN
 
 BLOCKED = "was blocked and is not shown: bad-word in line 1.]"
 
@@ -124,7 +125,7 @@ def test_the_first_kind_with_content_wins(
         pytest.param(
             "---\ndescription: How\n  to test\nalwaysApply: false\n---\nx",
             "Read this rule when it applies: How to test",
-            ContextFileNote("r", "named", 1, 0, "only its description is shown"),
+            ContextFileNote("r", "named", 1, 0, ONLY_DESCRIPTION_SHOWN),
             id="a description alone",
         ),
         pytest.param(

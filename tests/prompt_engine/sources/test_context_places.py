@@ -11,6 +11,7 @@ from prompt_engine.context_file_types import ContextFile, ContextFileNote
 from prompt_engine.sources.context_files import AgentsScope, ContextRequest, find_project_context
 from tests.prompt_engine.sources.trees import scan, write_tree
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import LINKS_OUTSIDE_WORKSPACE
 
 REPOSITORY = {
     ".git/HEAD": "ref: refs/heads/main",
@@ -156,7 +157,7 @@ def test_nothing_outside_the_workspace_is_read(tmp_path: Path, name: str, target
     link.symlink_to(tmp_path / "w" / target)
     found = find_project_context(ContextRequest(tmp_path / "w"), scan)
     assert found.files == ()
-    reason = "it links to a file outside the workspace"
+    reason = LINKS_OUTSIDE_WORKSPACE
     assert found.notes == (ContextFileNote(name, "outside", reason=reason),)
 
 

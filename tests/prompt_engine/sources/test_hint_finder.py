@@ -18,6 +18,7 @@ from prompt_engine.sources.context_files import ContextRequest, find_project_con
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.trust import sha256_of
 from tests.prompt_engine.sources.trees import scan, write_tree
+from tests.support.user_texts import LINKS_OUTSIDE_WORKSPACE
 
 SECRET = b"of this session"
 
@@ -205,7 +206,7 @@ def test_links_are_resolved_before_any_other_check(tmp_path: Path) -> None:
     delivery = chat.touch("z/x")
     assert [hint.text for hint in delivery.hints] == ["z"]
     assert delivery.notes[0] == ContextFileNote(
-        "z/AGENTS.override.md", "outside", reason="it links to a file outside the workspace"
+        "z/AGENTS.override.md", "outside", reason=LINKS_OUTSIDE_WORKSPACE
     )
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from tests.support.user_texts import DOES_NOT_EXIST, NO_SUCH_FOLDER, NO_SUCH_TOOL, NOT_VALID_JSON
+
 A = "".join(f"line {number}\n" for number in range(1, 13))
 APP = "def hello():\n    return 1\n\n\ndef Hello():\n    return 2\n"
 FILES: Mapping[str, str] = {
@@ -147,7 +149,7 @@ READS = [
     no("read_file", "`path` is missing"),
     no("read_file", "`pth`; the nearest is `path`", pth="a.py"),
     ok("read_file", "ignored `offsett` (the nearest is `offset`)", path="a.py", offsett=3),
-    no("", "there is no tool", path="a.py"),
+    no("", NO_SUCH_TOOL, path="a.py"),
     no("read_file", "both mean `path` but differ", path="a.py", file_path="README.md"),
     ok("read_file", "line 1\n", path="a.py", file_path="a.py"),
     ok("str_replace_editor", "line 1\n", command="view", path="a.py"),
@@ -364,7 +366,7 @@ EDITS = [
     wrote("delete_file", {"a.py": None}, target_file="a.py"),
     no("delete_file", "name the file"),
     edited("patch", path="a.py", old_string=["line 3"], new_string=["LINE 3"]),
-    no("notebook_edit", "does not exist", notebook_path="a.ipynb", cell_id="1", new_source="x"),
+    no("notebook_edit", DOES_NOT_EXIST, notebook_path="a.ipynb", cell_id="1", new_source="x"),
     no("notebook_edit", "give path, cell", notebook_path="a.ipynb", cell_id="1"),
     *[
         edited("apply_patch", input=V4A.replace("a.py", path))
@@ -440,7 +442,7 @@ COMMANDS = [
     ok("execute_bash", "hi", command="echo hi", is_input="false"),
     no("terminal", "`command` is missing"),
     no("terminal", "`command` must not be empty", command=""),
-    no("terminal", "there is no folder", command="touch made", cwd="nowhere"),
+    no("terminal", NO_SUCH_FOLDER, command="touch made", cwd="nowhere"),
     no("python", "run Python code with terminal", code="1"),
     ok("list_bash", "proc_"),
     no("BashOutput", "nothing", bash_id="nothing"),
@@ -486,7 +488,7 @@ OTHERS = [
     no("frobnicate", "there are read_file", x=1),
     no("read_fil", "the nearest is read_file", path="a.py"),
     no("Gloob", "the nearest is search_files", pattern="*"),
-    no("mcp__github__create_issue", "there is no tool", title="x"),
+    no("mcp__github__create_issue", NO_SUCH_TOOL, title="x"),
     ok("ListSkills", '"success": true'),
     no("Skill", "nothing", skill="nothing"),
 ]
@@ -509,14 +511,14 @@ JSON = [
     raw("read_file", '[{"path": "a.py"}]', "a list around the object"),
     raw("read_file", '```json\n{"path": "a.py"}\n```', "a code fence"),
     raw("search_files", r'{"pattern": "line \d\d"}', "line 10"),
-    raw("search_files", '{"pattern": "\\bline\\n\\d"}', "not valid JSON", is_refused=True),
-    raw("read_file", '{"path": "a.py"', "not valid JSON", is_refused=True),
-    raw("read_file", "{path: a.py}", "not valid JSON", is_refused=True),
-    raw("read_file", "{'path': 'a.py'}", "not valid JSON", is_refused=True),
-    raw("read_file", '{"path": "a.py"} {"path": "README.md"}', "not valid JSON", is_refused=True),
+    raw("search_files", '{"pattern": "\\bline\\n\\d"}', NOT_VALID_JSON, is_refused=True),
+    raw("read_file", '{"path": "a.py"', NOT_VALID_JSON, is_refused=True),
+    raw("read_file", "{path: a.py}", NOT_VALID_JSON, is_refused=True),
+    raw("read_file", "{'path': 'a.py'}", NOT_VALID_JSON, is_refused=True),
+    raw("read_file", '{"path": "a.py"} {"path": "README.md"}', NOT_VALID_JSON, is_refused=True),
     raw("read_file", '["a.py"]', "must be a JSON object", is_refused=True),
     raw("read_file", "", "`path` is missing", is_refused=True),
-    raw("write_file", '{"path": "a.py", "content": "half', "not valid JSON", is_refused=True),
+    raw("write_file", '{"path": "a.py", "content": "half', NOT_VALID_JSON, is_refused=True),
 ]
 
 PATHS = [
@@ -544,9 +546,9 @@ PATHS = [
     ok("search_files", "app.py", pattern="hello", path="`src`"),
     ok("search_files", "app.py", pattern="hello", path="SRC"),
     ok("terminal", "src\n", command="basename $PWD", workdir='"src"'),
-    no("read_file", "does not exist", path="b.py:2"),
-    no("read_file", "does not exist", path="@nowhere.py"),
-    no("patch", "does not exist", path="nowhere.py", **OLDS),
+    no("read_file", DOES_NOT_EXIST, path="b.py:2"),
+    no("read_file", DOES_NOT_EXIST, path="@nowhere.py"),
+    no("patch", DOES_NOT_EXIST, path="nowhere.py", **OLDS),
     no("read_file", "path is empty", path="  "),
 ]
 

@@ -8,6 +8,7 @@ from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.errors import InvalidPathError
 from acp_server.tools.files.paths import ResolvedPath, lexical_path, lock_key, resolve_path
 from tests.support.case_table import each_case
+from tests.support.user_texts import PATH_IS_EMPTY
 
 HOME = Path("/home/me")
 WORKSPACE = SessionWorkspace(Path("/code"))
@@ -44,8 +45,8 @@ def test_a_path_is_made_absolute(given: str, path: str) -> None:
 @each_case(
     ("given", "reason"),
     [
-        ("", "the path is empty; name a file"),
-        (" \n", "the path is empty; name a file"),
+        ("", PATH_IS_EMPTY),
+        (" \n", PATH_IS_EMPTY),
         ("a\0b", "the path 'a\\x00b' has a NUL character in it"),
         ("file:///a%00b", "the path '/a\\x00b' has a NUL character in it"),
         ("a/" + "b" * 256, "a name in the path is longer than 255 bytes"),

@@ -11,6 +11,7 @@ from acp_server.tools.shell.background import MAX_RUNNING, BackgroundCommands
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.recent_output import NewOutput, OutputExcerpt
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import NO_SUCH_FOLDER
 from tests.tools.shell.command_session import (
     CommandSession,
     open_command_session,
@@ -136,7 +137,7 @@ async def test_the_number_of_concurrent_commands_is_limited(tmp_path: Path) -> N
 
 async def test_a_command_that_cannot_be_started_leaves_no_trace(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
-        with pytest.raises(ShellError, match="there is no folder"):
+        with pytest.raises(ShellError, match=NO_SUCH_FOLDER):
             await commands.start("true", tmp_path / "absent")
         assert commands.list() == []
 

@@ -6,6 +6,7 @@ import pytest
 from acp_server.session.ports.editor import TerminalExit
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.session import CommandResult
+from tests.support.user_texts import NO_SUCH_FOLDER, NOT_A_FOLDER
 from tests.tools.shell.command_session import (
     CommandOutcome,
     open_command_session,
@@ -107,8 +108,8 @@ async def test_an_error_in_the_output_consumer_ends_the_command(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("command", "folder", "reason"),
     [
-        pytest.param("true", "absent", "there is no folder", id="no folder"),
-        pytest.param("true", "file", "is not a folder", id="a file"),
+        pytest.param("true", "absent", NO_SUCH_FOLDER, id="no folder"),
+        pytest.param("true", "file", NOT_A_FOLDER, id="a file"),
         pytest.param("#" * 5_000_000, ".", "too long for this system (5,000,000 bytes", id="long"),
         pytest.param("echo \0", ".", "cannot be passed to a shell", id="a NUL"),
         pytest.param("echo \ud800", ".", "cannot be passed to a shell", id="half a character"),

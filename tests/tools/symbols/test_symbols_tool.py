@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
 from tests.support.editor import json_at
+from tests.support.user_texts import DOES_NOT_EXIST
 from tests.tools.editor_session import Answer, ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -67,7 +68,7 @@ async def test_an_outline_is_of_the_editors_text(tmp_path: Path) -> None:
         ("notes.md", "has no known language: use read_file"),
         ("src", "has no known language"),
         ("pkg.py", "is a folder"),
-        ("gone.py", "does not exist"),
+        ("gone.py", DOES_NOT_EXIST),
         ("", "give path"),
     ],
 )

@@ -7,6 +7,12 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolResult
+from tests.support.user_texts import (
+    ARGUMENTS_NOT_VALID_JSON,
+    NO_BACKGROUND_COMMANDS,
+    NO_SUCH_FOLDER,
+    NOT_A_FOLDER,
+)
 from tests.tools.editor_session import Answer, allow
 from tests.tools.terminal.terminal_session import (
     LIVE_OUTPUT,
@@ -110,8 +116,8 @@ async def test_no_command_sees_a_secret_of_the_server(
 
 WORKDIRS = {
     "relative": ("sub", "completed", "sub"),
-    "missing": ("no/such", "failed", "there is no folder"),
-    "a file": ("a.txt", "failed", "is not a folder"),
+    "missing": ("no/such", "failed", NO_SUCH_FOLDER),
+    "a file": ("a.txt", "failed", NOT_A_FOLDER),
     "with a NUL": ("a\0b", "failed", "has a NUL character"),
 }
 
@@ -163,7 +169,7 @@ async def test_plan_mode_runs_no_command(
 UNFIT = {
     "a NUL": ('{"command": "echo a\\u0000b"}', "a command cannot hold a NUL character"),
     "200 KB": (f'{{"command": "echo {"x" * 200_000}"}}', "the command is too long"),
-    "half a character": ('{"command": "echo \\ud800"}', "the arguments are not valid JSON"),
+    "half a character": ('{"command": "echo \\ud800"}', ARGUMENTS_NOT_VALID_JSON),
     "half a character like a byte": ('{"command": "echo \\udc80"}', "the arguments are not valid"),
     "nothing": ('{"command": ""}', "`command` must not be empty"),
     "no time": ('{"command": "ls", "timeout": "soon"}', "`timeout` must be a number"),
@@ -200,7 +206,7 @@ async def test_sessions_do_not_see_background_commands_of_others(tmp_path: Path)
         (other,) = session.others
         await session.run_one(run("sleep 60", background=True))
         updates = await other.run_one(raw_call("process", '{"action": "list"}'))
-        assert updates.text == "there are no background commands"
+        assert updates.text == NO_BACKGROUND_COMMANDS
 
 
 @HERE
