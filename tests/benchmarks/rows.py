@@ -103,7 +103,7 @@ WORDS = [
     MetricRow("day-failed", "20 turns, 60 calls: calls that failed", ""),
 ]
 FAULTS = [
-    MetricRow("malformed", "malformed lines borne, of 6", "", is_higher_better=True),
+    MetricRow("malformed", "malformed lines survived, of 6", "", is_higher_better=True),
     MetricRow("edits", "edits of a batch of 7 told as they end", "", is_higher_better=True),
     MetricRow("line-1", "a prompt of 1 MiB", "ms"),
     MetricRow("line-10", "a prompt of 10 MiB", "ms"),
@@ -137,5 +137,5 @@ def make_groups() -> list[RowGroup]:
         RowGroup("past", "Kept sessions", past.measure, PAST, 5),
         RowGroup("search", "Search", library.measure, FINDING, 1),
         RowGroup("words", "What the model is sent", measure_prompt_costs, WORDS, 1),
-        RowGroup("faults", "What is borne", measure_faults, FAULTS, 1),
+        RowGroup("faults", "Robustness", measure_faults, FAULTS, 1),
     ]

@@ -99,7 +99,7 @@ FIGURE_TARGETS = (
     FigureTarget("a prompt line of 10 MiB", "line-10", 2_200, python="2,200"),
     FigureTarget("a prompt line of 50 MiB, answered", "line-50", 11_000, python="process dies"),
     FigureTarget(
-        "malformed lines borne, of 6", "malformed", minimum=6, unit="", python="process dies"
+        "malformed lines survived, of 6", "malformed", minimum=6, unit="", python="process dies"
     ),
     FigureTarget("kill -9 within a turn: stream lost", "killed", 100, python="partial answer lost"),
     FigureTarget("cancel while a tool runs", "cancel", 300, python="session wedged"),
