@@ -17,9 +17,9 @@ from tests.support.messages_api import KEY, messages_api_in_thread
 SCRIPT = EXTENSION / "e2e" / "work.script"
 MOST_PACKED_BYTES = 2_500_000
 """A million are the renderers of diagrams, which the view loads at first use."""
-SHORT = "installed|diff grows|Escape"
-"""Those of the journey's stations that the suite takes each time."""
-SHORT_OF_THE_VIEW = "several questions|end of the list"
+SHORT = "installed|diff grows|Escape|several questions|end of the list"
+"""Stations of the journey and of the view that the suite takes each time, in one window."""
+SHORT_SCENES = "^(welcome|conversation|changes|form|sessions|menu)$"
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def variables(
 
 
 def test_the_view_is_readable_in_a_light_theme(browser: Mapping[str, str]) -> None:
-    run_journey({**browser, "LOOKS": "^light 400"}, "contrast")
+    run_journey({**browser, "LOOKS": "^light 400", "SCENES": SHORT_SCENES}, "contrast")
 
 
 @pytest.mark.full
@@ -57,16 +57,10 @@ def test_the_view_is_readable_in_every_theme_at_every_width(browser: Mapping[str
     run_journey(browser, "contrast")
 
 
-def test_a_prompt_is_answered_a_keystroke_allows_an_edit_and_escape_stops_the_turn(
+def test_a_prompt_an_edit_by_a_key_escape_questions_and_the_list_of_commands_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:
-    run_journey({**variables, "STATIONS": SHORT})
-
-
-def test_the_open_question_stays_in_view_and_the_list_of_commands_reaches_its_end(
-    variables: Mapping[str, str],
-) -> None:
-    run_journey({**variables, "STATIONS": SHORT_OF_THE_VIEW}, "view")
+    run_journey({**variables, "STATIONS": SHORT}, "short")
 
 
 @pytest.mark.full

@@ -2,7 +2,8 @@
  * Accessibility test of the rendered view with axe, mainly for colour contrast.
  *
  * Checks every scene in VS Code's light, dark and high-contrast themes, at a normal and a narrow width.
- * Environment: CHROMIUM, LOOKS (a pattern of themes and widths; default all).
+ * Environment: CHROMIUM, LOOKS (a pattern of themes and widths) and SCENES (a pattern of
+ * scenes); default all.
  */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -12,7 +13,7 @@ import { chromium } from "playwright-core";
 import { drawScene, loadScenes } from "../scripts/scenes.mjs";
 import { THEMES } from "../scripts/themes.mjs";
 
-const { CHROMIUM: executablePath = "/usr/bin/chromium", LOOKS: pattern = "" } = process.env;
+const { CHROMIUM: executablePath = "/usr/bin/chromium", LOOKS: pattern = "", SCENES: chosen = "" } = process.env;
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const WIDTHS = [400, 300, 800, 240];
 
@@ -37,6 +38,7 @@ for (const [theme, look] of Object.entries(THEMES)) {
       const page = await browser.newPage({ viewport: { width, height: 760 } });
       const found = [];
       for (const [name, scene] of Object.entries(view.scenes)) {
+        if (!new RegExp(chosen).test(name)) continue;
         await drawScene(page, view, look, scene);
         await page.evaluate(axe);
         for (const violation of await page.evaluate(violations)) found.push(`${name}: ${violation}`);

@@ -11,14 +11,15 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
-import { until, Window } from "./window.mjs";
+import { HERE, installedFolder } from "./codeServer.mjs";
+import { closeWindow, openWindow } from "./sharedWindow.mjs";
+import { until } from "./window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
 const settings = process.env.THEME === undefined ? {} : { "workbench.colorTheme": process.env.THEME };
 const { MESSAGES_API: endpoint, MESSAGES_API_KEY: key = "", MODEL: modelName } = process.env;
 const stations = new RegExp(process.env.STATIONS ?? "");
-const model = endpoint === undefined ? `scripted:${join(HERE, "work.script")}` : modelName;
+const model = endpoint === undefined ? `scripted:${process.env.SCRIPT ?? join(HERE, "work.script")}` : modelName;
 const environment = endpoint === undefined ? {} : { ANTHROPIC_BASE_URL: endpoint, ANTHROPIC_API_KEY: key };
 /** A longer gap counts as a frozen view, also on two shared cores; an idle machine needs 200. */
 const FROZEN_MILLISECONDS = 1500;
@@ -28,15 +29,11 @@ let window;
 let chat;
 
 before(async () => {
-  code = await CodeServer.start({ installed: installedFolder(), server, vsix, model, environment, settings });
-  window = await Window.open(code.url, { program });
+  ({ code, window } = await openWindow(program, { installed: installedFolder(), server, vsix, model, environment, settings }));
   chat = window.chat;
 });
 
-after(async () => {
-  await window?.close();
-  await code?.stop();
-});
+after(closeWindow);
 
 let hasFailed = false;
 

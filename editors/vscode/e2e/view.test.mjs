@@ -10,12 +10,13 @@ import { pathToFileURL } from "node:url";
 import { after, before, test } from "node:test";
 import { build } from "esbuild";
 import { ROOT, testsOf } from "../scripts/bundling.mjs";
-import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
-import { until, Window } from "./window.mjs";
+import { HERE, installedFolder } from "./codeServer.mjs";
+import { closeWindow, openWindow } from "./sharedWindow.mjs";
+import { until } from "./window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
 const stations = new RegExp(process.env.STATIONS ?? "");
-const model = `scripted:${join(HERE, "view.script")}`;
+const model = `scripted:${process.env.SCRIPT ?? join(HERE, "view.script")}`;
 /** How much longer a long session may take than a short one; both run at the same time of the same machine. */
 const MOST_TIMES_LONGER = 5;
 
@@ -27,16 +28,12 @@ let story;
 before(async () => {
   await build(testsOf(["tests/support/longConversation.ts"]));
   story = await import(pathToFileURL(join(ROOT, "out/tests/support/longConversation.mjs")).href);
-  code = await CodeServer.start({ installed: installedFolder(), server, vsix, model });
-  window = await Window.open(code.url, { program });
+  ({ code, window } = await openWindow(program, { installed: installedFolder(), server, vsix, model }));
   chat = window.chat;
   await window.openChat();
 });
 
-after(async () => {
-  await window?.close();
-  await code?.stop();
-});
+after(closeWindow);
 
 /** Define an independent test; a failed one leaves a picture. */
 function station(name, action) {

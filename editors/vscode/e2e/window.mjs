@@ -38,7 +38,9 @@ export class Window {
 
   /** Show the chat, and wait for an element of it. */
   async openChat(testId = "composer-input") {
-    await this.page.locator('.activitybar a[aria-label^="Hermes Agent"]').click();
+    if (!(await this.chat.at(testId).isVisible())) {
+      await this.page.locator('.activitybar a[aria-label^="Hermes Agent"]').click();
+    }
     await this.chat.at(testId).waitFor({ timeout: 2 * TIMEOUT_MILLISECONDS });
   }
 

@@ -11,7 +11,8 @@ const STILL_FRAMES = 4;
 
 /** Bundle the view and return its script, its styles and the scenes. */
 export async function loadScenes() {
-  await build({ ...VIEW, outdir: OUT });
+  const { webview, highlight: highlighting } = VIEW.entryPoints; // no scene has a diagram or a formula
+  await build({ ...VIEW, entryPoints: { webview, highlight: highlighting }, outdir: OUT });
   const conversation = {};
   for (const name of ["conversation", "longConversation"]) {
     await build(testsOf([`tests/support/${name}.ts`]));
