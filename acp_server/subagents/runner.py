@@ -4,12 +4,14 @@ A sub-agent shares the session's model, files, gate and hints; it has its own co
 shell and tools. It knows nothing but its goal and its context.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import anyio
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from acp_server.permissions.gate import Gate
@@ -30,6 +32,12 @@ from acp_server.subagents.subagent import SubAgent, task_prompt
 from acp_server.subagents.task import SubAgentLimits, SubAgentTask, TaskProgress, TaskUsageTotals
 from acp_server.subagents.toolbox import TaskToolbox
 from acp_server.subagents.transcript import TaskTranscript
+from acp_server.subagents.worktrees import (
+    IsolationError,
+    SubAgentWorktree,
+    TreeChange,
+    WorktreeStore,
+)
 from acp_server.turn.context import TurnContext
 from acp_server.turn.conversation import Conversation
 from acp_server.turn.events import SubAgentEnded, SubAgentStarted, sub_agent_call_prefix
@@ -39,6 +47,10 @@ NO_SUCH_MODEL = (
     "[The agent `{agent}` asks for the model `{name}`, which is not available; it used that of the "
     "session.]"
 )
+ISOLATED = """\
+You work in a git worktree of your own, a copy of the user's workspace. When you end, your changes
+of text files that git does not ignore are shown to the user and brought back, committed or not."""
+DISCARDED = "[It failed in a git worktree of its own, whose changes were discarded.]"
 AGENT_SECTION = """\
 # Your role: {name}
 
@@ -59,6 +71,13 @@ class TaskTools:
     carry_over: CarryOver
 
 
+BringBack = Callable[[Sequence[TreeChange], Gate, SeenFiles, str, TurnSink], Awaitable[str]]
+"""Applies the changes of a worktree to the workspace, behind a gate, as a call of this id.
+
+It returns the outcome for the model.
+"""
+
+
 MakeTools = Callable[[Gate, frozenset[str], SeenFiles], TaskTools]
 """Builds some of the session's tools again, behind a gate, with their own shell."""
 
@@ -74,6 +93,18 @@ class SubAgentConfig:
     make_tools: MakeTools
     tasks: TaskGroup
     """Task group in which the clean-up of cancelled tasks runs."""
+    worktrees: WorktreeStore
+    bring_back: BringBack
+    isolate: "Callable[[Path], IsolatedConfig]"
+    """Returns the same for a task that works in a directory of its own."""
+
+
+@frozen_dataclass
+class IsolatedConfig:
+    """Dependencies of one task in a worktree of its own, and how they are closed."""
+
+    config: SubAgentConfig
+    close: Callable[[], Awaitable[None]]
 
 
 class SubAgentRunner:
@@ -83,7 +114,7 @@ class SubAgentRunner:
         self._config = config
         self._limits = limits
         self._slots = anyio.Semaphore(limits.max_parallel)
-        self._prompts: dict[tuple[str, frozenset[str]], str] = {}
+        self._prompts: dict[tuple[Path, str, frozenset[str]], str] = {}
         self._prompt_lock = anyio.Lock()
 
     def new_progress(self, tasks: Sequence[SubAgentTask]) -> Sequence[TaskProgress]:
@@ -118,7 +149,10 @@ class SubAgentRunner:
         await sink.emit(SubAgentStarted(call_id, task.number, name, prompt))
         state: Literal["done", "stopped", "failed", "cancelled"] = "cancelled"
         try:
-            await self._run_sub_agent(call_id, progress, sink)
+            if task.is_isolated:
+                await self._run_isolated(call_id, progress, sink)
+            else:
+                await self._run_sub_agent(self._config, call_id, progress, sink)
             match progress.state:
                 case ("done" | "stopped" | "failed") as ended:
                     state = ended
@@ -128,28 +162,74 @@ class SubAgentRunner:
             # Without a wait: also while the turn is being cancelled.
             sink.emit_now(SubAgentEnded(call_id, task.number, state, progress.reason))
 
-    async def _run_sub_agent(self, call_id: str, progress: TaskProgress, sink: TurnSink) -> None:
-        task, session = progress.task, self._config.session
+    async def _run_isolated(self, call_id: str, progress: TaskProgress, sink: TurnSink) -> None:
+        """Run a sub-agent in a worktree, then bring back its changes."""
+        directory = self._config.session.workspace.cwd
+        try:
+            worktree = await to_thread.run_sync(self._config.worktrees.create, directory)
+        except IsolationError as error:
+            progress.state, progress.reason = "failed", str(error)
+            return
+        try:
+            isolated = self._config.isolate(worktree.directory)
+            try:
+                await self._run_sub_agent(isolated.config, call_id, progress, sink)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await isolated.close()
+            # What it changed in the worktree counts only as far as it comes back.
+            progress.changed.clear()
+            await self._bring_back(worktree, call_id, progress, sink)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(worktree.close)
+
+    async def _bring_back(
+        self, worktree: SubAgentWorktree, call_id: str, progress: TaskProgress, sink: TurnSink
+    ) -> None:
+        if progress.state == "failed":
+            progress.notes.append(DISCARDED)
+            return
+        task = progress.task
+        name = task_name(task.number, task.goal, task.agent_name)
+        gate = TaskGate(self._config.gate, call_id, name)
+        prefix = sub_agent_call_prefix(call_id, task.number)
+        transcript = TaskTranscript(self._config.session.recorder.journal, call_id, task.number)
+        seen_files = SeenFiles(transcript, call_prefix=prefix)
+        calls = TaskCallSink(sink, call_id, progress)
+        try:
+            changes = await to_thread.run_sync(worktree.changes)
+        except IsolationError as error:
+            progress.notes.append(f"[{error}]")
+            return
+        bring_back = self._config.bring_back
+        note = await bring_back(changes, gate, seen_files, f"{prefix}changes", calls)
+        progress.notes.append(note)
+
+    async def _run_sub_agent(
+        self, config: SubAgentConfig, call_id: str, progress: TaskProgress, sink: TurnSink
+    ) -> None:
+        task, session = progress.task, config.session
         prefix = sub_agent_call_prefix(call_id, task.number)
         calls = TaskCallSink(sink, call_id, progress)
         name = task_name(task.number, task.goal, task.agent_name)
-        gate = TaskGate(self._config.gate, call_id, name)
+        gate = TaskGate(config.gate, call_id, name)
         transcript = TaskTranscript(session.recorder.journal, call_id, task.number)
         # Of its own: what the session's model has read, this one has not.
         seen_files = SeenFiles(transcript, call_prefix=prefix)
         model_id = await self._choose_model(progress)
-        tools = self._config.make_tools(gate, task.tools, seen_files)
+        tools = config.make_tools(gate, task.tools, seen_files)
         toolbox = TaskToolbox(tools.toolbox, calls, prefix)
         names = frozenset(spec.name for spec in toolbox.specs)
         compactor = Compactor(
             progress.totals,
-            partial(self._prompt, task, model_id, names),
+            partial(self._prompt, config, task, model_id, names),
             session.outputs,
             self._limits.compaction_threshold,
         )
         try:
             turn_context = replace(
-                await self._turn_context(progress, model_id, toolbox, compactor),
+                await self._turn_context(config, progress, model_id, toolbox, compactor),
                 take_notices=tools.notices,
                 carry_over=tools.carry_over,
             )
@@ -177,12 +257,17 @@ class SubAgentRunner:
         return found or options.model_id
 
     async def _turn_context(
-        self, progress: TaskProgress, model_id: str, toolbox: Toolbox, compactor: Compactor
+        self,
+        config: SubAgentConfig,
+        progress: TaskProgress,
+        model_id: str,
+        toolbox: Toolbox,
+        compactor: Compactor,
     ) -> TurnContext:
         """Return the turn context of a sub-agent."""
-        session, budget = self._config.session, self._limits.budget
+        session, budget = config.session, self._limits.budget
         system = await compactor.rebuild_system()
-        maintenance = SessionContextMaintenance(compactor, self._config.provider)
+        maintenance = SessionContextMaintenance(compactor, config.provider)
         turn_context = session.models.context_for(model_id, toolbox, system)
         return replace(
             turn_context,
@@ -198,21 +283,30 @@ class SubAgentRunner:
             return options.thought_level
         return options.catalog.default_thought_level(model_id)
 
-    async def _prompt(self, task: SubAgentTask, model_id: str, tools: frozenset[str]) -> str:
+    async def _prompt(
+        self, config: SubAgentConfig, task: SubAgentTask, model_id: str, tools: frozenset[str]
+    ) -> str:
         """Return the system prompt of a task: that of all sub-agents, then that of its agent."""
-        text = await self._common_prompt(model_id, tools)
-        return text if task.agent is None else f"{text.rstrip()}\n\n{_agent_section(task.agent)}"
+        parts = (
+            (await self._common_prompt(config, model_id, tools)).rstrip(),
+            ISOLATED if task.is_isolated else "",
+            "" if task.agent is None else _agent_section(task.agent),
+        )
+        return "\n\n".join(filter(None, parts))
 
-    async def _common_prompt(self, model_id: str, tools: frozenset[str]) -> str:
-        """Return the system prompt of sub-agents, cached per model and tools."""
+    async def _common_prompt(
+        self, config: SubAgentConfig, model_id: str, tools: frozenset[str]
+    ) -> str:
+        """Return the system prompt of sub-agents, cached per directory, model and tools."""
+        key = config.session.workspace.cwd, model_id, tools
         # Concurrent tasks with the same tools build the prompt once.
         async with self._prompt_lock:
-            if (model_id, tools) not in self._prompts:
+            if key not in self._prompts:
                 request = SystemPromptRequest(model_id, None, tools)
-                provider = await self._config.provider.get()
+                provider = await config.provider.get()
                 text = await provider.write_prompt(request)
-                self._prompts[model_id, tools] = text
-            return self._prompts[model_id, tools]
+                self._prompts[key] = text
+            return self._prompts[key]
 
 
 def _agent_section(agent: AgentDefinition) -> str:

@@ -30,6 +30,8 @@ class SubAgentTask:
     """Names of the tools that it may use."""
     agent: AgentDefinition | None = None
     """Whose prompt and model it has; None for the usual sub-agent."""
+    is_isolated: bool = False
+    """Whether it works in a git worktree of its own."""
     notes: tuple[str, ...] = ()
     """What the report says about the agent, such as tools that it was not given."""
 

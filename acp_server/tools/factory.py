@@ -1,9 +1,11 @@
 """Builds the tools of a session and connects them to its files, shell, editor and gate."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from anyio import to_thread
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
@@ -22,7 +24,7 @@ from acp_server.permissions.rule_store import RuleStore
 from acp_server.session.command_variables import CommandVariables
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.agents import NoAgents
-from acp_server.session.ports.editor import EditorPort
+from acp_server.session.ports.editor import EditorPort, NoEditor
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
 from acp_server.session.project.headless_policy import ignore_refusal
@@ -30,15 +32,24 @@ from acp_server.session.project.options import NETWORK_OPTION
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.session.seen_files import SeenFiles
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.subagents.definitions import agent_places
-from acp_server.subagents.runner import SubAgentConfig, SubAgentRunner, TaskTools
+from acp_server.subagents.runner import (
+    IsolatedConfig,
+    MakeTools,
+    SubAgentConfig,
+    SubAgentRunner,
+    TaskTools,
+)
 from acp_server.subagents.session_agents import AgentSources, SessionAgents
+from acp_server.subagents.worktrees import TreeChange, WorktreeStore
 from acp_server.tools.agents.agent_tools import describe_tools, select_tools
 from acp_server.tools.agents.delegate_task import NAME as DELEGATION_TOOL
 from acp_server.tools.agents.delegate_task import DelegationContext
+from acp_server.tools.agents.returned_changes import bring_back
 from acp_server.tools.dialects.paths import PathCorrector
 from acp_server.tools.dialects.toolbox import DialectToolbox
 from acp_server.tools.edit.checks import FileChecks
@@ -177,6 +188,10 @@ class ToolFactory:
         self._has_private_memory = config.hides_process and hide_process(config.secret_names)
         self._watcher: ProcessWatcher | None = None
         self._definition_indexes = DefinitionIndexes(_visible_environment(config))
+        self._worktrees = WorktreeStore(
+            config.config_home / "acp" / "worktrees", _visible_environment(config)
+        )
+        self._has_cleaned_up = False
         self._sandbox = Sandbox(config.sandbox, config.environment)
         self._session_search = (
             config.open_session_search() if config.open_session_search is not None else None
@@ -232,6 +247,9 @@ class ToolFactory:
             else connect_servers(gate, edit_services.tracking_file_changes)
         )
         shared = _SharedServices(context, file_service, gate, checkpoint_manager, hooks, servers)
+        if not self._has_cleaned_up:
+            self._has_cleaned_up = True
+            tasks.start_soon(to_thread.run_sync, self._worktrees.clean_up)
         delegation = self._delegation(shared, own)
         is_offered = self._config.toolsets.offers(DELEGATION_TOOL)
         names = {tool.spec.name for tool in own} | ({DELEGATION_TOOL} if is_offered else set[str]())
@@ -378,40 +396,14 @@ class ToolFactory:
 
     def _delegation(self, shared: _SharedServices, own_tools: Sequence[Tool]) -> DelegationContext:
         """Return what `delegate_task` works with; sub-agents share the services in `shared`."""
-        delegation_context = shared.context
-
-        def create_task_tools(
-            task_gate: Gate, names: frozenset[str], seen_files: SeenFiles
-        ) -> TaskTools:
-            # Each sub-agent has a shell of its own, so that closing it ends only its background
-            # commands. Files are shared: their locks must hold between sub-agents.
-            edit_services, shell = self._edit_and_shell_services(
-                delegation_context, shared.files, task_gate, shared.checkpoints, seen_files
-            )
-            local_tools = self._tools(delegation_context, edit_services, shell, ())
-            tools = (*local_tools, *shared.server_tools.tools_for_gate(task_gate))
-            chosen = [tool for tool in tools if tool.spec.name in names]
-            toolbox = SessionToolbox(chosen, task_gate, close=shell.background.close)
-            hooked_toolbox = _with_hooks(toolbox, shared.hooks, closes_hooks=False)
-            task_toolbox = _with_other_names(edit_services, hooked_toolbox)
-            notices = partial(take_end_notices, shell.background)
-            return TaskTools(task_toolbox, notices, restate_todos)
-
-        session, delegation = delegation_context.session, self._config.delegation
+        session, delegation = shared.context.session, self._config.delegation
 
         def available_names() -> frozenset[str]:
             names = frozenset(tool.spec.name for tool in (*own_tools, *shared.server_tools.tools()))
             allowed = session.restrictions.allowed_tools
             return names if allowed is None else names.intersection(allowed)
 
-        subagent_config = SubAgentConfig(
-            session,
-            shared.gate,
-            delegation.prompt_provider_for(session.workspace),
-            create_task_tools,
-            delegation_context.tasks,
-        )
-        runner = SubAgentRunner(subagent_config, delegation.rules)
+        runner = SubAgentRunner(self._sub_agent_config(shared), delegation.rules)
         agents = SessionAgents(
             AgentSources(
                 agent_places(
@@ -426,6 +418,85 @@ class ToolFactory:
         )
         root = session.workspace.cwd
         return DelegationContext(root, available_names, shared.gate, runner, agents)
+
+    def _sub_agent_config(self, shared: _SharedServices) -> SubAgentConfig:
+        """Return the dependencies of sub-agents, which share the services in `shared`."""
+        context = shared.context
+
+        async def apply_changes(
+            changes: Sequence[TreeChange],
+            gate: Gate,
+            seen_files: SeenFiles,
+            call_id: str,
+            sink: TurnSink,
+        ) -> str:
+            services, _ = self._edit_and_shell_services(
+                context, shared.files, gate, shared.checkpoints, seen_files
+            )
+            return await bring_back(changes, services, call_id, sink)
+
+        return SubAgentConfig(
+            context.session,
+            shared.gate,
+            self._config.delegation.prompt_provider_for(context.session.workspace),
+            self._task_tools_maker(shared),
+            context.tasks,
+            self._worktrees,
+            apply_changes,
+            partial(self._isolate, shared),
+        )
+
+    def _isolate(self, shared: _SharedServices, directory: Path) -> IsolatedConfig:
+        """Return the dependencies of a sub-agent whose workspace is a worktree.
+
+        It edits that without questions: its changes are asked about when they are brought back.
+        """
+        context, workspace = shared.context, SessionWorkspace(directory)
+        session, roots, editor = context.session, (directory.resolve(),), NoEditor()
+        own_session = replace(session, workspace=workspace)
+        sandbox = self._sandbox_for(own_session, context.tasks, roots)
+        own_context = replace(
+            context, session=own_session, editor=editor, roots=roots, sandbox=sandbox
+        )
+
+        def mode() -> Mode:
+            return "accept_edits" if session.options.mode == "ask" else session.options.mode
+
+        isolated = replace(
+            shared,
+            context=own_context,
+            files=FileService(workspace, editor, self._config.user_home),
+            gate=replace(self._gate(own_context), mode=mode),
+            checkpoints=self._checkpoint_manager(own_context, is_enabled=False),
+        )
+
+        async def close() -> None:
+            if sandbox is not None:
+                await sandbox.close()
+
+        return IsolatedConfig(self._sub_agent_config(isolated), close)
+
+    def _task_tools_maker(self, shared: _SharedServices) -> MakeTools:
+        """Return the builder of a task's tools; tasks share the services in `shared`."""
+
+        def create_task_tools(
+            task_gate: Gate, names: frozenset[str], seen_files: SeenFiles
+        ) -> TaskTools:
+            # Each sub-agent has a shell of its own, so that closing it ends only its background
+            # commands. Files are shared: their locks must hold between sub-agents.
+            edit_services, shell = self._edit_and_shell_services(
+                shared.context, shared.files, task_gate, shared.checkpoints, seen_files
+            )
+            local_tools = self._tools(shared.context, edit_services, shell, ())
+            tools = (*local_tools, *shared.server_tools.tools_for_gate(task_gate))
+            chosen = [tool for tool in tools if tool.spec.name in names]
+            toolbox = SessionToolbox(chosen, task_gate, close=shell.background.close)
+            hooked_toolbox = _with_hooks(toolbox, shared.hooks, closes_hooks=False)
+            task_toolbox = _with_other_names(edit_services, hooked_toolbox)
+            notices = partial(take_end_notices, shell.background)
+            return TaskTools(task_toolbox, notices, restate_todos)
+
+        return create_task_tools
 
     async def close(self) -> None:
         """Close the watcher process."""
@@ -465,7 +536,9 @@ class ToolFactory:
         fetcher = PageFetcher(LazyWebClient(web_config), web_config.timeout_seconds)
         return web_fetch_tool(fetcher, gate, scan, outputs)
 
-    def _checkpoint_manager(self, context: _SessionToolContext) -> CheckpointManager:
+    def _checkpoint_manager(
+        self, context: _SessionToolContext, *, is_enabled: bool = True
+    ) -> CheckpointManager:
         config, session = self._config, context.session
         roots = session.workspace.roots
         scope = SnapshotScope(
@@ -477,7 +550,8 @@ class ToolFactory:
             lambda: session.recorder.facts.title,
         )
         spawn = partial(_spawn, context.tasks)
-        return CheckpointManager(scope, config.checkpoints, session.notices.add, spawn)
+        rules = config.checkpoints if is_enabled else replace(config.checkpoints, is_enabled=False)
+        return CheckpointManager(scope, rules, session.notices.add, spawn)
 
     def _provider_tools(self, session: SessionContext, gate: Gate) -> ProviderTools | None:
         """Return the tools of the external memory; none if memory is switched off."""

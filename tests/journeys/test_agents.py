@@ -1,6 +1,7 @@
 """Agents that a repository keeps as files, through the real process."""
 
 import json
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from tests.journeys.day import Day, DayConfig, DaySession, open_day
 from tests.journeys.model_seat import ModelProgram
 from tests.journeys.shop_repository import create_repository
 from tests.journeys.shown_request import ShownRequest
-from tests.journeys.user import AskedQuestion, FormAnswer, allow_once
+from tests.journeys.user import WAIT, AskedQuestion, FormAnswer, allow_once
 from tests.support.editor import Object
 from tests.support.messages_api import call
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -25,6 +26,7 @@ You review with great care.
 """
 FILES = {
     ".claude/agents/reviewer.md": REVIEWER,
+    ".claude/agents/writer.md": "---\ndescription: Writes\nisolation: worktree\n---\nWrite.\n",
     ".claude/agents/README.md": "# Our agents\n",
     ".opencode/agent/reviewer.md": "---\ndescription: Another one\n---\nYou review fast.\n",
     "a.py": "x = 1\n",
@@ -60,6 +62,12 @@ def system_of(day: Day, goal: str) -> str:
     )
 
 
+def worktrees(root: Path) -> list[str]:
+    command = ("git", "worktree", "list", "--porcelain")
+    listed = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    return [line for line in listed.splitlines() if line.startswith("worktree ")]
+
+
 def wait_until(is_so: Callable[[], bool]) -> None:
     deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
     while not is_so():
@@ -79,7 +87,7 @@ def test_a_trusted_repository_brings_its_agents(tmp_path: Path) -> None:
         assert "not given: `WebSearch`" in said
         assert "You review with great care." in system_of(day, "Look at a.py")
         (question,) = day.user.questions
-        assert "agents of its own: reviewer, opencode:reviewer" in question.text
+        assert "agents of its own: reviewer, writer, opencode:reviewer" in question.text
         shown = session.command("/context")
         assert "- `reviewer`: " in shown
         assert "README.md: it has no frontmatter" in shown
@@ -105,3 +113,47 @@ def test_an_untrusted_repository_brings_none(tmp_path: Path) -> None:
         sent = json.dumps([request.body for request in day.api.model_requests])
         assert "great care" not in sent
         assert "Reviews a change" not in sent
+
+
+def write_slowly(shown: ShownRequest) -> ModelProgram:
+    shown = yield call("write_file", path="new.py", content="y = 2\n")
+    shown = yield call("terminal", command="cat new.py; echo z >> new.py; git status --short")
+    return "Created. " + shown.text
+
+
+def test_changes_of_a_worktree_are_asked_about_undone_and_never_left_behind(
+    tmp_path: Path,
+) -> None:
+    root = create_repository(tmp_path / "shop", FILES, "Begin").root
+    with open_day(tmp_path, DayConfig()) as day:
+        day.user.policy = allow_once
+        session = day.open_session(root)
+        day.seat.play("Write new.py", write_slowly)
+        said = ask_for(session, "writer", "Write new.py")
+        assert "?? new.py" in said
+        assert "created new.py" in said
+        assert (root / "new.py").read_text() == "y = 2\nz\n"
+        asked = [question.text for question in day.user.questions]
+        assert "Create new.py (task 1 (writer): Write new.py)" in asked
+        session.command("/undo")
+        assert not (root / "new.py").exists()
+
+        day.user.policy = lambda question: (
+            WAIT if "Create" in question.text else allow_once(question)
+        )
+        day.seat.play("Write it again", write_slowly)
+
+        def delegate(shown: ShownRequest) -> ModelProgram:
+            shown = yield call("delegate_task", agent="writer", goal="Write it again")
+            return shown.text
+
+        session.prompt_until(day.user.has_left, "Ask for it again", delegate)
+        assert len(worktrees(root)) == 2
+        day.kill()
+        assert len(worktrees(root)) == 2
+        day.user.policy = allow_once
+        day.start()
+        session.load()
+        wait_until(lambda: len(worktrees(root)) == 1)
+        assert not (root / "new.py").exists()
+        assert not list((tmp_path / "home/acp/worktrees").iterdir())

@@ -111,3 +111,35 @@ class EditorPort(Protocol):
     async def open_terminal(self, command_spec: TerminalCommand) -> EditorTerminal:
         """Start a command in a terminal."""
         ...
+
+
+class NoEditor:
+    """An editor that does nothing, for files that no editor shows."""
+
+    can_read = can_write = has_terminals = shows_output = False
+
+    async def read_text(self, path: Path) -> str:
+        """Refuse.
+
+        Raises:
+            EditorError: always.
+        """
+        raise EditorError(f"no editor shows {path}")
+
+    async def write_text(self, path: Path, text: str) -> None:
+        """Refuse.
+
+        Raises:
+            EditorError: always.
+        """
+        del text
+        raise EditorError(f"no editor shows {path}")
+
+    async def open_terminal(self, command_spec: TerminalCommand) -> EditorTerminal:
+        """Refuse.
+
+        Raises:
+            EditorError: always.
+        """
+        del command_spec
+        raise EditorError("there is no editor")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -39,10 +40,6 @@ DESCRIPTION = (
 )
 AGENTS = "Agents, each with a prompt and tools of its own:"
 TOOLS_NOT_GIVEN = "[The agent `{agent}` names tools that it was not given: {names}.]"
-NO_ISOLATION = (
-    "the agent {name!r} works in a git worktree of its own (`isolation: worktree`), which is not "
-    "supported; nothing was delegated"
-)
 KIND: CallKind = "think"
 TITLE = "Delegate"
 MAX_TASKS = 20
@@ -71,6 +68,7 @@ class DelegateArguments(Arguments):
         default=None,
         description="file, terminal, web, skills, session_search, todo, mcp-NAME (default: all)",
     )
+    isolation: SkipJsonSchema[Literal["worktree"] | None] = Field(default=None)
     tasks: list[Order] | None = Field(
         default=None, max_length=MAX_TASKS, description="up to 20 tasks at once"
     )
@@ -184,7 +182,8 @@ class DelegationContext:
         for number, order in enumerate(orders, start=1):
             tools = tools_for(order.toolsets or arguments.toolsets or (), available_tools)
             context = _join_texts(shared_context, order.context)
-            task = SubAgentTask(number, order.goal, context, tools)
+            is_isolated = arguments.isolation == "worktree"
+            task = SubAgentTask(number, order.goal, context, tools, is_isolated=is_isolated)
             name = order.agent or arguments.agent
             agent = await self.agents.resolve(name) if name else None
             tasks.append(task if agent is None else _with_agent(task, agent, available_tools))
@@ -198,18 +197,18 @@ class DelegationContext:
 def _with_agent(
     task: SubAgentTask, agent: AgentDefinition, available: Collection[str]
 ) -> SubAgentTask:
-    """Return a task for an agent, with the tools that both the call and the agent name.
-
-    Raises:
-        AgentError: The agent needs a worktree of its own.
-    """
-    if agent.is_isolated:
-        raise AgentError(NO_ISOLATION.format(name=agent.name))
+    """Return a task for an agent, with the tools that both the call and the agent name."""
     selected = select_tools(agent.tools, available)
     # A built-in agent names tools that not every session has.
     missing = ", ".join(selected.not_given) if agent.path is not None else ""
     notes = (TOOLS_NOT_GIVEN.format(agent=agent.name, names=missing),) if missing else ()
-    return replace(task, agent=agent, tools=task.tools & selected.names, notes=notes)
+    return replace(
+        task,
+        agent=agent,
+        tools=task.tools & selected.names,
+        is_isolated=task.is_isolated or agent.is_isolated,
+        notes=notes,
+    )
 
 
 class _ReporterSink:

@@ -17,7 +17,7 @@ from acp_server.tools.dialects.table import alias_table, squash
 
 UNLISTED: Mapping[str, tuple[str, ...]] = {
     "patch": ("edits", "expected_replacements", "cell", "cell_type", "edit_mode"),
-    "delegate_task": ("agent",),
+    "delegate_task": ("agent", "isolation"),
 }
 """Arguments that a tool takes although its schema does not name them."""
 WRAPPERS = frozenset({"arguments", "args", "parameters", "params", "input", "kwargs", "toolinput"})
