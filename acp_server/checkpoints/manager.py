@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event as ThreadEvent
 from typing import TypeVar, TypeVarTuple, Unpack
@@ -21,7 +21,7 @@ from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.checkpoints.errors import CheckpointError, CheckpointReadError
 from acp_server.checkpoints.manifests import Manifest
 from acp_server.checkpoints.other_turns import OtherTurn
-from acp_server.checkpoints.records import TurnOrigin, TurnRecord
+from acp_server.checkpoints.records import RecordedChange, TurnOrigin, TurnRecord
 from acp_server.checkpoints.store import CheckpointStore, store_directory
 from acp_server.checkpoints.turn_recorder import (
     TouchedFile,
@@ -60,6 +60,16 @@ class SnapshotScope:
     """Returns the session's title."""
 
 
+@dataclass(slots=True)
+class CommandRun:
+    """A command that runs."""
+
+    started_at: float
+    """Seconds since 1970."""
+    is_alone: bool
+    """Whether no other command ran meanwhile: its changes could not be told apart."""
+
+
 class CheckpointManager:
     """Stores file states before they change, for one session."""
 
@@ -90,6 +100,7 @@ class CheckpointManager:
         self._is_pruned = False
         self._turn_lock = anyio.Lock()
         self._is_storing = False
+        self._runs: list[CommandRun] = []
         self._edits = 0
         self._edits_done = anyio.Event()
 
@@ -193,6 +204,49 @@ class CheckpointManager:
             await self._try_in_thread(self._turn.before_command)
             for reason in self._turn.failures:
                 self._notify_once(reason)
+
+    @asynccontextmanager
+    async def command(self) -> AsyncGenerator[CommandRun]:
+        """Run a command inside, after the snapshot that it needs."""
+        await self.before_command()
+        run = CommandRun(time.time(), is_alone=not self._runs)
+        for other in self._runs:
+            other.is_alone = False
+        self._runs.append(run)
+        try:
+            yield run
+        finally:
+            self._runs.remove(run)
+
+    async def changes_of(self, run: CommandRun) -> Sequence[RecordedChange]:
+        """Return the files that a command changed; none if that cannot be told."""
+        if self._turn is None or not run.is_alone:
+            return ()
+        async with self._turn_lock:
+            if self._edits:  # by a sub-agent: a file may be half written
+                return ()
+            try:
+                return await self._in_thread(self._turn.after_command, run.started_at)
+            except (CheckpointError, OSError) as error:  # only the view of the call lacks them
+                logger.info("could not compare files after a command: %s", error)
+                return ()
+
+    async def read_versions(self, change: RecordedChange) -> tuple[bytes | None, bytes | None]:
+        """Return a file's contents before and after a change.
+
+        Raises:
+            CheckpointError: they cannot be read.
+            OSError: they cannot be read.
+        """
+        return await self._in_thread(self._read_versions, change)
+
+    def _read_versions(self, change: RecordedChange) -> tuple[bytes | None, bytes | None]:
+        if change.before is not None:
+            # Of a file that was never changed before, only the user's repository has the content.
+            self._snapshots.adopt([change.before.blob])
+        read = self._store.objects.read
+        before, after = change.before, change.after
+        return (before and read(before.blob), after and read(after.blob))
 
     async def records(self) -> Sequence[TurnRecord]:
         """Return the records of this session, the newest first."""

@@ -13,13 +13,26 @@ from threading import Lock
 from acp_server.checkpoints.errors import CheckpointStoreError
 from acp_server.checkpoints.files import FileImage, read_file_image
 from acp_server.checkpoints.git import TIMED_OUT
-from acp_server.checkpoints.manifests import Manifest, parent_directories
-from acp_server.checkpoints.records import RecordedEdit, TurnRecord
+from acp_server.checkpoints.manifests import (
+    CLOCK_SLACK_SECONDS,
+    Manifest,
+    find_changes,
+    parent_directories,
+)
+from acp_server.checkpoints.records import (
+    FileVersion,
+    RecordedChange,
+    RecordedEdit,
+    TurnRecord,
+)
 from acp_server.checkpoints.root_snapshot import probe
 from acp_server.checkpoints.store import CheckpointStore
 from acp_server.checkpoints.turn_changes import mark_uncertain, resolve_changes
 from acp_server.checkpoints.workspace_snapshots import WorkspaceSnapshots
 from acp_server.startup.fast_dataclass import frozen_dataclass
+
+MAX_COMPARED_FILES = 10_000
+"""In a workspace with more files, the changes of single commands are not worked out."""
 
 
 @frozen_dataclass
@@ -40,6 +53,14 @@ class TurnRecorder:
     snapshots: WorkspaceSnapshots
     record: TurnRecord
     _before: Manifest | None = field(default=None, init=False)
+    _latest: Manifest | None = field(default=None, init=False)
+    """The newest snapshot: taken before the first command, or after the last one."""
+    _written: dict[str, FileVersion | None] = field(
+        default_factory=dict[str, FileVersion | None], init=False
+    )
+    """What edits have written to disk since that snapshot."""
+    _unsaved: set[str] = field(default_factory=set[str], init=False)
+    """Files whose text is in the editor alone."""
     is_snapshot_due: bool = field(default=True, init=False)
     """Whether the turn has run no command yet."""
     has_record: bool = field(default=False, init=False)
@@ -93,6 +114,13 @@ class TurnRecorder:
         """
         edited = {str(each.path): each for each in touched}
         with self._lock:
+            for path, each in edited.items() if self._latest is not None else ():
+                # What the next command starts from, and what no snapshot has.
+                self._written[path] = each.original.version if each.original else None
+                if each.original is not None:
+                    self.store.objects.write(each.original.data)
+            self._unsaved -= edited.keys()
+            self._unsaved |= {path for path, each in edited.items() if each.is_buffer}
             if not edited or not self.has_record or self._is_closed:
                 return
             edits: list[RecordedEdit] = []
@@ -129,7 +157,29 @@ class TurnRecorder:
                 # commands.
                 self.store.write_manifest(self.record.id, before)
                 self._write(self.record)
-                self._before = before
+                self._before = self._latest = before
+
+    def after_command(self, started_at: float) -> Sequence[RecordedChange]:
+        """Return the files that were changed since a command started, in seconds since 1970.
+
+        Empty if too many files would have to be compared, or without a snapshot.
+
+        Raises:
+            CheckpointError, OSError: the files cannot be compared.
+        """
+        with self._lock:
+            latest = self._latest
+            if self._is_closed or latest is None or len(latest.states) > MAX_COMPARED_FILES:
+                return ()
+            after = self.snapshots.take()
+            changes = {each.path: each for each in find_changes(latest, after, probe)}
+            for path, version in self._written.items():
+                state = after.states.get(path)
+                changes[path] = RecordedChange(path, version, state, path not in after.omitted)
+            self._latest = after
+            self._written.clear()
+            real = (each for each in changes.values() if each.path not in self._unsaved)
+            return tuple(each for each in real if _is_change_since(each, started_at))
 
     def close(self) -> None:
         """Store the changes that the turn has made.
@@ -193,6 +243,17 @@ def complete(record: TurnRecord, store: CheckpointStore, scanner: WorkspaceSnaps
     if before is None:  # edits only: each but an interrupted one knows its result
         return record
     return replace(record, changes=mark_uncertain(record.changes))
+
+
+def _is_change_since(change: RecordedChange, started_at: float) -> bool:
+    """Return whether a file certainly has another content, and got it since then."""
+    before, after = change.before, change.after
+    if not change.is_after_known or (before and after and before.blob == after.blob):
+        return False
+    if before is None and after is None:
+        return False
+    probed = probe(change.path)
+    return probed is None or probed[1] >= started_at - CLOCK_SLACK_SECONDS
 
 
 def _with_current_state(edit: RecordedEdit) -> RecordedEdit:

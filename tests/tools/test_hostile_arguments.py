@@ -136,7 +136,7 @@ async def test_every_call_reports_its_input_and_output(tmp_path: Path) -> None:
             assert isinstance(raw_output, dict)
             assert raw_output["text"] == each.text
         assert [each.locations for each in results] == [
-            [{"path": str(path)}],
+            [{"path": str(path), "line": 1}],
             [{"path": str(path), "line": 1}],
             [{"path": str(session.root / "b.txt"), "line": 1}],
             [{"path": str(path), "line": 1}],

@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from acp_server.checkpoints.manager import CheckpointManager
+from acp_server.checkpoints.manager import CheckpointManager, CommandRun
 from acp_server.checkpoints.turn_recorder import TouchedFile
 from acp_server.permissions.effects import ReadFiles, WriteFiles
 from acp_server.permissions.gate import Gate
@@ -151,17 +151,23 @@ class EditServices:
 
     @asynccontextmanager
     async def tracking_file_changes(self) -> AsyncGenerator[None]:
-        """Wrap something other than an edit that may change any file: a command, a server's tool.
+        """Wrap something other than an edit that may change any file, such as a server's tool.
 
         Takes the checkpoint's snapshot before, and marks editor buffers as possibly stale.
         """
-        await self.checkpoints.before_command()
-        # Before and after: a buffer that was read while the command ran may also be stale.
-        self.files.note_command()
-        try:
+        async with self.running_command():
             yield
-        finally:
+
+    @asynccontextmanager
+    async def running_command(self) -> AsyncGenerator[CommandRun]:
+        """Wrap a command as `tracking_file_changes` does; its changes can be asked for later."""
+        # Before and after: a buffer that was read while the command ran may also be stale.
+        async with self.checkpoints.command() as run:
             self.files.note_command()
+            try:
+                yield run
+            finally:
+                self.files.note_command()
 
     def display_path(self, path: Path) -> str:
         """Return a path as it is displayed: relative to the session's directory if inside it."""
@@ -177,7 +183,7 @@ class EditServices:
             path = self.lexical_path(raw_path)
         except FileError:
             return CallDescription(f"{verb} {raw_path}")
-        suffix = f" from line {line}" if line else ""
+        suffix = f" from line {line}" if line and line > 1 else ""
         title = f"{verb} {self.display_path(path)}{suffix}"
         return CallDescription(title, (Location(str(path), line),))
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from acp_server.tools.arguments import Arguments, ArgumentsT, ExactText, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.edit.diffs import first_changed_line
 from acp_server.tools.edit.edit_flow import EditFlow, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
 from acp_server.tools.edit.placeholders import check_placeholders
@@ -112,7 +113,8 @@ class WriteFileUse(EditUse[WriteFileArguments]):
             content = arguments.content
             if is_notebook(resolved.path) and content.startswith(CELL_MARK):
                 content = notebook_with_cells(NEW_NOTEBOOK if base is None else base.text, content)
-            return (PlannedChange(resolved, base, content, note=note),)
+            line = first_changed_line("" if base is None else base.text, content)
+            return (PlannedChange(resolved, base, content, line=line, note=note),)
 
         return await self.edit.run((path,), plan)
 

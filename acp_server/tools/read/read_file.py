@@ -212,7 +212,7 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the file and the first line as the title."""
         offset = so_far.complete.get("offset")
-        line = offset if isinstance(offset, int) and offset > 1 else None
+        line = offset if isinstance(offset, int) and offset > 1 else 1
         return self._services.describe_file("Read", so_far.complete_text("path"), line)
 
     async def run(self, arguments: ReadFileArguments) -> ToolOutcome:

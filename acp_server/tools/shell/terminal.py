@@ -44,6 +44,7 @@ from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.command_access import CONFINED, CommandAccess
+from acp_server.tools.shell.command_diffs import command_diffs
 from acp_server.tools.shell.confinement.command_origin import CommandOrigin
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox, TerminalConfinement
 from acp_server.tools.shell.editor_terminal import (
@@ -246,14 +247,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             shield=self._shield,
             only_reads=only_reads,
         )
-        # Security: runs in the resolved directory that was asked about. A link that is replaced
-        # meanwhile cannot lead the command elsewhere.
-        async with self._services.tracking_file_changes():
-            run = self._start_in_background if arguments.background else self._run_in_foreground
-            try:
-                outcome = await run(arguments, resolved.real)
-            except EditorError as error:
-                raise ShellError(f"the editor did not run it: {error.reason}") from error
+        outcome = await self._run_tracked(arguments, resolved.real)
         if not outcome.is_error and only_reads:
             await self._note_printed_files(arguments.command, resolved.real, outcome.text)
         place = resolved.real, self._services.home
@@ -261,6 +255,22 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             find_named_paths, arguments.command, *place, abandon_on_cancel=True
         )
         return replace(outcome, touched_paths=touched_paths)
+
+    async def _run_tracked(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
+        """Run the command, and show which files it changed."""
+        # Security: runs in the resolved directory that was asked about. A link that is replaced
+        # meanwhile cannot lead the command elsewhere.
+        async with self._services.running_command() as command_run:
+            run = self._start_in_background if arguments.background else self._run_in_foreground
+            try:
+                outcome = await run(arguments, cwd)
+            except EditorError as error:
+                raise ShellError(f"the editor did not run it: {error.reason}") from error
+        if self._access.only_reads or arguments.background or outcome.shown is None:
+            return outcome
+        changes = await self._services.checkpoints.changes_of(command_run)
+        diffs = await command_diffs(self._services, changes)
+        return replace(outcome, shown=(*outcome.shown, *diffs))
 
     @property
     def _is_confined(self) -> bool:

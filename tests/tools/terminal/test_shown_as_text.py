@@ -107,7 +107,7 @@ async def test_text_that_looks_like_a_closing_fence_does_not_end_the_block(tmp_p
 
 async def test_a_blocked_reader_gets_only_the_newest_update(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as session:
-        tool_call = run("for n in 1 2 3 4 5; do echo state $n; sleep 0.3; done; touch done")
+        tool_call = run("for n in 1 2 3 4 5; do echo state $n; sleep 0.3; done; mkdir done")
         pending = session.start(tool_call)
         await _in_progress(session, tool_call.id)
         session.editor.stop_reading()
