@@ -7,6 +7,7 @@ it in the background; on shutdown it gets a moment to receive them.
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -48,6 +49,13 @@ NOT_READY = (
     "memory.provider_wait."
 )
 
+MAX_WAITING_CALLS = 20
+"""How many finished turns and other news wait for a provider that is loading or slow."""
+TOO_MUCH_WAITS = (
+    "The memory provider {name!r} is still starting, or too slow to receive what is said: only the "
+    "latest {count} turns and changes are kept for it, and earlier ones never reach it."
+)
+
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 MemoryTask = Callable[[], Coroutine[object, object, None]]
@@ -71,6 +79,15 @@ class _SkippedError(Exception):
     def __init__(self, notice: str) -> None:
         super().__init__(notice)
         self.notice = notice
+
+
+@frozen_dataclass
+class _WaitingCall:
+    """A call without a result that the provider has not received yet."""
+
+    call: Callable[[MemoryProvider], None]
+    warn: Callable[[str], None]
+    is_done: anyio.Event
 
 
 @frozen_dataclass
@@ -103,6 +120,11 @@ class ExternalMemory:
         self._has_waited = False
         self._is_first_block = True
         self._busy = Lock()
+        self._waiting: deque[_WaitingCall] = deque()
+        self._is_delivering = False
+        """Whether a task passes on what waits."""
+        self._has_lost_calls = False
+        """Whether some were dropped since all had been delivered."""
         self._pending: set[anyio.Event] = set()
 
     def open(self) -> None:
@@ -183,23 +205,43 @@ class ExternalMemory:
                 await is_done.wait()
 
     def _pass_on(self, call: Callable[[MemoryProvider], None], warn: Callable[[str], None]) -> None:
-        """Make a call without a result in the background."""
+        """Make a call without a result in the background, after those before it."""
         self.open()
-        is_done = anyio.Event()
-
-        async def deliver() -> None:
-            try:
-                await self._is_ready.wait()
-                await self._call(call, self._limits.call)
-            except _SkippedError as error:
-                warn(error.notice)
-            finally:
-                is_done.set()
-                self._pending.discard(is_done)
-
         # Before `spawn`: a `close` right after this call must wait for the task.
-        self._pending.add(is_done)
-        self._spawn(deliver)
+        waiting = _WaitingCall(call, warn, anyio.Event())
+        self._pending.add(waiting.is_done)
+        self._waiting.append(waiting)
+        # Bounded: a provider that never finishes loading must not hold every turn of a session.
+        if len(self._waiting) > MAX_WAITING_CALLS:
+            self._finish(self._waiting.popleft())
+            if not self._has_lost_calls:
+                self._has_lost_calls = True
+                warn(TOO_MUCH_WAITS.format(name=self.name, count=MAX_WAITING_CALLS))
+        if not self._is_delivering:
+            self._is_delivering = True
+            self._spawn(self._deliver)
+
+    async def _deliver(self) -> None:
+        """Pass on what waits, in order."""
+        try:
+            await self._is_ready.wait()
+            while self._waiting:
+                waiting = self._waiting.popleft()
+                try:
+                    await self._call(waiting.call, self._limits.call)
+                except _SkippedError as error:
+                    waiting.warn(error.notice)
+                finally:
+                    self._finish(waiting)
+            self._has_lost_calls = False
+        finally:
+            self._is_delivering = False
+            while self._waiting:  # cancelled: the server ends
+                self._finish(self._waiting.popleft())
+
+    def _finish(self, waiting: _WaitingCall) -> None:
+        waiting.is_done.set()
+        self._pending.discard(waiting.is_done)
 
     async def _ask(
         self, call: Callable[[MemoryProvider], str], seconds: float | None = None

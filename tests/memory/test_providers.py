@@ -23,7 +23,9 @@ from acp_server.memory.provider import (
 )
 from acp_server.memory.providers import (
     MAX_CHARACTERS,
+    MAX_WAITING_CALLS,
     NOT_READY,
+    TOO_MUCH_WAITS,
     ExternalMemory,
     MemoryTask,
     ProviderLimits,
@@ -157,6 +159,28 @@ async def test_a_provider_failure_at_the_end_of_a_turn_is_reported_too() -> None
         memory.record_turn([], warnings.append)
         await memory.close(())
         assert warnings == [skipped("OSError: full").notice], "closing waits for the turn"
+
+
+async def test_a_provider_that_hangs_while_loading_keeps_the_latest_turns_only() -> None:
+    """It gets those in order once it is loaded; the user is told once."""
+    provider, may_load, warnings = BadProvider(), Event(), list[str]()
+
+    def load() -> MemoryProvider:
+        assert may_load.wait(LONG_SECONDS)
+        return provider
+
+    writes = [MemoryWrite("user", (str(number),)) for number in range(3 * MAX_WAITING_CALLS)]
+    async with anyio.create_task_group() as tasks:
+        memory = ExternalMemory("bad", load, tasks.start_soon)
+        for write in writes:
+            memory.mirror(write, warnings.append)
+        assert warnings == [TOO_MUCH_WAITS.format(name="bad", count=MAX_WAITING_CALLS)]
+        may_load.set()
+    assert provider.received == writes[-MAX_WAITING_CALLS:]
+    async with anyio.create_task_group() as tasks:
+        memory = ExternalMemory("bad", load, tasks.start_soon)
+        memory.mirror(writes[0], warnings.append)
+    assert len(warnings) == 1
 
 
 async def test_a_slow_provider_is_skipped_without_blocking() -> None:
