@@ -338,6 +338,9 @@ class OAuthSetting(BaseModel):
 
     client_id: Annotated[str, Field(description="A client registered there; else one is made")] = ""
     client_secret: SecretText | None = None
+    issuer: Annotated[
+        str, Field(description="The sign-in server of the secret; else that of the first sign-in")
+    ] = ""
     client_name: Annotated[str, Field(description="The name that this program registers with")] = ""
     scope: Annotated[str, Field(description="Scopes to ask for, separated by spaces")] = ""
     redirect_host: Annotated[

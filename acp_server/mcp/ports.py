@@ -133,6 +133,10 @@ class ServerAccount(Protocol):
         """Set at the next sign-in in any session."""
         ...
 
+    async def has_sign_in(self) -> bool:
+        """Return whether there is a sign-in to sign out of, also one whose tokens were refused."""
+        ...
+
     async def sign_out(self) -> None:
         """Revoke and delete the tokens.
 

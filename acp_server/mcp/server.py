@@ -200,7 +200,7 @@ class Server:
             ServerError: There is no sign-in, or it cannot be deleted.
         """
         await self._wait_until_settled()
-        if self._account is None or not self.is_signed_in:
+        if self._account is None or not await self._account.has_sign_in():
             raise ServerError(NOT_SIGNED_IN)
         await self._account.sign_out()
         self._failure_notices.mark_sign_in()  # the user knows that another one is needed

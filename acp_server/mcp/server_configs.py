@@ -114,6 +114,7 @@ def _sign_in_config(entry: HttpServer | SseServer) -> SignInConfig | None:
         is_expected=entry.auth == "oauth",
         client_id=given.client_id,
         client_secret=given.client_secret.get_secret_value() if given.client_secret else "",
+        issuer=given.issuer,
         client_name=given.client_name,
         scope=given.scope,
         redirect_host=given.redirect_host,

@@ -22,7 +22,7 @@ from mcp.client.auth import (
     OAuthRegistrationError,
     OAuthTokenError,
 )
-from mcp.client.auth.utils import extract_scope_from_www_auth, union_scopes
+from mcp.client.auth.utils import extract_scope_from_www_auth, issuers_match, union_scopes
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -69,6 +69,13 @@ NO_REGISTRATION = (
 NOTHING_GRANTED = "its sign-in gave no token"
 STILL_REFUSED = "it refuses the sign-in that was just made"
 TOO_LATE = "the sign-in was not completed within {seconds:g} s"
+OTHER_ISSUER = (
+    "its sign-in is at {issuer} now, but the client secret in your settings belongs to {pinned}, "
+    "and is sent nowhere else; if this is right, sign out first"
+)
+OTHER_CONFIGURED_ISSUER = (
+    "its sign-in is at {issuer}, but your settings say that the client secret belongs to {pinned}"
+)
 MAX_REASON_CHARACTERS = 200
 UNAUTHORIZED, FORBIDDEN = 401, 403
 
@@ -96,6 +103,13 @@ class _Stored(BaseModel):
     @property
     def can_refresh(self) -> bool:
         return bool(self.tokens and self.tokens.refresh_token and self.client)
+
+    @property
+    def issuer(self) -> str:
+        """The sign-in server that gave the tokens; empty if there are none."""
+        if self.client is not None and self.client.issuer:
+            return self.client.issuer
+        return "" if self.metadata is None else str(self.metadata.issuer)
 
 
 class SignInAccount:
@@ -125,6 +139,13 @@ class SignInAccount:
     def is_signed_in(self) -> bool:
         """Whether there is a token that has not been refused."""
         return self._stored.tokens is not None
+
+    async def has_sign_in(self) -> bool:
+        """Return whether there is a sign-in to sign out of, also one whose tokens were refused.
+
+        It still says to which sign-in server a configured secret belongs.
+        """
+        return self.is_signed_in or (await self._read()).tokens is not None
 
     async def token(self) -> str | None:
         """Return a token for a request, refreshed if it has expired; None before a sign-in.
@@ -265,9 +286,12 @@ class SignInAccount:
         challenge = _challenge(refusal, config.scope or self._wanted_scope)
         try:
             _require_encryption(httpx2.URL(self._server.url), self._server)
+            # Security: a configured secret belongs to one sign-in server, and the MCP server says
+            # which one it is: not another one later than the first time.
+            pinned = config.issuer or (await self._read()).issuer
             async with open_callback_listener(config.redirect_host, config.redirect_port) as back:
-                client = _configured_client(config, back.url)
-                page = _PageVisit(self._server, config, back, prompt)
+                client = _configured_client(config, back.url, pinned)
+                page = _PageVisit(self._server, config, back, prompt, pinned)
                 provider, storage = self._provider(_Stored(), client, page)
                 await self._run(provider, request, challenge)
             saved = storage.saved
@@ -429,10 +453,13 @@ class _Storage:
             else time.time() + max(lifetime - EXPIRY_MARGIN_SECONDS, lifetime / 2)
         )
         context = self.provider.context
+        client = context.client_info
+        if client is not None and not client.issuer:
+            client = client.model_copy(update={"issuer": _issuer_of(self.provider)})
         self.saved = _Stored(
             tokens=tokens,
             expires_at=expires_at,
-            client=context.client_info,
+            client=client,
             metadata=context.oauth_metadata,
             resource=context.protected_resource_metadata,
         )
@@ -455,11 +482,13 @@ class _PageVisit:
         config: SignInConfig,
         listener: CallbackListener,
         prompt: SignInPrompt,
+        pinned_issuer: str,
     ) -> None:
         self._server = server
         self._config = config
         self.listener = listener
         self._prompt = prompt
+        self._pinned_issuer = pinned_issuer
 
     async def show(self, url: str) -> None:
         """Let the user open the sign-in page.
@@ -469,6 +498,7 @@ class _PageVisit:
         """
         page = httpx2.URL(url)
         _require_encryption(page, self._server)
+        self._require_pinned_issuer()
         metadata = self.provider.context.oauth_metadata
         methods = metadata and metadata.code_challenge_methods_supported
         if methods is not None and "S256" not in methods:
@@ -478,6 +508,19 @@ class _PageVisit:
             raise ServerError(NO_PAGE.format(page=to_single_line(url, MAX_REASON_CHARACTERS)))
         self.listener.expect(state)
         await self._prompt.show(SignInPage(url, page.host, self.listener.port))
+
+    def _require_pinned_issuer(self) -> None:
+        """Check that a configured secret goes to the sign-in server that it belongs to.
+
+        The SDK has already dropped a client of another one.
+
+        Raises:
+            ServerError: It would go to another one.
+        """
+        issuer, pinned = _issuer_of(self.provider), self._pinned_issuer
+        if self._config.client_secret and pinned and not issuers_match(issuer, pinned):
+            reason = OTHER_CONFIGURED_ISSUER if self._config.issuer else OTHER_ISSUER
+            raise ServerError(reason.format(issuer=issuer, pinned=pinned))
 
     async def wait(self) -> AuthorizationCodeResult:
         """Wait for the browser to come back.
@@ -516,12 +559,21 @@ def _challenge(refusal: httpx2.Response, scope: str) -> httpx2.Response:
     return httpx2.Response(UNAUTHORIZED, headers=headers, request=refusal.request)
 
 
+def _issuer_of(provider: OAuthClientProvider) -> str:
+    """Return the sign-in server that a flow has found: without metadata, the MCP server itself."""
+    context = provider.context
+    if context.oauth_metadata is not None:
+        return str(context.oauth_metadata.issuer)
+    return context.auth_server_url or context.get_authorization_base_url(context.server_url)
+
+
 def _configured_client(
-    config: SignInConfig, redirect_url: str
+    config: SignInConfig, redirect_url: str, issuer: str
 ) -> OAuthClientInformationFull | None:
     if not config.client_id:
         return None
     return OAuthClientInformationFull(
+        issuer=issuer if config.client_secret and issuer else None,
         client_id=config.client_id,
         client_secret=config.client_secret or None,
         redirect_uris=[AnyUrl(redirect_url)],

@@ -133,17 +133,20 @@ class _Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
 
 @dataclass(slots=True)
 class _TokenWatch:
-    """Notes for which server each token is asked."""
+    """Notes for which server each token is asked, and with which secret."""
 
     app: ASGIApp
     resources: list[str]
+    secrets: list[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != "/token":
             await self.app(scope, receive, send)
             return
         body = await Request(scope, receive).body()
-        self.resources.append(parse_qs(body.decode()).get("resource", [""])[0])
+        sent = parse_qs(body.decode())
+        self.resources.append(sent.get("resource", [""])[0])
+        self.secrets += sent.get("client_secret", [])
         messages: Iterator[Message] = iter([{"type": "http.request", "body": body}])
 
         async def receive_again() -> Message:
@@ -161,6 +164,14 @@ class SignInServer:
     provider: _Provider = field(default_factory=_Provider)
     requested_resources: list[str] = field(default_factory=list[str])
     """For which server each token was asked; empty if a request did not say it."""
+    received_secrets: list[str] = field(default_factory=list[str])
+    """The client secrets that came with requests for tokens."""
+    sign_in_issuer: str = ""
+    """Where it says that its sign-in is; empty for itself."""
+
+    @property
+    def issuer(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
 
     @property
     def url(self) -> str:
@@ -178,12 +189,11 @@ def sign_in_server(
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         remote = SignInServer(sock.getsockname()[1], "/sse" if is_sse else "/mcp")
-        origin = f"http://127.0.0.1:{remote.port}"
         server = MCPServer(
             "notes",
             auth_server_provider=remote.provider,
             auth=AuthSettings(
-                issuer_url=AnyHttpUrl(origin),
+                issuer_url=AnyHttpUrl(remote.issuer),
                 resource_server_url=AnyHttpUrl(remote.url),
                 client_registration_options=ClientRegistrationOptions(
                     enabled=can_register, valid_scopes=SCOPES, default_scopes=SCOPES
@@ -207,22 +217,9 @@ def sign_in_server(
 
         app = server.sse_app() if is_sse else server.streamable_http_app()
 
-        async def change_metadata(request: Request) -> JSONResponse:
-            del request
-            base: dict[str, JsonValue] = {
-                "issuer": f"{origin}/",
-                "authorization_endpoint": f"{origin}/authorize",
-                "token_endpoint": f"{origin}/token",
-                "registration_endpoint": f"{origin}/register",
-            }
-            return JSONResponse(base | (metadata or {}))
-
-        if metadata is not None:
-            path = "/.well-known/oauth-authorization-server"
-            app.router.routes.insert(0, Route(path, change_metadata))
-
+        app.router.routes[:0] = _described(remote, metadata)
         config = uvicorn.Config(
-            _TokenWatch(app, remote.requested_resources),
+            _TokenWatch(app, remote.requested_resources, remote.received_secrets),
             log_level="critical",
             timeout_graceful_shutdown=1,
         )
@@ -234,6 +231,30 @@ def sign_in_server(
         finally:
             runner.should_exit = True
             thread.join()
+
+
+def _described(remote: SignInServer, metadata: dict[str, JsonValue] | None) -> list[Route]:
+    """Return what the server says about its sign-in, and the sign-in of itself."""
+
+    async def describe_resource(request: Request) -> JSONResponse:
+        del request
+        servers: JsonValue = [remote.sign_in_issuer or remote.issuer]
+        return JSONResponse({"resource": remote.url, "authorization_servers": servers})
+
+    async def describe_sign_in(request: Request) -> JSONResponse:
+        del request
+        base: dict[str, JsonValue] = {
+            "issuer": remote.issuer,
+            "authorization_endpoint": f"{remote.issuer}authorize",
+            "token_endpoint": f"{remote.issuer}token",
+            "registration_endpoint": f"{remote.issuer}register",
+        }
+        return JSONResponse(base | (metadata or {}))
+
+    routes = [Route(f"/.well-known/oauth-protected-resource{remote.path}", describe_resource)]
+    if metadata is not None:
+        routes.append(Route("/.well-known/oauth-authorization-server", describe_sign_in))
+    return routes
 
 
 def find_page(text: str) -> str:

@@ -1,8 +1,9 @@
 """Signing in to servers of the MCP SDK over HTTP, with a user who has a browser."""
 
 import stat
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -315,6 +316,62 @@ async def test_a_configured_client_and_scope_are_used(tmp_path: Path) -> None:
             assert isinstance(question, ElicitationUrl)
             asked = httpx2.URL(question.url).params
             assert (asked["client_id"], asked["scope"]) == ("mine", "notes extra")
+
+
+SECRET = "of the first server"  # noqa: S105
+
+
+async def configured_client(remotes: Sequence[SignInServer], folder: Path) -> SignInConfig:
+    """Return a client with a secret that is registered at all these sign-in servers."""
+    port = free_port()
+    back = AnyUrl(f"http://127.0.0.1:{port}/callback")
+    async with opened(folder, remotes[0]) as (_, live):
+        await sign_in(live)
+    (registered,) = remotes[0].provider.clients.values()
+    changes = {"client_id": "mine", "client_secret": SECRET, "redirect_uris": [back]}
+    changes |= {"token_endpoint_auth_method": "client_secret_post"}
+    for remote in remotes:
+        remote.provider.clients["mine"] = registered.model_copy(update=changes)
+    return SignInConfig(client_id="mine", client_secret=SECRET, redirect_port=port)
+
+
+async def test_a_configured_secret_goes_to_the_sign_in_server_of_the_first_time_only(
+    tmp_path: Path,
+) -> None:
+    with sign_in_server() as remote, sign_in_server() as other:
+        config = await configured_client((remote, other), tmp_path / "before")
+        async with opened(tmp_path, remote, config) as (_, live):
+            assert await sign_in(live) == SIGNED_IN
+        assert remote.received_secrets == [SECRET]
+        remote.provider.tokens = other.provider.tokens  # those of the first sign-in are revoked
+        remote.provider.refresh_tokens.clear()
+        remote.sign_in_issuer = other.issuer
+        async with opened(tmp_path, remote, config) as (_, live):
+            answer = await sign_in(live)
+            assert f"its sign-in is at {other.issuer}" in answer
+            assert f"belongs to {remote.issuer}" in answer
+            assert other.received_secrets == []
+            # The user's own decision.
+            await live.servers.run_command("sign-out s", ignore)
+            assert await sign_in(live) == SIGNED_IN
+        assert other.received_secrets == [SECRET]
+
+
+async def test_a_configured_secret_goes_to_its_configured_sign_in_server_only(
+    tmp_path: Path,
+) -> None:
+    with sign_in_server() as remote, sign_in_server() as other:
+        config = await configured_client((remote, other), tmp_path / "before")
+        remote.provider.tokens = other.provider.tokens
+        remote.sign_in_issuer = other.issuer
+        here = replace(config, issuer=remote.issuer)
+        async with opened(tmp_path, remote, here) as (_, live):
+            assert "your settings say" in await sign_in(live)
+        assert other.received_secrets == []
+        there = replace(config, issuer=other.issuer)
+        async with opened(tmp_path, remote, there) as (_, live):
+            assert await sign_in(live) == SIGNED_IN
+        assert other.received_secrets == [SECRET]
 
 
 async def test_no_text_shows_a_token(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ class SignInConfig:
     """Whether the user's settings say that the server wants a sign-in."""
     client_id: str = ""
     client_secret: str = field(default="", repr=False)
+    issuer: str = ""
+    """The sign-in server that the secret belongs to; empty for the one of the first sign-in."""
     client_name: str = ""
     scope: str = ""
     redirect_host: str = "127.0.0.1"
