@@ -103,8 +103,12 @@ class SavedOutputs:
             except FileExistsError:
                 number += 1
                 path = self.directory / f"{name}-{number}.txt"
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+        except OSError:  # such as a full disk: no part of it is kept
+            path.unlink(missing_ok=True)
+            raise
         return path
 
     def _make_room(self, new_bytes: int) -> None:

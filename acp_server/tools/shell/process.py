@@ -20,7 +20,12 @@ from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.shell.background import BackgroundCommand, BackgroundCommands
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import describe_binary, is_binary, render_for_model
-from acp_server.tools.shell.terminal import ShellServices, inline_code, result_limits
+from acp_server.tools.shell.terminal import (
+    ShellServices,
+    inline_code,
+    result_limits,
+    with_more_if_unsaved,
+)
 from acp_server.tools.shell.text_pattern import TextPattern
 from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
@@ -169,7 +174,8 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         max_characters, head_share = result_limits(len(text))
         if len(text) <= max_characters or not spill.path():
             call_id = self.reporter.call_id
-            return await self._outputs.excerpt(call_id, text, max_characters, head_share)
+            excerpt = await self._outputs.excerpt(call_id, text, max_characters, head_share)
+            return with_more_if_unsaved(excerpt, text)
         excerpt = cut_middle(text, max_characters, spill.describe(), head_share=head_share)
         return SavedExcerpt(excerpt, spill.path())
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from io import FileIO
 from pathlib import Path
 
 from acp_server.session.saved_outputs import MAX_FILE_CHARACTERS, SavedOutputs, describe_file
@@ -26,7 +27,8 @@ class SpillFile:
         self._outputs = outputs
         self._call_id = call_id
         self._path: Path | None = None
-        self._has_failed = False
+        self._is_full = False
+        """Whether no more can be written: the file or the disk is full."""
         self._pending = bytearray()
         self._written_bytes = 0
         self._omitted_bytes = 0
@@ -35,8 +37,6 @@ class SpillFile:
 
     def write(self, data: bytes | bytearray) -> None:
         """Take a piece of the output."""
-        if self._has_failed:
-            return
         self._pending += data
         if len(self._pending) >= FLUSH_BYTES:
             # Whole lines, so that what was overwritten on a line can be removed; but an endless
@@ -48,7 +48,7 @@ class SpillFile:
         """Write what is pending; return the path of the file, empty if it could not be written."""
         if self._pending:
             self._flush(len(self._pending))
-        return "" if self._path is None or self._has_failed else str(self._path)
+        return "" if self._path is None else str(self._path)
 
     def describe(self) -> str:
         """Return the file's name and size for the model; empty if it could not be written."""
@@ -65,22 +65,35 @@ class SpillFile:
             text = decode_utf8(piece)
             piece = render_for_model(text, len(text)).encode("utf-8", "replace")
         self.characters += len(decode_utf8(piece))
-        if self._written_bytes + len(piece) > MAX_FILE_CHARACTERS:
+        self._is_full |= self._written_bytes + len(piece) > MAX_FILE_CHARACTERS
+        if self._is_full or not self._append(piece):
+            # Of what comes later nothing is written either: the file has no gap.
+            self._is_full = True
             self._omitted_bytes += len(piece)
             return
         self.lines += piece.count(b"\n")
         self._written_bytes += len(piece)
+
+    def _append(self, piece: bytes) -> bool:
+        """Write a piece; return False if that is impossible, as on a full disk."""
         try:
-            self._append(piece)
+            if self._path is None:
+                self._path = self._outputs.create(self._call_id, piece, MAX_FILE_CHARACTERS)
+                return True
+            flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW
+            with os.fdopen(os.open(self._path, flags), "wb", buffering=0) as file:
+                try:
+                    _write_all(file, piece)
+                except OSError:
+                    file.truncate(self._written_bytes)
+                    raise
         except OSError as error:
             logger.warning("cannot save a long output: %s", error)
-            self._has_failed = True
-            self._pending.clear()
+            return False
+        return True
 
-    def _append(self, piece: bytes) -> None:
-        if self._path is None:
-            self._path = self._outputs.create(self._call_id, piece, MAX_FILE_CHARACTERS)
-            return
-        flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW
-        with os.fdopen(os.open(self._path, flags), "wb") as file:
-            file.write(piece)
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]

@@ -93,6 +93,10 @@ HUGE_HEAD_SHARE = 0.4
 """Errors and summaries are at the end."""
 WAITING_COMMANDS = {("sleep",), ("wait",), ("watch",)}
 """Commands that do nothing but wait: a command line with one of them polls for something."""
+NOT_SAVED = (
+    "[this output could not be saved in a file, perhaps because the disk is full: what is left out "
+    "can be had only by running the command again, with less output]"
+)
 LOG_HALF_BYTES = 256 * 1024
 EDITOR_ANSWER_SECONDS = 5.0
 """Timeout of an editor's answer when asked to kill a command or to return its output."""
@@ -325,11 +329,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         text = render_for_model(text, len(text))
         if self._log.is_complete:
             limits = result_limits(len(text))
-            return self._shell.outputs.excerpt_now(self.reporter.call_id, text, *limits)
+            excerpt = self._shell.outputs.excerpt_now(self.reporter.call_id, text, *limits)
+            return with_more_if_unsaved(excerpt, text)
         source, total = self._spill.describe(), self._spill.characters
         max_characters, head_share = result_limits(total)
-        excerpt = cut_middle(text, max_characters, source, total, head_share)
-        return SavedExcerpt(excerpt, self._spill.path())
+        shown = cut_middle(text, max_characters, source, total, head_share)
+        return with_more_if_unsaved(SavedExcerpt(shown, self._spill.path()), text, total)
 
     def _build_question(
         self,
@@ -576,6 +581,17 @@ def result_limits(characters: int) -> tuple[int, float]:
     if characters > HUGE_OUTPUT_CHARACTERS:
         return HUGE_RESULT_CHARACTERS, HUGE_HEAD_SHARE
     return MAX_RESULT_CHARACTERS, HEAD_SHARE
+
+
+def with_more_if_unsaved(
+    excerpt: SavedExcerpt, text: str, total_characters: int | None = None
+) -> SavedExcerpt:
+    """Return an excerpt of an output, longer if the rest can be read nowhere, as on a full disk."""
+    if excerpt.saved_to or excerpt.text == text:
+        return excerpt
+    shown = cut_middle(text, HUGE_OUTPUT_CHARACTERS, "", total_characters)
+    note = "" if shown == text else f"\n{NOT_SAVED}"
+    return SavedExcerpt(shown.removesuffix("\n") + note)
 
 
 def inline_code(text: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from acp_server.session.saved_outputs import MAX_FILE_CHARACTERS, SavedOutputs
 from acp_server.tools.shell.output import OutputLog
 from acp_server.tools.shell.spill import SpillFile
+from tests.faults.disk import FaultPlan, fail_operation, plans_for, trace_operations
 
 
 def test_output_that_fits_into_memory_needs_no_file(tmp_path: Path) -> None:
@@ -41,3 +42,41 @@ def test_output_that_cannot_be_written_is_not_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     OutputLog(1, 1, spill).write(b"0123456789")
     assert (spill.path(), spill.describe()) == ("", "")
+
+
+def test_a_disk_that_gets_full_leaves_what_was_written_before_and_the_whole_count(
+    tmp_path: Path,
+) -> None:
+    spill = SpillFile(SavedOutputs(tmp_path, "s1"), "call")
+    spill.write(b"kept\n")
+    path = Path(spill.path())
+    # The second operation is the write, after the file was opened.
+    with fail_operation(tmp_path, FaultPlan(2, "short write, then ENOSPC")) as disk:
+        spill.write(b"lost\n")
+        assert spill.path() == str(path)
+    assert disk.is_full
+    spill.write(b"lost, too\n")
+    assert "(1 lines" in spill.describe()
+    assert "without the last 15 bytes" in spill.describe()
+    assert path.read_text() == "kept\n"
+    assert spill.characters == len("kept\nlost\nlost, too\n")
+
+
+def test_no_part_of_an_output_is_left_if_it_cannot_be_saved(tmp_path: Path) -> None:
+    def save(folder: Path) -> str:
+        spill = SpillFile(SavedOutputs(folder, "s1"), "call")
+        spill.write(b"a line\n")
+        assert spill.characters == 0
+        path = spill.path()
+        assert spill.characters == len("a line\n")
+        return path
+
+    whole = tmp_path / "whole"
+    plans = list(plans_for(trace_operations(lambda: save(whole), whole)))
+    assert any(plan.fault == "short write, then ENOSPC" for plan in plans)
+    for number, plan in enumerate(plans):
+        folder = tmp_path / str(number)
+        with fail_operation(folder, plan):
+            path = save(folder)
+        saved = [each.read_text() for each in folder.rglob("*.txt")]
+        assert saved == (["a line\n"] if path else []), plan

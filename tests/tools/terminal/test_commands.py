@@ -1,11 +1,14 @@
 """What holds for every command, in whatever way it is shown."""
 
+import errno
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
+from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import ToolResult
 from tests.support.user_texts import (
     ARGUMENTS_NOT_VALID_JSON,
@@ -76,6 +79,29 @@ async def test_the_longer_an_output_the_less_of_it_is_shown(
         assert text.startswith("1\n2\n3\n")
         assert text.endswith(f"\n{last}")
         assert ("search_files and read_file can open it" in text) == (last != 1_900)
+
+
+@pytest.mark.parametrize(
+    ("last", "is_whole"),
+    [(5_000, True), (9_000, False), (200_000, False)],
+    ids=["long", "huge", "longer than memory"],
+)
+async def test_more_of_an_output_is_shown_if_it_cannot_be_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int, *, is_whole: bool
+) -> None:
+    def fail(*_: object) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(SavedOutputs, "create", fail)
+    async with open_terminal_sessions(tmp_path, PLAIN, {}) as session:
+        text = (await session.run_one(run(f"seq 1 {last}"))).text
+    output, _, note = text.partition("\n[this output could not be saved")
+    assert output.startswith("1\n2\n3\n")
+    assert output.endswith(f"\n{last}")
+    assert (output.count("\n") == last - 1, not note) == (is_whole, is_whole)
+    assert is_whole or len(output) > 29_000
+    size = len("".join(f"{number}\n" for number in range(1, last + 1)))
+    assert is_whole or f"of {size:,} characters are shown" in output
 
 
 @HERE
