@@ -5,11 +5,16 @@
  * a script of their own (`highlightEngine`), loaded with the first code; until then code is plain.
  */
 import type { ElementContent, Root } from "hast";
+import { useEffect, useState } from "preact/hooks";
+import type { DiffSegment } from "../diffSegments.js";
+import type { DiffLine } from "../parts/DiffView.js";
 
 export interface HighlightEngine {
   /** Return the root of the highlighted code; null if the language is unknown. */
   highlight(code: string, language: string): Root | null;
   isKnown(language: string): boolean;
+  /** Return the coloured parts of a diff's lines, with their changed words. */
+  diffSegments(lines: readonly DiffLine[], language: string): readonly (readonly DiffSegment[])[];
 }
 
 /** Dispatched on the document by the engine's script, with the engine as detail. */
@@ -51,6 +56,29 @@ export function highlighterFrom(viewScript: HTMLScriptElement): void {
   };
 }
 
+/** Return the engine, which is loaded if it is needed; null until then. */
+export function useHighlightEngine(isNeeded: boolean): HighlightEngine | null {
+  const [known, setKnown] = useState(engine);
+  useEffect(() => {
+    if (!isNeeded || known !== null) return undefined;
+    const onLoaded = (): void => {
+      setKnown(engine);
+    };
+    document.addEventListener(ENGINE_EVENT, onLoaded);
+    if (engine === null) loadOnce();
+    else onLoaded();
+    return () => {
+      document.removeEventListener(ENGINE_EVENT, onLoaded);
+    };
+  }, [isNeeded, known]);
+  return known;
+}
+
+function loadOnce(): void {
+  loadEngine?.();
+  loadEngine = null;
+}
+
 /** Append code to an element, highlighted if its language is known. */
 export function highlightInto(element: HTMLElement, code: string, language: string): void {
   const root = code.length > MAX_CHARACTERS || language === "" ? null : engineFor(element, code, language);
@@ -61,8 +89,7 @@ export function highlightInto(element: HTMLElement, code: string, language: stri
 function engineFor(element: HTMLElement, code: string, language: string): Root | null {
   if (engine !== null) return engine.highlight(code, language);
   pending.push({ element, code, language });
-  loadEngine?.();
-  loadEngine = null;
+  loadOnce();
   return null;
 }
 

@@ -26,6 +26,7 @@ import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 import { createLowlight } from "lowlight";
+import { diffSegments } from "../diffSegments.js";
 import { ENGINE_EVENT, type HighlightEngine } from "./highlight.js";
 
 const lowlight = createLowlight({
@@ -62,6 +63,10 @@ function highlight(code: string, language: string): Root | null {
   return lowlight.registered(language) ? lowlight.highlight(language, code) : null;
 }
 
-export const ENGINE: HighlightEngine = { highlight, isKnown: (language) => lowlight.registered(language) };
+export const ENGINE: HighlightEngine = {
+  highlight,
+  isKnown: (language) => lowlight.registered(language),
+  diffSegments: (lines, language) => diffSegments(lines, language, highlight),
+};
 
 document.dispatchEvent(new CustomEvent(ENGINE_EVENT, { detail: ENGINE }));

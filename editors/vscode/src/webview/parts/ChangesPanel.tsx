@@ -1,11 +1,11 @@
 /** Changes by the agent that await review; the user keeps or reverts them per file or per hunk. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { ChangedFile } from "../../shared/events.js";
 import type { Hunk } from "../../shared/hunks.js";
 import { Icon, IconButton } from "../Icon.js";
 import { useHost } from "../hostContext.js";
-import { DiffLineView } from "./DiffView.js";
+import { DiffBlock } from "./DiffView.js";
 
 const MAX_LINES = 40;
 
@@ -120,7 +120,8 @@ function HunkView({ hunk, path }: { hunk: Hunk; path: string }): JSX.Element {
   const { post } = useHost();
   const removed = hunk.removed.map((text, index) => ({ kind: "removed", text, number: hunk.oldLine + index }) as const);
   const added = hunk.added.map((text, index) => ({ kind: "added", text, number: hunk.newLine + index }) as const);
-  const lines = [...removed, ...added];
+  const all = [...removed, ...added];
+  const lines = useMemo(() => all.slice(0, MAX_LINES).map((line) => ({ ...line, text: line.text.replace(/\r?\n$/, "") })), [hunk]);
   const position = `line ${String(hunk.newLine)}`;
   return (
     <div class="hunk" data-testid="hunk">
@@ -137,10 +138,8 @@ function HunkView({ hunk, path }: { hunk: Hunk; path: string }): JSX.Element {
         <KeepRevertButtons path={path} hunkId={hunk.id} label={position} />
       </div>
       <div class="diff-lines" tabIndex={0} role="group" aria-label={`Change at ${position}`}>
-        {lines.slice(0, MAX_LINES).map((line, index) => (
-          <DiffLineView key={index} line={{ ...line, text: line.text.replace(/\r?\n$/, "") }} />
-        ))}
-        {lines.length > MAX_LINES && <div class="diff-line gap">⋯ {lines.length - MAX_LINES} more</div>}
+        <DiffBlock lines={lines} path={path} />
+        {all.length > MAX_LINES && <div class="diff-line gap">⋯ {all.length - MAX_LINES} more</div>}
       </div>
     </div>
   );

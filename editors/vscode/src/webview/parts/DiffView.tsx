@@ -5,7 +5,9 @@ import { memo } from "../memo.js";
 import { useMemo, useState } from "preact/hooks";
 import { lineChanges, linesOf } from "../../shared/diff.js";
 import { IconButton } from "../Icon.js";
+import type { DiffSegment } from "../diffSegments.js";
 import { useHost } from "../hostContext.js";
+import { languageOf, useHighlightEngine } from "../markdown/highlight.js";
 
 const CONTEXT_LINES = 3;
 const MAX_LINES = 200;
@@ -47,7 +49,7 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
         />
       </div>
       <div class="diff-lines" tabIndex={0} role="group" aria-label={`Changes in ${diff.path}`}>
-        <DiffLines lines={shown} />
+        <DiffLines lines={shown} path={isGrowing ? "" : diff.path} />
       </div>
       {hidden > 0 && !isGrowing && (
         <button
@@ -66,30 +68,33 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
 }
 
 /** Lines in blocks, so that the browser skips those out of view, and added lines re-render no earlier block. */
-function DiffLines({ lines }: { lines: readonly DiffLine[] }): JSX.Element {
+function DiffLines({ lines, path }: { lines: readonly DiffLine[]; path: string }): JSX.Element {
   const blocks: (readonly DiffLine[])[] = [];
   for (let at = 0; at < lines.length; at += MAX_LINES) blocks.push(lines.slice(at, at + MAX_LINES));
   return (
     <>
       {blocks.map((block, index) => (
-        <DiffBlock key={index} lines={block} />
+        <DiffBlock key={index} lines={block} path={path} />
       ))}
     </>
   );
 }
 
-const DiffBlock = memo(
-  function DiffBlock({ lines }: { lines: readonly DiffLine[] }): JSX.Element {
+/** Lines of a file, with syntax colours and marked words; without a path, while they still change, as plain text. */
+export const DiffBlock = memo(
+  function DiffBlock({ lines, path }: { lines: readonly DiffLine[]; path: string }): JSX.Element {
+    const engine = useHighlightEngine(path !== "");
+    const segments = useMemo(() => (path === "" ? undefined : engine?.diffSegments(lines, languageOf(path))), [engine, lines, path]);
     return (
       <div class="diff-block">
         {lines.map((line, index) => (
-          <DiffLineView key={index} line={line} />
+          <DiffLineView key={index} line={line} segments={segments?.[index]} />
         ))}
       </div>
     );
   },
   (before, after) =>
-    before.lines.length === after.lines.length && before.lines.every((line, index) => line === after.lines[index]),
+    before.path === after.path && before.lines.length === after.lines.length && before.lines.every((line, index) => line === after.lines[index]),
 );
 
 function countLines(lines: readonly DiffLine[]): { added: number; removed: number } {
@@ -100,7 +105,7 @@ function countLines(lines: readonly DiffLine[]): { added: number; removed: numbe
 
 const SIGNS = { same: " ", added: "+", removed: "-", gap: "" } as const;
 
-export function DiffLineView({ line }: { line: DiffLine }): JSX.Element {
+function DiffLineView({ line, segments }: { line: DiffLine; segments: readonly DiffSegment[] | undefined }): JSX.Element {
   if (line.kind === "gap") return <div class="diff-line gap">⋯</div>;
   return (
     <div class={`diff-line ${line.kind}`}>
@@ -108,7 +113,13 @@ export function DiffLineView({ line }: { line: DiffLine }): JSX.Element {
         {line.number}
       </span>
       <span class="sign">{SIGNS[line.kind]}</span>
-      <span class="code">{line.text}</span>
+      <span class="code">
+        {segments?.map(({ text, className, isChanged }, index) => (
+          <span key={index} class={isChanged ? `${className} changed-word` : className}>
+            {text}
+          </span>
+        )) ?? line.text}
+      </span>
     </div>
   );
 }
