@@ -22,6 +22,8 @@ SHOW_ALL_CHOICES = frozenset(
 """Clients that show every answer to a question under its own name, in our order."""
 MAP_CHOICES_BY_KIND = frozenset({"CodeCompanion.nvim"})
 """Clients that keep one answer per kind, under a name of their own."""
+NAME_CALLS_BY_DIFF = frozenset({"CodeCompanion.nvim"})
+"""Clients that show the file of a call's first diff in place of the call's title."""
 _NARROWEST: "Mapping[str, PermissionChoiceId]" = {"allow_always": "allow_session"}
 
 

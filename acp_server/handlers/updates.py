@@ -11,6 +11,7 @@ from pydantic_core import MISSING
 from acp_server.handlers.child_sessions import child_session_id
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.content import to_content_block
+from acp_server.handlers.known_clients import NAME_CALLS_BY_DIFF
 from acp_server.handlers.tool_calls import (
     call_meta,
     call_progress,
@@ -55,6 +56,7 @@ from acp_server.turn.events import (
     CompactionChanged,
     ContextMeasured,
     Event,
+    FileDiff,
     MessageChunk,
     NoticeRaised,
     PlanChanged,
@@ -203,6 +205,8 @@ class AcpEventSink:
         self._chunk_templates = ChunkTemplates(session_id)
         self._titles: dict[str, str] = {}
         """The latest title of each call."""
+        self._commands: set[str] = set()
+        """The calls that run commands."""
 
     async def ready(self) -> None:
         """Wait while the editor reads slowly."""
@@ -256,8 +260,19 @@ class AcpEventSink:
                     event = replace(event, parent_id="")
                 case _:
                     pass
+        if connection.client_name in NAME_CALLS_BY_DIFF:
+            event = self._without_command_diffs(event)
         for update in session_updates(event, connection, self._title(event)):
             yield session_id, update
+
+    def _without_command_diffs(self, event: Event | PromptReceived) -> Event | PromptReceived:
+        """Return an event without the diffs of what a command changed: the command names it."""
+        if isinstance(event, CallAppeared) and event.kind == "execute":
+            self._commands.add(event.call_id)
+        if isinstance(event, CallChanged) and event.content and event.call_id in self._commands:
+            rest = tuple(part for part in event.content if not isinstance(part, FileDiff))
+            return replace(event, content=rest)
+        return event
 
     def _title(self, event: Event | PromptReceived) -> str:
         """Return the present title of an event's call, which a terminal must not replace."""

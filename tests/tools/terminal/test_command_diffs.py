@@ -75,3 +75,16 @@ async def test_the_diffs_of_a_command_are_few_and_short(tmp_path: Path) -> None:
         assert list(shown) == ["zz.txt", *(f"f{number}" for number in range(100, 109))]
         assert "f109, f110" in updates.shown_text
         assert "f128 and 11 more." in updates.shown_text
+
+
+async def test_a_client_that_names_calls_by_their_diffs_keeps_the_command(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path, client="CodeCompanion.nvim") as session:
+        session.write_file("a.txt", "one\n")
+        line, edit = (
+            command("echo two > a.txt"),
+            call("patch", path="a.txt", old_string="o", new_string="0"),
+        )
+        updates, edited = await session.run(line, edit)
+        assert diffs(updates, session.root) == {}
+        assert updates.title == "`echo two > a.txt`"
+        assert diffs(edited, session.root) == {"a.txt": ("two\n", "tw0\n")}
