@@ -47,7 +47,7 @@ LASTING = SoakCase(
     "10,000 turns in 8 sessions",
     SoakPlan(rounds=25, lanes=8, turns=50, is_lasting=True),
     5,
-    20_000,
+    12_000,
     # Every request sends the whole conversation: 1,250 turns, about 0.5 MB. Not twice as much.
     2.0,
     is_busy=True,
@@ -82,7 +82,8 @@ async def test_a_server_retains_no_more_after_many_turns_than_after_a_few(
         ([sample.descriptors for sample in settled], MOST_DESCRIPTORS_APART),
         ([sample.threads for sample in settled], MOST_THREADS_APART),
     ):
-        limit = most_apart * (6 if form.is_busy else 1)
-        assert max(counts) - min(counts) <= limit, counts
+        # The pipes of commands count while these run: what stays is seen at rest, in the end.
+        highest = counts[-1] if form.is_busy else max(counts)
+        assert highest - min(counts) <= most_apart, counts
     at_rest = figures.samples[-1:] if form.is_busy else settled
     assert {len(sample.children) for sample in at_rest} <= {0, 1}  # the watching process
