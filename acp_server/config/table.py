@@ -60,15 +60,17 @@ class Settings:
         None, "The base URL of the provider, if not its default", "model.base_url"
     )
     model_api_key: SecretStr | None = setting(
-        None, "The API key for it; prefer `acp-server setup`, which stores it", "model.api_key"
+        None,
+        "The API key for `model.base_url`; prefer `acp-server setup`, which stores it",
+        "model.api_key",
     )
     model_key_env: str = setting(
         "",
-        "The environment variable with the key for it; naming it here allows to send the key there",
+        "The environment variable with the key for `model.base_url`, which may then be sent there",
         "model.key_env",
         hermes_keys=("model.api_key_env",),
     )
-    api_mode: ApiMode = setting("", "The API that it speaks, if not its default", "model.api_mode")
+    api_mode: ApiMode = setting("", "The API of the provider, if not its default", "model.api_mode")
     context_length: PositiveInt | None = setting(
         None, "The size of the model's context window, in tokens", "model.context_length"
     )
@@ -89,17 +91,17 @@ class Settings:
     )
     fallback_providers: Fallbacks = setting(
         (),
-        "The same as Hermes writes it; used if `model.fallbacks` is empty",
+        "Fallback models as Hermes writes them; used if `model.fallbacks` is empty",
         "fallback_providers",
     )
     fallback_model: Fallbacks = setting(
-        (), "Models that Hermes falls back to after those", "fallback_model"
+        (), "More fallback models as Hermes writes them, tried after those", "fallback_model"
     )
     named_providers: NamedProviders = setting(
         {}, "Model endpoints of your own, by name: base_url, key_env, model", "providers"
     )
     custom_providers: ListedProviders = setting(
-        {}, "The same as a list, each with a name", "custom_providers"
+        {}, "Model endpoints of your own, as a list with names", "custom_providers"
     )
     bedrock_region: str = setting("", "The AWS region of Amazon Bedrock", "bedrock.region")
     vertex_region: str = setting("", "The region of Google Vertex AI", "vertex.region")
@@ -220,7 +222,7 @@ class Settings:
     mcp_servers: Mapping[str, McpServerSetting] = setting({}, "MCP servers, by name", "mcp_servers")
     mcp_startup_wait_seconds: NonNegativeFloat = setting(
         3.0,
-        "How many seconds the first model call waits for them",
+        "How many seconds the first model call waits for MCP servers",
         "mcp.startup_wait_seconds",
         old_keys=("mcp.wait_seconds",),
         hermes_keys=("mcp_discovery_timeout",),

@@ -23,10 +23,10 @@ class HookRules:
     )
     after_turn: tuple[TurnHook, ...] = setting((), "Commands run after turns", "hooks.after_turn")
     pre_tool_call: tuple[HermesHook, ...] = setting(
-        (), "The same before tool calls, by the protocol of Hermes", "hooks.pre_tool_call"
+        (), "Commands run before tool calls, by the protocol of Hermes", "hooks.pre_tool_call"
     )
     post_tool_call: tuple[HermesHook, ...] = setting(
-        (), "The same after tool calls, by the protocol of Hermes", "hooks.post_tool_call"
+        (), "Commands run after tool calls, by the protocol of Hermes", "hooks.post_tool_call"
     )
     is_invalid: bool = False
     """Whether some configured hooks before calls cannot be parsed: every call is refused then."""

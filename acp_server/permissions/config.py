@@ -11,12 +11,12 @@ class ApprovalConfig:
 
     deny: Names = setting(
         (),
-        "Commands that never run, in no mode: patterns such as `git push --force*`",
+        "Commands that are refused in every mode: patterns such as `git push --force*`",
         "approvals.deny",
     )
     mode: ApprovalMode = setting(
         "manual",
-        "`off` begins sessions in the mode `bypass`, unless `default_mode` is set",
+        "`off` starts sessions in the mode `bypass`, unless `default_mode` is set",
         "approvals.mode",
     )
     is_invalid: bool = False

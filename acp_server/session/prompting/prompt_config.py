@@ -46,7 +46,9 @@ class PromptSettings:
         "", "Additional text for the system prompt", "agent.system_prompt", name="system_message"
     )
     coding_instructions: Paragraphs = setting(
-        "", "The same as Hermes writes it: a text or a list of texts", "agent.coding_instructions"
+        "",
+        "Additional text for the system prompt, as Hermes writes it: a text or a list",
+        "agent.coding_instructions",
     )
     timezone: TimeZone = setting(
         "", "The time zone of the date in the prompt, such as `Asia/Tokyo`", "timezone"
