@@ -4,6 +4,7 @@ Formats: https://docs.anthropic.com/en/docs/claude-code/sub-agents, https://open
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.lines import to_single_line
 
 MAX_DESCRIPTION_CHARACTERS = 300
+_Stamp = tuple[int, int, int, int]
 EXPLORE = "explore"
 _EXPLORE_DESCRIPTION = "answers a question about the code by searching and reading; changes nothing"
 UNREADABLE = "it cannot be read as text of at most 256 KiB"
@@ -95,27 +97,61 @@ def agent_places(workspace: Sequence[Path], user_home: Path, home: Path) -> list
     return places_of(table, "agents", workspace, user_home, home)
 
 
-def find_agents(places: Sequence[FilePlace], is_text_trusted: IsTextTrusted) -> FoundAgents:
-    """Return the agents of some places, each with a name of its own."""
-    found: dict[str, AgentDefinition] = {each.name: each for each in built_in_agents()}
-    refused: list[RefusedAgent] = []
-    for place in places:
-        for path in list_files(place):
-            agent = read_agent(path, place, found.__contains__, is_text_trusted)
-            if isinstance(agent, RefusedAgent):
-                refused.append(agent)
-            else:
-                found[agent.name] = agent
-    return FoundAgents([each for each in found.values() if each.path is not None], refused)
+class AgentReader:
+    """Reads definitions; a file that did not change is parsed and scanned once for all sessions."""
+
+    def __init__(self, is_text_trusted: IsTextTrusted) -> None:
+        self._is_text_trusted = is_text_trusted
+        self._known: dict[Path, tuple[_Stamp, AgentDefinition]] = {}
+
+    def find(self, places: Sequence[FilePlace]) -> FoundAgents:
+        """Return the agents of some places, each with a name of its own."""
+        found: dict[str, AgentDefinition] = {each.name: each for each in built_in_agents()}
+        refused: list[RefusedAgent] = []
+        for place in places:
+            for path in list_files(place):
+                agent = self.read(path, place, found.__contains__)
+                if isinstance(agent, RefusedAgent):
+                    refused.append(agent)
+                else:
+                    found[agent.name] = agent
+        return FoundAgents([each for each in found.values() if each.path is not None], refused)
+
+    def read(
+        self, path: Path, place: FilePlace, is_taken: Callable[[str], bool]
+    ) -> AgentDefinition | RefusedAgent:
+        """Return the agent that a file defines, under a name that is not taken."""
+        stamp, known = _stamp(path), self._known.get(path)
+        agent = (
+            known[1]
+            if known is not None and known[0] == stamp
+            else _parse(path, place, self._is_text_trusted)
+        )
+        if isinstance(agent, RefusedAgent):  # not kept: the user may come to trust it
+            return agent
+        if stamp is not None:
+            self._known[path] = (stamp, agent)
+        name = choose_name(agent.name, path, place, is_taken)
+        return (
+            RefusedAgent(path, NO_NAME, place.is_users)
+            if name is None
+            else replace(agent, name=name)
+        )
 
 
-def read_agent(
-    path: Path,
-    place: FilePlace,
-    is_taken: Callable[[str], bool],
-    is_text_trusted: IsTextTrusted,
+def _stamp(path: Path) -> _Stamp | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    # A program can set mtime back, but not ctime.
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
+def _parse(
+    path: Path, place: FilePlace, is_text_trusted: IsTextTrusted
 ) -> AgentDefinition | RefusedAgent:
-    """Return the agent that a file defines, under a name that is not taken."""
+    """Return the agent that a file defines, under the name that it gives itself."""
     text = read_markdown(path, place)
     reason = UNREADABLE if text is None else _reason_to_refuse(text)
     if text is not None and not reason:
@@ -124,12 +160,8 @@ def read_agent(
         return RefusedAgent(path, reason, place.is_users)
     values = text.values
     given = values.get("name")
-    stem = given if isinstance(given, str) else path.name.removesuffix(place.suffix)
-    name = choose_name(stem, path, place, is_taken)
-    if name is None:
-        return RefusedAgent(path, NO_NAME, place.is_users)
     return AgentDefinition(
-        name,
+        given if isinstance(given, str) else path.name.removesuffix(place.suffix),
         to_single_line(str(values["description"]), MAX_DESCRIPTION_CHARACTERS),
         text.body,
         _tools_of(values),

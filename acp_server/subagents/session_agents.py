@@ -8,18 +8,16 @@ from anyio import to_thread
 
 from acp_server.project_files.followed_places import FollowedPlaces
 from acp_server.project_files.places import FilePlace, to_name
-from acp_server.project_files.screening import IsTextTrusted
 from acp_server.session.prompting.file_watch import FileWatch
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.subagents.definitions import (
     EXPLORE,
     AgentDefinition,
+    AgentReader,
     FoundAgents,
     RefusedAgent,
     ToolSelection,
     built_in_agents,
-    find_agents,
-    read_agent,
 )
 from acp_server.text.lines import to_single_line
 
@@ -51,7 +49,7 @@ class AgentSources:
     places: Sequence[FilePlace]
     is_trusted: Callable[[], bool]
     """Returns whether the workspace is trusted. May block."""
-    is_text_trusted: IsTextTrusted
+    reader: AgentReader
     watch: FileWatch | None
     explore_model: str | None = None
     """The model of the built-in agent; None for the session's."""
@@ -87,8 +85,7 @@ class SessionAgents:
         """Find the agents again."""
 
         def find() -> tuple[FoundAgents, bool]:
-            found = find_agents(self._sources.places, self._sources.is_text_trusted)
-            return found, self._sources.is_trusted()
+            return self._sources.reader.find(self._sources.places), self._sources.is_trusted()
 
         found, is_trusted = await to_thread.run_sync(find)
         self._usable = [each for each in found.agents if is_trusted or each.is_users]
@@ -173,7 +170,7 @@ class SessionAgents:
         if path is None:
             return agent
         place = next(each for each in self._sources.places if path.is_relative_to(each.directory))
-        read = read_agent(path, place, lambda _: False, self._sources.is_text_trusted)
+        read = self._sources.reader.read(path, place, lambda _: False)
         if isinstance(read, RefusedAgent):
             raise AgentError(GONE.format(name=agent.name, reason=read.reason))
         return replace(read, name=agent.name)

@@ -36,7 +36,7 @@ from acp_server.session.workspace import SessionWorkspace
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.subagents.definitions import agent_places
+from acp_server.subagents.definitions import AgentReader, agent_places
 from acp_server.subagents.runner import (
     IsolatedConfig,
     MakeTools,
@@ -206,6 +206,7 @@ class ToolFactory:
             if config.headless_policy is None
             else config.headless_policy.is_trusted,
         )
+        self._agent_reader = AgentReader(self.skill_service.content_trust.is_trusted)
 
     def create_toolset(
         self,
@@ -410,7 +411,7 @@ class ToolFactory:
                     session.workspace.roots, self._config.user_home, self._config.config_home
                 ),
                 partial(self.skill_service.is_trusted, session.workspace.cwd),
-                self.skill_service.content_trust.is_trusted,
+                self._agent_reader,
                 self._config.file_watch,
                 delegation.auxiliary_model,
             ),

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from acp_server.project_files.places import FilePlace, MarkdownText, read_markdown
+from acp_server.subagents import definitions
 from acp_server.subagents.definitions import (
     AgentDefinition,
+    AgentReader,
     FoundAgents,
     ToolSelection,
     agent_places,
-    find_agents,
 )
 from prompt_engine.trust import trust_nothing
 from tests.prompt_engine.sources.trees import write_tree
@@ -19,7 +23,7 @@ PLAIN = "---\ndescription: Does it\n---\nDo it.\n"
 def find(root: Path, files: Mapping[str, str]) -> FoundAgents:
     write_tree(root, files)
     places = agent_places([root / "project"], root / "user", root / "home")
-    return find_agents(places, trust_nothing)
+    return AgentReader(trust_nothing).find(places)
 
 
 def find_one(root: Path, head: str, body: str = "Do it.") -> AgentDefinition:
@@ -120,3 +124,21 @@ def test_a_taken_name_gets_its_directory_as_a_prefix(tmp_path: Path) -> None:
         "opencode:review",
         "user:review",
     ]
+
+
+def test_only_changed_files_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tree(tmp_path, {f"project/.claude/agents/{name}.md": PLAIN for name in "ab"})
+    places = agent_places([tmp_path / "project"], tmp_path / "user", tmp_path / "home")
+    reader = AgentReader(trust_nothing)
+    reader.find(places)
+    read: list[str] = []
+
+    def note(path: Path, place: FilePlace) -> MarkdownText | None:
+        read.append(path.name)
+        return read_markdown(path, place)
+
+    monkeypatch.setattr(definitions, "read_markdown", note)
+    write_tree(tmp_path, {"project/.claude/agents/b.md": PLAIN.replace("Do it", "Do it well")})
+    found = reader.find(places).agents
+    assert [each.prompt for each in found] == ["Do it.", "Do it well."]
+    assert read == ["b.md"]
