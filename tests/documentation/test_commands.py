@@ -9,13 +9,17 @@ from typing import cast
 
 import click
 import pytest
+from pydantic import JsonValue
 
 from acp_server.cli.main import COMMANDS, group, run_command
 from tests.architecture.test_vocabulary import ROOT
 from tests.documentation.pages import Code, code_of, commands_of, documentation
+from tests.handlers.expected import COMMANDS as SESSION_COMMANDS
+from tests.support.editor import json_at
 
 TABLE = Path(__file__).with_name("commands.toml")
 OPTION = re.compile(r"--[a-z][a-z-]+")
+SLASH_COMMAND = re.compile(r"/[a-z_-]+( .*)?$")
 UV_OPTIONS_WITH_VALUE = frozenset(["--directory", "--group"])
 
 
@@ -170,3 +174,12 @@ def test_commands_that_only_read_run_in_a_new_home(
         printed = capsys.readouterr()
         assert exit_code == 0, f"{line}: {printed.err}"
         assert expected in printed.out, f"{line}: {printed.out}"
+
+
+def test_slash_commands_are_those_of_a_session_and_each_is_explained() -> None:
+    listed = cast("list[JsonValue]", json_at(SESSION_COMMANDS, "availableCommands"))
+    names = {f"/{json_at(each, 'name')}" for each in listed}
+    spans = {each.text.split()[0] for each in code() if SLASH_COMMAND.match(each.text)}
+    assert spans - names == set(table()["slash_commands_of_others"])
+    page = {each.text.split()[0] for each in code_of(ROOT / "docs/sessions.md") if each.text}
+    assert names <= page
