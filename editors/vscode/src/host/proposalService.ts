@@ -4,7 +4,7 @@
  * The user may reject some of its parts and accept the rest. Of a file that the agent writes through the editor,
  * the rejected parts are then never written; of another, they are reverted as soon as the agent has written them.
  */
-import type { SessionUpdate, WriteTextFileRequest } from "@agentclientprotocol/sdk";
+import type { WriteTextFileRequest } from "@agentclientprotocol/sdk";
 import type { PermissionEvent, SessionEvent } from "../shared/events.js";
 import { hunksBetween, withHunkReverted, type Hunk } from "../shared/hunks.js";
 import { diffsByPath, hasSameLines, withDiffs, withNewlinesOf, type DiffBlock } from "./diffBlocks.js";
@@ -49,7 +49,7 @@ export class ProposalService {
   /** Show what a permission request proposes; nothing if it has no diffs. */
   async show(sessionId: string, event: PermissionEvent): Promise<void> {
     const { toolCallId: callId } = event.call;
-    const diffs = this.#diffsOf(sessionId, callId);
+    const diffs = this.diffsOf(sessionId, callId);
     const files = await Promise.all([...diffs].map(([path, blocks]) => this.#proposedFile(path, blocks)));
     const isOpen = !this.#context.eventsOf(sessionId).some((each) => each.type === "answered" && each.questionId === event.questionId);
     if (files.length === 0 || !isOpen) return;
@@ -127,21 +127,17 @@ export class ProposalService {
     return withNewlinesOf(content, file.text);
   }
 
-  /** Revert the rejected parts of a completed call that wrote its files itself; return the paths. */
-  async applyPartly(sessionId: string, update: SessionUpdate): Promise<readonly string[]> {
-    const done: string[] = [];
-    for (const { file } of this.#takeOf(sessionId, update)) {
-      const now = await this.#context.fileService.readText(file.path);
-      if (now === null) continue;
-      await this.#context.fileService.writeText(file.path, withoutRejected(now, file));
-      done.push(file.path);
-    }
-    return done;
+  /** Return the files of a call that were accepted in part and not written through the editor; they are forgotten. */
+  takePartial(sessionId: string, callId: string): readonly ProposedFile[] {
+    const taken = this.#accepted.filter((each) => each.sessionId === sessionId && each.callId === callId);
+    this.#accepted = this.#accepted.filter((each) => !taken.includes(each));
+    return taken.map(({ file }) => file);
   }
 
-  /** Forget what was accepted of a call that has failed. */
-  forgetFailed(sessionId: string, update: SessionUpdate): void {
-    if (update.sessionUpdate === "tool_call_update" && update.status === "failed") this.#takeOf(sessionId, update);
+  /** Revert the rejected parts of a file that the agent has written itself. */
+  async applyPartial(file: ProposedFile): Promise<void> {
+    const now = await this.#context.fileService.readText(file.path);
+    if (now !== null) await this.#context.fileService.writeText(file.path, withoutRejected(now, file));
   }
 
   /** Forget what was accepted in part and not written. */
@@ -151,7 +147,7 @@ export class ProposalService {
 
   /** Open the diff of a tool call. */
   async openDiff(sessionId: string, callId: string, path: string): Promise<void> {
-    const blocks = this.#diffsOf(sessionId, callId).get(path);
+    const blocks = this.diffsOf(sessionId, callId).get(path);
     const [block] = blocks ?? [];
     if (block === undefined) return;
     const open = [...this.#open.values()].find((each) => each.sessionId === sessionId && each.callId === callId);
@@ -159,11 +155,13 @@ export class ProposalService {
     else await this.#display.openDiff(path, block.oldText ?? "", block.newText);
   }
 
-  #takeOf(sessionId: string, update: SessionUpdate): readonly PartialAcceptance[] {
-    if (!("toolCallId" in update)) return [];
-    const taken = this.#accepted.filter((each) => each.sessionId === sessionId && each.callId === update.toolCallId);
-    this.#accepted = this.#accepted.filter((each) => !taken.includes(each));
-    return taken;
+  /** Return the latest diffs of a tool call, by path; its permission request may have them alone. */
+  diffsOf(sessionId: string, callId: string): ReadonlyMap<string, readonly DiffBlock[]> {
+    const found = this.#context
+      .eventsOf(sessionId)
+      .map((event) => diffsByPath(contentOf(event, callId)))
+      .findLast(({ size }) => size > 0);
+    return found ?? new Map<string, readonly DiffBlock[]>();
   }
 
   async #change(questionId: string, path: string, change: (file: ProposedFile) => ProposedFile): Promise<void> {
@@ -182,15 +180,6 @@ export class ProposalService {
     const [first] = blocks;
     const newText = first?.newText ?? "";
     return { path, before: first?.oldText ?? null, proposed: newText, text: newText, rejected: [], isWhole: false };
-  }
-
-  /** Return the latest diffs of a tool call, by path; its permission request may have them alone. */
-  #diffsOf(sessionId: string, callId: string): ReadonlyMap<string, readonly DiffBlock[]> {
-    const found = this.#context
-      .eventsOf(sessionId)
-      .map((event) => diffsByPath(contentOf(event, callId)))
-      .findLast(({ size }) => size > 0);
-    return found ?? new Map<string, readonly DiffBlock[]>();
   }
 
   #reasonOf(files: readonly ProposedFile[]): string {

@@ -3,7 +3,7 @@
  *
  * The review is a file of its own (`extension/review`), so that it costs nothing before the agent changes a file.
  */
-import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import type { SessionUpdate, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { SessionEvent } from "../shared/events.js";
 import type { TextStore } from "./ports.js";
 import type { ReviewService } from "./reviewService.js";
@@ -12,6 +12,8 @@ import { reviewFileName } from "./reviewStore.js";
 export class ReviewLoader {
   readonly #create: () => Promise<ReviewService>;
   readonly #textStore: TextStore;
+  /** Running calls that have shown a diff: the update at their end may be without it. */
+  readonly #calls = new Set<string>();
   #loading: Promise<ReviewService> | undefined;
   #loaded: ReviewService | undefined;
 
@@ -36,18 +38,24 @@ export class ReviewLoader {
     if (isSaved) await (await this.load()).restore(sessionId);
   }
 
-  /** Record the diffs of a completed tool call, for writes that did not use `fs/write_text_file`. */
+  /** Record the end of a tool call with diffs, for writes that did not use `fs/write_text_file`. */
   async onToolCallUpdate(sessionId: string, update: SessionUpdate): Promise<void> {
-    const isEdit = "content" in update && Array.isArray(update.content) && update.content.some((part) => part.type === "diff");
-    if (this.#loading !== undefined || isEdit) await (await this.load()).onToolCallUpdate(sessionId, update);
+    if (update.sessionUpdate !== "tool_call" && update.sessionUpdate !== "tool_call_update") return;
+    const call = `${sessionId} ${update.toolCallId}`;
+    if (hasDiff(update)) this.#calls.add(call);
+    const hasEnded = update.status === "completed" || update.status === "failed";
+    if (hasEnded && this.#calls.delete(call)) await (await this.load()).onToolCallEnd(sessionId, update);
   }
 
   /** Show what a permission request proposes, until it is answered. */
   async onQuestion(sessionId: string, event: SessionEvent): Promise<void> {
     if (event.type === "answered") await this.#loaded?.proposals.withdraw(event.questionId);
     if (event.type !== "permission") return;
-    const { kind, content } = event.call;
-    const isEdit = kind === "edit" || content?.some(({ type }) => type === "diff") === true;
-    if (isEdit) await (await this.load()).proposals.show(sessionId, event);
+    if (hasDiff(event.call)) this.#calls.add(`${sessionId} ${event.call.toolCallId}`);
+    if (event.call.kind === "edit" || hasDiff(event.call)) await (await this.load()).proposals.show(sessionId, event);
   }
+}
+
+function hasDiff({ content }: Pick<ToolCallUpdate, "content">): boolean {
+  return content?.some(({ type }) => type === "diff") === true;
 }

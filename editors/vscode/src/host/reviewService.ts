@@ -5,10 +5,9 @@
  * revert would lose other edits.
  */
 import { basename } from "node:path";
-import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import type { ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { ChangedFile, SessionEvent } from "../shared/events.js";
 import { ChangeTracker } from "./changeTracker.js";
-import { diffsByPath, type DiffBlock } from "./diffBlocks.js";
 import type { FileService } from "./fileService.js";
 import type { EditorWindow, TextStore } from "./ports.js";
 import { ProposalService, type Proposal } from "./proposalService.js";
@@ -73,17 +72,18 @@ export class ReviewService {
     });
   }
 
-  /** Record the diffs of a completed tool call, for writes that did not use `fs/write_text_file`. */
-  onToolCallUpdate(sessionId: string, update: SessionUpdate): Promise<void> {
-    const diffs = completedDiffs(update);
-    if (diffs.size === 0) {
-      this.proposals.forgetFailed(sessionId, update);
-      return Promise.resolve();
-    }
+  /** Record the diffs of a tool call that has ended, for writes that did not use `fs/write_text_file`. */
+  onToolCallEnd(sessionId: string, { toolCallId, status }: ToolCallUpdate): Promise<void> {
+    const partial = this.proposals.takePartial(sessionId, toolCallId);
+    if (status !== "completed") return Promise.resolve();
+    const diffs = this.proposals.diffsOf(sessionId, toolCallId);
     return this.#enqueue(async () => {
       const tracker = this.#trackerOf(sessionId);
       for (const [path, blocks] of diffs) await tracker.recordDiffs(path, blocks);
-      for (const path of await this.proposals.applyPartly(sessionId, update)) await tracker.noteWrite(path);
+      for (const file of partial) {
+        await this.proposals.applyPartial(file);
+        await tracker.noteWrite(file.path);
+      }
       await this.#publishAndSave(sessionId);
     });
   }
@@ -215,9 +215,4 @@ export class ReviewService {
     this.#queue = done.catch(() => undefined); // the caller gets the error through `done`; the next operation must still run
     return done;
   }
-}
-
-function completedDiffs(update: SessionUpdate): ReadonlyMap<string, readonly DiffBlock[]> {
-  const isCompleted = update.sessionUpdate === "tool_call_update" && update.status === "completed";
-  return diffsByPath(isCompleted ? update.content : []);
 }

@@ -43,7 +43,7 @@ async function ask({ content = [...WHOLE], writesItself = false, beforeWrite = (
     const call = { toolCallId: "c", title: "Edit a.py", kind: "edit" } as const;
     await show({ sessionUpdate: "tool_call", ...call, status: "pending", content });
     const { outcome } = await client.request<RequestPermissionResponse>(methods.client.session.requestPermission, { sessionId, toolCall: call, options: [...OPTIONS] });
-    const end: SessionUpdate = { sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", content };
+    const end: SessionUpdate = { sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed", ...(!writesItself && { content }) };
     if (outcome.outcome !== "selected" || outcome.optionId !== "yes") return { stopReason: "end_turn" };
     beforeWrite();
     try {
