@@ -86,6 +86,12 @@ class ClientConnection:
         return elicitation is not None and elicitation.form is not None
 
     @property
+    def answers_symbols(self) -> bool:
+        """Whether `_hermes/symbols` may be sent: the client's language features can be asked."""
+        extensions = (self.capabilities.meta or {}).get("hermes")
+        return isinstance(extensions, dict) and isinstance(extensions.get("symbols"), dict)
+
+    @property
     def shows_terminal_output(self) -> bool:
         """Whether the client shows output under `_meta` as a live terminal."""
         return (self.capabilities.meta or {}).get("terminal_output") is True

@@ -14,6 +14,13 @@ from anyio import lowlevel
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.protocol.client import Client, ClientError, InvalidAnswerError
+from acp_server.protocol.extensions import (
+    SYMBOLS_METHOD,
+    SymbolPlace,
+    SymbolsRequest,
+    SymbolsResponse,
+    TextPlace,
+)
 from acp_server.protocol.files import (
     ReadTextFileRequest,
     ReadTextFileResponse,
@@ -38,7 +45,11 @@ from acp_server.protocol.terminals import (
 from acp_server.session.ports.editor import (
     EditorAnswerError,
     EditorError,
+    EditorSymbol,
+    EditorSymbols,
     EditorTerminal,
+    EditorTextPlace,
+    SymbolQuery,
     TerminalCommand,
     TerminalExit,
     TerminalOutput,
@@ -77,6 +88,27 @@ class EditorWorkspace:
     def shows_output(self) -> bool:
         """Whether output under `_meta` is shown as a live terminal."""
         return self._connection.shows_terminal_output
+
+    @property
+    def has_symbols(self) -> bool:
+        """Whether `_hermes/symbols` may be called."""
+        return self._connection.answers_symbols
+
+    async def find_symbols(self, query: SymbolQuery) -> EditorSymbols:
+        """Return what the editor's language features know; places are on disk."""
+        request = SymbolsRequest(
+            session_id=self._session_id,
+            action=query.action,
+            path=None if query.path is None else str(query.path),
+            name=query.name or None,
+            new_name=query.new_name or None,
+        )
+        with _translate_errors():
+            response = await self._client.request(SYMBOLS_METHOD, request, SymbolsResponse)
+        return EditorSymbols(
+            tuple(map(_to_editor_symbol, response.symbols)),
+            tuple(map(_to_editor_place, response.places or response.edits)),
+        )
 
     async def read_text(self, path: Path) -> str:
         """Return the text of a file, including unsaved changes."""
@@ -229,6 +261,16 @@ class _EditorTerminal:
         # Let the request's task run once, so that it is queued before anything the caller sends
         # next.
         await lowlevel.cancel_shielded_checkpoint()
+
+
+def _to_editor_symbol(place: SymbolPlace) -> EditorSymbol:
+    lines = place.line, place.end_line, place.name_line
+    return EditorSymbol(place.name, place.kind, place.containers, Path(place.path), *lines)
+
+
+def _to_editor_place(place: TextPlace) -> EditorTextPlace:
+    range_ = place.line, place.column, place.end_line, place.end_column
+    return EditorTextPlace(Path(place.path), *range_, place.new_text or "")
 
 
 def _to_exit(status: TerminalExitStatus) -> TerminalExit:

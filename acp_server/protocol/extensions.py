@@ -10,6 +10,7 @@ from acp_server.protocol.model import (
     ExtensibleModel,
     FilteredArray,
     Lenient,
+    LenientArray,
     Uint32,
 )
 from acp_server.protocol.prompt_turn import PromptRequest
@@ -19,6 +20,7 @@ ACTIVE_FILE_METHOD = "_hermes/active_file"
 DIAGNOSTICS_METHOD = "_hermes/diagnostics"
 CANCEL_TASK_METHOD = "_hermes/cancel_task"
 RESTORE_METHOD = "_hermes/restore"
+SYMBOLS_METHOD = "_hermes/symbols"
 STEERING_METHOD = "_session/steering"
 PROMPT_REQUIRED = "promptRequired"
 HEADLESS_CLIENT = "acp-server-headless"
@@ -92,6 +94,52 @@ class RestoreResponse(ExtensibleModel):
 
     restored: tuple[str, ...] = ()
     left: tuple[RemainingFile, ...] = ()
+
+
+class SymbolsRequest(ExtensibleModel):
+    """`_hermes/symbols`, to the client: ask the editor's language features.
+
+    Without a path, the name is looked up in the workspace. A qualified name is separated by `.`,
+    `::`, `#` or `->`, as the user of the name writes it.
+    """
+
+    session_id: SessionId
+    action: Literal["outline", "definition", "references", "rename"]
+    path: Lenient[str] = None
+    name: Lenient[str] = None
+    new_name: Lenient[str] = None
+
+
+class SymbolPlace(ExtensibleModel):
+    """A symbol and the lines of its definition, from 1."""
+
+    name: str
+    kind: str = "symbol"
+    containers: LenientArray[str] = ()
+    path: str
+    line: Uint32
+    end_line: Uint32
+    name_line: Uint32
+
+
+class TextPlace(ExtensibleModel):
+    """A range of a file: lines from 1, columns from 0 in UTF-16 units."""
+
+    path: str
+    line: Uint32
+    column: Uint32
+    end_line: Uint32
+    end_column: Uint32
+    new_text: Lenient[str] = None
+    """What replaces the range, in `edits`."""
+
+
+class SymbolsResponse(ExtensibleModel):
+    """The answer; without any of its fields, the editor has no language features for that."""
+
+    symbols: LenientArray[SymbolPlace] = ()
+    places: LenientArray[TextPlace] = ()
+    edits: LenientArray[TextPlace] = ()
 
 
 class SetSessionTitleRequest(ExtensibleModel):

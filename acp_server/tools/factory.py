@@ -370,11 +370,16 @@ class ToolFactory:
         self, context: _SessionToolContext, services: EditServices, shell: ShellServices
     ) -> tuple[Tool, ...]:
         """Return the tool `symbols`, if anything can answer it."""
-        if not has_grammars():
+        if not (has_grammars() or context.editor.has_symbols):
             return ()
         spawn = partial(_spawn, context.tasks)
         symbol_services = SymbolServices(
-            services, shell.sandbox, shell.outputs, self._definition_indexes, spawn
+            services,
+            shell.sandbox,
+            shell.outputs,
+            context.editor,
+            self._definition_indexes,
+            spawn,
         )
         return (symbols_tool(symbol_services),)
 

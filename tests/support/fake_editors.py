@@ -21,7 +21,13 @@ from typing import Literal, NoReturn
 
 import anyio
 
-from acp_server.session.ports.editor import EditorError, EditorTerminal, TerminalCommand
+from acp_server.session.ports.editor import (
+    EditorError,
+    EditorSymbols,
+    EditorTerminal,
+    SymbolQuery,
+    TerminalCommand,
+)
 
 BOM = "\ufeff"
 
@@ -37,6 +43,12 @@ class NullEditor:
     can_write = False
     has_terminals = False
     shows_output = False
+    has_symbols = False
+
+    async def find_symbols(self, query: SymbolQuery) -> NoReturn:
+        """Raise EditorError."""
+        del query
+        raise EditorError(NO_EDITOR)
 
     async def read_text(self, path: Path) -> NoReturn:
         """Raise EditorError."""
@@ -61,6 +73,7 @@ class VerbatimEditor:
     can_write = True
     has_terminals = False
     shows_output = False
+    has_symbols = False
 
     def __init__(self) -> None:
         self.buffers: dict[Path, str] = {}
@@ -86,6 +99,11 @@ class VerbatimEditor:
         self.calls.append(("write", path))
         self.buffers[path] = text
         self.save(path, text)
+
+    async def find_symbols(self, query: SymbolQuery) -> EditorSymbols:
+        """Know nothing."""
+        del query
+        return EditorSymbols()
 
     async def open_terminal(self, command_spec: TerminalCommand) -> EditorTerminal:
         """Refuse: the fakes have no terminals."""

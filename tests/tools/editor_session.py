@@ -80,6 +80,8 @@ class AnsweringEditor(CheckedEditor):
 
     def _schema_errors_of(self, message: Object) -> list[str]:
         if _is_request(message):
+            if str(message["method"]).startswith("_"):  # no part of the published schema
+                return []
             return schema_errors(_requests()[str(message["method"])], message["params"])
         if message.get("method") == "$/cancel_request":
             return schema_errors("CancelRequestNotification", message["params"])

@@ -6,9 +6,11 @@ not support is never made.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+
+SymbolAction = Literal["outline", "definition", "references", "rename"]
 
 
 class EditorError(Exception):
@@ -50,6 +52,55 @@ class TerminalCommand:
     output_limit_bytes: int
     call_id: str = ""
     """The call that runs it."""
+
+
+@frozen_dataclass
+class SymbolQuery:
+    """A question to the editor's language features.
+
+    `path` is the absolute path of a file, or None: then the name is looked up in the workspace.
+    """
+
+    action: SymbolAction
+    path: Path | None
+    name: str = ""
+    new_name: str = ""
+
+
+@frozen_dataclass
+class EditorSymbol:
+    """A symbol that the editor knows. Lines are counted from 1."""
+
+    name: str
+    kind: str
+    containers: tuple[str, ...]
+    path: Path
+    line: int
+    end_line: int
+    name_line: int
+
+
+@frozen_dataclass
+class EditorTextPlace:
+    """A range of a file. Lines are counted from 1, columns from 0 in UTF-16 units."""
+
+    path: Path
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    new_text: str = ""
+    """In the answer to a rename: the text that replaces it."""
+
+
+@frozen_dataclass
+class EditorSymbols:
+    """The editor's answer; nothing, if it has no language features for that."""
+
+    symbols: tuple[EditorSymbol, ...] = ()
+    """The symbols asked for, or those that a name may mean if it is not clear which."""
+    places: tuple[EditorTextPlace, ...] = ()
+    """The references, or what a rename replaces."""
 
 
 class EditorTerminal(Protocol):
@@ -100,6 +151,15 @@ class EditorPort(Protocol):
         """Whether the editor renders the output of our commands as a live terminal."""
         ...
 
+    @property
+    def has_symbols(self) -> bool:
+        """Whether the editor's language features can be asked."""
+        ...
+
+    async def find_symbols(self, query: SymbolQuery) -> EditorSymbols:
+        """Return what the editor's language features know."""
+        ...
+
     async def read_text(self, path: Path) -> str:
         """Return the text of a file, including unsaved changes."""
         ...
@@ -116,7 +176,16 @@ class EditorPort(Protocol):
 class NoEditor:
     """An editor that does nothing, for files that no editor shows."""
 
-    can_read = can_write = has_terminals = shows_output = False
+    can_read = can_write = has_terminals = shows_output = has_symbols = False
+
+    async def find_symbols(self, query: SymbolQuery) -> EditorSymbols:
+        """Refuse.
+
+        Raises:
+            EditorError: always.
+        """
+        del query
+        raise EditorError("there is no editor")
 
     async def read_text(self, path: Path) -> str:
         """Refuse.

@@ -1,17 +1,14 @@
 """Arguments of the tool `symbols`, and what its calls need."""
 
-from typing import Literal
-
 from pydantic import Field
 
+from acp_server.session.ports.editor import EditorPort, SymbolAction
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import Arguments
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.symbols.definition_index import DefinitionIndexes, Spawn
-
-SymbolAction = Literal["outline", "definition", "references", "rename"]
 
 
 class SymbolArguments(Arguments):
@@ -30,6 +27,7 @@ class SymbolServices:
     edit: EditServices
     sandbox: SessionSandbox | None
     outputs: SavedOutputs
+    editor: EditorPort
     indexes: DefinitionIndexes
     spawn: Spawn
     """Starts what goes on after the call."""

@@ -31,6 +31,7 @@ class SourceFile:
 
     resolved: ResolvedPath
     language: str
+    """Its name in `languages.toml`, or empty."""
     text: str
 
     @property
@@ -111,9 +112,10 @@ class SourceTree:
 
     async def read(self, path: Path) -> SourceFile | None:
         """Return a file below the root; None if it may not be read, or cannot be parsed."""
-        language = language_of(path.name)
-        if language is None:
-            return None
+        return None if language_of(path.name) is None else await self.read_any(path)
+
+    async def read_any(self, path: Path) -> SourceFile | None:
+        """Return a text file below the root; None if it may not be read."""
         try:
             resolved = await self.services.resolve(str(path))
             if not await self.may_read(resolved):
@@ -123,7 +125,8 @@ class SourceTree:
             return None
         if snapshot is None or len(snapshot.text) > MAX_SOURCE_BYTES:
             return None
-        return SourceFile(resolved, language, snapshot.text.replace("\r\n", "\n"))
+        text = snapshot.text.replace("\r\n", "\n")
+        return SourceFile(resolved, language_of(path.name) or "", text)
 
     async def may_read(self, resolved: ResolvedPath) -> bool:
         """Return whether the permission for the root covers a file below it.

@@ -1,13 +1,21 @@
 """Calls of the tool `symbols`: outlines, definitions, references, and previews of renames."""
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
+import anyio
 from anyio import to_thread
 
+from acp_server.session.ports.editor import (
+    EditorError,
+    EditorSymbol,
+    EditorSymbols,
+    SymbolQuery,
+)
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import PartialArguments
 from acp_server.tools.call_reporter import CallReporter
@@ -18,6 +26,14 @@ from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.shortening import one_line
 from acp_server.tools.symbols.call_arguments import SymbolArguments, SymbolServices
 from acp_server.tools.symbols.definition_index import find_candidates
+from acp_server.tools.symbols.editor_lookup import (
+    RenamePreview,
+    apply_places,
+    read_definitions,
+    read_places,
+    to_code_symbol,
+    to_references,
+)
 from acp_server.tools.symbols.formatting import (
     format_definition,
     format_outline,
@@ -26,6 +42,7 @@ from acp_server.tools.symbols.formatting import (
 from acp_server.tools.symbols.grammars import language_of
 from acp_server.tools.symbols.lookup import (
     FileReferences,
+    FoundDefinition,
     LookupCoverage,
     find_definitions,
     find_references,
@@ -44,10 +61,14 @@ from acp_server.turn.call_access import READS
 from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
 
+logger = logging.getLogger(__name__)
+
 MAX_SHOWN_DEFINITIONS = 20
 MAX_SHOWN_LINES = 100
 MAX_TITLE_CHARACTERS = 60
 MAX_RESULT_CHARACTERS = 25_000
+EDITOR_SECONDS = 5.0
+"""How long the editor's language features may take; then the files are parsed here."""
 _NEW_NAME = re.compile(r"[^\W\d][\w$]*[?!]?")
 BY_NAME = "[found by name, not by scope: check each place]"
 
@@ -95,13 +116,24 @@ class SymbolsUse(TypedToolUse[SymbolArguments]):
         shown = edit.display_path(resolved.path)
         is_outline = arguments.action == "outline"
         title = f"Outline {shown}" if is_outline else _title(arguments.action, arguments.name)
+        asks_editor = self._services.editor.has_symbols
+        # The editor answers for the whole workspace, whatever the path.
+        is_wide = asks_editor and not is_outline and arguments.path
+        paths = (resolved, await edit.resolve(".")) if is_wide else (resolved,)
         question = read_question(
-            self.reporter.call_id, f"{title} in {shown}" if shown != "." else title, resolved
+            self.reporter.call_id,
+            f"{title} in {shown}" if shown != "." else title,
+            *paths,
         )
         if not is_outline:
             question = replace(question, kind="search")
         await self.require_permission(edit.gate, question)
-        answer = await self._answer(arguments, resolved)
+        found = await self._ask_editor(arguments, resolved) if asks_editor else None
+        answer = await (
+            self._answer(arguments, resolved)
+            if found is None
+            else self._show_editor_answer(arguments, resolved, found)
+        )
         locations = answer.locations or (Location(str(resolved.path)),)
         await self.reporter.describe(f"{title}: {answer.summary}", locations)
         output = await self._services.outputs.excerpt(
@@ -126,6 +158,53 @@ class SymbolsUse(TypedToolUse[SymbolArguments]):
             case _:
                 assert_never(arguments.action)
 
+    async def _ask_editor(
+        self, arguments: SymbolArguments, resolved: ResolvedPath
+    ) -> EditorSymbols | None:
+        """Return what the editor's language features know; None if nothing."""
+        is_file = await to_thread.run_sync(resolved.real.is_file)
+        path = resolved.path if is_file else None
+        query = SymbolQuery(arguments.action, path, arguments.name, arguments.new_name)
+        try:
+            with anyio.fail_after(EDITOR_SECONDS):
+                found = await self._services.editor.find_symbols(query)
+        except (EditorError, TimeoutError) as error:
+            logger.info("the editor did not answer about symbols: %r", error)
+            return None
+        return found if found.symbols or found.places else None
+
+    async def _show_editor_answer(
+        self, arguments: SymbolArguments, resolved: ResolvedPath, found: EditorSymbols
+    ) -> _Answer:
+        edit = self._services.edit
+        if arguments.action == "outline":
+            snapshot = await edit.files.read(resolved)
+            symbols = [to_code_symbol(each) for each in found.symbols]
+            return _outline_of(resolved, symbols, snapshot.text.replace("\r\n", "\n").split("\n"))
+        root = await edit.resolve(".")
+        tree = await SourceTree.below(edit, self._services.sandbox, root)
+        if found.symbols:
+            return await self._editor_symbols(tree, arguments, found.symbols)
+        places = await read_places(tree, found.places)
+        outside = [f"{each.path}:{each.line}" for each in places.outside]
+        if arguments.action == "references":
+            return self._show_references(await to_references(places), outside, "")
+        changes = [apply_places(source, each) for source, each in places.by_file]
+        return self._show_rename(changes, _outside_note(outside))
+
+    async def _editor_symbols(
+        self, tree: SourceTree, arguments: SymbolArguments, symbols: Sequence[EditorSymbol]
+    ) -> _Answer:
+        """Return definitions, or that a name has several meanings."""
+        found, outside = await read_definitions(tree, symbols)
+        elsewhere = [f"{each.path}:{each.name_line}" for each in outside]
+        answer = self._show_definitions(found, _outside_note(elsewhere))
+        if arguments.action == "definition":
+            return answer
+        advice = "Several symbols are meant. Give path, or a name such as Order.total:"
+        text = _join(advice, answer.text)
+        return replace(answer, text=text)
+
     async def _outline(self, resolved: ResolvedPath) -> _Answer:
         shown = self._services.edit.display_path(resolved.path)
         language = language_of(resolved.path.name)
@@ -142,8 +221,7 @@ class SymbolsUse(TypedToolUse[SymbolArguments]):
         symbols = await to_thread.run_sync(find_symbols, source.data, language)
         if not symbols:
             return _Answer(f"{shown} defines no symbols.", (), "nothing")
-        text = format_outline(symbols, source.lines)
-        return _Answer(text, (Location(str(resolved.path)),), f"{len(symbols):,} symbols")
+        return _outline_of(resolved, symbols, source.lines)
 
     async def _definition(self, tree: SourceTree, name: SymbolName) -> _Answer:
         paths, is_complete = await self._files_that_may_define(tree, name.last)
@@ -151,6 +229,9 @@ class SymbolsUse(TypedToolUse[SymbolArguments]):
         note = _coverage_note(coverage, is_complete=is_complete)
         if not found:
             return _nothing(f"No definition of {'.'.join((*name.containers, name.last))}", note)
+        return self._show_definitions(found, note)
+
+    def _show_definitions(self, found: Sequence[FoundDefinition], note: str) -> _Answer:
         shown = [
             format_definition(
                 self._name_of(each.source), each.symbol, each.source.lines, whole=len(found) == 1
@@ -183,6 +264,11 @@ class SymbolsUse(TypedToolUse[SymbolArguments]):
         files, note = await self._find_references(tree, name)
         if not files:
             return _nothing(f"No reference of {name}", note)
+        return self._show_references(files, (), _join(note, BY_NAME))
+
+    def _show_references(
+        self, files: Sequence[FileReferences], outside: Sequence[str], note: str
+    ) -> _Answer:
         shown: list[tuple[str, Sequence[int], Sequence[str], Sequence[CodeSymbol]]] = []
         left = MAX_SHOWN_LINES
         total = 0
@@ -195,38 +281,43 @@ class SymbolsUse(TypedToolUse[SymbolArguments]):
             left -= len(numbers)
         more = f"[{-left:,} more: give a path]" if left < 0 else ""
         locations = _locations(files)
-        text = _join(format_references(shown), more, note, BY_NAME)
-        return _Answer(text, locations, f"{total:,} found")
+        text = _join(format_references(shown), more, _outside_note(outside), note)
+        return _Answer(text, locations, f"{total + len(outside):,} found")
 
     async def _rename(self, tree: SourceTree, name: str, new_name: str) -> _Answer:
         files, note = await self._find_references(tree, name)
         if not files:
             return _nothing(f"No reference of {name}", note)
-        patches: list[str] = []
+        changes: list[RenamePreview] = []
         taken: list[str] = []
         for each in files:
-            source, shown = each.source, self._name_of(each.source)
-            lines = source.lines
-            patches.append(
-                format_file_patch(shown, lines, replace_name(lines, each.places, name, new_name))
-            )
+            source, lines = each.source, each.source.lines
+            new_lines = replace_name(lines, each.places, name, new_name)
+            changes.append(RenamePreview(source, new_lines, each.places[0][0], len(each.places)))
             if new_name in source.text and await to_thread.run_sync(
                 find_mentions_of, source.data, source.language, new_name
             ):
-                taken.append(shown)
-        count = sum(len(each.places) for each in files)
-        places = f"{count:,} places in {len(files):,} files"
+                taken.append(self._name_of(source))
         clash = f"[{new_name} is a name already in {', '.join(taken)}]" if taken else ""
+        return self._show_rename(changes, _join(clash, note, BY_NAME))
+
+    def _show_rename(self, changes: Sequence[RenamePreview], note: str) -> _Answer:
+        patches = [
+            format_file_patch(self._name_of(each.source), each.source.lines, each.new_lines)
+            for each in changes
+        ]
+        places = f"{sum(each.count for each in changes):,} places in {len(changes):,} files"
         text = _join(
             f"Nothing was changed. To rename the {places}, give this to patch:",
             "*** Begin Patch",
             *patches,
             "*** End Patch",
-            clash,
             note,
-            BY_NAME,
         )
-        return _Answer(text, _locations(files), places)
+        locations = tuple(
+            Location(str(each.source.resolved.path), each.first_line) for each in changes
+        )
+        return _Answer(text, locations[:MAX_SHOWN_DEFINITIONS], places)
 
     async def _find_references(
         self, tree: SourceTree, name: str
@@ -249,6 +340,21 @@ def _check(arguments: SymbolArguments) -> None:
         raise SymbolError("give name: the symbol to look for")
     if arguments.action == "rename" and not _NEW_NAME.fullmatch(arguments.new_name):
         raise SymbolError("give new_name: one identifier, without blanks")
+
+
+def _outline_of(
+    resolved: ResolvedPath, symbols: Sequence[CodeSymbol], lines: Sequence[str]
+) -> _Answer:
+    text = format_outline(symbols, lines)
+    return _Answer(text, (Location(str(resolved.path)),), f"{len(symbols):,} symbols")
+
+
+def _outside_note(places: Sequence[str]) -> str:
+    """Return the places outside the workspace; empty if there are none."""
+    if not places:
+        return ""
+    more = ", and more" if len(places) > MAX_SHOWN_DEFINITIONS else ""
+    return f"[outside the workspace: {', '.join(places[:MAX_SHOWN_DEFINITIONS])}{more}]"
 
 
 def _title(action: str, name: str) -> str:

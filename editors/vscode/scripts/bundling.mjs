@@ -58,8 +58,12 @@ const shared = { absWorkingDir: ROOT, bundle: true, logLevel: "warning", plugins
 
 export const HOST = {
   ...shared,
-  // The second one is loaded with the first change of a file.
-  entryPoints: { extension: "src/extension/extension.ts", review: "src/extension/review.ts" },
+  // The second one is loaded with the first change of a file, the third with the first request for symbols.
+  entryPoints: {
+    extension: "src/extension/extension.ts",
+    review: "src/extension/review.ts",
+    symbols: "src/extension/symbols.ts",
+  },
   outdir: "dist",
   platform: "node",
   target: "node20",

@@ -91,6 +91,7 @@ export function activate(context: ExtensionContext): void {
       context.subscriptions.push((review = display));
       return service;
     },
+    symbols: async (params) => (await import("./symbols.js")).answerSymbols(params),
     mentionSources: { allProblems, terminalOutput: () => terminalOutput.last },
   }, viewPublisher);
   const disposables = [log, panel, statusBar, terminalOutput, controller, view];

@@ -34,6 +34,7 @@ import { isRecord } from "../shared/intents.js";
 export const AGENT_NAME = "hermes-acp-server";
 export const STEERING_METHOD = "_session/steering";
 export const RESTORE_METHOD = "_hermes/restore";
+export const SYMBOLS_METHOD = "_hermes/symbols";
 export const FORK_METHOD = "session/fork";
 export const ACTIVE_FILE_METHOD = "_hermes/active_file";
 export const DIAGNOSTICS_METHOD = "_hermes/diagnostics";
@@ -60,6 +61,8 @@ export interface ClientHandlers {
   waitForExit(request: TerminalRef): Promise<WaitForTerminalExitResponse>;
   killTerminal(request: TerminalRef): void;
   releaseTerminal(request: TerminalRef): void;
+  /** Answer what the editor's language features know; the params are not validated yet. */
+  symbols(params: unknown): Promise<object>;
 }
 
 const CAPABILITIES: ClientCapabilities = {
@@ -68,6 +71,7 @@ const CAPABILITIES: ClientCapabilities = {
   auth: { terminal: true },
   elicitation: { form: {}, url: {} },
   session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
+  _meta: { hermes: { symbols: {} } },
 };
 
 export interface Connection {
@@ -136,7 +140,8 @@ function clientApp(handlers: ClientHandlers): ReturnType<typeof client> {
     .onRequest(terminal.release, ({ params }) => {
       handlers.releaseTerminal(params);
       return {};
-    });
+    })
+    .onRequest(SYMBOLS_METHOD, (params) => params, ({ params }) => handlers.symbols(params));
 }
 
 /** Return the agent's capabilities that the view uses. */

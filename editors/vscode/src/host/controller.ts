@@ -342,15 +342,14 @@ export class Controller implements IntentHost {
       },
       permission: (request, signal) => this.questionAnnouncer.askPermission(request, signal),
       elicit: (request, signal) => this.questionAnnouncer.askElicitation(request, signal),
-      elicitationCompleted: (id) => {
-        this.questions.completeElicitation(id);
-      },
+      elicitationCompleted: (id) => { this.questions.completeElicitation(id); },
       readFile: (request) => this.#fileService.read(request),
       writeFile: (request) =>
         this.#fileService.write(request, (sessionId, path, before) => {
           this.#inBackground(this.reviews.load().then((reviews) => reviews.onFileWritten(sessionId, path, before)));
           this.editorReporter.onFileWritten(sessionId, path);
         }, this.reviews.loaded?.proposals),
+      symbols: (params) => this.#services.symbols(params),
       ...this.terminals.handlers,
     };
   }

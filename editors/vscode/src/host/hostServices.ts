@@ -42,6 +42,8 @@ export interface HostServices {
   storeKey(serverCommand: ServerCommand, providerId: string, key: string): Promise<void>;
   /** Find the program `uv`; null if it is not installed. */
   locateUv(): Promise<string | null>;
+  /** Answer `_hermes/symbols`. */
+  symbols(params: unknown): Promise<object>;
   /** Read a script that the view loads at first use. */
   readScript(name: string): Promise<string>;
   /** Load the review of changes, which shows them in the editors. */

@@ -39,6 +39,7 @@ test("the host initializes the agent, creates a session in its folders and shows
     auth: { terminal: true },
     elicitation: { form: {}, url: {} },
     session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
+    _meta: { hermes: { symbols: {} } },
   });
   const place = { cwd: "/project", additionalDirectories: ["/other"], mcpServers: [] };
   assert.deepEqual(window.agent.paramsOf("session/new"), [place]);

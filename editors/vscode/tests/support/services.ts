@@ -3,10 +3,11 @@ import { ReviewService } from "../../src/host/reviewService.js";
 import { FakeReviewDisplay } from "./fakes.js";
 import type { HostServices } from "../../src/host/hostServices.js";
 
-export const UNUSED_SERVICES: Pick<HostServices, "storeKey" | "locateUv" | "readScript" | "loadReviews" | "mentionSources"> = {
+export const UNUSED_SERVICES: Pick<HostServices, "storeKey" | "locateUv" | "readScript" | "loadReviews" | "mentionSources" | "symbols"> = {
   storeKey: () => Promise.resolve(),
   locateUv: () => Promise.resolve("/bin/uv"),
   readScript: (name) => Promise.resolve(`script of ${name}`),
   loadReviews: (context) => Promise.resolve(new ReviewService(context, new FakeReviewDisplay())),
+  symbols: (params) => Promise.resolve({ symbols: [params] }),
   mentionSources: { allProblems: () => [], terminalOutput: () => "" },
 };

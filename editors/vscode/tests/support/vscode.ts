@@ -231,6 +231,13 @@ export const window = {
   onDidStartTerminalShellExecution: onEvent("shellExecution"),
 };
 
+/** A part of VS Code's table. */
+export enum SymbolKind {
+  Class = 4,
+  Method = 5,
+  Function = 11,
+}
+
 export const workspace = {
   get isTrusted() {
     return editor.isTrusted;
@@ -258,6 +265,10 @@ export const workspace = {
       document.text = document.text.slice(0, start) + text + document.text.slice(end);
     }
     return Promise.resolve(editor.acceptsEdits);
+  },
+  openTextDocument: (uri: Uri): Promise<TextDocument> => {
+    const document = editor.documents.find((each) => each.uri.path === uri.path);
+    return document === undefined ? Promise.reject(new Error(`no file ${uri.path}`)) : Promise.resolve(document);
   },
   findFiles: (pattern: string, _without: unknown, most: number): Promise<Uri[]> => {
     editor.calls.push(`find ${pattern} ${String(most)}`);
