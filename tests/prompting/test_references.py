@@ -24,7 +24,10 @@ class AttachingTools(FunctionTools):
 async def read(root: Path, text: str, *attached: str) -> Sequence[PromptPart]:
     write_tree(root, {"a.py": "1\n2\n3\n", "docs/b c.md": "B"})
     tools = AttachingTools(
-        terminal=echo_arguments, web_fetch=echo_arguments, read_file=echo_arguments
+        terminal=echo_arguments,
+        web_fetch=echo_arguments,
+        read_file=echo_arguments,
+        symbols=echo_arguments,
     )
     problems = DiagnosticsStore()
     problems.receive(root / "a.py", [FileDiagnostic("error", "it is wrong", 2)])
@@ -45,6 +48,14 @@ async def test_files_and_lines_are_attached(tmp_path: Path) -> None:
 async def test_what_the_editor_attached_is_not_read_again(tmp_path: Path) -> None:
     uri = (tmp_path / "a.py").as_uri()
     assert await read(tmp_path, "See @a.py", f"{uri}#L1") == []
+
+
+async def test_a_symbol_is_looked_up_by_the_tool(tmp_path: Path) -> None:
+    parts = await read(tmp_path, "See @symbol:Order.total, and @symbol: alone.")
+    (part,) = parts
+    assert isinstance(part, Attachment)
+    assert part.uri == "@symbol:Order.total"
+    assert json.loads(part.text) == {"action": "definition", "name": "Order.total"}
 
 
 async def test_a_directory_changes_and_pages_are_read_by_the_tools(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""What a prompt refers to by `@`: files, lines, directories, changes, problems and web pages.
+"""What a prompt refers to by `@`: files, lines, directories, symbols, changes, problems, web pages.
 
 Editors send what their users attach as links. Plain clients send the text alone, so `@src/a.py`,
-`@src/a.py#L10-20`, `@src/`, `@diff`, `@staged`, `@problems` and `@https://...` are looked up here.
+`@src/a.py#L10-20`, `@src/`, `@symbol:Order.total`, `@diff`, `@staged`, `@problems` and
+`@https://...` are looked up here.
 Everything is read through the session's own tools: it is shown, the gate decides, and what comes
 back is limited and scanned as results of tools are.
 """
@@ -22,6 +23,8 @@ MAX_REFERENCES = 20
 MAX_PROBLEMS = 100
 GIT_COMMANDS = {"diff": "git diff HEAD", "staged": "git diff --staged"}
 PROBLEMS = "problems"
+SYMBOL = "symbol:"
+"""The start of a reference to the definition of a symbol."""
 NO_PROBLEMS = "(The editor reports no problems.)"
 TOO_MANY = "({count} more references were not read: a prompt may have {limit}.)"
 
@@ -66,7 +69,7 @@ class PromptReferences:
         found: list[tuple[str, Path | None, bool]] = []
         for name in written:
             trimmed = name.rstrip(TRAILING_MARKS)
-            if trimmed in GIT_COMMANDS or trimmed == PROBLEMS or _is_page(trimmed):
+            if _is_known(trimmed):
                 found.append((trimmed, None, False))
                 continue
             for candidate in (name, trimmed):
@@ -90,12 +93,15 @@ class PromptReferences:
     async def _read_other(
         self, name: str, toolbox: Toolbox, sink: TurnSink
     ) -> Sequence[PromptPart]:
-        """Return the changes, the problems or the page that a reference means."""
+        """Return the changes, the definition, the problems or the page that a reference means."""
         if name == PROBLEMS:
             return (Text(self._describe_problems()),)
         tool, arguments = "web_fetch", {"url": name}
         if name in GIT_COMMANDS:
             tool, arguments = "terminal", {"command": GIT_COMMANDS[name]}
+        elif name.startswith(SYMBOL):
+            wanted = name.removeprefix(SYMBOL)
+            tool, arguments = "symbols", {"action": "definition", "name": wanted}
         if not any(spec.name == tool for spec in toolbox.specs):
             return (Text(f"(@{name} was not read: this session has no `{tool}` tool.)"),)
         return (Attachment(f"@{name}", await run_user_call(toolbox, sink, tool, arguments)),)
@@ -111,5 +117,8 @@ class PromptReferences:
         return f"Problems that the editor reports:\n{listed}" if lines else NO_PROBLEMS
 
 
-def _is_page(name: str) -> bool:
-    return name.startswith(("https://", "http://"))
+def _is_known(name: str) -> bool:
+    """Whether a reference means something else than a file."""
+    return name in {*GIT_COMMANDS, PROBLEMS} or (
+        name.startswith(("https://", "http://", SYMBOL)) and name != SYMBOL
+    )
