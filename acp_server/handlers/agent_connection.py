@@ -18,6 +18,7 @@ from acp_server.handlers.params import (
     request_handler,
 )
 from acp_server.handlers.prompting import PromptHandlers, build_models
+from acp_server.handlers.providers import ProviderHandlers
 from acp_server.handlers.sessions import SessionHandlers
 from acp_server.handlers.updates import options_update
 from acp_server.jsonrpc.dispatching import Job, Reply
@@ -34,8 +35,11 @@ from acp_server.protocol.extensions import (
     AuthStatusRequest,
     CancelTaskNotification,
     DiagnosticsNotification,
+    DisableProviderRequest,
     ForkSessionRequest,
+    ListProvidersRequest,
     RestoreRequest,
+    SetProviderRequest,
     SetSessionTitleRequest,
     SteeringRequest,
 )
@@ -77,11 +81,13 @@ class AgentConnection:
         initialize_params: JsonValue = None,
         *,
         sends_drafts: bool = False,
+        providers: ProviderHandlers | None = None,
     ) -> None:
         self._is_initialized = False
         connection.sends_drafts = sends_drafts
         self._sessions = sessions
         self._auth = auth
+        self._providers = providers or ProviderHandlers()
         self._connection = connection
         self._peer = connection.peer
         self._client = connection.client
@@ -162,6 +168,7 @@ class AgentConnection:
         sessions = SessionHandlers(self._connection, self._sessions, warm_up)
         auth = self._auth
         prompts = PromptHandlers(self._connection, self._sessions)
+        providers = self._providers
         check = self._require_initialize
         answering = self._idle_detector.answering
         tracked = partial(request_handler, check=check, while_answering=answering)
@@ -172,6 +179,11 @@ class AgentConnection:
             "authenticate": tracked(AuthenticateRequest, deferred(auth.authenticate)),
             "logout": tracked(LogoutRequest, deferred(auth.logout)),
             "auth/status": tracked(AuthStatusRequest, deferred(auth.status)),
+            "providers/list": tracked(ListProvidersRequest, deferred(providers.list_providers)),
+            "providers/set": tracked(SetProviderRequest, deferred(providers.set_provider)),
+            "providers/disable": tracked(
+                DisableProviderRequest, deferred(providers.disable_provider)
+            ),
             "session/new": tracked(NewSessionRequest, deferred(sessions.new)),
             "session/load": tracked(LoadSessionRequest, deferred(sessions.load)),
             "session/resume": tracked(ResumeSessionRequest, deferred(sessions.resume)),

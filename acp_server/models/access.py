@@ -17,7 +17,7 @@ class EndpointAccess:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """Further headers of each request."""
     platform: str = ""
     """The cloud provider whose own client of the SDK is used: `bedrock` or `vertex`."""

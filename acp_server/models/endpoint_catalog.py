@@ -56,6 +56,9 @@ UNDECIDED_MODEL_ID = "default"
 """Placeholder id of the default model until the endpoint's list is known."""
 MIN_WINDOW_TOKENS = 1_000
 """No agent can work in less; a smaller number in an error is something else."""
+DISABLED = "the editor has disabled this provider; choose a model of another one"
+NO_MESSAGES_KEY = "none"
+"""Sent if a client gives no key: without one, the SDK looks for keys in the environment."""
 CLIENT_UNUSABLE = (
     "a package that this model needs cannot be imported ({error}); install acp-server again, or "
     "choose a model of another provider"
@@ -127,8 +130,50 @@ class EndpointCatalog:
         self._list_error: TurnError | None = None
         """The error of the last attempt to fetch the list, if it failed."""
         self._list_lock = anyio.Lock()
+        self._is_routed = False
+        """Whether the client chose the address: then it gives what signs in, too."""
+        self._is_disabled = False
         self._learned_windows: dict[str, int] = {}
         """Context windows that the endpoint named in errors, by model id."""
+
+    @property
+    def base_url(self) -> str | None:
+        """The address of the endpoint; None for the vendor's own."""
+        return self._config.access.base_url
+
+    @property
+    def is_routed(self) -> bool:
+        """Whether the client chose the address."""
+        return self._is_routed
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether the client has disabled the endpoint."""
+        return self._is_disabled
+
+    def set_route(self, base_url: str, headers: Mapping[str, str]) -> None:
+        """Send all further requests to this address, with these headers and no other key."""
+        routed = replace(
+            self._config.access, base_url=base_url, api_key=None, auth_token=None, headers=()
+        )
+        if self._provider.profile.api_format == "messages":
+            routed = _with_messages_key(routed, headers)
+        else:
+            routed = replace(routed, headers=tuple(headers.items()))
+        self._config = replace(self._config, access=routed)
+        self._is_routed, self._is_disabled = True, False
+        self._models, self._has_list = (), False
+        self._notify_changed()
+
+    def disable(self) -> None:
+        """Send no more requests, and offer no models."""
+        self._is_disabled = True
+        self._notify_changed()
+
+    def _notify_changed(self) -> None:
+        self._choices = None
+        for listener in self._listeners:
+            listener()
 
     @property
     def default_id(self) -> str:
@@ -150,6 +195,8 @@ class EndpointCatalog:
         return self._choices
 
     def _list_choices(self) -> Sequence[ModelChoice]:
+        if self._is_disabled:
+            return ()
         choices = [
             ModelChoice(model.id, model.name, description(self.family(model.id)))
             for model in self._offered
@@ -232,9 +279,10 @@ class EndpointCatalog:
         models = await entry_point.list_models(access)
         self._has_list = True
         if models != self._models:
-            self._models, self._choices = models, None
-            for listener in self._listeners:
-                listener()
+            self._models = models
+            self._notify_changed()
+        if self._is_routed:  # what the client sets is for this process alone
+            return self._models
         await to_thread.run_sync(
             save_model_list, self._config.list_file, self._config.access.base_url, self._models
         )
@@ -319,6 +367,11 @@ class EndpointCatalog:
             ) from error
 
     def _access_with(self, credential: Credential | None) -> EndpointAccess:
+        if self._is_disabled:
+            raise ModelUnavailableError(DISABLED)
+        # Security: a configured key belongs to the configured address.
+        if self._is_routed:
+            return self._config.access
         if credential is None:
             if self._provider.needs_key:
                 raise CredentialsMissingError(self._provider.sign_in_message)
@@ -329,6 +382,26 @@ class EndpointCatalog:
             auth_token=credential.auth_token,
             headers=(*self._config.access.headers, *credential.headers),
         )
+
+
+def _with_messages_key(access: EndpointAccess, headers: Mapping[str, str]) -> EndpointAccess:
+    """Return an access to the Messages API with a client's headers.
+
+    Security: the SDK takes a key from the environment unless it is given one.
+    """
+    rest: dict[str, str] = {}
+    key, token = None, None
+    for name, value in headers.items():
+        scheme, _, secret = value.partition(" ")
+        if name.lower() == "x-api-key":
+            key = value
+        elif name.lower() == "authorization" and scheme.lower() == "bearer":
+            token = secret.strip()
+        else:
+            rest[name] = value
+    if not key and not token:
+        key = NO_MESSAGES_KEY
+    return replace(access, api_key=key, auth_token=token, headers=tuple(rest.items()))
 
 
 class DeferredModel:

@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal, TypeAlias
 
+from pydantic import Field
+
 from acp_server.protocol.identifiers import SessionId, ToolCallId
 from acp_server.protocol.model import (
     UNLESS_EMPTY,
@@ -11,6 +13,8 @@ from acp_server.protocol.model import (
     FilteredArray,
     Lenient,
     LenientArray,
+    NullableMap,
+    Omissible,
     Uint32,
 )
 from acp_server.protocol.prompt_turn import PromptRequest
@@ -171,6 +175,55 @@ class AuthStatusResponse(ExtensibleModel):
 
     state: Literal["authenticated", "unauthenticated", "not_required", "unknown"]
     accounts: Annotated[Array[AuthAccount], UNLESS_EMPTY] = ()
+
+
+class ListProvidersRequest(ExtensibleModel):
+    """`providers/list` (draft): list the model providers that the client may route."""
+
+
+class ProviderRouting(ExtensibleModel):
+    """Where the requests to a provider go, without secrets."""
+
+    api_type: str
+    base_url: str
+
+
+class ProviderInfo(ExtensibleModel):
+    """A provider; without `current` it is disabled."""
+
+    provider_id: str
+    supported: Array[str]
+    required: bool
+    current: Omissible[ProviderRouting] = None
+
+
+class ListProvidersResponse(ExtensibleModel):
+    """All providers that the client may route."""
+
+    providers: Array[ProviderInfo]
+
+
+class SetProviderRequest(ExtensibleModel):
+    """`providers/set` (draft): replace a provider's address and headers, which may be secret."""
+
+    provider_id: str
+    api_type: str
+    base_url: str
+    headers: NullableMap[str] = Field(default_factory=dict[str, str], repr=False)
+
+
+class SetProviderResponse(ExtensibleModel):
+    """The provider's requests go to the new address from now on."""
+
+
+class DisableProviderRequest(ExtensibleModel):
+    """`providers/disable` (draft): send this provider no more requests."""
+
+    provider_id: str
+
+
+class DisableProviderResponse(ExtensibleModel):
+    """The provider is disabled, or unknown."""
 
 
 class ForkSessionRequest(SessionRequest):

@@ -19,6 +19,7 @@ from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.lazy_imports import LazyTrustAsker
+from acp_server.handlers.providers import ProviderHandlers
 from acp_server.history.archive import open_session_search
 from acp_server.history.hermes_archive import HermesArchive
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
@@ -39,6 +40,7 @@ from acp_server.server.config_mapping import (
 )
 from acp_server.server.endpoints import ModelService, open_models
 from acp_server.server.log_setup import configure_logging
+from acp_server.server.provider_routes import EndpointRoutes
 from acp_server.server.toolsets import ToolsetBuilder
 from acp_server.server.unused_settings import take_unused_settings_notice
 from acp_server.session.context import SessionContext
@@ -205,7 +207,12 @@ def build_server(
     auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint, models.sign_in_state)
     registry = SessionRegistry(services, sessions)
     connection = AgentConnection(
-        link, registry, auth, initialize_params, sends_drafts=current.unstable
+        link,
+        registry,
+        auth,
+        initialize_params,
+        sends_drafts=current.unstable,
+        providers=ProviderHandlers(EndpointRoutes(models.endpoints)),
     )
     catalog.on_change(connection.send_options)
     archive.on_problem = connection.report_problem

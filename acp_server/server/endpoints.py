@@ -69,7 +69,8 @@ class ModelService:
 
     async def sign_in_state(self) -> SignInState:
         """Return whether the main provider has a key, without asking it."""
-        if not self.endpoints:
+        # A routed provider is signed in to by what the client sends.
+        if not self.endpoints or self.endpoints[0][1].is_routed:
             return SignInState("not_required")
         labels: list[str] = []
         has_main_key = False

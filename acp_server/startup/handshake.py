@@ -55,7 +55,9 @@ AGENT_CAPABILITIES: dict[str, JsonValue] = {
     "mcpCapabilities": {"http": True, "sse": True},
     "sessionCapabilities": SESSION_CAPABILITIES,
     "auth": {"logout": {}, "status": {}},
+    "providers": {},
 }
+"""`auth.status` and `providers` are drafts, too."""
 AUTH_METHOD_IDS = ("api-key", "setup")
 
 

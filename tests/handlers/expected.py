@@ -37,6 +37,7 @@ def initialize_result(*more_auth_methods: JsonValue) -> JsonValue:
                 "title": {},
             },
             "auth": {"logout": {}, "status": {}},
+            "providers": {},
         },
         "authMethods": [API_KEY, *more_auth_methods],
         "agentInfo": {
