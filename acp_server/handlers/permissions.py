@@ -1,6 +1,7 @@
 """Asks the permission gate's questions with `session/request_permission`."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.known_clients import order_choices
@@ -19,6 +20,7 @@ from acp_server.protocol.tool_calls import (
     SelectedPermissionOutcome,
     ToolCallUpdate,
 )
+from acp_server.protocol.updates import ChildState, SubAgentUpdate
 from acp_server.turn.conversation import Text
 
 
@@ -57,12 +59,16 @@ class EditorPermissionAsker:
                 for choice in choices
             ),
         )
+        if is_child:
+            self._show_state(session_id, "requires_action")
         try:
             response = await self._connection.client.request(
                 "session/request_permission", request, RequestPermissionResponse
             )
         except ClientError as error:
             raise AskingError(str(error)) from error
+        if is_child:  # not if it was cancelled: then its end is shown
+            self._show_state(session_id, "running")
         if not isinstance(response.outcome, SelectedPermissionOutcome):
             return None
         # Never trust the id as given: an unknown option must not count as permission.
@@ -72,3 +78,8 @@ class EditorPermissionAsker:
                 return choice.id
         reason = f"the editor chose {chosen_id!r}, which was not offered"
         raise AskingError(reason)
+
+    def _show_state(self, child_id: str, state: Literal["running", "requires_action"]) -> None:
+        """Show whether a child session waits for the user."""
+        update = SubAgentUpdate(session_id=child_id, state=ChildState(state=state))
+        self._connection.client.send_update_now(self._session_id, update)

@@ -117,8 +117,15 @@ async def test_sub_agents_are_child_sessions_for_clients_that_have_them(tmp_path
         live = shown(editor)
         replayed = await load_again(editor, session, tmp_path)
     first = str(json_at(question, "params", "sessionId"))
-    for updates in (live, replayed):
+    asking = ["running", "requires_action", "running", "idle"]
+    for updates, states in ((live, asking), (replayed, ["running", "idle"])):
         check_child_sessions(updates, session, first)
+        about = [update for _, update in of_kind(updates, "subagent_update")]
+        shown_states = [
+            each["state"] for each in about if each["sessionId"] == first and "state" in each
+        ]
+        assert [json_at(each, "state") for each in shown_states] == states
+        assert shown_states[-1] == {"state": "idle", "stopReason": "end_turn"}
     assert "_meta" not in cast("Object", json_at(question, "params", "toolCall"))
 
 
@@ -131,8 +138,6 @@ def check_child_sessions(updates: Shown, session: str, first: str) -> None:
     about = [update for _, update in of_kind(own, "subagent_update")]
     titles = {str(each["sessionId"]): each["title"] for each in about if "title" in each}
     assert list(titles.values()) == ["task 1: count the lines", "task 2: SECOND"]
-    states = [each["state"] for each in about if each["sessionId"] == first and "state" in each]
-    assert states == [{"state": "running"}, {"state": "idle", "stopReason": "end_turn"}]
     assert texts([each for each in updates if each[0] == [*titles][1]]) == ["Still here."]
     child = [each for each in updates if each[0] == first]
     assert texts(child) == ["Which lines?", "I count.", "There are seven."]
