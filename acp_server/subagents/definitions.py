@@ -21,6 +21,7 @@ from acp_server.project_files.places import (
 )
 from acp_server.project_files.screening import IsTextTrusted, find_block
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.subagents.agent import AgentDefinition, ToolSelection
 from acp_server.text.lines import to_single_line
 
 MAX_DESCRIPTION_CHARACTERS = 300
@@ -34,33 +35,6 @@ NO_PROMPT = "it has no prompt below its frontmatter"
 PRIMARY = "it is for a primary agent (`mode: primary`), not for a sub-agent"
 DISABLED = "it is switched off by its frontmatter"
 NO_NAME = "its name is no name for an agent, or is taken"
-
-
-@frozen_dataclass
-class ToolSelection:
-    """The tools that a definition names, as it names them."""
-
-    allowed: tuple[str, ...] | None = None
-    """None for all."""
-    denied: tuple[str, ...] = ()
-
-
-@frozen_dataclass
-class AgentDefinition:
-    """A sub-agent that `delegate_task` can be asked for by name."""
-
-    name: str
-    description: str
-    prompt: str
-    tools: ToolSelection = ToolSelection()
-    model: str | None = None
-    """A model's id or a part of it; None for the session's."""
-    is_isolated: bool = False
-    """Whether it works in a git worktree of its own."""
-    path: Path | None = None
-    """None for a built-in agent."""
-    is_users: bool = True
-    """Whether the file belongs to the user's home rather than to the workspace."""
 
 
 @frozen_dataclass

@@ -24,8 +24,8 @@ from acp_server.session.prompting.provider import PromptProvider, SystemPromptRe
 from acp_server.session.seen_files import SeenFiles
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
+from acp_server.subagents.agent import AgentDefinition
 from acp_server.subagents.context_maintenance import TaskContextMaintenance
-from acp_server.subagents.definitions import AgentDefinition
 from acp_server.subagents.event_sinks import TaskCallSink, TaskEventSink
 from acp_server.subagents.gate import TaskGate, task_name
 from acp_server.subagents.subagent import SubAgent, task_prompt

@@ -10,13 +10,12 @@ from acp_server.project_files.followed_places import FollowedPlaces
 from acp_server.project_files.places import FilePlace, to_name
 from acp_server.session.prompting.file_watch import FileWatch
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.subagents.agent import AgentDefinition, ToolSelection
 from acp_server.subagents.definitions import (
     EXPLORE,
-    AgentDefinition,
     AgentReader,
     FoundAgents,
     RefusedAgent,
-    ToolSelection,
     built_in_agents,
 )
 from acp_server.text.lines import to_single_line

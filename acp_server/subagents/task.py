@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.subagents.definitions import AgentDefinition
+from acp_server.subagents.agent import AgentDefinition
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Usage
 from acp_server.turn.usage_totals import UsageTotals

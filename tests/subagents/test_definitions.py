@@ -7,11 +7,10 @@ import pytest
 
 from acp_server.project_files.places import FilePlace, MarkdownText, read_markdown
 from acp_server.subagents import definitions
+from acp_server.subagents.agent import AgentDefinition, ToolSelection
 from acp_server.subagents.definitions import (
-    AgentDefinition,
     AgentReader,
     FoundAgents,
-    ToolSelection,
     agent_places,
 )
 from prompt_engine.trust import trust_nothing

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_server.subagents.definitions import ToolSelection
+from acp_server.subagents.agent import ToolSelection
 from acp_server.tools.agents.agent_tools import select_tools
 
 AVAILABLE = (

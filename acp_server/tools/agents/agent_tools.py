@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.subagents.definitions import ToolSelection
+from acp_server.subagents.agent import ToolSelection
 from acp_server.subagents.toolsets import MCP_SEPARATOR, WITHHELD
 from acp_server.tools.dialects.names import find_tool
 from acp_server.tools.dialects.table import alias_table, squash

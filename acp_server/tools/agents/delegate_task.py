@@ -15,7 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from acp_server.permissions.gate import Gate
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.subagents.definitions import AgentDefinition
+from acp_server.subagents.agent import AgentDefinition
 from acp_server.subagents.reports import render_overview_lines, render_report, results_as_json
 from acp_server.subagents.runner import SubAgentRunner
 from acp_server.subagents.session_agents import AgentError, SessionAgents
