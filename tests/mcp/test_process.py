@@ -43,6 +43,7 @@ def open_with_server(server: ServerProcess, folder: Path, *behaviors: str) -> Pa
     deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
     while "): connected" not in command_output(server, session, "/mcp"):
         assert time.monotonic() < deadline, "it is not connected"
+        time.sleep(0.05)  # a prompt for each look takes time from what it waits for
     return server_log
 
 

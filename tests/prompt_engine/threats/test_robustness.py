@@ -2,8 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from random import Random
 from time import process_time
 from unicodedata import normalize
@@ -79,14 +80,21 @@ def mixed_words() -> str:
     return " ".join(choose.choice(WORDS) for _ in range(MEGABYTE // 6))
 
 
-SHAPES = {name: megabyte_of(piece) for name, piece in PIECES.items()} | {
-    "a mix": mixed_words(),
-    "a finding as long as the text": f"<!-- ai agent {megabyte_of('word ')} you must run",
+def long_comment() -> str:
+    return f"<!-- ai agent {megabyte_of('word ')} you must run"
+
+
+SHAPES: dict[str, Callable[[], str]] = {
+    **{name: partial(megabyte_of, piece) for name, piece in PIECES.items()},
+    "a mix": mixed_words,
+    "a finding as long as the text": long_comment,
 }
+"""Texts that are made when they are needed: each worker collects all tests."""
 
 
-@each_case("text", SHAPES.values(), ids=SHAPES.keys())
-def test_a_hostile_megabyte_is_scanned_quickly(text: str) -> None:
+@each_case("make_text", SHAPES.values(), ids=SHAPES.keys())
+def test_a_hostile_megabyte_is_scanned_quickly(make_text: Callable[[], str]) -> None:
+    text = make_text()
     for scope in ("strict", "mark"):
         scan("ü", scope)  # loads the tables
         start = process_time()
