@@ -205,6 +205,7 @@ def test_server_secrets_are_redacted_but_variable_names_are_shown() -> None:
                 "scope": "",
                 "redirect_host": "127.0.0.1",
                 "redirect_port": 0,
+                "issuer": "",
                 "timeout": 300.0,
             },
         },
