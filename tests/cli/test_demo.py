@@ -242,7 +242,9 @@ def test_the_git_environment_of_the_caller_is_ignored(own: CliResult) -> None:
     assert (own.exit_code, own.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("arguments", [["demo"], ["demo", "--json"]])
+@pytest.mark.parametrize(
+    "arguments", [["demo"], pytest.param(["demo", "--json"], marks=pytest.mark.full)]
+)
 def test_a_closed_output_pipe_ends_the_demo_quietly(arguments: list[str], tmp_path: Path) -> None:
     process = subprocess.Popen(
         command_line(*arguments),

@@ -108,7 +108,13 @@ def run_all(steps: Sequence[str]) -> ModelProgram:
     return "Done."
 
 
-@pytest.mark.parametrize("settings", [{}, {"sandbox": {"mode": "off"}}], ids=["sandbox", "free"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, id="sandbox"),
+        pytest.param({"sandbox": {"mode": "off"}}, id="free", marks=pytest.mark.full),
+    ],
+)
 def test_a_day_of_sixty_commands_asks_at_most_eight_questions(
     tmp_path: Path, settings: Object
 ) -> None:

@@ -97,7 +97,10 @@ def test_a_file_too_long_for_one_result_can_be_read_in_parts_and_written(
     assert (workspace / "long.py").read_text() == "short = True\n"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(each, marks=() if each == "messages" else pytest.mark.full) for each in FORMS],
+)
 def test_a_window_that_is_smaller_than_the_settings_say_is_learned(
     tmp_path: Path, workspace: Path, form: ApiForm
 ) -> None:

@@ -52,7 +52,13 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("settings", [{}, {"sandbox": {"mode": "off"}}], ids=["sandbox", "free"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, id="sandbox"),
+        pytest.param({"sandbox": {"mode": "off"}}, id="free", marks=pytest.mark.full),
+    ],
+)
 def test_a_session_reads_its_own_long_outputs_in_every_mode_and_no_other_session_does(
     tmp_path: Path, workspace: Path, settings: Object
 ) -> None:

@@ -126,8 +126,8 @@ def held_up_seconds(process: int) -> float:
 
 MOST_SECONDS = {"stream": 0.5, "work": 0.5, "ask": 0.5, "compact": 0.2, "two": 0.6}
 MOMENTS = tuple(MOST_SECONDS)
-CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(2)]
-FULL_CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(2, 48)]
+CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(1)]
+FULL_CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(1, 48)]
 
 
 @pytest.mark.parametrize(("scenario", "seed"), CASES, ids=[f"{s}-{n}" for s, n in CASES])

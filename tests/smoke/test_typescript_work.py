@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).with_name("typescript_worker.mjs")
 COMMAND = "sort greeting.txt | tee sorted.txt; exit 3"
 
 
-@pytest.mark.parametrize("mode", ["bypass", "ask"])
+@pytest.mark.parametrize("mode", [pytest.param("bypass", marks=pytest.mark.full), "ask"])
 def test_the_typescript_sdk_sees_the_plan_the_edit_and_the_terminal(
     tmp_path: Path, mode: str
 ) -> None:

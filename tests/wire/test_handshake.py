@@ -153,7 +153,7 @@ def test_unexpected_input_is_handed_over_unanswered(line: bytes) -> None:
     assert greeting_of(line + b"\n") == Greeting(b"", line + b"\n", is_over=False)
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(20_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [40, pytest.param(20_000, marks=pytest.mark.full)])
 def test_any_fast_path_response_equals_the_normal_path_response(examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
     @given(mutated_messages("initialize"))

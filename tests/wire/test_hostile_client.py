@@ -145,7 +145,7 @@ class HostileClient:
                 has_answer = True
 
 
-@a_few_or(20_000, few=80)
+@a_few_or(20_000, few=40)
 def test_a_real_server_survives_any_number_of_hostile_messages(examples: int) -> None:
     with TemporaryDirectory() as home, start_server(Path(home), ECHO) as server:
         torment = HostileClient(server)

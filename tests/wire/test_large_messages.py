@@ -72,7 +72,7 @@ def test_a_prompt_of_escaped_surrogate_pairs_takes_proportional_time(
         assert cpu_seconds(server) - before_seconds < 5
 
 
-@pytest.mark.parametrize("request_id", ["big", 7])
+@pytest.mark.parametrize("request_id", ["big", pytest.param(7, marks=pytest.mark.full)])
 def test_a_line_above_the_limit_is_rejected_with_its_id_and_the_next_works(
     tmp_path: Path, request_id: JsonValue
 ) -> None:

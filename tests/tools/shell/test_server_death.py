@@ -62,7 +62,7 @@ async def test_no_process_survives_the_server(tmp_path: Path, command: str) -> N
         await wait_until_running(token)
 
 
-@pytest.mark.parametrize("kills", [10, pytest.param(20, marks=pytest.mark.full)])
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.full)])
 async def test_no_process_survives_a_kill_at_any_moment_of_the_start(
     tmp_path: Path, kills: int
 ) -> None:
