@@ -274,7 +274,11 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             return outcome
         changes = await self._services.checkpoints.changes_of(command_run)
         diffs = await command_diffs(self._services, changes)
-        return replace(outcome, shown=(*outcome.shown, *diffs))
+        if not diffs:
+            return outcome
+        # A command that prints nothing has an empty text, which would stand above the diffs.
+        printed = (part for part in outcome.shown if part != Text(""))
+        return replace(outcome, shown=(*printed, *diffs))
 
     @property
     def _is_confined(self) -> bool:

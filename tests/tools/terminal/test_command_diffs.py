@@ -49,6 +49,9 @@ async def test_a_call_shows_what_its_command_changed(tmp_path: Path) -> None:
         )
         assert diffs(reading, session.root) == diffs(last, session.root) == {}
         assert first.text == "(no output)", "the model is not sent the diffs"
+        assert [each["type"] for each in cast("list[Object]", first.last("content"))] == [
+            "diff"
+        ] * 3
 
 
 async def test_texts_that_may_not_be_shown_are_only_named(tmp_path: Path) -> None:
