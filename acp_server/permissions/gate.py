@@ -153,6 +153,10 @@ class PermissionGate:
     _session_rules: list[PermissionRule] = field(default_factory=list[PermissionRule], init=False)
     _approved_uses: frozenset[str] = field(default_factory=frozenset[str], init=False)
     """Digests of those settings files of the workspace that may allow something."""
+    _listed_uses: frozenset[str] = field(default_factory=frozenset[str], init=False)
+    """Digests of those that the user decides on, as far as they were listed."""
+    has_new_project_rules: bool = field(default=False, init=False)
+    """Whether a decision met rules that were not listed yet."""
 
     def enter_queue(self, call_id: str, tool: str = "") -> None:
         """Enter the question queue; the call's tool is known until `leave_queue`."""
@@ -198,7 +202,10 @@ class PermissionGate:
     def list_project_rules(self) -> Sequence[ProjectUse]:
         """Return what settings files of the workspace allow, for the user to decide on. Blocks."""
         allowed = self.facts.claude_rules().allowed
-        return [file.use for file in allowed if file.use is not None]
+        uses = [file.use for file in allowed if file.use is not None]
+        self._listed_uses = frozenset(use.digest for use in uses)
+        self.has_new_project_rules = False
+        return uses
 
     def approve_project_rules(self, digests: Collection[str]) -> None:
         """Let the rules with these digests count from now on."""
@@ -235,6 +242,8 @@ class PermissionGate:
         # Load per decision: another session of this workspace may have saved a rule since.
         claude_rules = self.facts.claude_rules()
         allowed = claude_rules.allowed_by(self._approved_uses)
+        if any(f.use and f.use.digest not in self._listed_uses for f in claude_rules.allowed):
+            self.has_new_project_rules = True
         rules = RuleBook([*self._session_rules, *self.store.load(self.root), *allowed])
         facts = self.facts.collect(effect)
         decision = decide(facts, self.mode(), rules)

@@ -284,6 +284,7 @@ class ToolFactory:
             port_forwarding=PortCommands(context.sandbox),
             continue_asker=user_asker or NoUserAsker(),
             describe_rules=gate.describe_project_rules,
+            has_new_project_rules=lambda: gate.has_new_project_rules,
             list_project_rules=gate.list_project_rules,
             approve_project_rules=gate.approve_project_rules,
             take_notices=partial(take_end_notices, shell.background),

@@ -38,14 +38,15 @@ def test_rules_that_allow_wait_for_consent_and_again_after_a_change(tmp_path: Pa
         assert "forbids it" in session.prompt("Make another", make("other"))
         assert len(day.user.questions) == 1
         assert "- allowed: `Bash(make x) in .claude/settings.json`" in session.command("/context")
-        # A rule that comes later counts after a question of its own.
+        # Changed rules do not count until the user has agreed, before the next prompt.
         (root / ".claude/settings.json").write_text(rules("Bash(make x)", "Bash(make y)"))
         session.prompt("Make y", make("y"))
-        assert "`Bash(make x)`, `Bash(make y)`" in day.user.questions[-1].text
-        assert len(day.user.questions) == 2
         session.prompt("Make y again", make("y"))
+        assert "`Bash(make x)`, `Bash(make y)`" in day.user.questions[-1].text
         session.prompt("Make z", make("z"))
-        assert [each.kind for each in day.user.questions] == ["form", "form", "permission"]
+        assert [each.kind for each in day.user.questions] == [
+            *("form", "permission", "form", "permission")
+        ]
 
 
 def test_an_untrusted_repository_allows_nothing(tmp_path: Path) -> None:

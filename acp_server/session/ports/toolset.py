@@ -67,6 +67,8 @@ class SessionToolset:
     """Called with the reason when a turn has ended; not waited for."""
     describe_rules: Callable[[], str] = str
     """Describes the rules of the workspace's files as Markdown; empty if there are none. Blocks."""
+    has_new_project_rules: Callable[[], bool] = bool
+    """Returns whether a call met rules of the workspace's files that were not listed yet."""
     list_project_rules: Callable[[], Sequence[ProjectUse]] = tuple
     """Returns what files of the workspace allow, for the user to decide on. Blocks."""
     approve_project_rules: Callable[[Collection[str]], None] = _approve_nothing

@@ -44,17 +44,17 @@ class ProjectRequests:
     _is_read: bool = field(default=False, init=False)
     _pending: "_ProjectRequest | None" = field(default=None, init=False)
     """The requests that still wait for trust, which may be granted while the session runs."""
-    _decided_rules: set[str] = field(default_factory=set[str], init=False)
-    """Digests of the workspace's permission rules that the user was asked about."""
 
     async def apply(self, sink: TurnSink) -> bool:
         """Apply the project's requests if it is trusted; return whether that changed anything.
 
         The first call tells the user which requests are not used and why; later calls only report
-        that waiting requests now apply. Permission rules that came since are asked about.
+        that waiting requests now apply. Permission rules that calls met since are asked about.
         """
         has_changed = await self._apply_requests(sink)
-        await self._decide_rules()
+        toolset = self.tools.current
+        if toolset.has_new_project_rules():
+            await self._decide_rules(await to_thread.run_sync(toolset.list_project_rules))
         return has_changed
 
     async def _apply_requests(self, sink: TurnSink) -> bool:
@@ -75,6 +75,7 @@ class ProjectRequests:
         if request.agents:
             await self.tools.current.agents.refresh()
         self._apply_request(request, approved)
+        await self._decide_rules(request.rules)
         if request.commands:
             await self.tools.current.command_files.refresh()
         return True
@@ -115,15 +116,10 @@ class ProjectRequests:
     async def _approved(self, uses: Sequence[ProjectUse]) -> Collection[str]:
         return () if self.trust is None else await self.trust.approved(uses)
 
-    async def _decide_rules(self) -> None:
-        """Ask about permission rules of a trusted workspace that the user has not decided on."""
-        toolset = self.tools.current
-        uses = await to_thread.run_sync(toolset.list_project_rules)
-        new = [use for use in uses if use.digest not in self._decided_rules]
-        # Without new rules nothing is looked up: this runs before each prompt.
-        if new and self.trust is not None and await self.trust.is_trusted(()):
-            self._decided_rules.update(use.digest for use in new)
-            toolset.approve_project_rules(await self._approved(new))
+    async def _decide_rules(self, uses: Sequence[ProjectUse]) -> None:
+        """Let the permission rules count that the user agrees to, if the workspace is trusted."""
+        if uses and self.trust is not None and await self.trust.is_trusted(()):
+            self.tools.current.approve_project_rules(await self._approved(uses))
 
     def _apply_request(self, request: "_ProjectRequest", approved: Collection[str]) -> None:
         # Prompt and tools list skills, agents and tools: they must be written with the new ones.
