@@ -223,7 +223,7 @@ station("a file outside of the workspace is attached only on request", async () 
   await until(async () => (await chip.getAttribute("title"))?.includes("outside of the workspace"));
   assert.equal(await chip.getAttribute("aria-pressed"), "false");
   await chat.ask("still there?");
-  assert.equal(await chat.at("user-message").last().getByRole("button").count(), 0);
+  assert.equal(await chat.at("user-message").last().getByRole("button", { name: "hostname" }).count(), 0);
 });
 
 station("the state before a prompt is restored: files, conversation or both, and the prompt is edited and resent", async () => {
@@ -260,6 +260,16 @@ station("the state before a prompt is restored: files, conversation or both, and
   await chat.input.press("Enter");
   assert.match(await chat.answered(), /still here/);
   assert.equal(await chat.at("user-message").count(), 2);
+  // The server replays no prompt that was taken back.
+  await window.page.reload();
+  await window.ready();
+  await chat.input.waitFor();
+  await chat.at("user-message").nth(1).waitFor();
+  assert.deepEqual(await chat.at("user-message").allInnerTexts(), ["still there?", "still there, edited?"]);
+  // And what is restored after the reload is taken back, too.
+  await restore("conversation");
+  await until(async () => (await chat.at("user-message").count()) === 1);
+  assert.equal(await chat.input.inputValue(), "still there, edited?");
 });
 
 station("2,000 messages open as fast as 40, and typing in them is as fast", async () => {
@@ -296,7 +306,7 @@ station("the pictures of the README are in the package", async () => {
   const [folder] = (await readdir(code.extensions)).filter((name) => name.startsWith("acp-server"));
   const text = await readFile(join(code.extensions, folder, "readme.md"), "utf8");
   const links = [...text.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, link]) => link);
-  assert.equal(links.length, 12);
+  assert.equal(links.length, 14);
   for (const link of links) assert.ok((await stat(join(code.extensions, folder, link))).size > 0, link);
 });
 
