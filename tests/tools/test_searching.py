@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions.modes import Mode
+from acp_server.tools.symbols.enclosing import MAX_FILE_BYTES, MAX_FILES
 from tests.support.editor import json_at
 from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
@@ -77,3 +78,30 @@ async def test_an_invalid_pattern_is_a_failed_call(tmp_path: Path, pattern: str)
         assert len(updates.title) < 350
         assert len(updates.text) < 1_000
         assert updates.status == "failed"
+
+
+async def test_lines_of_small_source_files_are_shown_with_what_they_are_in(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        create_files(session)
+        method = (
+            "class A:\n    def m(self):\n        needle = 1\n        needle = 1\n        needle()\n"
+        )
+        session.write_file("src/in_class.py", method)
+        session.write_file("src/large.py", f"def f():\n    needle = 1\n# {'x' * MAX_FILE_BYTES}\n")
+        session.write_file("src/broken.py", b"def f(\xff:\n    needle\n")
+        updates = await session.run_one(call("search_files", pattern="needle", path="src"))
+        assert updates.text.splitlines() == [
+            *("src/a.py", "2:needle = 2", "src/b.txt", "1:needle", "src/broken.py", "2:    needle"),
+            *("src/in_class.py", "[in A.m]", "3,4:        needle = 1", "5:        needle()"),
+            *("src/large.py", "2:    needle = 1"),
+        ]
+        with_context = call("search_files", pattern="needle", path="src/in_class.py", context=1)
+        assert "[in A.m]" not in (await session.run_one(with_context)).text
+
+
+async def test_what_is_parsed_for_a_search_is_bounded(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        for number in range(MAX_FILES + 2):
+            session.write_file(f"f{number}.py", "def f():\n    needle\n")
+        updates = await session.run_one(call("search_files", pattern="needle"))
+        assert updates.text.count("[in f]") == MAX_FILES

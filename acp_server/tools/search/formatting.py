@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby, pairwise, takewhile
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -52,10 +53,19 @@ def format_line(text: bytes, column: int | None) -> str:
     return _escape_controls(line)
 
 
-def format_content(lines: Sequence[ShownLine], *, has_context: bool) -> str:
-    """Return hits and their context under one heading per file."""
+def format_content(
+    lines: Sequence[ShownLine],
+    *,
+    has_context: bool,
+    symbols: Mapping[tuple[bytes, int], str] | None = None,
+) -> str:
+    """Return hits and their context under one heading per file.
+
+    `symbols` are the names of what a line is inside of, by file and line number. They are shown
+    without context only.
+    """
     groups = groupby(lines, key=lambda line: line.name)
-    render = _context_blocks if has_context else _merged_lines
+    render = _context_blocks if has_context else partial(_merged_lines, symbols=symbols or {})
     return "\n".join("\n".join((format_name(name), *render(list(group)))) for name, group in groups)
 
 
@@ -88,8 +98,17 @@ def count_by_directory(names: Iterable[bytes]) -> Mapping[bytes, int]:
     return Counter(b"".join(part + b"/" for part in path[:depth]) or b"." for path in paths)
 
 
-def _merged_lines(lines: Sequence[ShownLine]) -> Iterable[str]:
-    for text, group in groupby(lines, key=lambda line: line.text):
+def _merged_lines(
+    lines: Sequence[ShownLine], symbols: Mapping[tuple[bytes, int], str]
+) -> Iterable[str]:
+    def key(line: ShownLine) -> tuple[str, str]:
+        return symbols.get((line.name, line.number), ""), line.text
+
+    shown_symbol = ""
+    for (symbol, text), group in groupby(lines, key=key):
+        if symbol and symbol != shown_symbol:
+            yield f"[in {symbol}]"
+        shown_symbol = symbol
         yield f"{','.join(str(line.number) for line in group)}:{text}"
 
 

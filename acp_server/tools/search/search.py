@@ -5,7 +5,7 @@ gives the same bytes, pages fit together, and a common word ends the run early. 
 all output would have to be collected and sorted first, for a little more than half the time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -41,6 +41,9 @@ from acp_server.tools.search.records import COUNT_RECORD, NAME_RECORD, FileColle
 from acp_server.tools.search.ripgrep import run_ripgrep
 from acp_server.tools.search.search_root import SearchRoot, resolve_search_root
 
+NameSymbols = Callable[[Sequence[SearchHit]], Awaitable[Mapping[SearchHit, str]]]
+"""Returns the names of the symbols that lines are inside of, as far as they are known."""
+
 _LINE_ARGUMENTS = (
     "--sort=path",
     "--no-heading",
@@ -60,11 +63,13 @@ async def search(
     exclude: Sequence[str] = (),
     launcher: tuple[str, ...] = (),
     program_free_roots: tuple[Path, ...] = (),
+    name_symbols: NameSymbols | None = None,
 ) -> SearchResult:
     """Search below a root; `exclude` are .gitignore globs of files that are never read.
 
     Paths are relative to the workspace. `launcher` starts ripgrep confined to the root that was
-    checked. ripgrep is never taken from `program_free_roots`. The run has ended when this returns
+    checked. ripgrep is never taken from `program_free_roots`. `name_symbols` names what lines are
+    inside of, where that is cheap. The run has ended when this returns
     or is cancelled.
 
     Raises:
@@ -78,11 +83,13 @@ async def search(
     if query.target == "files":
         return await _search_names(query, search_root)
     if query.output_mode == "content":
-        return await _search_lines(query, search_root)
+        return await _search_lines(query, search_root, name_symbols)
     return await _search_files(query, search_root)
 
 
-async def _search_lines(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:
+async def _search_lines(
+    query: FileSearchQuery, search_root: SearchRoot, name_symbols: NameSymbols | None
+) -> SearchResult:
     glob_arguments, accepts = build_glob_arguments(query.file_glob)
     page = MatchPage(query, accepts)
     arguments = (*_LINE_ARGUMENTS, f"--context={query.context}", *glob_arguments)
@@ -100,10 +107,18 @@ async def _search_lines(query: FileSearchQuery, search_root: SearchRoot) -> Sear
             text = await explain_no_lines(query, search_root)
         return SearchResult(_join_parts(attempt.note, text), (), total)
     footer = format_footer(total, page.next_offset, attempt.stop_reason, page.matches_left)
-    text = format_content(page.shown_lines, has_context=query.context > 0)
     hits = tuple(
         SearchHit(search_root.resolve_name(hit.name), hit.number) for hit in page.hits[:MAX_HITS]
     )
+    symbols: dict[tuple[bytes, int], str] = {}
+    if name_symbols is not None and not query.context:
+        named = await name_symbols(hits)
+        symbols = {
+            (line.name, line.number): named[hit]
+            for line, hit in zip(page.hits, hits, strict=False)
+            if hit in named
+        }
+    text = format_content(page.shown_lines, has_context=query.context > 0, symbols=symbols)
     return SearchResult(_join_parts(attempt.note, text, footer), hits, total)
 
 

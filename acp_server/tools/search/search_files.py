@@ -15,6 +15,7 @@ from acp_server.tools.search.ripgrep import find_ripgrep
 from acp_server.tools.search.search import search
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shortening import one_line
+from acp_server.tools.symbols.lazy_imports import name_enclosing
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.call_access import READS
 from acp_server.turn.events import Location
@@ -110,7 +111,10 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
             launcher = await self._sandbox.wrap_search(
                 resolved.real, program, hides_private_paths=not is_root_permitted
             )
-        result = await search(query, workspace.cwd, excludes, launcher, workspace.roots)
+        name_symbols = partial(name_enclosing, self._services, resolved)
+        result = await search(
+            query, workspace.cwd, excludes, launcher, workspace.roots, name_symbols
+        )
         hits = tuple(Location(str(hit.path), hit.line) for hit in result.hits)
         shown_path = display_path(resolved.path, workspace.cwd)
         title += f" in {shown_path}" if shown_path != "." else ""
