@@ -226,7 +226,7 @@ WORKED = """\
 [tool] Read greeting.txt (completed)
   kind: read
   input: greeting.txt
-  files: {folder}/greeting.txt
+  files: {folder}/greeting.txt:1
   output:
     Hello there.
     
@@ -266,6 +266,8 @@ WORKED = """\
     [exit code 3]
     
     [terminal] {terminal}
+    
+    diff {folder}/sorted.txt (+2 lines)
 Done.
 
 [done] end_turn

@@ -81,7 +81,13 @@ def assert_shown(updates: list[JsonValue], greeting: Path) -> None:
     }
     terminal = {"type": "terminal", "terminalId": "terminal 1"}
     assert last_of(updates, "edit") == ("Edit greeting.txt", "completed", [diff])
-    assert last_of(updates, "execute") == (f"`{COMMAND}`", "failed", [terminal])
+    made: JsonValue = {
+        "type": "diff",
+        "path": str(greeting.with_name("sorted.txt")),
+        "oldText": None,
+        "newText": "Hello world.\n",
+    }
+    assert last_of(updates, "execute") == (f"`{COMMAND}`", "failed", [terminal, made])
 
 
 def last_of(updates: list[JsonValue], kind: str) -> tuple[JsonValue, JsonValue, JsonValue]:
