@@ -89,6 +89,12 @@ async function propose() {
   await window.tab("list.txt (proposed)").waitFor();
   await chat.at("permission").waitFor();
   await focusDiff();
+  await untilBound("Accept the Change");
+}
+
+/** Wait until the keys are bound: they depend on the same as the buttons in the editor's title. */
+async function untilBound(label) {
+  await window.page.locator(`.part.editor .editor-actions a[aria-label^="${label}"]`).first().waitFor();
 }
 
 /** Move the focus from the chat, which takes it for the question, into the diff. */
@@ -109,6 +115,7 @@ async function openChanged() {
   await window.openFile("list.txt");
   await press("Control+Home");
   await window.page.locator(".codelens-decoration", { hasText: "Revert" }).first().waitFor();
+  await untilBound("Keep the Changes");
 }
 
 station("a proposal is accepted by the keyboard", async () => {
@@ -205,6 +212,7 @@ station("after a reload, a change is listed, opened as a diff and reverted by th
   await window.tab("list.txt (before ↔ now)").waitFor();
   await picture("changes-list");
   await focusDiff();
+  await untilBound("Keep the Changes");
   await press("Control+Home");
   await press(KEYS.rejectPart);
   await until(async () => (await onDisk()) === ONLY_LAST);

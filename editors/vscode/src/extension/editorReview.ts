@@ -56,6 +56,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
   /** Shown proposals by the addresses of both sides. */
   readonly #proposals = new Map<string, ShownProposal>();
   #activeAt = 0;
+  #lastCommand: Promise<void> = Promise.resolve();
   #editTimer: NodeJS.Timeout | undefined;
 
   constructor(editorWindow: EditorWindow, shouldOpenDiffs: () => boolean) {
@@ -135,7 +136,14 @@ export class EditorReview implements ReviewDisplay, Disposable {
   }
 
   /** Carry out one of the commands of `REVIEW_COMMANDS`, on what VS Code passes with it. */
-  async run(name: string, [target, hunkId]: readonly unknown[]): Promise<void> {
+  run(name: string, args: readonly unknown[]): Promise<void> {
+    // One after the other: a key that follows quickly means the changes as the one before leaves them.
+    const done = this.#lastCommand.then(() => this.#run(name, args));
+    this.#lastCommand = done.catch(() => undefined);
+    return done;
+  }
+
+  async #run(name: string, [target, hunkId]: readonly unknown[]): Promise<void> {
     const windowCommand = this.#windowCommands[name];
     if (windowCommand !== undefined) {
       await windowCommand();

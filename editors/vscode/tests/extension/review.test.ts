@@ -158,6 +158,15 @@ test("written changes are marked in the open file, listed, and kept and reverted
   assert.deepEqual(active.decorations.slice(-2), [[], []]);
 });
 
+test("commands that follow each other quickly are carried out one after the other", async () => {
+  files.disk.set(FILE, "0\n1\ntwo\nthree\n4\n");
+  await loaded.service.onFileWritten("s", FILE, OLD);
+  activate(Uri.file(FILE), "0\n1\ntwo\nthree\n4\n", 1);
+  // Keeping the first part moves the second one, whose id changes.
+  await Promise.all([loaded.display.run("keepHunk", []), loaded.display.run("revertHunk", [])]);
+  assert.deepEqual([files.disk.get(FILE), contextOf("hasChanges")], ["0\n1\ntwo\nthree\nfour\n", false]);
+});
+
 test("the whole file and all files are kept and reverted by commands", async () => {
   await write();
   await loaded.display.run("revertFile", [{ path: FILE }]);
