@@ -134,9 +134,10 @@ def _allow_next(server: ServerProcess) -> Object:
 
 
 def _diff_sizes(messages: Sequence[Object]) -> list[int]:
-    """Return how long the new texts of all diffs were, in order."""
+    """Return how long the new texts of all diffs of the written file were, in order."""
     updates = [json_at(each, "params", "update") for each in messages if is_update(each)]
     contents = [each.get("content") for each in updates if isinstance(each, dict)]
     blocks = [block for each in contents if isinstance(each, list) for block in each]
     diffs = [each for each in blocks if isinstance(each, dict) and each.get("type") == "diff"]
-    return [len(str(each["newText"])) for each in diffs]
+    written = [each for each in diffs if str(each["path"]).endswith("new.txt")]
+    return [len(str(each["newText"])) for each in written]
