@@ -33,8 +33,6 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   const [chosen] = useState(() => new Map<string, Mention>());
   const [active, setActive] = useState(0);
   const [isDismissed, setIsDismissed] = useState(false);
-  /** The query whose choice is accepted as soon as it has been searched; null if there is none. */
-  const [accepted, setAccepted] = useState<string | null>(null);
   const lastReturned = useRef(host.savedState.restored);
 
   const updateText = (next: string): void => {
@@ -76,14 +74,10 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
     setCursor(next.cursor);
     requestAnimationFrame(() => input.current?.setSelectionRange(next.cursor, next.cursor));
   };
-  // Accepting a choice of an earlier query would drop what was typed since.
-  const isSearched = query === null || query === state.mentions.query;
-  useEffect(() => {
-    if (accepted === null || (accepted === query && !isSearched)) return;
-    setAccepted(null);
+  const acceptActive = useAcceptance(query, state.mentions.query, () => {
     const choice = choices[active];
-    if (accepted === query && choice !== undefined) applyChoice(choice);
-  }, [accepted, query, isSearched]);
+    if (choice !== undefined) applyChoice(choice);
+  });
   const defaultBusyMode: BusyMode = connection.features.steer ? "steer" : "queue";
   const canSend = isSendable(state, text, images);
   const send = (busyMode: BusyMode): void => {
@@ -97,12 +91,10 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   };
   const onListKey = (event: KeyboardEvent): boolean => {
     if (!LIST_KEYS.has(event.key) || choices.length === 0 || event.shiftKey) return false;
-    const choice = choices[active];
     if (event.key === "ArrowDown") setActive((active + 1) % choices.length);
     else if (event.key === "ArrowUp") setActive((active + choices.length - 1) % choices.length);
     else if (event.key === "Escape") setIsDismissed(true);
-    else if (!isSearched) setAccepted(query);
-    else if (choice !== undefined) applyChoice(choice);
+    else acceptActive();
     return true;
   };
   const onWritingKey = (event: KeyboardEvent): boolean => {
@@ -188,6 +180,25 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
 function isSendable({ connection, session }: ViewState, text: string, images: readonly PastedImage[]): boolean {
   if (connection.status !== "ready" || session.isLoading) return false;
   return text.trim() !== "" || images.length > 0;
+}
+
+/**
+ * Return a function that accepts a choice as soon as what is typed has been searched.
+ *
+ * Accepting a choice of an earlier query would drop what was typed since.
+ */
+function useAcceptance(query: string | null, searched: string, accept: () => void): () => void {
+  const [awaited, setAwaited] = useState<string | null>(null);
+  const isSearched = query === null || query === searched;
+  useEffect(() => {
+    if (awaited === null || (awaited === query && !isSearched)) return;
+    setAwaited(null);
+    if (awaited === query) accept();
+  }, [awaited, query, isSearched]);
+  return () => {
+    if (isSearched) accept();
+    else setAwaited(query);
+  };
 }
 
 /** Insert each prompt that could not be sent into the input, once. */
