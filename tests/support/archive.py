@@ -34,6 +34,9 @@ from acp_server.turn.events import (
     ContextMeasured,
     Event,
     PromptReceived,
+    SubAgentEnded,
+    SubAgentProgressed,
+    SubAgentStarted,
     TerminalEnded,
     TerminalOpened,
     TerminalPrinted,
@@ -158,7 +161,7 @@ class MemoryJournal:
                 self._apply_change(event)
             case CompactionChanged():
                 self._session.entries += [] if event.status == "in_progress" else [event]
-            case ContextMeasured():
+            case ContextMeasured() | SubAgentStarted() | SubAgentProgressed() | SubAgentEnded():
                 pass
             case _:
                 self._session.entries.append(event)
