@@ -77,6 +77,11 @@ class BackgroundGate:
         """Return a glob that matches everything: background runs search no files."""
         return ("**",)
 
+    async def forbid_tool(self, tool: str) -> Refusal | None:
+        """Return None: background runs have no such tools."""
+        del tool
+        return None
+
     async def can_preview(self, path: Path) -> bool:
         """Return False: nothing is previewed."""
         del path

@@ -42,6 +42,7 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     "NotebookEdit": _WRITING,
     "WebFetch": ("web_fetch",),
     "Task": ("delegate_task",),
+    "Agent": ("delegate_task",),
 }
 
 _ACTIONS: Mapping[RuleAction, str] = {"deny": "forbidden:", "ask": "asks:", "allow": "allowed:"}
@@ -190,7 +191,7 @@ def _parse(action: RuleAction, text: str, root: Path, path: Path) -> RunRule | N
     tools = _TOOLS.get(name)
     if tools is None:
         return None
-    if not what or what == "*" or name == "Task":
+    if not what or what == "*" or tools == ("delegate_task",):
         return RunRule(action, tools, source_text=shown)
     match name:
         case "Bash":

@@ -31,7 +31,7 @@ from acp_server.permissions.questions import (
 )
 from acp_server.permissions.rule_store import RuleStore
 from acp_server.permissions.rules import PermissionRule, RuleBook
-from acp_server.permissions.run_rules import RunRules, restrict
+from acp_server.permissions.run_rules import RunRules, forbid_tool, restrict
 from acp_server.permissions.scopes import Scope
 from acp_server.permissions.trust import ProjectUse
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -81,6 +81,10 @@ class Gate(Protocol):
 
     async def authorize(self, question: PermissionQuestion) -> Refusal | None:
         """Return None if the effect is authorized, asking the user if necessary."""
+        ...
+
+    async def forbid_tool(self, tool: str) -> Refusal | None:
+        """Return why a rule forbids every call of a tool that has no effect of its own."""
         ...
 
     def search_excludes(self) -> Sequence[str]:
@@ -221,6 +225,12 @@ class PermissionGate:
         if self.mode() == "bypass":
             return ()
         return self.facts.search_excludes()
+
+    async def forbid_tool(self, tool: str) -> Refusal | None:
+        """Return why a settings file forbids every call of a tool."""
+        found = await to_thread.run_sync(self.facts.claude_rules, abandon_on_cancel=True)
+        refuse = forbid_tool(found.rules, tool)
+        return None if refuse is None else Refusal(refuse.reason)
 
     async def can_preview(self, path: Path) -> bool:
         """Return whether a file is not protected."""

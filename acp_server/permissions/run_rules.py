@@ -139,6 +139,16 @@ def restrict(
     return Ask(ASK_BY_FILE.format(rule=rule.source_text)) if decision == Allow() else decision
 
 
+def forbid_tool(rules: Sequence[RunRule], tool: str) -> Refuse | None:
+    """Return the refusal of a rule that denies a whole tool, if there is one."""
+    for rule in rules:
+        is_narrow = rule.paths or rule.commands or rule.hosts or rule.skills
+        is_named = any(fnmatch.fnmatchcase(tool, pattern) for pattern in rule.tools)
+        if rule.action == "deny" and is_named and not is_narrow:
+            return Refuse(FORBIDDEN_BY_FILE.format(rule=rule.source_text))
+    return None
+
+
 def summarize_effect(tool: str, facts: Facts) -> EffectSummary:  # noqa: PLR0911  one per kind
     """Return the properties of an effect that run rules match against."""
     match facts:

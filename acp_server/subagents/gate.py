@@ -42,6 +42,10 @@ class TaskGate:
         title = f"{question.title} ({self.name})"
         return await self.gate.authorize(replace(question, title=title, parent_id=self.parent_id))
 
+    async def forbid_tool(self, tool: str) -> Refusal | None:
+        """Return the refusal of the session's gate."""
+        return await self.gate.forbid_tool(tool)
+
     def search_excludes(self) -> Sequence[str]:
         """Return the globs of the session's gate."""
         return self.gate.search_excludes()

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.journeys.day import DayConfig, open_day
 from tests.journeys.model_seat import ModelProgram, WriteProgram
 from tests.journeys.shop_repository import create_repository
@@ -47,6 +49,20 @@ def test_rules_that_allow_wait_for_consent_and_again_after_a_change(tmp_path: Pa
         assert [each.kind for each in day.user.questions] == [
             *("form", "permission", "form", "permission")
         ]
+
+
+def delegate(shown: ShownRequest) -> ModelProgram:
+    shown = yield call("delegate_task", goal="Look around")
+    return shown.text
+
+
+@pytest.mark.parametrize("rule", ["Task", "Agent"])
+def test_a_rule_against_sub_agents_counts(tmp_path: Path, rule: str) -> None:
+    settings = json.dumps({"permissions": {"deny": [rule]}})
+    root = create_repository(tmp_path / "shop", {".claude/settings.json": settings}, "Begin").root
+    with open_day(tmp_path, DayConfig()) as day:
+        said = day.open_session(root).prompt("Delegate", delegate)
+        assert f"forbids it: {rule} in" in said
 
 
 def test_an_untrusted_repository_allows_nothing(tmp_path: Path) -> None:

@@ -61,6 +61,10 @@ class RecordingGate:
     def search_excludes(self) -> Sequence[str]:
         return ()
 
+    async def forbid_tool(self, tool: str) -> Refusal | None:
+        del tool
+        return None
+
     async def can_preview(self, path: Path) -> bool:
         del path
         return True

@@ -119,6 +119,10 @@ class DelegateUse(TypedToolUse[DelegateArguments]):
         # This call never asks for permission itself. If it kept its place in the queue, the
         # questions of its sub-agents would wait behind it forever.
         self._delegation.gate.yield_queue(self.reporter.call_id)
+        # Its effects are those of the tasks, so no other decision would meet a rule for this tool.
+        refusal = await self._delegation.gate.forbid_tool(NAME)
+        if refusal is not None:
+            return ToolOutcome(refusal.reason, is_error=True)
         try:
             tasks = await self._delegation.build_tasks(arguments)
         except (UnknownToolsetError, AgentError) as error:
