@@ -2,7 +2,7 @@
 
 `$ARGUMENTS` and `$1` stand for what the user typed behind the command's name, `${input:name}` too.
 ``!`command` `` stands for the output of a command. It is recognised in the file's own text only, so
-what the user types cannot add one.
+what the user types cannot add one. A number that no word was typed for stays, as in "costs $8.50".
 """
 
 import re
@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 _COMMAND = re.compile(r"!`([^`\n]+)`")
-_PLACEHOLDER = re.compile(r"\$ARGUMENTS\[(\d)\]|\$ARGUMENTS\b|\$(\d)(?!\d)|\$\{input:[^}\n]*\}")
+_PLACEHOLDER = re.compile(
+    r"\\\$(?=\d)|\$ARGUMENTS\[(\d)\]|\$ARGUMENTS\b|\$(\d)(?!\w)|\$\{input:[^}\n]*\}"
+)
+_ESCAPED_DOLLAR = "\\$"
 
 
 @frozen_dataclass
@@ -32,12 +35,15 @@ def fill_template(body: str, arguments: str) -> Sequence[str | CommandOutput]:
 
     def fill(found: re.Match[str]) -> str:
         nonlocal has_placeholder
-        has_placeholder = True
+        if found[0] == _ESCAPED_DOLLAR:
+            return "$"
         number = found[2] or (None if found[1] is None else str(int(found[1]) + 1))
-        if number is None:
-            return arguments
         # `$0` is the first word too: there is no name of a program here.
-        return words[max(int(number), 1) - 1] if max(int(number), 1) <= len(words) else ""
+        place = None if number is None else max(int(number), 1)
+        if place is not None and place > len(words):
+            return found[0]
+        has_placeholder = True
+        return arguments if place is None else words[place - 1]
 
     pieces: list[str | CommandOutput] = []
     end = 0
