@@ -22,7 +22,7 @@ _STATES: dict[ServerState, str] = {
     "failed": "failed",
     "closed": "closed",
 }
-WITHHELD = "not started: this workspace configures it, and you have not trusted the workspace"
+WITHHELD = "not started: this workspace configures it, and you have not agreed to use it"
 
 
 def describe_servers(servers: Sequence[Server], withheld: Sequence[ServerConfig]) -> str:
