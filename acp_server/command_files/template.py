@@ -2,7 +2,7 @@
 
 `$ARGUMENTS` and `$1` stand for what the user typed behind the command's name, `${input:name}` too.
 ``!`command` `` stands for the output of a command. It is recognised in the file's own text only, so
-what the user types cannot add one. A number that no word was typed for stays, as in "costs $8.50".
+what the user types cannot add one. Amounts of money stay, as in "costs $8.50" or "$1M".
 """
 
 import re
@@ -13,7 +13,7 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 
 _COMMAND = re.compile(r"!`([^`\n]+)`")
 _PLACEHOLDER = re.compile(
-    r"\\\$(?=\d)|\$ARGUMENTS\[(\d)\]|\$ARGUMENTS\b|\$(\d)(?!\w)|\$\{input:[^}\n]*\}"
+    r"\\\$(?=\d)|\$ARGUMENTS\[(\d)\]|\$ARGUMENTS\b|\$(\d)(?!\w|\.\d)|\$\{input:[^}\n]*\}"
 )
 _ESCAPED_DOLLAR = "\\$"
 
@@ -37,13 +37,12 @@ def fill_template(body: str, arguments: str) -> Sequence[str | CommandOutput]:
         nonlocal has_placeholder
         if found[0] == _ESCAPED_DOLLAR:
             return "$"
-        number = found[2] or (None if found[1] is None else str(int(found[1]) + 1))
-        # `$0` is the first word too: there is no name of a program here.
-        place = None if number is None else max(int(number), 1)
-        if place is not None and place > len(words):
-            return found[0]
         has_placeholder = True
-        return arguments if place is None else words[place - 1]
+        number = found[2] or (None if found[1] is None else str(int(found[1]) + 1))
+        if number is None:
+            return arguments
+        # `$0` is the first word too: there is no name of a program here.
+        return words[max(int(number), 1) - 1] if max(int(number), 1) <= len(words) else ""
 
     pieces: list[str | CommandOutput] = []
     end = 0

@@ -7,7 +7,7 @@ from tests.support.case_table import each_case
 
 FILLED = {
     ("Fix $ARGUMENTS.", "a 'b c'"): "Fix a 'b c'.",
-    ("$1 and $2, not $3", "a 'b c'"): "a and b c, not $3",
+    ("$1 and $2, not $3", "a 'b c'"): "a and b c, not ",
     ("For $1M or $8.50, as \\$1", "x"): "For $1M or $8.50, as $1\n\nARGUMENTS: x",
     ("$ARGUMENTS[0] $ARGUMENTS[1] $0", "a b"): "a b a",
     ("Costs $10 for ${input:name:hint}", "x"): "Costs $10 for x",
