@@ -27,6 +27,7 @@ const KEYS = {
 };
 /** The extension opens no diff over a file in which the user was active so recently. */
 const BUSY_MILLISECONDS = 3200;
+const SETTLING_MILLISECONDS = 1000;
 
 let code;
 let window;
@@ -106,14 +107,25 @@ async function focusDiff() {
 }
 
 async function acceptEdits() {
-  await chat.at("picker-mode").selectOption("accept_edits");
-  await until(async () => (await chat.at("picker-mode").inputValue()) === "accept_edits");
+  const picker = chat.at("picker-mode");
+  // A session that is still being created comes with its own mode.
+  await until(async () => {
+    await picker.selectOption("accept_edits");
+    await wait(SETTLING_MILLISECONDS);
+    return (await picker.inputValue()) === "accept_edits";
+  });
 }
 
 /** Open the changed file with the marks of the change, with the cursor at its beginning. */
 async function openChanged() {
   await window.openFile("list.txt");
-  await press("Control+Home");
+  await window.enterEditor();
+  // A file that was open before shows its old text at first, and reading it again moves the cursor.
+  await until(async () => (await window.editorText()) === NEW);
+  await until(async () => {
+    await press("Control+Home");
+    return /Ln 1, Col 1\b/.test(await window.page.locator(".statusbar").innerText());
+  });
   await window.page.locator(".codelens-decoration", { hasText: "Revert" }).first().waitFor();
   await untilBound("Keep the Changes");
 }

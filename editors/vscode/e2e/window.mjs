@@ -91,9 +91,10 @@ export class Window {
     await this.page.keyboard.press("Control+P");
     const input = this.page.locator(".quick-input-widget input");
     await input.fill(path);
-    await this.page.locator(".quick-input-list .monaco-list-row").first().waitFor();
+    const name = path.split("/").at(-1);
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
     await input.press("Enter");
-    await this.tab(path.split("/").at(-1)).waitFor();
+    await this.tab(name).waitFor();
   }
 
   get editor() {
