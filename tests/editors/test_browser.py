@@ -85,6 +85,11 @@ def test_the_first_run_installs_the_server_and_stores_a_key_in_vs_code(
 
 
 @pytest.mark.full
+def test_symbols_come_from_the_language_features_of_vs_code(variables: Mapping[str, str]) -> None:
+    run_journey(variables, "symbols")
+
+
+@pytest.mark.full
 def test_nothing_starts_before_the_user_trusts_the_folder_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:
