@@ -1,7 +1,7 @@
 """The tool `symbols`: its schema. What its calls need is imported at the first one."""
 
-from functools import partial
-from importlib.util import find_spec
+from functools import cache, partial
+from importlib.machinery import PathFinder
 
 from acp_server.tools.symbols.call_arguments import SymbolArguments, SymbolServices
 from acp_server.tools.symbols.lazy_imports import create_symbols_use
@@ -27,9 +27,11 @@ GRAMMAR_PACKAGES = (
 """The packages of `languages.toml`, without the one of bash that commands need anyway."""
 
 
+@cache
 def has_grammars() -> bool:
     """Return whether any grammar is installed; imports none."""
-    return any(find_spec(package) is not None for package in GRAMMAR_PACKAGES)
+    # `importlib.util.find_spec` waits for imports of other threads, such as that of the SDK.
+    return any(PathFinder.find_spec(package) is not None for package in GRAMMAR_PACKAGES)
 
 
 def symbols_tool(services: SymbolServices) -> Tool:
