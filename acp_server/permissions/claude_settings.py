@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acp_server.permissions.claude_allows import AllowedFile, describe_allowed, read_allowed
+from acp_server.permissions.file_stamp import FileStamp, file_stamp
 from acp_server.permissions.rules import PermissionRule
 from acp_server.permissions.run_rules import RuleAction, RunRule
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -46,8 +47,6 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
 }
 
 _ACTIONS: Mapping[RuleAction, str] = {"deny": "forbidden:", "ask": "asks:", "allow": "allowed:"}
-
-_Stamp = tuple[int, int, int, int]
 
 
 @frozen_dataclass
@@ -86,12 +85,14 @@ class ClaudeSettings:
     roots: Sequence[Path]
     """The session's directory first."""
     user_home: Path
-    _known: tuple[tuple[_Stamp | None, ...], ClaudeRules] | None = field(default=None, init=False)
+    _known: tuple[tuple[FileStamp | None, ...], ClaudeRules] | None = field(
+        default=None, init=False
+    )
 
     def rules(self) -> ClaudeRules:
         """Return the current rules of all files."""
         files = list(self._files())
-        stamps = tuple(_stamp(path) for path, _ in files)
+        stamps = tuple(file_stamp(path) for path, _ in files)
         known = self._known
         if known is None or known[0] != stamps:
             known = (stamps, _read_all(files, self.user_home) if any(stamps) else NO_RULES)
@@ -105,15 +106,6 @@ class ClaudeSettings:
             yield from ((real / name, real) for name in FILES)
         # The user's own relative patterns hold in the session's directory.
         yield self.user_home / FILES[0], self.roots[0].resolve()
-
-
-def _stamp(path: Path) -> _Stamp | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    # A program can set mtime back, but not ctime.
-    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
 
 def _read_all(files: Sequence[tuple[Path, Path]], home: Path) -> ClaudeRules:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from acp_server.permissions.file_stamp import FileStamp, file_stamp
 from acp_server.project_files.places import (
     FilePlace,
     MarkdownText,
@@ -25,7 +26,6 @@ from acp_server.subagents.agent import AgentDefinition, ToolSelection
 from acp_server.text.lines import to_single_line
 
 MAX_DESCRIPTION_CHARACTERS = 300
-_Stamp = tuple[int, int, int, int]
 EXPLORE = "explore"
 _EXPLORE_DESCRIPTION = "answers a question about the code by searching and reading; changes nothing"
 UNREADABLE = "it cannot be read as text of at most 256 KiB"
@@ -76,7 +76,7 @@ class AgentReader:
 
     def __init__(self, is_text_trusted: IsTextTrusted) -> None:
         self._is_text_trusted = is_text_trusted
-        self._known: dict[Path, tuple[_Stamp, AgentDefinition]] = {}
+        self._known: dict[Path, tuple[FileStamp, AgentDefinition]] = {}
 
     def find(self, places: Sequence[FilePlace]) -> FoundAgents:
         """Return the agents of some places, each with a name of its own."""
@@ -95,7 +95,7 @@ class AgentReader:
         self, path: Path, place: FilePlace, is_taken: Callable[[str], bool]
     ) -> AgentDefinition | RefusedAgent:
         """Return the agent that a file defines, under a name that is not taken."""
-        stamp, known = _stamp(path), self._known.get(path)
+        stamp, known = file_stamp(path), self._known.get(path)
         agent = (
             known[1]
             if known is not None and known[0] == stamp
@@ -111,15 +111,6 @@ class AgentReader:
             if name is None
             else replace(agent, name=name)
         )
-
-
-def _stamp(path: Path) -> _Stamp | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    # A program can set mtime back, but not ctime.
-    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
 
 def _parse(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.startup.installed_packages import is_package_installed
 from acp_server.tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class SourceLanguage(BaseModel):
     @property
     def is_installed(self) -> bool:
         """Whether the package with the grammar is installed; imports nothing."""
-        return find_spec(self.package) is not None
+        return is_package_installed(self.package)
 
 
 @cache

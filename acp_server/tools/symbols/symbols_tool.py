@@ -1,8 +1,8 @@
 """The tool `symbols`: its schema. What its calls need is imported at the first one."""
 
 from functools import cache, partial
-from importlib.machinery import PathFinder
 
+from acp_server.startup.installed_packages import is_package_installed
 from acp_server.tools.symbols.call_arguments import SymbolArguments, SymbolServices
 from acp_server.tools.symbols.lazy_imports import create_symbols_use
 from acp_server.tools.tool import Tool, build_spec
@@ -30,8 +30,7 @@ GRAMMAR_PACKAGES = (
 @cache
 def has_grammars() -> bool:
     """Return whether any grammar is installed; imports none."""
-    # `importlib.util.find_spec` waits for imports of other threads, such as that of the SDK.
-    return any(PathFinder.find_spec(package) is not None for package in GRAMMAR_PACKAGES)
+    return any(map(is_package_installed, GRAMMAR_PACKAGES))
 
 
 def symbols_tool(services: SymbolServices) -> Tool:
