@@ -28,6 +28,7 @@ from acp_server.config.values import (
     ApiMode,
     DefaultMode,
     Fallbacks,
+    FastModeSetting,
     LogLevel,
     McpServerSetting,
     Names,
@@ -76,6 +77,13 @@ class Settings:
     )
     max_output_tokens: PositiveInt | None = setting(
         None, "The maximum length of an answer, in tokens", "model.max_tokens"
+    )
+    fast_mode: FastModeSetting = setting(
+        False,
+        "Whether sessions begin in fast mode, at a higher price, if their model has it",
+        "model.fast_mode",
+        "ACP_SERVER_FAST_MODE",
+        hermes_keys=("agent.service_tier",),
     )
     additional_providers: Names = setting(
         (),

@@ -74,6 +74,14 @@ def _normalize_network(value: object) -> object:
     return {"false": "off", "true": "on"}.get(str(value).lower(), value)
 
 
+def _normalize_fast_mode(value: object) -> object:
+    """Return whether fast mode is on for the words that Hermes has for a speed."""
+    word = str(value).strip().lower()
+    if word in {"fast", "priority", "ultrafast"}:
+        return True
+    return False if word in {"", "none", "normal", "default", "standard"} else value
+
+
 def _normalize_word(value: object) -> object:
     """Return a word in lower case without spaces around it; nothing (YAML's null) as empty."""
     return value.strip().lower() if isinstance(value, str) else value or ""
@@ -170,6 +178,9 @@ ReviewWrites: TypeAlias = Annotated[
     Literal["apply", "propose", "off"], BeforeValidator(_normalize_off)
 ]
 WebSearch: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_normalize_off)]
+FastModeSetting: TypeAlias = Annotated[
+    bool, BeforeValidator(_normalize_fast_mode, json_schema_input_type=bool)
+]
 SandboxMode: TypeAlias = Annotated[
     Literal["off", "workspace", "strict"], BeforeValidator(_normalize_off)
 ]

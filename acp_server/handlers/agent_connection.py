@@ -127,7 +127,7 @@ class AgentConnection:
         """Send every session's options again, after the available choices have changed."""
         for session in self._sessions:
             self._client.send_update_now(
-                session.id, options_update(session.context.options.options)
+                session.id, options_update(session.context.options.options, self._connection)
             )
 
     def report_problem(self, problem: str) -> None:

@@ -60,6 +60,13 @@ class ClientConnection:
         return session is not None and session.compaction is not None
 
     @property
+    def shows_switches(self) -> bool:
+        """Whether the client shows boolean config options."""
+        session = self.capabilities.session
+        options = None if session is None else session.config_options
+        return options is not None and options.boolean is not None
+
+    @property
     def shows_plans_by_id(self) -> bool:
         """Whether the client shows several plans, each by its id (draft)."""
         return self.capabilities.plan is not None

@@ -30,7 +30,7 @@ class AcpSessionObserver:
         """Send the mode, for clients that show modes, and all options."""
         client = self.connection.client
         client.send_update_now(self.session_id, CurrentModeUpdate(current_mode_id=mode))
-        client.send_update_now(self.session_id, options_update(options))
+        client.send_update_now(self.session_id, options_update(options, self.connection))
 
     def commands_changed(self, commands: Sequence[Command]) -> None:
         """Send all commands."""

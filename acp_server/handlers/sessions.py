@@ -148,7 +148,8 @@ class SessionHandlers:
         """
         options = session.context.options
         response = build_response(
-            modes=mode_state(options.mode), config_options=config_options(options.options)
+            modes=mode_state(options.mode),
+            config_options=config_options(options.options, self._connection),
         )
 
         async def follow_up() -> None:
@@ -200,7 +201,8 @@ class SessionHandlers:
         options.set_mode(request.mode_id)
 
         async def notify() -> None:
-            await self._client.send_update(session.id, options_update(options.options))
+            update = options_update(options.options, self._connection)
+            await self._client.send_update(session.id, update)
 
         return answer_with(Reply(SetSessionModeResponse(), notify))
 
@@ -217,10 +219,10 @@ class SessionHandlers:
         if isinstance(request.value, str) and options.await_model_list(
             request.config_id, request.value
         ):
-            return partial(_choose_model, options, request.value)
+            return partial(self._choose_model, options, request.value)
         previous_mode = options.mode
         options.set_option(request.config_id, request.value)
-        response = SetSessionConfigOptionResponse(config_options=config_options(options.options))
+        response = self._all_options(options)
 
         async def notify() -> None:
             update = CurrentModeUpdate(current_mode_id=options.mode)
@@ -228,11 +230,14 @@ class SessionHandlers:
 
         return answer_with(Reply(response, notify if options.mode != previous_mode else None))
 
+    async def _choose_model(self, options: SelectedOptions, model_id: str) -> Reply:
+        await options.select_awaited_model(model_id)
+        return Reply(self._all_options(options))
 
-async def _choose_model(options: SelectedOptions, model_id: str) -> Reply:
-    await options.select_awaited_model(model_id)
-    response = SetSessionConfigOptionResponse(config_options=config_options(options.options))
-    return Reply(response)
+    def _all_options(self, options: SelectedOptions) -> SetSessionConfigOptionResponse:
+        return SetSessionConfigOptionResponse(
+            config_options=config_options(options.options, self._connection)
+        )
 
 
 def _to_diagnostic(item: Diagnostic) -> FileDiagnostic:

@@ -24,6 +24,7 @@ from acp_server.protocol.chunk_templates import ChunkTemplates, ChunkType
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.model import Meta
 from acp_server.protocol.sessions import (
+    SessionConfigBoolean,
     SessionConfigOption,
     SessionConfigSelect,
     SessionConfigSelectOption,
@@ -47,7 +48,7 @@ from acp_server.protocol.updates import (
     UserMessageChunk,
 )
 from acp_server.session.commands.command import Command
-from acp_server.session.project.options import Option
+from acp_server.session.project.options import ON, Option
 from acp_server.session.session import Session
 from acp_server.turn.events import (
     TEXT_CHUNKS,
@@ -296,14 +297,20 @@ def mode_state(current: Mode) -> SessionModeState:
     return SessionModeState(current_mode_id=current, available_modes=modes)
 
 
-def config_options(options: Sequence[Option]) -> tuple[SessionConfigOption, ...]:
+def config_options(
+    options: Sequence[Option], connection: ClientConnection
+) -> tuple[SessionConfigOption, ...]:
     """Return a session's complete list of options."""
-    return tuple(_to_config_option(option) for option in options)
+    shows_switches = connection.shows_switches
+    return tuple(
+        _to_switch(option) if option.is_switch and shows_switches else _to_select(option)
+        for option in options
+    )
 
 
-def options_update(options: Sequence[Option]) -> ConfigOptionUpdate:
+def options_update(options: Sequence[Option], connection: ClientConnection) -> ConfigOptionUpdate:
     """Return all options with their values, for clients that show options."""
-    return ConfigOptionUpdate(config_options=config_options(options))
+    return ConfigOptionUpdate(config_options=config_options(options, connection))
 
 
 def usage_update(session: Session) -> UsageUpdate | None:
@@ -332,7 +339,17 @@ def commands_update(commands: Sequence[Command]) -> AvailableCommandsUpdate:
     return AvailableCommandsUpdate(available_commands=tuple(found))
 
 
-def _to_config_option(option: Option) -> SessionConfigSelect:
+def _to_switch(option: Option) -> SessionConfigBoolean:
+    return SessionConfigBoolean(
+        id=option.id,
+        name=option.name,
+        description=option.description,
+        category=option.category,
+        current_value=option.current == ON,
+    )
+
+
+def _to_select(option: Option) -> SessionConfigSelect:
     choices = tuple(
         SessionConfigSelectOption(
             value=choice.value, name=choice.name, description=choice.description or None

@@ -24,9 +24,12 @@ _MICROSECOND = timedelta(microseconds=1)
 FACT_COLUMNS = (
     "id, cwd, additional, created_us, updated_us, title, mode, model_id, thought_level,"
     " input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,"
-    " cache_write_1h_tokens, requests, cost_usd, context_tokens, network, ports"
+    " cache_write_1h_tokens, requests, cost_usd, context_tokens, network, ports, fast_mode"
 )
 """The columns of a session that `facts_from_row` reads."""
+
+TOKEN_COUNTS = 5
+"""How many of the columns are fields of `Usage`, the first ones of its fields."""
 
 _CHANGING = (
     name for name in FACT_COLUMNS.split(", ") if name not in {"id", "created_us", "updated_us"}
@@ -34,7 +37,7 @@ _CHANGING = (
 
 # max: if the clock is set back, a session must not move down in the list.
 SAVE_FACTS = f"""
-    INSERT INTO sessions ({FACT_COLUMNS}) VALUES ({", ".join("?" * 19)})
+    INSERT INTO sessions ({FACT_COLUMNS}) VALUES ({", ".join("?" * 20)})
     ON CONFLICT (id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _CHANGING)},
     updated_us = max(updated_us, excluded.updated_us)
 """  # noqa: S608 - names of ours
@@ -84,18 +87,19 @@ def facts_row(facts: SessionFacts) -> Row:
         text_to_column(facts.mode),
         _optional_text_to_column(facts.model_id),
         _optional_text_to_column(facts.thought_level),
-        *astuple(facts.usage.usage),
+        *astuple(facts.usage.usage)[:TOKEN_COUNTS],
         facts.usage.requests,
         facts.usage.cost_usd,
         facts.usage.context_tokens,
         _optional_text_to_column(facts.network),
         _optional_text_to_column(facts.ports),
+        _optional_text_to_column(facts.fast_mode),
     )
 
 
 def facts_from_row(row: Row, system: SavedSystem | None = None) -> SessionFacts:
     """Return the facts stored in a row."""
-    tokens = cast("tuple[int, ...]", row[9:14])
+    tokens = cast("tuple[int, int, int, int, int]", row[9:14])
     return SessionFacts(
         id=text_from_column(row[0]),
         cwd=Path(text_from_column(row[1])),
@@ -110,6 +114,7 @@ def facts_from_row(row: Row, system: SavedSystem | None = None) -> SessionFacts:
         thought_level=None if row[8] is None else text_from_column(row[8]),
         network=None if row[17] is None else text_from_column(row[17]),
         ports=None if row[18] is None else text_from_column(row[18]),
+        fast_mode=None if row[19] is None else text_from_column(row[19]),
         usage=UsageTotals(
             Usage(*tokens),
             cast("int", row[14]),

@@ -97,5 +97,7 @@ _SANDBOX_OPTIONS: Migration = (
     "ALTER TABLE sessions ADD COLUMN ports TEXT",
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SANDBOX_OPTIONS)
+_FAST_MODE: Migration = ("ALTER TABLE sessions ADD COLUMN fast_mode TEXT",)
+
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _SANDBOX_OPTIONS, _FAST_MODE)
 """The statements that lead from each version to the next; version 1 starts empty."""

@@ -52,6 +52,11 @@ class AggregateCatalog:
         catalog, own_id = self._locate(model_id)
         return catalog.default_thought_level(own_id)
 
+    def describe_fast_mode(self, model_id: str) -> str | None:
+        """Return what fast mode of a model gives and costs; None if it has none."""
+        catalog, own_id = self._locate(model_id)
+        return catalog.describe_fast_mode(own_id)
+
     def model(self, model_id: str) -> Model:
         """Return an adapter for a model."""
         catalog, own_id = self._locate(model_id)

@@ -18,6 +18,7 @@ from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.families import (
     ModelFamily,
     default_thought_level,
+    describe_fast_mode,
     description,
     thought_levels,
 )
@@ -39,6 +40,7 @@ from acp_server.turn.errors import (
     TurnError,
 )
 from acp_server.turn.ports import (
+    FastModeStopped,
     Model,
     ModelEvent,
     ModelRequest,
@@ -135,6 +137,8 @@ class EndpointCatalog:
         self._is_disabled = False
         self._learned_windows: dict[str, int] = {}
         """Context windows that the endpoint named in errors, by model id."""
+        self._models_without_fast_mode: set[str] = set()
+        """Models whose fast mode the endpoint refused for good."""
 
     @property
     def base_url(self) -> str | None:
@@ -229,6 +233,10 @@ class EndpointCatalog:
         """Return the default thought level of a model's family."""
         return default_thought_level(self.family(model_id))
 
+    def describe_fast_mode(self, model_id: str) -> str | None:
+        """Return what fast mode of a model gives and costs; None if it has none here."""
+        return describe_fast_mode(self.family(model_id))
+
     def model(self, model_id: str) -> Model:
         """Return an adapter for a model; it signs in on its first request."""
         model = DeferredModel(self, model_id)
@@ -322,7 +330,8 @@ class EndpointCatalog:
             family.context_window_tokens,
             self._learned_windows.get(model_id, family.context_window_tokens),
         )
-        family = replace(family, context_window_tokens=window)
+        fast = None if model_id in self._models_without_fast_mode else family.fast
+        family = replace(family, context_window_tokens=window, fast=fast)
         # Every family that thinks also has the provider's web search.
         searches = self._config.searches_web and family.thinking != "none"
         return replace(family, searches_web=True) if searches else family
@@ -332,6 +341,12 @@ class EndpointCatalog:
         if limit_tokens >= MIN_WINDOW_TOKENS:
             model_id = self.default_id if model_id == UNDECIDED_MODEL_ID else model_id
             self._learned_windows[model_id] = limit_tokens
+
+    def learn_no_fast_mode(self, model_id: str) -> None:
+        """Offer no fast mode of a model any more: the endpoint refused it for good."""
+        model_id = self.default_id if model_id == UNDECIDED_MODEL_ID else model_id
+        self._models_without_fast_mode.add(model_id)
+        self._notify_changed()
 
     async def can_go_on_without(self, credential: Credential | None, kind: str) -> bool:
         """Set a credential aside after a failure; return whether another one takes over."""
@@ -410,6 +425,8 @@ class DeferredModel:
     def __init__(self, catalog: EndpointCatalog, model_id: str) -> None:
         self._catalog = catalog
         self._model_id = model_id
+        self._fast_mode_stops = 0
+        """The number of the last time that fast mode stopped of which the user was told."""
 
     async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Stream one answer; see `turn.ports.Model`.
@@ -421,6 +438,9 @@ class DeferredModel:
 
         async def receive_noting(event: ModelEvent) -> None:
             nonlocal has_output
+            if isinstance(event, FastModeStopped):
+                await self._report_stop(event, receive)
+                return
             has_output = has_output or not isinstance(event, Retrying)
             await receive(event)
 
@@ -432,6 +452,14 @@ class DeferredModel:
                 # Content has reached the user: another try would show it twice.
                 if has_output or not await self._catalog.can_go_on_without(credential, error.kind):
                     raise
+
+    async def _report_stop(self, event: FastModeStopped, receive: ReceiveEvent) -> None:
+        """Pass a stop of fast mode on once, not with each request that it concerns."""
+        if event.number > self._fast_mode_stops:
+            self._fast_mode_stops = event.number
+            await receive(event)
+        if event.is_final:
+            self._catalog.learn_no_fast_mode(self._model_id)
 
     async def _respond(
         self, adapter: Model, request: ModelRequest, receive: ReceiveEvent

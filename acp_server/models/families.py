@@ -66,6 +66,9 @@ class ModelFamily:
         tokenizer: How the model splits texts, for estimates.
         price: Price at the vendor's own API; None if unknown.
         long_prompt: Price of long prompts; None if there is no special price or it is unknown.
+        fast: How fast mode is requested: by the field `speed`, or also with a beta header; None if
+            the model has none.
+        fast_price_factor: How many times as much everything costs in fast mode.
         purpose: What the vendor recommends it for; empty for models that are no longer recommended.
     """
 
@@ -80,6 +83,8 @@ class ModelFamily:
     tokenizer: Tokenizer = "dense"
     price: Price | None = None
     long_prompt: LongPromptPrice | None = None
+    fast: Literal["field", "beta"] | None = None
+    fast_price_factor: float = 2.0
     purpose: str = ""
 
 
@@ -106,6 +111,7 @@ def known_families() -> tuple[ModelFamily, ...]:
         if "base" in row:  # it stands before this row and is complete
             row.update(rows[row.pop("base")] | row)
         row["off"] = row.get("off") or None
+        row["fast"] = row.get("fast") or None
     return tuple(ModelFamily(name, **row) for name, row in document["models"].items())
 
 
@@ -192,6 +198,18 @@ def description(family: ModelFamily) -> str:
         amounts = f"{_dollars(price.input_usd)} in, {_dollars(price.output_usd)} out"
         parts.append(f"{amounts} per million tokens")
     return " · ".join(parts)
+
+
+def describe_fast_mode(family: ModelFamily) -> str | None:
+    """Return what fast mode of a model gives and costs, for pickers; None if it has none."""
+    if family.fast is None:
+        return None
+    factor = family.fast_price_factor
+    text = f"Up to 2.5 times as fast, at {factor:g} times the price"
+    if family.price is None:
+        return text
+    prices = (family.price.input_usd * factor, family.price.output_usd * factor)
+    return f"{text}: {_dollars(prices[0])} in, {_dollars(prices[1])} out per million tokens"
 
 
 def _dollars(amount: float) -> str:

@@ -53,6 +53,10 @@ class FixedCatalog:
         """Return None: thinking is not adjustable."""
         del model_id
 
+    def describe_fast_mode(self, model_id: str) -> None:
+        """Return None: there is no fast mode."""
+        del model_id
+
     def model(self, model_id: str) -> Model:
         """Return a new model for a session."""
         del model_id

@@ -36,7 +36,7 @@ class FamilyMeter:
 
     def cost_usd(self, usage: Usage) -> float | None:
         """Return the price of one request in US dollars; None if it is unknown."""
-        return cost_usd(
+        cost = cost_usd(
             self.family,
             usage.input_tokens,
             usage.output_tokens,
@@ -44,6 +44,9 @@ class FamilyMeter:
             usage.cache_write_5m_tokens,
             usage.cache_write_1h_tokens,
         )
+        if cost is None or not usage.is_fast:
+            return cost
+        return cost * self.family.fast_price_factor
 
 
 class NullMeter:

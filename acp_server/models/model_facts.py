@@ -6,14 +6,21 @@ assumed context window if no source knows it.
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 from acp_server.models.access import ListedModel
-from acp_server.models.families import ANSWER_TOKENS, THREE_EFFORTS, ModelFamily, family_for
+from acp_server.models.families import (
+    ANSWER_TOKENS,
+    THREE_EFFORTS,
+    ModelFamily,
+    Price,
+    family_for,
+)
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 ASSUMED_WINDOW_TOKENS = 200_000
 _REASONING_ID = re.compile(r"(?:^|/)(?:gpt-5|o[134](?:$|-)|codex|gpt-oss|gemini-(?:2\.5|[3-9]))")
+_FAST_ID = re.compile(r"-fast(?:$|[@:\[])")
 _NON_REASONING_ID = re.compile(r"gpt-5[^/]*chat")
 
 
@@ -78,6 +85,10 @@ def messages_api_family(
     configured = facts.configured_window(model_id)
     window = configured or (listed and listed.window_tokens) or family.context_window_tokens
     output = (listed and listed.output_tokens) or family.max_output_tokens
+    if _FAST_ID.search(model_id.lower()):  # of a gateway: it is fast without being asked
+        factor = family.fast_price_factor
+        price = family.price and Price(*(factor * each for each in astuple(family.price)))
+        family = replace(family, fast=None, price=price)
     return replace(
         family,
         context_window_tokens=window,

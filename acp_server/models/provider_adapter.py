@@ -17,6 +17,8 @@ from acp_server.models.provider_profiles import ANTHROPIC, ProviderProfile, is_c
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 ANTHROPIC_HOST = "api.anthropic.com"
+PROVIDERS_WITHOUT_FAST_MODE = frozenset({"bedrock"})
+"""Endpoints of the Messages API that are known to have no fast mode of any model."""
 
 
 @frozen_dataclass
@@ -68,6 +70,8 @@ class ProviderAdapter:
         """Return a model's family, corrected by the endpoint's own data about the model."""
         find = messages_api_family if self._is_messages_api else openai_compatible_family
         family = find(model_id, self.facts, listed)
+        if self.profile.name in PROVIDERS_WITHOUT_FAST_MODE:
+            family = replace(family, fast=None)
         configured = self.profile.endpoint_profile.max_output_tokens
         if configured is None:
             return family

@@ -32,7 +32,7 @@ def clamp_usage(usage: Usage, window_tokens: int) -> Usage:
     """Return the usage of a request; counts far above the context window become its size."""
     highest = NONSENSE_FACTOR * window_tokens
     if usage.prompt_tokens > highest:
-        usage = Usage(input_tokens=window_tokens, output_tokens=usage.output_tokens)
+        usage = Usage(window_tokens, usage.output_tokens, is_fast=usage.is_fast)
     if usage.output_tokens > highest:
         usage = replace(usage, output_tokens=window_tokens)
     return usage

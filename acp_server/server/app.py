@@ -199,6 +199,7 @@ def build_server(
         mode=current.mode,
         network=None if current.sandbox.mode == "off" else current.sandbox.network,
         ports=None if current.sandbox.mode == "off" else current.sandbox.ports,
+        fast_mode=current.fast_mode,
         busy_mode=current.busy_input_mode,
         max_turn_requests=current.max_turn_requests,
         fallback_models=fallbacks,

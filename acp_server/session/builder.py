@@ -23,6 +23,7 @@ from acp_server.session.ports.observer import (
     unobserved,
 )
 from acp_server.session.project.choices import SelectedOptions
+from acp_server.session.project.options import OFF, ON
 from acp_server.session.project.requests import ProjectRequests
 from acp_server.session.project.restrictions import restore_restrictions
 from acp_server.session.prompt_runner import PromptRunner
@@ -133,6 +134,8 @@ def _build_context(
         default_ports=services.ports,
         chosen_network=facts.network,
         chosen_ports=facts.ports,
+        default_speed=ON if services.fast_mode else OFF,
+        chosen_speed=facts.fast_mode,
     )
     return SessionContext(
         id=facts.id,

@@ -73,6 +73,7 @@ class SessionRecorder:
             thought_level=options.chosen_level,
             network=options.chosen_network,
             ports=options.chosen_ports,
+            fast_mode=options.chosen_speed,
         )
         self.save_facts()
 

@@ -50,6 +50,8 @@ class SessionServices:
     """The network of sandboxed commands; None if commands are not sandboxed."""
     ports: PortAccess | None = None
     """Whether this machine may connect to their ports; None if they are not sandboxed."""
+    fast_mode: bool = False
+    """Whether sessions begin in fast mode, if their model has one."""
     max_turn_requests: int = 100
     fallback_models: tuple[FallbackChoice, ...] = ()
     """Ids of models that take over for the rest of a turn when the chosen one is out of service."""

@@ -53,6 +53,7 @@ class SessionModels:
             new_id=new_id,
             system=system,
             thought_level=self._options.thought_level,
+            is_fast=self._options.is_fast,
             durability=self._recorder,
             counter=self.new_counter(),
         )

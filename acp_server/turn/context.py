@@ -94,6 +94,9 @@ class TurnContext:
     new_id: NewId
     system: str = ""
     thought_level: str | None = None
+    is_fast: bool = False
+    """Whether to ask for fast mode; each speed has a prompt cache of its own, so all requests that
+    begin with the conversation ask alike."""
     max_requests: int = 100
     resume_wait_seconds: float = 0.5
     """Wait before resuming a broken stream, doubled each time."""
@@ -123,7 +126,8 @@ class TurnContext:
     def request(self, messages: Sequence[Message]) -> ModelRequest:
         """Return the request that sends these messages."""
         messages = drop_reasoning(messages) if self.is_fallback else messages
-        return ModelRequest(messages, self.system, tuple(self.toolbox.specs), self.thought_level)
+        specs = tuple(self.toolbox.specs)
+        return ModelRequest(messages, self.system, specs, self.thought_level, self.is_fast)
 
     def with_next_fallback(self) -> "TurnContext":
         """Return the context with its first fallback as the model."""

@@ -38,6 +38,9 @@ class Usage:
     cache_read_tokens: int = 0
     cache_write_5m_tokens: int = 0
     cache_write_1h_tokens: int = 0
+    is_fast: bool = False
+    """Whether the provider ran the call in fast mode, which has another price; never true of a sum.
+    """
 
     @property
     def cache_write_tokens(self) -> int:

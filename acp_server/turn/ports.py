@@ -48,6 +48,8 @@ class ModelRequest:
     system: str = ""
     tools: Sequence[ToolSpec] = field(default_factory=tuple[ToolSpec, ...])
     thought_level: str | None = None
+    is_fast: bool = False
+    """Whether to ask for fast mode; ignored by a model that has none."""
     prompt_tokens: int | None = field(default=None, compare=False)
     """The tokens of all this, if the turn knows them better than an estimate would."""
     used_call_ids: Collection[str] = field(default=(), compare=False)
@@ -146,6 +148,17 @@ class Retrying:
 
 
 @frozen_dataclass
+class FastModeStopped:
+    """The endpoint did not run a request in fast mode; it was sent again at normal speed."""
+
+    reason: str
+    number: int
+    """Counts such stops: several requests may report the same one."""
+    is_final: bool
+    """Whether the endpoint has no fast mode of this model, now and later."""
+
+
+@frozen_dataclass
 class UsageReported:
     """Total usage of this call so far; the last report counts."""
 
@@ -164,6 +177,7 @@ ModelEvent = (
     | ServerToolCalled
     | ServerToolResult
     | Retrying
+    | FastModeStopped
     | UsageReported
 )
 ReceiveEvent = Callable[[ModelEvent], Awaitable[None]]

@@ -33,6 +33,7 @@ from acp_server.turn.events import (
     Usage,
 )
 from acp_server.turn.ports import (
+    FastModeStopped,
     LiveCall,
     Model,
     ModelEvent,
@@ -238,8 +239,8 @@ class ModelStep:
             case ToolCallCompleted():
                 # Without this event the arguments may be cut off: such a call never runs.
                 self._find_call(event.call_id).is_complete = True
-            case Retrying():
-                await self._sink.emit(NoticeRaised("warning", _retry_text(event), self._new_id()))
+            case Retrying() | FastModeStopped():
+                await self._sink.emit(NoticeRaised("warning", _notice_text(event), self._new_id()))
             case UsageReported():
                 self.usage = event.usage  # cumulative: replaces, never adds
             case _:
@@ -454,6 +455,9 @@ def _to_reply_part(part: _Part) -> ReplyPart | None:
             return part
 
 
-def _retry_text(event: Retrying) -> str:
+def _notice_text(event: Retrying | FastModeStopped) -> str:
+    if isinstance(event, FastModeStopped):
+        state = "cannot be used" if event.is_final else "is off for now"
+        return f"Fast mode {state}: {event.reason}"
     wait = f"{event.wait_seconds:.0f} s" if event.wait_seconds >= 1 else "a moment"
     return f"{event.reason}; retrying in {wait} (attempt {event.attempt} of {event.attempts})"

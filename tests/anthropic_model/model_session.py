@@ -132,6 +132,8 @@ class ModelSessionConfig:
     resume_wait_seconds: float = 0.004
     max_turn_requests: int = 100
     shows_notices: bool = True
+    shows_switches: bool = False
+    fast_mode: bool = False
     api_key: str | None = KEY
     url: str | None = None
     session_count: int = 1
@@ -255,6 +257,7 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
             prompt_provider=fixed_prompts(FixedPromptProvider(SYSTEM)),
             max_turn_requests=config.max_turn_requests,
             busy_mode=config.busy_mode,
+            fast_mode=config.fast_mode,
         )
     )
     server_end, editor_end = create_memory_pair()
@@ -275,9 +278,10 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(session.editor.serve, connection)
                 tasks.start_soon(session.editor.read)
-                capabilities: JsonValue = (
-                    {"session": {"notices": {}}} if config.shows_notices else {}
-                )
+                updates: Object = {"notices": {}} if config.shows_notices else {}
+                if config.shows_switches:
+                    updates["configOptions"] = {"boolean": {}}
+                capabilities: JsonValue = {"session": updates} if updates else {}
                 await session.editor.initialize(clientCapabilities=capabilities)
                 for _ in range(config.session_count):
                     session.session_id = await session.editor.new_session(home)

@@ -12,6 +12,7 @@ from acp_server.config.table import Settings, build_settings
 from acp_server.config.values import FeatureFilterSetting, HttpServer, SseServer, StdioServer
 from acp_server.skills.config import SkillConfig
 from skills_store.index import MAX_CHARACTERS
+from tests.support.case_table import each_case
 from tests.support.user_texts import NOT_A_MAPPING
 
 NO_SERVER = NOT_A_MAPPING
@@ -158,3 +159,21 @@ def test_an_invalid_command_is_reported(written: object, complaint: InvalidPart)
 @pytest.mark.parametrize("seconds", [0, 2.5])
 def test_an_out_of_range_diagnostics_timeout_is_rejected(seconds: float) -> None:
     assert not validate_setting("diagnostics_timeout_seconds", seconds).is_usable
+
+
+@each_case(
+    ("text", "expected"),
+    [
+        ("model: {fast_mode: true}", True),
+        ("agent: {service_tier: fast}", True),
+        ("agent: {service_tier: priority}", True),
+        ("agent: {service_tier: normal}", False),
+        ("agent: {service_tier: ''}", False),
+        ("{}", False),
+    ],
+)
+def test_fast_mode_is_set_by_our_key_or_as_hermes_writes_it(
+    tmp_path: Path, text: str, expected: object
+) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    assert load({}, {"HERMES_HOME": str(tmp_path)}).settings.fast_mode is expected

@@ -87,6 +87,11 @@ COMMANDS: JsonValue = {
             "description": "Show the system prompt's contents and how full the context window is",
         },
         {
+            "name": "fast",
+            "description": "Switch fast mode on or off",
+            "input": {"hint": "[on|off]"},
+        },
+        {
             "name": "forward",
             "description": "Open a port of sandboxed commands to this machine, or list the ports",
             "input": {"hint": "[port | stop port]"},

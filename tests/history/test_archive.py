@@ -49,6 +49,7 @@ async def test_a_session_is_restored_as_it_was_recorded(process: OpenArchive) ->
         thought_level="high",
         network="off",
         ports="on",
+        fast_mode="on",
         usage=UsageTotals(Usage(1, 2, 3, 4, 5), 6, 0.7, 8),
         system=SavedSystem("You are", "model", datetime.now(UTC), {"files": [["a", None]]}),
     )

@@ -173,6 +173,8 @@ def test_the_newest_fable_always_thinks_and_accepts_only_effort() -> None:
         default_effort="high",
         price=Price(8.0, 40.0, 0.20, 10.0, 16.0),
         long_prompt=None,
+        fast="field",
+        fast_price_factor=2.0,
         purpose="For the hardest and longest tasks",
     )
 

@@ -88,6 +88,8 @@ class FakeModelCatalog:
     models: Mapping[str, Model]
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Thought levels by model id; the last one is the default."""
+    fast_models: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What fast mode gives, by the id of each model that has it."""
     models_after_refresh: Mapping[str, Model] = field(default_factory=dict[str, Model])
     refresh_gate: anyio.Event | None = None
     """Event that a refresh waits for, if set."""
@@ -116,6 +118,10 @@ class FakeModelCatalog:
         """Return the last thought level of a model, or None if it has none."""
         levels = self.thought_levels(model_id)
         return levels[-1] if levels else None
+
+    def describe_fast_mode(self, model_id: str) -> str | None:
+        """Return what fast mode of a model gives."""
+        return self.fast_models.get(model_id)
 
     def model(self, model_id: str) -> Model:
         """Return a model by its id."""

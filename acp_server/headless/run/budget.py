@@ -111,6 +111,10 @@ class BudgetedCatalog:
         """Return a model's default thinking level."""
         return self.inner.default_thought_level(model_id)
 
+    def describe_fast_mode(self, model_id: str) -> str | None:
+        """Return what fast mode of a model gives and costs."""
+        return self.inner.describe_fast_mode(model_id)
+
     def model(self, model_id: str) -> Model:
         """Return a model that respects the budget."""
         return BudgetedModel(

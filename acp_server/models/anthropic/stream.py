@@ -107,8 +107,12 @@ class AnthropicStreamError(Exception):
 class MessageStream:
     """State of one message being streamed; translates events and tracks how the message ends."""
 
-    def __init__(self, new_call_id: Callable[[str], str]) -> None:
-        """Start a message; `new_call_id` maps a wire id to one unique in the conversation."""
+    def __init__(self, new_call_id: Callable[[str], str], *, is_fast: bool = False) -> None:
+        """Start a message; `new_call_id` maps a wire id to one unique in the conversation.
+
+        `is_fast` says whether fast mode was asked for, which the usage may confirm or correct.
+        """
+        self._is_fast = is_fast
         self.stop: ModelStop | None = None
         """The stop reason; None until it has arrived."""
         self.is_closed = False
@@ -150,11 +154,14 @@ class MessageStream:
                 else:
                     meaning = self._server_calls.end(index)
             case "message_start":
-                self.usage = _parse_usage(as_object(event["message"].get("usage")))
+                wire = as_object(event["message"].get("usage"))
+                self.usage = replace(_parse_usage(wire), is_fast=self._ran_fast(wire))
                 meaning = UsageReported(self.usage)
             case "message_delta":
                 self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")
-                self.usage = _merge_final_usage(self.usage, as_object(event.get("usage")))
+                wire = as_object(event.get("usage"))
+                final = _merge_final_usage(self.usage, wire)
+                self.usage = replace(final, is_fast=self._ran_fast(wire))
                 meaning = UsageReported(self.usage)
             case "error":
                 raise AnthropicStreamError(event["error"]["type"], event["error"]["message"])
@@ -163,6 +170,12 @@ class MessageStream:
             case _:  # a ping, or an event of a later API version
                 pass
         return meaning
+
+    def _ran_fast(self, usage: Object) -> bool:
+        """Return whether the message is priced as fast mode; later reports correct earlier ones."""
+        if usage.get("speed") in {"standard", "fast"}:
+            self._is_fast = usage["speed"] == "fast"
+        return self._is_fast
 
     def _block_start(self, event: WireEvent) -> ModelEvent | None:
         block = event["content_block"]

@@ -1,13 +1,26 @@
-"""The slash commands `/model` and `/mode`: list values or select one, as editor pickers do."""
+"""The slash commands `/model`, `/mode` and `/fast`: show values or select one, as pickers do."""
 
 from collections.abc import Sequence
 
 from acp_server.session.commands.command import SlashCommand
 from acp_server.session.commands.similar_names import find_similar_names
 from acp_server.session.project.choices import SelectedOptions
-from acp_server.session.project.options import MODE_OPTION, MODEL_OPTION, Option, OptionValue
+from acp_server.session.project.options import (
+    FAST_OPTION,
+    MODE_OPTION,
+    MODEL_OPTION,
+    ON,
+    SPEEDS,
+    Option,
+    OptionValue,
+)
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.ports import TurnSink
+
+CACHE_HINT = (
+    "The provider caches prompts for each speed separately, so the next request has to write the "
+    "conversation to the cache again."
+)
 
 
 @frozen_dataclass
@@ -21,6 +34,7 @@ class OptionCommands:
         return (
             SlashCommand("mode", "Show the modes, or switch to one", self._mode, "[mode]"),
             SlashCommand("model", "Show the models, or switch to one", self._model, "[model]"),
+            SlashCommand("fast", "Switch fast mode on or off", self._fast, "[on|off]"),
         )
 
     async def _mode(self, arguments: str, sink: TurnSink) -> str:
@@ -33,6 +47,29 @@ class OptionCommands:
         if arguments and not _match_values(arguments, self._option(MODEL_OPTION)):
             await self.options.load_model_list(arguments)
         return self._show_or_select(MODEL_OPTION, arguments)
+
+    async def _fast(self, arguments: str, sink: TurnSink) -> str:
+        del sink
+        word = arguments.strip().lower()
+        if word not in {"", *SPEEDS}:
+            return f"`{arguments}` is neither `on` nor `off`."
+        about = self.options.catalog.describe_fast_mode(self.options.model_id)
+        if about is None:
+            return self._explain_no_fast_mode()
+        was_fast = self.options.is_fast
+        is_fast = word == ON if word else not was_fast
+        self.options.set_option(FAST_OPTION, is_fast)
+        self.options.announce()
+        state = f"Fast mode is on. {about}." if is_fast else "Fast mode is off."
+        return state if is_fast == was_fast else f"{state} {CACHE_HINT}"
+
+    def _explain_no_fast_mode(self) -> str:
+        catalog = self.options.catalog
+        names = [
+            f"`{each.id}`" for each in catalog.choices() if catalog.describe_fast_mode(each.id)
+        ]
+        others = f" These have it: {', '.join(names)}." if names else ""
+        return f"The model `{self.options.model_id}` has no fast mode.{others}"
 
     def _show_or_select(self, option_id: str, requested: str) -> str:
         option = self._option(option_id)

@@ -59,6 +59,8 @@ class SessionFacts:
     """The network of commands that the user selected; None for that of the settings."""
     ports: str | None = None
     """The same for their ports."""
+    fast_mode: str | None = None
+    """The same for fast mode: `on` or `off`."""
     usage: UsageTotals = field(default_factory=UsageTotals)
     system: SavedSystem | None = None
 

@@ -43,6 +43,10 @@ class ModelCatalog(Protocol):
         """Return the thought level to start with."""
         ...
 
+    def describe_fast_mode(self, model_id: str) -> str | None:
+        """Return what fast mode of a model gives and costs; None if it has none."""
+        ...
+
     def model(self, model_id: str) -> Model:
         """Return the adapter of a model, known or not; an unknown model fails when it is asked."""
         ...

@@ -1,4 +1,4 @@
-"""The options selected for one session: mode, model, thought level, network and ports."""
+"""The options selected for one session: mode, model, thought level, speed, network and ports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,10 +18,14 @@ from acp_server.session.errors import UnknownModeError
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.observer import NullObserver, SessionObserver
 from acp_server.session.project.options import (
+    FAST_OPTION,
     MODE_OPTION,
     MODEL_OPTION,
     NETWORK_OPTION,
+    OFF,
+    ON,
     PORTS_OPTION,
+    SPEEDS,
     Option,
     OptionSelection,
     build_options,
@@ -62,6 +66,10 @@ class SelectedOptions:
     chosen_network: str | None = None
     """What the user selected instead; a stored one may come from another version."""
     chosen_ports: str | None = None
+    default_speed: str = OFF
+    """Whether fast mode is on by the settings: `on` or `off`."""
+    chosen_speed: str | None = None
+    """What the user selected instead."""
     _awaited_model: str | None = field(default=None, init=False)
     """The latest model selection that still waits for its endpoint's list."""
 
@@ -93,10 +101,27 @@ class SelectedOptions:
         return select_level(PORT_LEVELS, self.chosen_ports, self.default_ports)
 
     @property
+    def is_fast(self) -> bool:
+        """Whether to ask for fast mode: it is on, and the selected model has it."""
+        has_fast_mode = self.catalog.describe_fast_mode(self.model_id) is not None
+        return has_fast_mode and self._speed == ON
+
+    @property
+    def _speed(self) -> str:
+        return self.chosen_speed if self.chosen_speed in SPEEDS else self.default_speed
+
+    @property
     def options(self) -> tuple[Option, ...]:
         """The options with their current values."""
         return build_options(
-            OptionSelection(self.mode, self.model_id, self.thought_level, self.network, self.ports),
+            OptionSelection(
+                self.mode,
+                self.model_id,
+                self.thought_level,
+                self.network,
+                self.ports,
+                self._speed,
+            ),
             self.catalog,
         )
 
@@ -131,6 +156,8 @@ class SelectedOptions:
             self.chosen_network = selected
         elif option_id == PORTS_OPTION:
             self.chosen_ports = selected
+        elif option_id == FAST_OPTION:
+            self.chosen_speed = selected
         else:
             self.chosen_level = selected
         self.on_change(self)

@@ -20,6 +20,11 @@ MODEL_OPTION = "model"
 THOUGHT_OPTION = "thought_level"
 NETWORK_OPTION = "network"
 PORTS_OPTION = "ports"
+FAST_OPTION = "fast_mode"
+ON = "on"
+OFF = "off"
+SPEEDS = (OFF, ON)
+"""The values of options that are either on or off."""
 
 
 @frozen_dataclass
@@ -33,6 +38,8 @@ class OptionSelection:
     """None if commands are not sandboxed."""
     ports: PortAccess | None = None
     """None if commands are not sandboxed."""
+    speed: str = OFF
+    """Whether fast mode is on; ignored for a model that has none."""
 
 
 @frozen_dataclass
@@ -54,6 +61,8 @@ class Option:
     category: str
     current: str
     values: tuple[OptionValue, ...]
+    is_switch: bool = False
+    """Whether the values are `on` and `off`, which some clients show as a switch."""
 
 
 def build_options(chosen: OptionSelection, catalog: ModelCatalog) -> tuple[Option, ...]:
@@ -62,6 +71,7 @@ def build_options(chosen: OptionSelection, catalog: ModelCatalog) -> tuple[Optio
         _mode_option(chosen.mode),
         _model_option(chosen.model_id, catalog),
         _thought_option(chosen, catalog),
+        _fast_option(chosen, catalog),
         _network_option(chosen.network),
         _ports_option(chosen.ports),
     )
@@ -78,6 +88,8 @@ def select_value(option_id: str, value: object, options: tuple[Option, ...]) -> 
     option = next((option for option in options if option.id == option_id), None)
     if option is None:
         raise UnknownOptionError(option_id, ", ".join(option.id for option in options))
+    if option.is_switch and isinstance(value, bool):
+        return SPEEDS[value]
     for choice in option.values:
         if choice.value == value:
             return choice.value
@@ -107,6 +119,16 @@ def _thought_option(chosen: OptionSelection, catalog: ModelCatalog) -> Option | 
     description = "How deeply the model thinks before it answers"
     return Option(
         THOUGHT_OPTION, "Thinking", description, "thought_level", chosen.thought_level, choices
+    )
+
+
+def _fast_option(chosen: OptionSelection, catalog: ModelCatalog) -> Option | None:
+    about = catalog.describe_fast_mode(chosen.model_id)
+    if about is None:
+        return None
+    choices = (OptionValue(OFF, "Off", "Normal speed and price"), OptionValue(ON, "On", about))
+    return Option(
+        FAST_OPTION, "Fast mode", about, "model_config", chosen.speed, choices, is_switch=True
     )
 
 

@@ -1,7 +1,7 @@
 """Prompt cache: the stored prefixes, and the tokens that a request reads, writes and pays in full.
 
-A prefix is stored at every breakpoint, per model and with the breakpoint's lifetime, when the
-response starts. A request reads the longest stored prefix that one of its breakpoints finds by
+A prefix is stored at every breakpoint, per model and speed, with the breakpoint's lifetime, when
+the response starts. A request reads the longest stored prefix that one of its breakpoints finds by
 looking back over at most 20 blocks, the breakpoint's own included. It writes the tokens from there
 to its last breakpoint; the remaining tokens are uncached input. Prefixes below the model's minimum
 are neither stored nor found. The prefix of tools and system text does not depend on other fields;
@@ -51,6 +51,8 @@ class ApiUsage:
     input: InputUsage
     output: int = 0
     thinking: int = 0
+    speed: str | None = None
+    """The speed that the request named; reported only then."""
 
     def as_json(self) -> Object:
         """Return `usage` as in `message_start` and complete messages."""
@@ -62,6 +64,7 @@ class ApiUsage:
             },
             "service_tier": "standard",
             "inference_geo": "global",
+            **({} if self.speed is None else {"speed": self.speed}),
         }
 
     def as_delta_json(self) -> Object:
@@ -136,7 +139,8 @@ def _prefixes(ask: ParsedRequest, found: Sequence[PrefixPart]) -> list[_Prefix]:
 
 
 def _names(ask: ParsedRequest, found: Sequence[PrefixPart]) -> list[str]:
-    name = digest([ask.model_spec.id.encode()])
+    # each speed has prefixes of its own
+    name = digest([ask.model_spec.id.encode(), (ask.request.speed or "standard").encode()])
     names: list[str] = []
     for index, piece in enumerate(found):
         is_first_message = piece.section == "messages" and (

@@ -13,11 +13,13 @@ VERSIONS = frozenset({VERSION, OLD_VERSION})
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 EAGER_BETA = "fine-grained-tool-streaming-2025-05-14"
+FAST_MODE_BETA = "fast-mode-2026-02-01"
 BETAS = frozenset(
     {
         "oauth-2025-04-20",  # tokens of a sign-in
         BINDING_BETA,
         EAGER_BETA,
+        FAST_MODE_BETA,
         "context-1m-2025-08-07",
         "effort-2025-11-24",
         "extended-cache-ttl-2025-04-11",
@@ -47,6 +49,8 @@ class MessagesServerConfig:
     counts_tool_runs_once: bool = False
     """Whether the cache look-back counts consecutive tool uses, or consecutive results, as one
     block. Anthropic's endpoint does so since September 2026, the cloud providers do not."""
+    knows_fast_mode: bool = True
+    """Whether requests may have `speed`; gateways refuse it as an extra input."""
     lists_models: bool = True
     """Whether `GET /v1/models` exists; many gateways lack it."""
     body_limit_bytes: int = 32 * 1024 * 1024

@@ -28,6 +28,8 @@ class HttpFailure:
     """Value of `retry-after` as an HTTP date."""
     location: str | None = None
     """The address of a redirect."""
+    fast_mode_limit: int | None = None
+    """Tokens per minute in fast mode, in the headers of a limited request; 0 without access."""
 
     @property
     def headers(self) -> list[tuple[str, str]]:
@@ -35,7 +37,13 @@ class HttpFailure:
         value = self.retry_after_date
         if self.retry_after_seconds is not None:
             value = f"{self.retry_after_seconds:g}"
-        headers = {"retry-after": value, "location": self.location}
+        limit = None if self.fast_mode_limit is None else str(self.fast_mode_limit)
+        headers = {
+            "retry-after": value,
+            "location": self.location,
+            "anthropic-fast-input-tokens-limit": limit,
+            "anthropic-fast-output-tokens-limit": limit,
+        }
         return [(name, value) for name, value in headers.items() if value is not None]
 
     def body_for(self, request_id: str) -> bytes:
@@ -93,6 +101,22 @@ def rate_limited(retry_after_seconds: float | None = None) -> HttpFailure:
             "For details, refer to: https://docs.claude.com/en/api/rate-limits."
         ),
         retry_after_seconds=retry_after_seconds,
+    )
+
+
+def fast_mode_limited(
+    limit: int = 2_000_000, retry_after_seconds: float | None = None
+) -> HttpFailure:
+    """Return 429 for a request in fast mode; with a limit of 0 the organization has no access."""
+    return HttpFailure(
+        429,
+        type="rate_limit_error",
+        message=(
+            f"This request would exceed your organization's rate limit of {limit} fast mode input "
+            "tokens per minute."
+        ),
+        retry_after_seconds=retry_after_seconds,
+        fast_mode_limit=limit,
     )
 
 

@@ -52,13 +52,16 @@ class ModelSpec:
     """Whether a thinking block is valid only after the same tools, system and messages as when it
     was created."""
 
+    fast_mode: Literal["field", "beta"] | None = None
+    """How fast mode is requested: by `speed` alone, or also with the beta header."""
+
     def has_name(self, name: str) -> bool:
         """Return whether `name` is the id or an alias."""
         return name == self.id or name in self.aliases
 
 
 FABLE_5_2 = ModelSpec(
-    "claude-fable-5-2", "Claude Fable 5.2", "fable", "2026-11-09"
+    "claude-fable-5-2", "Claude Fable 5.2", "fable", "2026-11-09", fast_mode="field"
 )  # cache: assumed
 FABLE_5 = ModelSpec(
     "claude-fable-5",
@@ -69,7 +72,12 @@ FABLE_5 = ModelSpec(
     binds_thinking=False,
 )
 OPUS_5_5 = ModelSpec(
-    "claude-opus-5-5", "Claude Opus 5.5", "opus", "2026-09-22", default_effort="medium"
+    "claude-opus-5-5",
+    "Claude Opus 5.5",
+    "opus",
+    "2026-09-22",
+    default_effort="medium",
+    fast_mode="field",
 )
 SONNET_5_5 = ModelSpec(
     "claude-sonnet-5-5",
@@ -96,6 +104,7 @@ OPUS_5 = ModelSpec(
     thinking_types=frozenset({"adaptive", "disabled"}),
     takes_forced_tool_choice=True,
     binds_thinking=False,
+    fast_mode="beta",
 )
 SONNET_5 = replace(
     OPUS_5,
@@ -106,6 +115,7 @@ SONNET_5 = replace(
     cache_minimum_tokens=1_024,
     takes_every_effort_without_thinking=True,
     takes_system_messages=False,
+    fast_mode=None,
 )
 OPUS_4_8 = replace(
     OPUS_5,
@@ -123,6 +133,7 @@ OPUS_4_7 = replace(
     released_on="2026-04-16",
     cache_minimum_tokens=2_048,
     takes_system_messages=False,
+    fast_mode=None,
 )
 OPUS_4_6 = replace(
     OPUS_4_7,

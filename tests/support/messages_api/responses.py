@@ -35,12 +35,15 @@ class AssistantResponse:
     input: InputUsage
     extra: Object
     """Additional top-level fields of the response, such as `input_transformations`."""
+    speed: str | None = None
+    """The speed that the request named."""
 
     @property
     def usage(self) -> ApiUsage:
         """Usage of the complete message."""
         thinking = sum(each.tokens for each in self.content if _is_thinking(each))
-        return ApiUsage(self.input, sum(each.tokens for each in self.content), thinking)
+        output = sum(each.tokens for each in self.content)
+        return ApiUsage(self.input, output, thinking, self.speed)
 
 
 def _is_thinking(composed: ContentBlock) -> bool:
@@ -104,7 +107,9 @@ def _stop_details(reply: ScriptedReply) -> JsonValue:
 
 def _events(spoken: AssistantResponse) -> Iterator[ResponseStep]:
     nothing: Object = {"stop_reason": None, "stop_sequence": None, "stop_details": None}
-    start = _message(spoken, ApiUsage(spoken.input, FIRST_OUTPUT_TOKENS), [], nothing)
+    start = _message(
+        spoken, ApiUsage(spoken.input, FIRST_OUTPUT_TOKENS, speed=spoken.speed), [], nothing
+    )
     yield sse_event("message_start", {"type": "message_start", "message": start})
     if not spoken.content:
         yield sse_event("ping", {"type": "ping"})

@@ -204,7 +204,9 @@ class MessagesService:
         usage, store = self.cache.account(ask, prompt.pieces)
         extra = input_transformations(ask, prompt.drops)
         message_id = self._identifiers.next("msg")
-        spoken = AssistantResponse(message_id, ask.model_spec.id, reply, content, usage, extra)
+        spoken = AssistantResponse(
+            message_id, ask.model_spec.id, reply, content, usage, extra, ask.request.speed
+        )
         is_streamed = ask.messages_request is not None and ask.messages_request.stream
         answer = build_answer(spoken, request_id, is_streamed=is_streamed)
         # like the API, store prefixes only when the response starts: until then a concurrent

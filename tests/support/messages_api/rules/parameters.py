@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from tests.support.messages_api.endpoint import BINDING_BETA
+from tests.support.messages_api.endpoint import BINDING_BETA, FAST_MODE_BETA
 from tests.support.messages_api.model_specs import EFFORTS_WITHOUT_THINKING
 from tests.support.messages_api.parsed_request import ParsedRequest
 from tests.support.messages_api.refusals import MessagesApiRefusal
@@ -27,6 +27,7 @@ def check_parameters(ask: ParsedRequest) -> None:
     _check_thinking_type(ask)
     _check_binding(ask)
     _check_effort(ask)
+    _check_speed(ask)
     _check_forced_choice(ask)
     if (request := ask.messages_request) is not None:
         _check_output_limit(ask, request)
@@ -84,6 +85,17 @@ def _check_effort_without_thinking(ask: ParsedRequest) -> None:
             f'"thinking.type.{ask.thinking.type}" is not supported with effort "{ask.effort}" on '
             'this model. Use effort "high" or lower.'
         )
+
+
+def _check_speed(ask: ParsedRequest) -> None:
+    speed, spec = ask.request.speed, ask.model_spec
+    if speed is None:
+        return
+    has_header = FAST_MODE_BETA in ask.headers.betas
+    if not ask.endpoint.knows_fast_mode or (spec.fast_mode != "field" and not has_header):
+        raise MessagesApiRefusal("speed: Extra inputs are not permitted")
+    if speed == "fast" and spec.fast_mode is None:
+        raise MessagesApiRefusal(f"'{spec.id}' does not support the `speed` parameter.")
 
 
 def _check_forced_choice(ask: ParsedRequest) -> None:
