@@ -1,4 +1,4 @@
-"""The registry's entry and Zed's extension: schema, icon, and the check of signing in."""
+"""The registry's entry: schema, icon, and the check of signing in."""
 
 import json
 import re
@@ -22,11 +22,6 @@ ENTRY = ZED / "registry" / "hermes-acp-server"
 ICON = ENTRY / "icon.svg"
 SCHEMA = Path(__file__).with_name("schemas") / "registry_agent.schema.json"
 COLOURS = {"none", "inherit", "currentcolor"}
-PLATFORMS = {
-    f"{system}-{processor}"
-    for system in ("darwin", "linux", "windows")
-    for processor in ("aarch64", "x86_64")
-}
 VALIDATOR_PARAMS: JsonValue = {
     "protocolVersion": 1,
     "clientInfo": {"name": "ACP Registry Validator", "version": "1.0.0"},
@@ -112,16 +107,3 @@ def test_signing_in_by_the_advertised_method_stores_a_key(tmp_path: Path) -> Non
         check=True,
     )
     assert signed_in.stderr.startswith("Stored the key in ")
-
-
-def test_the_extension_names_each_platform_once_and_this_version() -> None:
-    manifest = tomllib.loads((ZED / "extension" / "extension.toml").read_text(encoding="utf-8"))
-    server = manifest["agent_servers"]["acp-server"]
-    assert (manifest["version"], manifest["schema_version"]) == (__version__, 1)
-    assert set(server["targets"]) <= PLATFORMS
-    for platform, target in server["targets"].items():
-        assert set(target) == {"archive", "cmd", "args"}
-        assert target["archive"].startswith("https://")
-        assert target["archive"].endswith(f"/v{__version__}/acp-server-{platform}.tar.gz")
-    icon = ZED / "extension" / server["icon"]
-    assert icon.read_bytes() == ICON.read_bytes()
