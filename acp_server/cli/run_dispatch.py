@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import fields
 
 import click
 
@@ -11,6 +12,7 @@ from acp_server.cli.run_options import (
     OutputOptions,
     RunOptions,
     TaskListOptions,
+    option_name,
     take_options,
 )
 from acp_server.cli.run_outputs import crash_reason, print_failed_start, run_and_report
@@ -44,9 +46,9 @@ def _check_task_options(chosen: TaskListOptions, *, is_dry_run: bool) -> None:
         if is_dry_run:
             raise RunOptionsError("--dry-run shows one task and cannot be used with --tasks")
         return
-    list_options = {"--shard": chosen.shard, "--output": chosen.output, "--jobs": chosen.jobs > 1}
-    for option, value in list_options.items():
-        if value:
+    for each in fields(TaskListOptions):
+        if getattr(chosen, each.name) != each.default:
+            option = option_name(each.name)
             raise RunOptionsError(f"{option} applies to many tasks: add --tasks FILE")
 
 

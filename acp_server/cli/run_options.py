@@ -56,7 +56,9 @@ class RunOptions:
     )
     session: str | None = _option(None, "Continue the session with this ID.", metavar="ID")
     resume: Literal["last"] | None = _option(
-        None, "Continue the directory's last session.", click.Choice(["last"])
+        None,
+        "Continue the directory's last session. With --tasks: skip tasks that have ended.",
+        click.Choice(["last"]),
     )
     ephemeral: bool = _option(default=False, help_text="Do not save the session.")
     skills: tuple[str, ...] = _option((), "Load this skill first. Repeatable.", metavar="NAME")
@@ -129,8 +131,22 @@ class TaskListOptions:
     jobs: int = _option(1, "Tasks to run at the same time.", COUNT)
     shard: str | None = _option(None, "Run only part I of N parts of the tasks.", metavar="I/N")
     output: Path | None = _option(
-        None, "Directory for the tasks' results and patches.", NEW_DIRECTORY
+        None, "Directory for the tasks' results, patches and journal.", NEW_DIRECTORY
     )
+    select: tuple[str, ...] = _option(
+        (), "Run only tasks that match, such as tag=slow. Repeatable.", metavar="FIELD=PATTERN"
+    )
+    matrix: tuple[str, ...] = _option(
+        (), "Run each task with each value. Repeatable.", metavar="FIELD=A,B"
+    )
+    with_changes: bool = _option(default=False, help_text="Include uncommitted work.")
+    check_tasks: bool = _option(default=False, help_text="Check the task file and run nothing.")
+    retries: int = _option(
+        2, "Retries of a task after a failure of provider or node.", click.IntRange(min=0)
+    )
+    fail_fast: int | None = _option(None, "Start no more after N tasks that fail.", COUNT, "N")
+    total_cost: float | None = _option(None, "Cost limit of all tasks together.", POSITIVE, "USD")
+    rate: str | None = _option(None, "Most starts per time, such as 120/min.", metavar="N/UNIT")
 
 
 OptionsT = TypeVar("OptionsT", RunOptions, OutputOptions, TaskListOptions)
@@ -161,6 +177,9 @@ def run_parameters() -> list[click.Parameter]:
                 default=default,
                 show_default=default not in (None, ()),
                 multiple=default == (),
+                # `--resume` alone means its only value.
+                is_flag=False,
+                flag_value="last" if each.name == "resume" else None,
                 metavar=metavar,
                 help=help_text,
             )

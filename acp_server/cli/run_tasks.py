@@ -1,36 +1,119 @@
-"""`acp-server run --tasks`: runs each task in its own process and reports on all of them."""
+"""`acp-server run --tasks`: plans a fleet, lets its driver run it, and reports on all tasks."""
 
+import json
 import os
-import tempfile
 import time
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import anyio
+import click
 from pydantic import JsonValue
 
-from acp_server.cli.async_runner import run_until_signal
 from acp_server.cli.run_options import OutputOptions, RunOptions, TaskListOptions, option_name
 from acp_server.cli.run_outputs import RunOutput, open_output, write_bytes
 from acp_server.cli.run_requests import RunOptionsError, rules_from
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
+from acp_server.fleet.driver import (
+    FleetControl,
+    FleetDriver,
+    FleetPolicy,
+    UnitEnd,
+    failed_result,
+    result_entry,
+)
+from acp_server.fleet.engines.registry import find_engine
+from acp_server.fleet.engines.seam import EngineConfig, EngineError
+from acp_server.fleet.git import FleetGit
+from acp_server.fleet.journal import (
+    JOURNAL_VERSION,
+    FleetJournal,
+    JournalContents,
+    JournalLockedError,
+    read_journal,
+)
+from acp_server.fleet.outcomes import UnitOutcome, worst_of
+from acp_server.fleet.planning import FleetPlan, FleetPlanner, PlanRequest
+from acp_server.fleet.rate import parse_rate
+from acp_server.fleet.results import UnitResult
+from acp_server.fleet.task_file import (
+    TaskFileError,
+    TaskLine,
+    expand_matrix,
+    parse_matrix,
+    parse_task_lines,
+    select_tasks,
+    take_shard,
+)
+from acp_server.fleet.unit import InputFile, Unit
+from acp_server.headless.errors import unwrap_single_exception
 from acp_server.headless.run.junit import JunitCase, junit_report
 from acp_server.headless.run.lines import json_line
-from acp_server.headless.run.outcome import EXIT_CODES, Outcome, outcome_of_signal
+from acp_server.headless.run.outcome import EXIT_CODES, outcome_of_signal
 from acp_server.headless.run.report import RESULT_VERSION, RunReport
+from acp_server.headless.run.rule_parsing import RuleError, parse_rule
 from acp_server.headless.run.sanitizing import OutputSanitizer
-from acp_server.headless.run.task_list import RunTask, TaskListError, parse_tasks, select_shard
-from acp_server.headless.run.task_pool import TaskEntry, TaskPool, worst_outcome
-from acp_server.headless.run.worktrees import WorktreeError, WorktreeFactory
-from acp_server.startup.isolation import isolated_server
 from acp_server.turn.usage_totals import COST_DECIMALS
+from acp_server.version import __version__
 
 Json = dict[str, JsonValue]
 _SINGLE_TASK_OPTIONS = ("prompt", "prompt_file", "session", "resume")
+_FILE_OPTIONS = {"policy": "policy.toml", "json_schema": "schema.json"}
+"""Options that name a file: nodes get its text."""
+NOT_STARTED_REASON = "the run was ended before this task started"
+CHANGES_DIRECTORY = "changes"
+_INTERRUPT = 2
+
+
+@dataclass(slots=True)
+class FleetCommand:
+    """One call of the command: its options, plan and results."""
+
+    many: TaskListOptions
+    common: RunOptions
+    outputs: OutputOptions
+    plan: FleetPlan
+    directory: Path
+    results: dict[str, UnitResult] = field(default_factory=dict[str, UnitResult])
+    """Final results by key."""
+    stop_outcome: UnitOutcome | None = None
+    stop_reason: str = ""
+
+    def result_of(self, unit: Unit) -> UnitResult:
+        """Return the result of a unit, which may not have run."""
+        reason = self.stop_reason or NOT_STARTED_REASON
+        return self.results.get(unit.key) or UnitResult(
+            unit.key,
+            unit.id,
+            unit.task,
+            "not_run",
+            unit.repeat,
+            unit.tags,
+            unit.model,
+            reason=reason,
+        )
+
+    def entries(self) -> Iterator[Json]:
+        """Yield the report entry of each unit; results are read from their files."""
+        for unit in self.plan.units:
+            result = self.result_of(unit)
+            if not result.has_run:
+                printed = failed_result("not_run", result.reason)
+                yield result_entry(self.directory, result, printed)
+                continue
+            file = self.directory / f"{unit.id}.json"
+            try:
+                entry = cast("JsonValue", json.loads(file.read_text(encoding="utf-8")))
+            except (OSError, ValueError):
+                entry = None
+            if isinstance(entry, dict):
+                yield entry
+            else:
+                yield result_entry(self.directory, result, None)
 
 
 def run_tasks(
@@ -40,172 +123,318 @@ def run_tasks(
     outputs: OutputOptions,
     signals: ShutdownSignals,
 ) -> int:
-    """Run all tasks of a list and return the exit code of the worst outcome.
+    """Run all tasks of a file and return the exit code of the worst outcome.
 
     Raises:
         RunOptionsError: The task file is invalid, or an option does not apply to many tasks.
     """
-    tasks = _load_tasks(file, many.shard, common, outputs)
+    policy = _policy(many)
+    tasks = _load_tasks(file, many, common, outputs)
     configuration = settings.load({})
+    plan = _plan(file, tasks, many, common)
+    _check_costs(plan, policy)
+    if many.check_tasks:
+        click.echo(f"{file}: {len(tasks)} tasks, {len(plan.units)} runs")
+        return 0
     default = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     directory = (many.output or configuration.home / "acp" / "runs" / default).absolute()
-    with (
-        _worktrees(common, directory) as worktrees,
-        open_output(outputs, configuration) as output,
-    ):
-        pool = TaskPool(
-            worktrees=worktrees,
-            output=directory,
-            arguments=lambda task: [*_task_options(common, task)],
-            jobs=many.jobs,
-            command=isolated_server("run", "-"),
-            on_ended=partial(_report_task, outputs, output, anyio.Lock()),
-        )
-        began = time.monotonic()
-
-        async def work() -> int:
-            await pool.run(tasks)
-            return 0
-
-        exit_code = run_until_signal(work, signals)
-        # The report is printed even after a signal.
-        entries = [pool.entries[task.id] for task in tasks]
-        outcomes: list[Outcome] = [entry.outcome for entry in entries]
-        if exit_code:
-            outcomes.append(outcome_of_signal(signals.signal_number))
-        outcome = _write_files(entries, worst_outcome(outcomes), outputs, output)
-        if outputs.format_ == "text":
-            output.lines.write_now(output.cleaner.plain(_table(entries)))
-        else:
-            seconds = time.monotonic() - began
-            output.write_json(_report(entries, outcome, seconds, many.shard))
-        if output.lines.error:
-            output.print_line(f"the output cannot be written: {output.lines.error}", "problem")
-            outcome = worst_outcome((outcome, "internal_error"))
-        return EXIT_CODES[outcome]
+    command = FleetCommand(many, common, outputs, plan, directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with FleetJournal(directory) as journal, open_output(outputs, configuration) as output:
+            for note in plan.notes:
+                output.print_line(note, "warning")
+            earlier = read_journal(directory)
+            if common.resume is None and earlier.ended:
+                raise RunOptionsError(
+                    f"{directory} has the results of an earlier run: add --resume to continue it, "
+                    "or choose another --output"
+                )
+            began = time.monotonic()
+            _run_fleet(command, policy, journal, earlier, output, signals)
+            return _report_all(command, output, signals, time.monotonic() - began)
+    except (OSError, JournalLockedError, EngineError) as error:
+        raise RunOptionsError(str(error)) from None
 
 
-@contextmanager
-def _worktrees(common: RunOptions, output_directory: Path) -> Generator[WorktreeFactory]:
-    """Provide git worktrees in a temporary directory and create the output directory.
+def _run_fleet(
+    command: FleetCommand,
+    policy: FleetPolicy,
+    journal: FleetJournal,
+    earlier: JournalContents,
+    output: RunOutput,
+    signals: ShutdownSignals,
+) -> None:
+    """Run the units that have not ended finally."""
+    plan = command.plan
+    journal.append(
+        "run",
+        version=JOURNAL_VERSION,
+        server=__version__,
+        host=os.uname().nodename,
+        pid=os.getpid(),
+        engine="local",
+        jobs=policy.jobs,
+        shard=command.many.shard,
+        units=len(plan.units),
+        total_cost_usd=policy.total_cost,
+    )
+    journal.append_queued(plan.units)
+    command.results |= {
+        unit.key: earlier.ended[unit.key] for unit in plan.units if unit.key in earlier.final
+    }
+    waiting = [unit for unit in plan.units if unit.key not in command.results]
+    if len(waiting) < len(plan.units):
+        done = len(plan.units) - len(waiting)
+        output.print_line(f"{done} of {len(plan.units)} tasks have ended in earlier runs", "quiet")
+    config = EngineConfig(jobs=policy.jobs, changes=_write_changes(command))
+    report = partial(_report_end, command, output)
 
-    The temporary directory is outside HERMES_HOME: files below that never count as a workspace.
+    async def work() -> None:
+        control = FleetControl()
+        async with find_engine("local")(config) as engine, anyio.create_task_group() as tasks:
+            driver = FleetDriver(engine, journal, command.directory, policy, report, journal.append)
+            tasks.start_soon(_obey_signals, signals, control, output)
+            await driver.run(waiting, control, earlier)
+            command.stop_outcome, command.stop_reason = driver.stop_outcome, driver.stop_reason
+            tasks.cancel_scope.cancel()
 
-    Raises:
-        RunOptionsError: Worktrees are not possible here, or the output directory cannot be made.
-    """
-    with tempfile.TemporaryDirectory(prefix="acp-tasks-", ignore_cleanup_errors=True) as directory:
-        worktrees = WorktreeFactory((common.cwd or Path()).resolve(), Path(directory).resolve())
-        try:
-            output_directory.mkdir(parents=True, exist_ok=True)
-            anyio.run(worktrees.check)
-        except (OSError, WorktreeError) as error:
-            raise RunOptionsError(str(error)) from None
-        yield worktrees
+    with unwrap_single_exception():
+        anyio.run(work)
+    journal.append("stopped", outcome=command.stop_outcome, reason=command.stop_reason)
+
+
+async def _obey_signals(signals: ShutdownSignals, control: FleetControl, output: RunOutput) -> None:
+    """Let running tasks end after a first Ctrl-C; cancel them after a second, or a SIGTERM."""
+    while True:
+        await anyio.wait_readable(signals)
+        signals.clear()
+        numbers = signals.received
+        if len(numbers) == 1 and numbers[0] == _INTERRUPT:
+            output.print_line(
+                "No more tasks are started. Running ones may end; Ctrl-C cancels them.", "warning"
+            )
+        elif numbers:
+            control.cancel.set()
+        if numbers:
+            control.drain.set()
+
+
+def _policy(many: TaskListOptions) -> FleetPolicy:
+    try:
+        rate = None if many.rate is None else parse_rate(many.rate)
+    except ValueError as error:
+        raise RunOptionsError(f"--rate: {error}") from None
+    return FleetPolicy(many.jobs, many.fail_fast, many.total_cost, rate)
 
 
 def _load_tasks(
-    file: Path, shard: str | None, common: RunOptions, outputs: OutputOptions
-) -> tuple[RunTask, ...]:
+    file: Path, many: TaskListOptions, common: RunOptions, outputs: OutputOptions
+) -> Sequence[TaskLine]:
     for name in _SINGLE_TASK_OPTIONS:
-        if getattr(common, name) is not None:
+        if name != "resume" and getattr(common, name) is not None:
             reason = f"{name.replace('_', '-')} applies to one task; omit it with --tasks"
             raise RunOptionsError(reason)
+    if common.resume is not None and many.output is None:
+        raise RunOptionsError("--resume needs the --output DIRECTORY of the run to continue")
     if outputs.format_ == "acp" or outputs.patch or outputs.last_message:
         reason = "--tasks writes a patch and an answer per task; use --output DIRECTORY"
         raise RunOptionsError(reason)
     rules_from(common)
     try:
-        tasks = parse_tasks(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, TaskListError) as error:
-        raise RunOptionsError(f"{file}: {error}") from None
+        tasks: Sequence[TaskLine] = parse_task_lines(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, TaskFileError) as error:
+        reason = "\n".join(f"{file}: {line}" for line in str(error).splitlines())
+        raise RunOptionsError(reason) from None
+    for task in tasks:
+        _check_rules(file, task)
     try:
-        return tuple(select_shard(tasks, shard))
-    except TaskListError as error:
-        raise RunOptionsError(f"--shard: {error}") from None
+        if many.select:
+            tasks = select_tasks(tasks, many.select)
+        return take_shard(expand_matrix(tasks, parse_matrix(many.matrix)), many.shard)
+    except TaskFileError as error:
+        raise RunOptionsError(str(error)) from None
 
 
-def _task_options(common: RunOptions, task: RunTask) -> Iterator[str]:
-    """Yield the options of a task's process; the task's own values override the common ones."""
+def _check_rules(file: Path, task: TaskLine) -> None:
+    """Check the rules of a task, which its process would refuse only when it starts.
+
+    Raises:
+        RunOptionsError: A rule is invalid.
+    """
+    try:
+        for name, rules in (("allow", task.allow), ("deny", task.deny)):
+            for text in rules:
+                parse_rule("allow" if name == "allow" else "deny", text)
+    except RuleError as error:
+        raise RunOptionsError(f"{file}: {task.id}: {error}") from None
+
+
+def _plan(
+    file: Path, tasks: Sequence[TaskLine], many: TaskListOptions, common: RunOptions
+) -> FleetPlan:
+    environment = settings.child_environment({})
+    secrets = dict.fromkeys(settings.load({}).secret_variables)
+    request = PlanRequest(
+        directory=(common.cwd or Path()).resolve(),
+        base=file.absolute().parent,
+        options_for=partial(_task_options, common),
+        inputs=tuple(_input_files(common)),
+        model=common.model or "",
+        mode=common.mode,
+        skills=common.skills,
+        max_cost=common.max_cost,
+        retries=many.retries,
+        has_changes=many.with_changes,
+    )
+    planner = FleetPlanner(
+        request, FleetGit(settings.child_environment(secrets)), FleetGit(environment)
+    )
+    try:
+        return planner.plan(tasks)
+    except TaskFileError as error:
+        reason = "\n".join(f"{file}: {line}" for line in str(error).splitlines())
+        raise RunOptionsError(reason) from None
+
+
+def _check_costs(plan: FleetPlan, policy: FleetPolicy) -> None:
+    if policy.total_cost is None:
+        return
+    without = [unit.id for unit in plan.units if unit.max_cost is None]
+    if without:
+        raise RunOptionsError(
+            "--total-cost reserves the cost limit of each task before it starts: give --max-cost, "
+            f"or max_cost in the task file (missing for {', '.join(without[:3])})"
+        )
+
+
+def _input_files(common: RunOptions) -> Iterator[InputFile]:
+    for name, file_name in _FILE_OPTIONS.items():
+        path: Path | None = getattr(common, name)
+        if path is not None:
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise RunOptionsError(f"{path}: {error}") from None
+            yield InputFile(option_name(name), file_name, text)
+
+
+def _task_options(common: RunOptions, task: TaskLine) -> tuple[str, ...]:
+    """Return the options of a task's process; the task's own values override the common ones."""
+    options: list[str] = []
     for name in (each.name for each in fields(RunOptions)):
-        if name in (*_SINGLE_TASK_OPTIONS, "cwd"):
+        if name in {*_SINGLE_TASK_OPTIONS, *_FILE_OPTIONS, "cwd"}:
             continue
         shared, own = getattr(common, name), getattr(task, name, None)
         match shared if own is None else own:
             case bool(is_set):
-                yield from (option_name(name),) if is_set else ()
+                options += (option_name(name),) if is_set else ()
             case tuple():
                 for each in (*shared, *(own or ())):
-                    yield from (option_name(name), each)
+                    options += (option_name(name), str(each))
             case None:
                 continue
             case value:
-                path = value.absolute() if isinstance(value, Path) else value
-                yield from (option_name(name), str(path))
+                options += (option_name(name), str(value))
+    return tuple(options)
 
 
-async def _report_task(
-    outputs: OutputOptions, output: RunOutput, lock: anyio.Lock, entry: TaskEntry
-) -> None:
+def _write_changes(command: FleetCommand) -> dict[str, Path]:
+    """Write uncommitted changes to files, from which worktrees get them."""
+    files: dict[str, Path] = {}
+    for digest, diff in command.plan.changes.items():
+        files[digest] = command.directory / CHANGES_DIRECTORY / f"{digest}.diff"
+        problem = write_bytes(files[digest], diff)
+        if problem:
+            raise RunOptionsError(f"uncommitted changes cannot be stored: {problem}")
+    return files
+
+
+def _report_end(command: FleetCommand, output: RunOutput, end: UnitEnd) -> None:
     """Report that a task has ended."""
-    # Tasks end concurrently: the lock keeps the stderr line and the JSON event together.
-    async with lock:
-        style = "ok" if entry.outcome == "done" else "problem"
-        reason = output.cleaner.line(str(entry.result.get("reason") or ""))
-        output.print_line(f"{entry.task.id}: {entry.outcome}{reason and ': '}{reason}", style)
-        if outputs.format_ == "stream-json":
-            event: JsonValue = {"type": "task", **entry.as_json()}
-            await output.lines.write(json_line(output.cleaner.json(event)))
+    result = end.result
+    command.results[result.key] = result
+    style = "ok" if result.is_passed else "problem"
+    reason = output.cleaner.line(result.reason)
+    output.print_line(f"{result.id}: {result.outcome}{reason and ': '}{reason}", style)
+    if command.outputs.format_ == "stream-json":
+        event: JsonValue = {"type": "task", **end.entry}
+        output.lines.write_now(json_line(output.cleaner.json(event)))
+
+
+def _report_all(
+    command: FleetCommand, output: RunOutput, signals: ShutdownSignals, seconds: float
+) -> int:
+    """Write the reports of all tasks, also after a signal; return the exit code."""
+    results = [command.result_of(unit) for unit in command.plan.units]
+    outcomes: list[UnitOutcome] = [each.outcome for each in results]
+    if signals.signal_number is not None:
+        outcomes.append(outcome_of_signal(signals.signal_number))
+    elif command.stop_outcome is not None:
+        outcomes.append(command.stop_outcome)
+    outcome = _write_files(command, results, worst_of(outcomes), output)
+    if command.outputs.format_ == "text":
+        output.lines.write_now(output.cleaner.plain(_table(results)))
+    else:
+        output.write_json(_report(command, results, outcome, seconds))
+    if output.lines.error:
+        output.print_line(f"the output cannot be written: {output.lines.error}", "problem")
+        outcome = worst_of((outcome, "internal_error"))
+    return EXIT_CODES[outcome]
 
 
 def _write_files(
-    entries: list[TaskEntry], outcome: Outcome, outputs: OutputOptions, output: RunOutput
-) -> Outcome:
+    command: FleetCommand, results: Sequence[UnitResult], outcome: UnitOutcome, output: RunOutput
+) -> UnitOutcome:
     """Write the JUnit report and GitHub outputs; return the outcome, worse if that failed."""
     problems: list[str] = []
-    if outputs.junit is not None:
-        cases = [_junit_case(entry, output.cleaner) for entry in entries]
-        problem = write_bytes(outputs.junit, junit_report(cases))
+    if command.outputs.junit is not None:
+        cases = [
+            _junit_case(result, entry, output.cleaner)
+            for result, entry in zip(results, command.entries(), strict=True)
+        ]
+        problem = write_bytes(command.outputs.junit, junit_report(cases))
         problems += [f"the JUnit report cannot be written: {problem}"] if problem else []
-    report = RunReport(outcome, _unfinished_text(entries), _table(entries))
+    report = RunReport(outcome, _unfinished_text(results), text=_table(results))
     problems += output.write_step_report(report)
     for problem in problems:
         output.print_line(problem, "problem")
-    return worst_outcome((outcome, "internal_error")) if problems else outcome
+    return worst_of((outcome, "internal_error")) if problems else outcome
 
 
-def _junit_case(entry: TaskEntry, cleaner: OutputSanitizer) -> JunitCase:
-    result = entry.result
-    seconds = result.get("duration_seconds")
+def _junit_case(result: UnitResult, entry: Json, cleaner: OutputSanitizer) -> JunitCase:
+    printed = entry.get("result")
+    text = printed.get("text") if isinstance(printed, dict) else ""
     return JunitCase(
-        entry.task.id,
-        float(seconds) if isinstance(seconds, int | float) else 0.0,
-        entry.outcome,
-        cleaner.line(str(result.get("reason") or "")),
-        cleaner.plain(str(result.get("text") or "")),
+        result.id,
+        result.seconds,
+        result.outcome,
+        cleaner.line(result.reason),
+        cleaner.plain(str(text or "")),
     )
 
 
-def _report(entries: list[TaskEntry], outcome: Outcome, seconds: float, shard: str | None) -> Json:
-    costs = [entry.result.get("cost_usd") for entry in entries]
-    known = [cost for cost in costs if isinstance(cost, int | float)]
+def _report(
+    command: FleetCommand, results: Sequence[UnitResult], outcome: UnitOutcome, seconds: float
+) -> Json:
+    known = [each.cost_usd for each in results if each.cost_usd is not None]
     return {
         "type": "result",
         "version": RESULT_VERSION,
         "outcome": outcome,
         "exit_code": EXIT_CODES[outcome],
-        "reason": _unfinished_text(entries) or None,
-        "shard": shard,
+        "reason": _unfinished_text(results) or None,
+        "shard": command.many.shard,
         "duration_seconds": round(seconds, 3),
         "cost_usd": round(sum(known), COST_DECIMALS) if known else None,
-        "tasks": [entry.as_json() for entry in entries],
+        "tasks": [*command.entries()],
     }
 
 
-def _unfinished_text(entries: list[TaskEntry]) -> str:
-    ids = [entry.task.id for entry in entries if entry.outcome != "done"]
-    return f"{len(ids)} of {len(entries)} tasks are not done: {', '.join(ids)}" if ids else ""
+def _unfinished_text(results: Sequence[UnitResult]) -> str:
+    ids = [each.id for each in results if not each.is_passed]
+    return f"{len(ids)} of {len(results)} tasks are not done: {', '.join(ids)}" if ids else ""
 
 
-def _table(entries: list[TaskEntry]) -> str:
-    return "\n".join(f"{entry.task.id}: {entry.outcome}" for entry in entries)
+def _table(results: Sequence[UnitResult]) -> str:
+    return "\n".join(f"{each.id}: {each.outcome}" for each in results)

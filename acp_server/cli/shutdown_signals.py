@@ -1,13 +1,14 @@
 """Records SIGINT, SIGTERM and SIGHUP so that a run ends in order and still prints its result.
 
-Only the first signal counts: `timeout` and some CI runners send two, and the result must be the
-same. Imports almost nothing, because a signal that arrives before the handlers are set is lost.
+For a single task only the first signal counts: `timeout` and some CI runners send two, and the
+result must be the same. Imports almost nothing, because a signal that arrives before the handlers
+are set is lost.
 """
 
 import signal
 import socket
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from types import FrameType
 
 SHUTDOWN_SIGNALS = tuple(
@@ -25,8 +26,12 @@ class ShutdownSignals(AbstractContextManager["ShutdownSignals"]):
     def __init__(self) -> None:
         self.signal_number: int | None = None
         """Number of the first signal, or None."""
+        self.received: list[int] = []
+        """Numbers of all signals, for commands to which a second one means more."""
         self._should_interrupt = False
         self._reader, self._writer = socket.socketpair()
+        for end in (self._reader, self._writer):
+            end.settimeout(0)
         self._previous_handlers: dict[
             int, Callable[[int, FrameType | None], object] | int | None
         ] = {}
@@ -62,6 +67,11 @@ class ShutdownSignals(AbstractContextManager["ShutdownSignals"]):
         finally:
             self._should_interrupt = False
 
+    def clear(self) -> None:
+        """Read the signals that have come: `fileno` becomes readable with the next one."""
+        with suppress(BlockingIOError):
+            self._reader.recv(4096)
+
     def fileno(self) -> int:
         """Return a file descriptor that becomes readable when a signal comes."""
         return self._reader.fileno()
@@ -69,8 +79,10 @@ class ShutdownSignals(AbstractContextManager["ShutdownSignals"]):
     def _handle(self, number: int, frame: FrameType | None) -> None:
         """Record the signal; the byte written wakes an event loop that waits on `fileno`."""
         del frame
+        self.received.append(number)
         if self.signal_number is None:
             self.signal_number = number
+        with suppress(OSError):  # closed, or full of signals that were not read
             self._writer.send(b"\0")
         if self._should_interrupt:
             raise ShutdownRequestedError

@@ -1,21 +1,10 @@
-"""Outcomes of units: those of `acp-server run`, and those that only a fleet has."""
+"""Outcomes of a fleet: the worst one decides, and unknown ones of later versions are readable."""
 
-from collections.abc import Collection, Mapping
-from typing import Literal
+from collections.abc import Collection
 
-from acp_server.headless.run.outcome import EXIT_CODES, Outcome
+from acp_server.headless.run.outcome import Outcome
 
-FleetOutcome = Literal["check_failed", "setup_failed", "not_run"]
-UnitOutcome = Outcome | FleetOutcome
-
-UNIT_EXIT_CODES: Mapping[UnitOutcome, int] = {
-    **EXIT_CODES,
-    "setup_failed": 1,
-    "check_failed": 10,
-    "not_run": 0,
-}
-"""`not_run` is 0: the reason that units did not run is an outcome of its own."""
-
+UnitOutcome = Outcome
 BY_SEVERITY: tuple[UnitOutcome, ...] = (
     *("interrupted", "terminated", "internal_error", "usage_error", "authentication"),
     *("setup_failed", "provider_error", "refused", "budget", "timeout", "session_not_found"),

@@ -52,7 +52,8 @@ def translate_errors() -> Generator[None]:
     """Turn the engine's errors into error answers.
 
     `message` names the cause, because many clients show nothing else. `data.details` has it in
-    full, `data.kind` its kind if a turn failed.
+    full, `data.kind` its kind if a turn failed, and `data.retryAfterSeconds` how long the provider
+    asks to wait, if it does.
     """
     try:
         yield
@@ -61,6 +62,8 @@ def translate_errors() -> Generator[None]:
         data: dict[str, JsonValue] = {"details": str(error)}
         if isinstance(error, ModelFailedError):
             data["kind"] = error.kind
+            if error.retry_after_seconds is not None:
+                data["retryAfterSeconds"] = error.retry_after_seconds
         elif isinstance(error, ModelUnavailableError):
             data["kind"] = "unavailable"
         elif isinstance(error, RepeatedCallError):

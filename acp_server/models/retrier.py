@@ -76,7 +76,9 @@ class Retrier:
             number += 1
             wait = self.retry.delay_seconds(number, failure.retry_after_seconds)
             if not failure.is_temporary or wait is None:
-                raise ModelFailedError(_final_reason(failure, number), failure.kind)
+                raise ModelFailedError(
+                    _final_reason(failure, number), failure.kind, failure.retry_after_seconds
+                )
             await receive(Retrying(failure.reason, wait, number, self.retry.max_retries))
             await anyio.sleep(wait)
 

@@ -68,9 +68,16 @@ class CostLimitError(TurnError):
 class ModelFailedError(TurnError):
     """The request to the model failed; the output streamed until then is kept."""
 
-    def __init__(self, reason: str, kind: FailureKind = "other") -> None:
+    def __init__(
+        self,
+        reason: str,
+        kind: FailureKind = "other",
+        retry_after_seconds: float | None = None,
+    ) -> None:
         super().__init__(reason)
         self.kind: FailureKind = kind
+        self.retry_after_seconds = retry_after_seconds
+        """How long the provider asks to wait, if it does."""
 
 
 class ModelInterruptedError(ModelFailedError):

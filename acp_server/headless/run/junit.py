@@ -18,15 +18,19 @@ class JunitCase:
     name: str
     seconds: float
     outcome: str
-    """`done` is a success, an outcome in ERRORS is an error, all others are failures."""
+    """`done` is a success; others are errors or skipped by the tables below, or failures."""
     reason: str = ""
     text: str = ""
     """The answer of the run."""
 
 
 ERROR_OUTCOMES = frozenset(
-    {"internal_error", "usage_error", "authentication", "provider_error", "terminated"}
+    {
+        *("internal_error", "usage_error", "authentication", "provider_error", "terminated"),
+        "setup_failed",
+    }
 )
+SKIPPED_OUTCOMES = frozenset({"not_run"})
 
 
 def junit_report(cases: Sequence[JunitCase], findings: Iterable[ReviewFinding] = ()) -> bytes:
@@ -36,7 +40,9 @@ def junit_report(cases: Sequence[JunitCase], findings: Iterable[ReviewFinding] =
         location = each.path if each.line is None else f"{each.path}:{each.line}"
         reason = f"{each.severity}: {each.title}"
         all_cases.append(JunitCase(location, 0.0, "findings", reason, each.message))
-    suite = Xml.Element("testsuite", {"name": SUITE, **_counts(all_cases)})
+    skipped = sum(case.outcome in SKIPPED_OUTCOMES for case in all_cases)
+    counts = {**_counts(all_cases), "skipped": str(skipped)}
+    suite = Xml.Element("testsuite", {"name": SUITE, **counts})
     for case in all_cases:
         suite.append(_element(case))
     root = Xml.Element("testsuites", _counts(all_cases))
@@ -45,7 +51,7 @@ def junit_report(cases: Sequence[JunitCase], findings: Iterable[ReviewFinding] =
 
 
 def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
-    failed = [case for case in cases if case.outcome != "done"]
+    failed = [case for case in cases if case.outcome not in {"done", *SKIPPED_OUTCOMES}]
     errors = sum(case.outcome in ERROR_OUTCOMES for case in failed)
     return {
         "tests": str(len(cases)),
@@ -59,7 +65,9 @@ def _element(case: JunitCase) -> Xml.Element:
     element = Xml.Element(
         "testcase", name=_replace_illegal(case.name), classname=SUITE, time=f"{case.seconds:.3f}"
     )
-    if case.outcome != "done":
+    if case.outcome in SKIPPED_OUTCOMES:
+        Xml.SubElement(element, "skipped", message=_replace_illegal(case.reason))
+    elif case.outcome != "done":
         kind = "error" if case.outcome in ERROR_OUTCOMES else "failure"
         failure = Xml.SubElement(
             element, kind, type=case.outcome, message=_replace_illegal(case.reason)

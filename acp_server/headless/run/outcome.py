@@ -24,6 +24,9 @@ Outcome = Literal[
     "provider_error",
     "interrupted",
     "terminated",
+    "check_failed",
+    "setup_failed",
+    "not_run",
 ]
 
 EXIT_CODES: Mapping[Outcome, int] = {
@@ -40,6 +43,10 @@ EXIT_CODES: Mapping[Outcome, int] = {
     "provider_error": 75,
     "interrupted": 130,
     "terminated": 143,
+    # Of a fleet's tasks alone. Others decide the exit code if a task was not run.
+    "check_failed": 10,
+    "setup_failed": 1,
+    "not_run": 0,
 }
 
 STOP_MESSAGES: Mapping[str, str] = {

@@ -21,6 +21,8 @@ class RunReport:
     outcome: Outcome = "internal_error"
     reason: str = ""
     """Message for the user: why the run was not successful, and what to do."""
+    failure: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    """`kind` of a failed model request, and `retry_after_seconds` if the provider named them."""
     text: str = ""
     """The model's last message."""
     session_id: str = ""
@@ -56,6 +58,7 @@ def result_as_json(report: RunReport) -> dict[str, JsonValue]:
         "outcome": report.outcome,
         "exit_code": report.exit_code,
         "reason": report.reason or None,
+        "failure": dict(report.failure) or None,
         "text": report.text,
         "answer": report.answer,
         "answer_problems": list(report.answer_problems),

@@ -334,6 +334,11 @@ class HeadlessRun:
         data = error.data if isinstance(error, AgentResponseError) else None
         details = data.get("details") if isinstance(data, dict) else None
         self.report.reason = details if isinstance(details, str) else str(error)
+        if isinstance(data, dict) and "kind" in data:
+            self.report.failure = {
+                "kind": data["kind"],
+                "retry_after_seconds": data.get("retryAfterSeconds"),
+            }
         if self.ledger.error is not None:
             is_price_unknown = isinstance(self.ledger.error, PriceUnknownError)
             self.report.outcome = "usage_error" if is_price_unknown else "budget"

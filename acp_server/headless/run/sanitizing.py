@@ -46,6 +46,15 @@ def collect_secrets(environment: Mapping[str, str], known: Sequence[str] = ()) -
     )
 
 
+def secret_names(environment: Mapping[str, str]) -> frozenset[str]:
+    """Return the variables of an environment whose names mark them as secret."""
+    return frozenset(
+        name
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and not _HARMLESS_VALUE.fullmatch(value)
+    )
+
+
 def _searchable_parts(secret: str) -> Iterator[str]:
     """Yield a secret and, of a multi-line one such as a private key, its long lines."""
     yield secret

@@ -17,7 +17,8 @@ def test_every_outcome_produces_a_report_that_matches_the_schema(outcome: str) -
     assert problems_of(report) == []
     suite = Xml.fromstring(report)[0]  # noqa: S314  our own
     failed = int(suite.get("failures", "")) + int(suite.get("errors", ""))
-    assert (suite.get("tests"), failed) == ("1", 0 if outcome == "done" else 1)
+    assert (suite.get("tests"), failed) == ("1", outcome not in {"done", "not_run"})
+    assert suite.get("skipped") == str(int(outcome == "not_run"))
 
 
 def test_findings_are_failed_test_cases_with_their_locations() -> None:

@@ -13,7 +13,13 @@ import psutil
 import pytest
 
 from tests.cli.command_line import command_line, environment
-from tests.headless.run.pipeline import Object, PipelineStep, make_chat_step, parse_line
+from tests.headless.run.pipeline import (
+    UNREACHABLE_URL,
+    Object,
+    PipelineStep,
+    make_chat_step,
+    parse_line,
+)
 from tests.headless.run.repositories import create_repository, git
 from tests.support.messages_api import PauseBeforeEvent, ScriptedReply, call, reply
 from tests.support.openai_api import OpenAiRequest, openai_api_in_thread
@@ -58,7 +64,7 @@ def kill(driver: subprocess.Popen[bytes], name: str) -> None:
     (process,) = (
         each
         for each in psutil.Process(driver.pid).children()
-        if any(word.endswith(f"/{name}.patch") for word in each.cmdline())
+        if any(word.endswith(f"/{name}") for word in each.cmdline())
     )
     process.kill()
 
@@ -90,7 +96,7 @@ def test_a_task_killed_midway_is_named_and_all_others_complete(
     create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     with openai_api_in_thread(models.answer) as api:
         step = make_chat_step(tmp_path, api)
-        options = ("--jobs", str(jobs), "--output", str(tmp_path / "output"))
+        options = ("--jobs", str(jobs), "--output", str(tmp_path / "output"), "--retries", "0")
         with start(step, list_of(tmp_path, count), *options) as process:
             assert models.is_at_work.wait(RUN_TIMEOUT_SECONDS)
             kill(process, VICTIM)
@@ -140,5 +146,83 @@ def test_on_a_signal_every_task_is_named(tmp_path: Path) -> None:
             result = events_of(process)[-1]
     outcomes = [each["outcome"] for each in cast("list[Object]", result["tasks"])]
     assert (process.returncode, result["outcome"]) == (143, "terminated")
-    assert outcomes == ["terminated"] * 3
+    assert outcomes == ["terminated", "not_run", "not_run"]
     assert git(step.workspace, "worktree", "list").count("\n") == 1
+
+
+def processes_of(driver: int) -> list[psutil.Process]:
+    return [each for each in psutil.Process(driver).children(recursive=True) if each.is_running()]
+
+
+def test_a_killed_driver_leaves_nothing_and_resume_does_the_rest(tmp_path: Path) -> None:
+    """Its tasks end, its worktrees are swept, and what was finished is not done again."""
+    models = Models("task-2")
+    create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
+    tasks, output = list_of(tmp_path, 3), tmp_path / "output"
+    with openai_api_in_thread(models.answer) as api:
+        step = make_chat_step(tmp_path, api)
+        options = ("--output", str(output))
+        with start(step, tasks, *options) as driver:
+            assert models.is_at_work.wait(RUN_TIMEOUT_SECONDS)
+            children = processes_of(driver.pid)
+            driver.kill()
+            driver.communicate()
+        _, alive = psutil.wait_procs(children, timeout=RUN_TIMEOUT_SECONDS / 10)
+        assert alive == []
+        assert git(step.workspace, "worktree", "list").count("\n") == 2
+        refused = start(step, tasks, *options)
+        assert "add --resume" in str(events_of(refused)[-1]["reason"])
+        models.victim = None
+        with start(step, tasks, *options, "--resume") as again:
+            result = events_of(again)[-1]
+    assert [each["outcome"] for each in cast("list[Object]", result["tasks"])] == ["done"] * 3
+    assert models.asked == Counter(f"task-{number + 1}" for number in range(3))
+    assert git(step.workspace, "worktree", "list").count("\n") == 1
+    assert [*step.scratch.iterdir()] == []
+
+
+def test_uncommitted_work_is_noted_and_included_on_request(tmp_path: Path) -> None:
+    step = PipelineStep(tmp_path, UNREACHABLE_URL)
+    create_repository(step.workspace, {"a.txt": b"a\n", "gone.txt": b"x\n"})
+    (step.workspace / "a.txt").write_bytes(b"changed\x00\n")
+    (step.workspace / "new.txt").write_bytes(b"new\n")
+    (step.workspace / "gone.txt").unlink()
+    before = git(step.workspace, "status", "--porcelain")
+    script = tmp_path / "s.script"
+    script.write_text("prompt: *\nsay: Done.\n")
+    tasks = tmp_path / "tasks.jsonl"
+    check = "cat a.txt new.txt; ls"
+    tasks.write_text(json.dumps({"id": "one", "prompt": "Go", "check": check}) + "\n")
+    checks: list[str] = []
+    for options in ((), ("--with-changes",)):
+        output = tmp_path / f"output{len(options)}"
+        done = step.run(
+            *("--tasks", str(tasks), "--model", f"scripted:{script}", "--output", str(output)),
+            *options,
+        )
+        entry = parse_line((output / "one.json").read_text())
+        unit = cast("Object", entry["unit"])
+        checks.append(str(cast("Object", unit["check"])["output"]))
+        assert ("3 uncommitted changes" in done.stderr) is (not options), done.stderr
+    assert "gone.txt" in checks[0]
+    assert "new.txt" not in checks[0].replace("new.txt: No such file", "")
+    assert checks[1] == "changed\nnew\na.txt\nnew.txt\n"
+    assert git(step.workspace, "status", "--porcelain") == before
+
+
+def test_a_task_file_is_checked_without_a_run(tmp_path: Path) -> None:
+    step = PipelineStep(tmp_path, UNREACHABLE_URL)
+    create_repository(step.workspace, {"a.txt": b"a\n"})
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"prompt": "a", "repeat": 3}\n{"prompt": "b", "tags": ["slow"]}\n')
+    done = step.run("--tasks", str(tasks), "--check-tasks", "--matrix", "model=x,y")
+    assert (done.exit_code, done.stdout) == (0, f"{tasks}: 4 tasks, 8 runs\n")
+    wrong = ('{"prompt": "a", "ref": "nowhere"}', '{"prompt_file": "missing.md", "prompt": null}')
+    tasks.write_text("\n".join(wrong))
+    done = step.run("--tasks", str(tasks), "--check-tasks")
+    assert done.exit_code == 2
+    assert "task-1: cannot use the repository" in done.stderr
+    assert "task-2: prompt_file" in done.stderr
+    tasks.write_text('{"prompt": "a", "allow": ["nothing("]}\n{"prompt": 1}')
+    done = step.run("--tasks", str(tasks), "--check-tasks")
+    assert (done.exit_code, "line 2: prompt" in done.stderr) == (2, True)

@@ -1,0 +1,1 @@
+"""Engines of fleets: each places attempts on nodes, on this machine or on others."""

@@ -1,0 +1,82 @@
+"""Local engine: attempts run as processes of this machine. The default."""
+
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from acp_server.config import settings
+from acp_server.fleet.attempts import Attempt, AttemptReport, NodeFacts
+from acp_server.fleet.clones import CloneCache
+from acp_server.fleet.engines.seam import EngineConfig
+from acp_server.fleet.git import FleetGit
+from acp_server.fleet.node import FleetNode, UnitSource
+from acp_server.fleet.task_file import is_url
+from acp_server.fleet.unit import Unit
+
+
+class LocalEngine:
+    """Runs attempts in threads of this process, each with a process of its own."""
+
+    def __init__(self, config: EngineConfig, tasks: TaskGroup) -> None:
+        self._config = config
+        self._tasks = tasks
+        environment = settings.child_environment({})
+        cache = settings.hermes_home(environment) / "acp" / "fleet" / "clones"
+        self._clones = CloneCache(cache, FleetGit(environment))
+        self._node = FleetNode(self._find_source, config.command)
+        # Threads wait for their processes; the driver decides how many there are.
+        self._threads = anyio.CapacityLimiter(math.inf)
+        self._send, self._receive = anyio.create_memory_object_stream[AttemptReport](math.inf)
+
+    async def submit(self, attempt: Attempt) -> str:
+        """Start an attempt."""
+        self._tasks.start_soon(self._run, attempt)
+        return attempt.handle
+
+    def finished(self) -> AsyncIterator[AttemptReport]:
+        """Return the reports, as attempts end."""
+        return self._receive
+
+    async def cancel(self, handle: str) -> None:
+        """End an attempt; its report follows."""
+        await to_thread.run_sync(self._node.cancel, handle)
+
+    async def nodes(self) -> Sequence[NodeFacts]:
+        """Return this machine."""
+        return [await to_thread.run_sync(self._node.facts, self._config.jobs)]
+
+    def close(self) -> None:
+        """End all processes and remove all directories."""
+        self._node.close()
+        self._send.close()
+        self._receive.close()
+
+    async def _run(self, attempt: Attempt) -> None:
+        report = await to_thread.run_sync(self._node.run, attempt, limiter=self._threads)
+        self._send.send_nowait(report)
+
+    def _find_source(self, unit: Unit) -> UnitSource:
+        source = unit.workspace
+        if is_url(source.repository):
+            repository = self._clones.clone_of_url(source.repository, source.commit)
+        else:
+            repository = Path(source.repository)
+        changes = self._config.changes.get(source.changes)
+        return UnitSource(repository, b"" if changes is None else changes.read_bytes())
+
+
+@asynccontextmanager
+async def open_local_engine(config: EngineConfig) -> AsyncGenerator[LocalEngine]:
+    """Open the engine of this machine."""
+    async with anyio.create_task_group() as tasks:
+        engine = LocalEngine(config, tasks)
+        try:
+            yield engine
+        finally:
+            engine.close()
+            tasks.cancel_scope.cancel()

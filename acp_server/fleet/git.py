@@ -1,0 +1,92 @@
+"""Git, called by fleets: no hooks, no prompts, and no network unless a URL is cloned. Blocking."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from skills_store.programs import find_program
+
+GIT_SECONDS = 120.0
+CLONE_SECONDS = 1800.0
+_OPTIONS = (
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "submodule.recurse=false"),
+    *("-c", "gc.auto=0"),
+)
+_OFFLINE = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+"""A checkout needs no network: objects a partial clone lacks are an error, not a download."""
+_ONLINE = {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "https:ssh:http:git:file"}
+
+
+class FleetGitError(Exception):
+    """Git failed; the text says why."""
+
+
+class FleetGit:
+    """Git program with the environment that it gets."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        """Use an environment without secrets."""
+        self._environment = environment
+
+    def run(self, directory: Path, *arguments: str, **variables: str) -> str:
+        """Run git offline and return its output, stripped.
+
+        Raises:
+            FleetGitError: Git is missing or failed.
+        """
+        return self.read(directory, arguments, variables).decode(errors="replace").strip()
+
+    def read(
+        self,
+        directory: Path,
+        arguments: Sequence[str],
+        variables: Mapping[str, str] = MappingProxyType({}),
+        stdin: bytes = b"",
+    ) -> bytes:
+        """Run git offline and return its output.
+
+        Raises:
+            FleetGitError: Git is missing or failed.
+        """
+        return self._call(directory, arguments, {**_OFFLINE, **variables}, GIT_SECONDS, stdin)
+
+    def fetch(self, directory: Path, *arguments: str) -> str:
+        """Run git with the network and return its output, stripped.
+
+        Raises:
+            FleetGitError: Git is missing or failed.
+        """
+        output = self._call(directory, arguments, _ONLINE, CLONE_SECONDS, b"")
+        return output.decode(errors="replace").strip()
+
+    def _call(
+        self,
+        directory: Path,
+        arguments: Sequence[str],
+        variables: Mapping[str, str],
+        seconds: float,
+        stdin: bytes,
+    ) -> bytes:
+        git = find_program("git", self._environment.get("PATH"), outside=[directory])
+        if git is None:
+            raise FleetGitError("git was not found; install it and try again")
+        try:
+            done = subprocess.run(  # noqa: S603  git, with our own arguments
+                (git, *_OPTIONS, *arguments),
+                cwd=directory,
+                env={**self._environment, **variables},
+                input=stdin,
+                capture_output=True,
+                timeout=seconds,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise FleetGitError(f"git failed to run: {error}") from error
+        if done.returncode:
+            message = done.stderr.decode(errors="replace").strip()
+            raise FleetGitError(message or f"git {arguments[0]} failed in {directory}")
+        return done.stdout
