@@ -1,9 +1,7 @@
 /**
- * Captures the CSS variables that our styles use in four of VS Code's themes.
- *
- * Also captures the default stylesheet that VS Code adds to every webview. Environment: VSIX (the packed
- * extension) and CHROMIUM. Writes `scripts/themes.json` and `scripts/webviewDefaults.css`, which the
- * screenshots and the contrast test use.
+ * Captures the default stylesheet that VS Code adds to every webview, and the CSS variables that it and our
+ * styles use, in four of VS Code's themes. Environment: VSIX (the packed extension) and CHROMIUM. Writes
+ * `scripts/themes.json` and `scripts/webviewDefaults.css`, which the screenshots and the contrast test use.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +19,7 @@ const THEMES = {
 const NOTE = "VS Code's default stylesheet of webviews, captured by e2e/captureThemes.mjs. For scenes and tests only.";
 
 const styles = await readFile(join(EXTENSION, "src", "webview", "style.css"), "utf8");
-const used = [...new Set(styles.match(/--vscode-[\w-]+/g))].sort();
+const variablesOf = (...texts) => [...new Set(texts.join().match(/--vscode-[\w-]+/g))].sort();
 const captured = {};
 let defaults = "";
 for (const [name, theme] of Object.entries(THEMES)) captured[name] = await capture(theme);
@@ -35,7 +33,7 @@ async function capture(theme) {
   try {
     await window.openChat("app");
     defaults = await window.chat.frame.locator("#_defaultStyles").evaluate((node) => node.textContent);
-    return await window.chat.frame.locator("body").evaluate(readTheme, used);
+    return await window.chat.frame.locator("body").evaluate(readTheme, variablesOf(styles, defaults));
   } finally {
     await window.close();
     await code.stop();

@@ -46,7 +46,7 @@ test("without the server, a button installs it with uv and shows the demo, witho
     for (const sentence of [/is not installed/g, /uv tool install/g, /needs no account/g]) assert.equal(text.match(sentence)?.length, 1);
     const bin = join(code.userHome, ".local", "bin");
     const environment = `HERMES_HOME='${code.home}' PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring`;
-    // Stands for uv: it installs a program that starts the server of this checkout.
+    // In place of uv: it installs a program that starts the server of this checkout.
     const started = `exec env ${environment} '${server}' "$@"`;
     const target = join(bin, "acp-server");
     await install(join(bin, "uv"), [

@@ -10,7 +10,7 @@ import { Window } from "./window.mjs";
 let opened;
 let users = 0;
 
-/** Return the code-server and the window; the options are those of whoever asks first. */
+/** Return the code-server and the window; the options of the first caller apply. */
 export function openWindow(program, options) {
   users += 1;
   opened ??= open(program, options);

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
+const LEXER = join(ROOT, "node_modules", "marked", "lib", "marked.esm.js");
 const ICONS = join(dirname(require.resolve("@vscode/codicons/package.json")), "src", "icons");
 
 /** Round a path's coordinates: icons of 16 pixels need no hundredths. */
@@ -46,6 +47,25 @@ const withoutJsonSchemas = {
   },
 };
 
+/**
+ * Leaves marked's parsers and renderers of HTML out of the view, which uses its lexer alone: an instance of
+ * them in the same module keeps them from being shaken off.
+ */
+const lexerAlone = {
+  name: "lexer-alone",
+  setup(build) {
+    build.onLoad({ filter: /[\\/]marked\.esm\.js$/ }, async ({ path }) => {
+      if (path !== LEXER) return undefined; // mermaid has a copy of its own, which it uses whole
+      const text = await readFile(path, "utf8");
+      const localNameOf = (name) => new RegExp(`[{,]([\\w$]+) as ${name}[,}]`).exec(text)?.[1] ?? name;
+      const end = text.indexOf(`var ${localNameOf("Renderer")}=class`);
+      const lexer = localNameOf("Lexer");
+      if (end < text.indexOf(`var ${lexer}=class`)) throw new Error("marked's modules are in another order: renew `lexerAlone`");
+      return { contents: `${text.slice(0, end)}\nexport { ${lexer} as Lexer };`, loader: "js" };
+    });
+  },
+};
+
 /** Leaves what the extension imports at first use in a file of its own. */
 const loadedAtFirstUse = {
   name: "loaded-at-first-use",
@@ -78,6 +98,7 @@ export const HOST = {
 
 export const VIEW = {
   ...shared,
+  plugins: [codicons, lexerAlone],
   // All but the first are loaded at first use.
   entryPoints: {
     webview: "src/webview/main.tsx",

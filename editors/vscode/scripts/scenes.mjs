@@ -31,7 +31,7 @@ function scenesOf(conversation) {
   return {
     welcome: { events: SESSION_OPENED },
     "sign-in": { events: [READY, { type: "signIn", isNeeded: true, message: "" }] },
-    missing: connection("missing", "This view is the editor's side of the agent. Its server is a program of its own."),
+    missing: connection("missing", "The chat needs the program acp-server, which is installed separately."),
     untrusted: connection("untrusted"),
     failed: connection("failed", "The server stopped with exit code 2."),
     restarting: { events: [...FULL_CONVERSATION, { ...READY, status: "restarting", message: "The server stopped with SIGKILL." }] },

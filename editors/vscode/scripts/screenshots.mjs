@@ -18,6 +18,7 @@ const view = await loadScenes();
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox"],
+  ignoreDefaultArgs: ["--hide-scrollbars"], // users see them
 });
 try {
   for (const width of WIDTHS) {

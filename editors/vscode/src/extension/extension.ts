@@ -11,8 +11,8 @@ import {
   window,
   workspace,
   type ExtensionContext,
+  Uri,
   type Memento,
-  type Uri,
 } from "vscode";
 import { Controller } from "../host/controller.js";
 import { ViewPublisher } from "../host/viewPublisher.js";
@@ -101,7 +101,7 @@ export function activate(context: ExtensionContext): void {
       await review?.run(name, args);
     }),
   );
-  context.subscriptions.push(...disposables, ...reviewCommands, ...registerCommands(controller), ...registerListeners(controller));
+  context.subscriptions.push(...disposables, ...reviewCommands, ...registerCommands(controller, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
 }
 
 /** Called by VS Code on shutdown. The subscriptions dispose of everything that `activate` created. */
@@ -153,7 +153,7 @@ async function notify(controller: Controller, { questionId, text, isPermission }
   else if (chosen === SHOW) await controller.questionAnnouncer.show(questionId);
 }
 
-function registerCommands(controller: Controller): { dispose(): void }[] {
+function registerCommands(controller: Controller, guide: Uri): { dispose(): void }[] {
   const revealAndRequest = (action: "focusInput" | "showSessions" | "showContext"): void => {
     controller.editorWindow.revealChat();
     controller.requestViewAction(action);
@@ -179,6 +179,7 @@ function registerCommands(controller: Controller): { dispose(): void }[] {
     restart: () => controller.handle({ type: "restart" }),
     signIn: () => pickSignIn(controller),
     showLog: () => controller.handle({ type: "showLog" }),
+    openGuide: () => commands.executeCommand("markdown.showPreview", guide),
   };
   return Object.entries(handlers).map(([name, handler]) => commands.registerCommand(`acpServer.${name}`, handler));
 }

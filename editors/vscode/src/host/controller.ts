@@ -12,6 +12,7 @@ import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
 import { TurnEndStore } from "./turnEndStore.js";
 import { messageOf } from "./errors.js";
 import { FileService } from "./fileService.js";
+import { FormAnswerStore } from "./formAnswerStore.js";
 import { MentionSearch } from "./mentionSearch.js";
 import type { MentionReader } from "./promptBlocks.js";
 import { FollowMode } from "./followMode.js";
@@ -40,6 +41,7 @@ export class Controller implements IntentHost {
   readonly editorReporter: EditorReporter;
   readonly sessions: SessionManager;
   readonly turnEnds: TurnEndStore;
+  readonly formAnswers: FormAnswerStore;
   readonly editorWindow: EditorWindow;
   readonly mentionSearch: MentionSearch;
   readonly mentionReader: MentionReader;
@@ -68,18 +70,15 @@ export class Controller implements IntentHost {
     this.#fileService = new FileService(services.documents, services.disk);
     this.questions = new Questions((sessionId, event) => {
       record(sessionId, event);
+      this.formAnswers.observe(sessionId, event, viewPublisher.eventsOf(sessionId));
       this.sessions.publishList();
       this.#publishState();
       this.#inBackground(this.reviews.onQuestion(sessionId, event));
     });
     this.mentionSearch = new MentionSearch(editorWindow, (path) => this.labelOf(path));
-    this.mentionReader = {
-      readText: (path) => this.#fileService.readText(path),
-      ...services.mentionSources,
-    };
+    this.mentionReader = { readText: (path) => this.#fileService.readText(path), ...services.mentionSources };
     this.terminals = new TerminalManager(services.terminalPanel, record);
-    const labelOf = (path: string): string => this.labelOf(path);
-    const { textStore } = services;
+    const [labelOf, { textStore }] = [this.labelOf.bind(this), services];
     const reviewContext = {
       ...{ fileService: this.#fileService, textStore, editorWindow, labelOf, publish: record },
       eventsOf: viewPublisher.eventsOf.bind(viewPublisher),
@@ -89,6 +88,7 @@ export class Controller implements IntentHost {
     };
     this.reviews = new ReviewLoader(() => services.loadReviews(reviewContext), textStore);
     this.turnEnds = new TurnEndStore(workspaceState);
+    this.formAnswers = new FormAnswerStore(workspaceState);
     this.followMode = new FollowMode(editorWindow, services.shouldFollowInitially());
     this.editorReporter = new EditorReporter({
       agent: () => this.#connection?.agent ?? null,
@@ -100,7 +100,7 @@ export class Controller implements IntentHost {
       log,
       folders: () => editorWindow.folders,
       createSessionContext: (sessionId, handle) => this.#sessionContext(sessionId, handle),
-      addTurnEnds: (sessionId, events) => this.turnEnds.withTurnEnds(sessionId, events),
+      withSaved: (sessionId, events) => this.formAnswers.withAnswers(sessionId, this.turnEnds.withTurnEnds(sessionId, events)),
       openQuestionsOf: (sessionId) => this.questions.openCountOf(sessionId),
       onShown: () => {
         this.#inBackground(this.reviews.loaded?.onShown());
@@ -277,12 +277,12 @@ export class Controller implements IntentHost {
     const { agent, initializeResponse } = connection;
     await this.sessions.onConnected({ agent, features: featuresOf(initializeResponse), isOpen: () => connection.isOpen() });
     this.#announceRestart();
-    if (this.#isOurServer) await this.serverSetup.checkSignIn(connection);
+    if (this.#isOwnServer) await this.serverSetup.checkSignIn(connection);
     this.#setStatus("ready", "");
     this.reportEditorState();
   }
 
-  get #isOurServer(): boolean {
+  get #isOwnServer(): boolean {
     return this.#connection?.initializeResponse.agentInfo?.name === AGENT_NAME;
   }
 
@@ -317,8 +317,8 @@ export class Controller implements IntentHost {
         this.#onTurnChange(sessionId, isRunning);
       },
       onAuthRequired: (message) => {
-        // Our server has said in its answer what is missing.
-        this.viewPublisher.publish({ type: "signIn", isNeeded: true, message: this.#isOurServer ? "" : message });
+        // The own server has said in its answer what is missing.
+        this.viewPublisher.publish({ type: "signIn", isNeeded: true, message: this.#isOwnServer ? "" : message });
       },
       cancelQuestions: () => {
         this.questions.cancel(sessionId);
@@ -382,7 +382,7 @@ export class Controller implements IntentHost {
     const agent = initializeResponse?.agentInfo?.title ?? initializeResponse?.agentInfo?.name ?? "";
     const features = initializeResponse === undefined ? EMPTY_VIEW.connection.features : featuresOf(initializeResponse);
     const { signInMethods } = this;
-    const canStoreKey = this.#isOurServer;
+    const canStoreKey = this.#isOwnServer;
     this.viewPublisher.publish({ type: "connection", status, agent, message, signInMethods, canStoreKey, features });
     this.#publishState();
   }

@@ -20,6 +20,7 @@ import type { ServerSetup } from "./serverSetup.js";
 import type { Session } from "./session.js";
 import type { SessionManager } from "./sessionManager.js";
 import type { TerminalManager } from "./terminalManager.js";
+import type { FormAnswerStore } from "./formAnswerStore.js";
 import type { TurnEndStore } from "./turnEndStore.js";
 import type { ViewPublisher } from "./viewPublisher.js";
 
@@ -35,6 +36,7 @@ export interface IntentHost {
   readonly sessions: SessionManager;
   readonly terminals: TerminalManager;
   readonly turnEnds: TurnEndStore;
+  readonly formAnswers: FormAnswerStore;
   readonly viewPublisher: ViewPublisher;
   readonly mentionSearch: MentionSearch;
   readonly mentionReader: MentionReader;
@@ -175,6 +177,7 @@ async function deleteSession(host: IntentHost, id: string): Promise<void> {
   if (!(await host.editorWindow.confirm("Delete this session permanently?", "Delete"))) return;
   await host.sessions.delete(id);
   host.turnEnds.forget(id);
+  host.formAnswers.forget(id);
   await (await host.reviews.load()).forget(id);
 }
 

@@ -59,7 +59,7 @@ export function locateUv(
   return findProgram("uv", environment, exists);
 }
 
-const NOT_FOUND_MESSAGE = "This view is the editor's side of the agent. Its server is a program of its own.";
+const NOT_FOUND_MESSAGE = "The chat needs the program acp-server, which is installed separately.";
 
 function commandNotFoundMessage(command: string): string {
   return `The program in the acpServer.command setting was not found: ${command}`;

@@ -38,8 +38,8 @@ export interface SessionManagerContext {
   readonly log: Log;
   readonly folders: () => readonly string[];
   createSessionContext(sessionId: string, handle: AgentHandle): SessionContext;
-  /** Insert the turn ends, which the agent does not replay, into a loaded session's events. */
-  addTurnEnds(sessionId: string, events: readonly SessionEvent[]): readonly SessionEvent[];
+  /** Insert what the agent does not replay into a loaded session's events: turn ends and answers to forms. */
+  withSaved(sessionId: string, events: readonly SessionEvent[]): readonly SessionEvent[];
   /** Return the number of a session's unanswered questions. */
   openQuestionsOf(sessionId: string): number;
   /** Called when another session is shown. */
@@ -218,7 +218,7 @@ export class SessionManager {
       this.#publishSession(session, false);
       this.#publishChoices(sessionId, answer ?? undefined);
       const { viewPublisher } = this.#context;
-      viewPublisher.replaceEvents(sessionId, this.#context.addTurnEnds(sessionId, [...viewPublisher.eventsOf(sessionId)]));
+      viewPublisher.replaceEvents(sessionId, this.#context.withSaved(sessionId, [...viewPublisher.eventsOf(sessionId)]));
       this.#context.onLoaded(sessionId);
     } catch (error) {
       this.#open.delete(sessionId);

@@ -158,11 +158,20 @@ export function withCallChanged(
   id: string,
   change: (call: ToolCallState) => ToolCallState,
 ): SessionState {
-  const index = session.items.findLastIndex((item) => item.kind === "call" && item.call.id === id);
+  const index = findCall(session.items, id);
   const item = session.items[index];
   if (item?.kind !== "call") return withItem(session, { kind: "call", call: change(emptyCall(id)) });
   const changed = { ...item, call: change(item.call) };
   return { ...session, items: replaceAt(session.items, index, changed) };
+}
+
+/** Return the index of a tool call, or -1. A loop: opening a session searches for each of its calls in vain. */
+function findCall(items: readonly TranscriptItem[], id: string): number {
+  for (let index = items.length - 1; index >= 0; index -= 1) {
+    const item = items[index];
+    if (item?.kind === "call" && item.call.id === id) return index;
+  }
+  return -1;
 }
 
 function updatedCall(call: ToolCallState, update: ToolCallUpdate): ToolCallState {

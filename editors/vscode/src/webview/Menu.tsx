@@ -5,7 +5,7 @@ import { Icon } from "./Icon.js";
 
 export interface MenuItem {
   readonly id: string;
-  readonly label: string;
+  readonly label: ComponentChildren;
   readonly testId: string;
 }
 

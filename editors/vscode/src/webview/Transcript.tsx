@@ -1,11 +1,12 @@
 /**
  * The conversation: messages, tool calls, notices and answers in order.
  *
- * Scrolls along with new content, unless the user has scrolled up. Entries are rendered in chunks: the last
- * ones at once, earlier ones when they come near the visible part, so that a long session opens at once.
+ * Scrolls along with new content, unless the user has scrolled up. Entries are rendered in chunks, and chunks
+ * in sections: the last screenful at once, earlier ones when they come near the visible part, one chunk per
+ * frame, so that a long session opens at once.
  */
 import { memo } from "./memo.js";
-import type { JSX } from "preact";
+import type { JSX, Ref } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Question, SessionState, TranscriptItem, ViewState } from "../shared/state.js";
 import { Icon } from "./Icon.js";
@@ -24,8 +25,10 @@ import { ToolCard } from "./parts/ToolCard.js";
 
 /** Maximum distance to the end that counts as at the end, in pixels. */
 const AT_END_PIXELS = 40;
-/** Entries that are rendered together. */
-const CHUNK_SIZE = 15;
+/** Entries that are rendered together; the last two chunks are rendered at once and fill a side bar. */
+const CHUNK_SIZE = 6;
+/** Entries whose chunks are created together: a placeholder per chunk would be too many for a long session. */
+const SECTION_SIZE = 20 * CHUNK_SIZE;
 /** Distance from the visible part at which a chunk is rendered, in pixels. */
 const NEAR_PIXELS = 1200;
 /** Height of an entry that was not rendered yet, in pixels; only the scroll bar depends on it. */
@@ -69,7 +72,7 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
     isSticky.current = node.scrollHeight - node.scrollTop - node.clientHeight < AT_END_PIXELS;
     setIsAtEnd(isSticky.current);
   };
-  const chunks = chunksOf(session.items);
+  const sections = partsOf(session.items, SECTION_SIZE);
   const asking = new Set(session.questions.flatMap((question) => (question.kind === "permission" ? [question.callId] : [])));
   return (
     <div class="transcript-frame">
@@ -86,12 +89,12 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
       >
         <div class="transcript-content" ref={content}>
           {session.isLoading && <p class="loading">Loading the session…</p>}
-          {chunks.map((items, index) => (
-            <Chunk
+          {sections.map((items, index) => (
+            <Section
               key={`${session.id} ${String(index)}`}
               items={items}
-              isLast={index === chunks.length - 1}
-              isNew={index >= chunks.length - 2 || items.some((item) => item.kind === "call" && item.call.id === revealed)}
+              following={Math.min(session.items.length - index * SECTION_SIZE - items.length, SECTION_SIZE)}
+              revealed={items.some((item) => isCall(item, revealed)) ? revealed : ""}
               isRunning={session.isRunning}
               canRestore={state.connection.features.restore && !session.isRunning}
               asking={asking}
@@ -111,18 +114,24 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
   );
 }
 
-/** Split entries into chunks. An entry never changes its chunk, because entries are only appended. */
-function chunksOf(items: readonly TranscriptItem[]): (readonly TranscriptItem[])[] {
-  const chunks: (readonly TranscriptItem[])[] = [];
-  for (let at = 0; at < items.length; at += CHUNK_SIZE) chunks.push(items.slice(at, at + CHUNK_SIZE));
-  return chunks;
+/** Split entries into parts of a size. An entry never changes its part, because entries are only appended. */
+function partsOf(items: readonly TranscriptItem[], size: number): (readonly TranscriptItem[])[] {
+  const parts: (readonly TranscriptItem[])[] = [];
+  for (let at = 0; at < items.length; at += size) parts.push(items.slice(at, at + size));
+  return parts;
 }
 
-interface ChunkProps {
+function isCall(item: TranscriptItem, id: string): boolean {
+  return item.kind === "call" && item.call.id === id;
+}
+
+/** Properties of a section or chunk: some entries in order, and what they are rendered with. */
+interface PartProps {
   readonly items: readonly TranscriptItem[];
-  readonly isLast: boolean;
-  /** Whether it is rendered at once. */
-  readonly isNew: boolean;
+  /** Number of entries after these, as far as it matters: a long session must not be rendered for each new one. */
+  readonly following: number;
+  /** Id of the call to show, which may not have been rendered yet; empty for none of this part. */
+  readonly revealed: string;
   readonly isRunning: boolean;
   readonly canRestore: boolean;
   /** Ids of the calls whose permission request is open. */
@@ -131,37 +140,38 @@ interface ChunkProps {
   readonly scroller: { readonly current: HTMLElement | null };
 }
 
-const Chunk = memo(function Chunk(props: ChunkProps): JSX.Element {
-  const { items, isLast, isNew, isRunning, canRestore, asking, terminals, scroller } = props;
-  const [isRendered, setIsRendered] = useState(isNew);
-  const node = useRef<HTMLDivElement>(null);
-  const isShown = isRendered || isNew;
-  useEffect(() => {
-    if (isShown) {
-      setIsRendered(true);
-      return undefined;
-    }
-    const { current } = node;
-    if (current === null) return undefined;
-    const observer = new IntersectionObserver(
-      (entries) => {
-        if (entries.some((entry) => entry.isIntersecting)) setIsRendered(true);
-      },
-      { root: scroller.current, rootMargin: `${String(NEAR_PIXELS)}px 0px` },
-    );
-    observer.observe(current);
-    return () => {
-      observer.disconnect();
-    };
-  }, [isShown, scroller]);
-  if (!isShown) return <div class="chunk" ref={node} style={{ height: `${String(items.length * ESTIMATED_ENTRY_PIXELS)}px` }} />;
+/** Chunks of a section, or a placeholder of their estimated height. */
+const Section = memo(function Section(props: PartProps): JSX.Element {
+  const { items, following, revealed, scroller } = props;
+  const { node, isNear } = useNearness(following < SECTION_SIZE || revealed !== "", scroller);
+  if (!isNear) return <Placeholder count={items.length} node={node} />;
+  const chunks = partsOf(items, CHUNK_SIZE);
+  return (
+    <>
+      {chunks.map((part, index) => (
+        <Chunk
+          key={index}
+          {...props}
+          items={part}
+          following={Math.min(following + items.length - index * CHUNK_SIZE - part.length, CHUNK_SIZE + 1)}
+          revealed={part.some((item) => isCall(item, revealed)) ? revealed : ""}
+        />
+      ))}
+    </>
+  );
+}, isSamePart);
+
+const Chunk = memo(function Chunk(props: PartProps): JSX.Element {
+  const { items, following, revealed, isRunning, canRestore, asking, terminals, scroller } = props;
+  const { node, isNear } = useNearness(following <= CHUNK_SIZE || revealed !== "", scroller);
+  if (!isNear) return <Placeholder count={items.length} node={node} />;
   return (
     <div class="chunk">
       {items.map((item, index) => (
         <Entry
           key={item.key}
           item={item}
-          isGrowing={isRunning && isLast && index === items.length - 1}
+          isGrowing={isRunning && following === 0 && index === items.length - 1}
           isAsking={item.kind === "call" && asking.has(item.call.id)}
           canRestore={canRestore}
           terminals={hasTerminal(item) ? terminals : undefined}
@@ -169,17 +179,70 @@ const Chunk = memo(function Chunk(props: ChunkProps): JSX.Element {
       ))}
     </div>
   );
-}, isSameChunk);
+}, isSamePart);
 
-/** Whether a chunk would be rendered alike: a long session must not cost time for each chunk of an answer. */
-function isSameChunk(before: ChunkProps, after: ChunkProps): boolean {
-  if (before.isNew !== after.isNew || before.isLast !== after.isLast || before.canRestore !== after.canRestore) return false;
+function Placeholder({ count, node }: { readonly count: number; readonly node: Ref<HTMLDivElement> }): JSX.Element {
+  return <div class="chunk" ref={node} style={{ height: `${String(count * ESTIMATED_ENTRY_PIXELS)}px` }} />;
+}
+
+/**
+ * Tell whether a part is rendered: at once if it is needed, else once it came near the visible part; it stays so.
+ *
+ * `node` refers to its placeholder.
+ */
+function useNearness(isNeeded: boolean, scroller: PartProps["scroller"]): { node: Ref<HTMLDivElement>; isNear: boolean } {
+  const [wasNear, setWasNear] = useState(isNeeded);
+  const node = useRef<HTMLDivElement>(null);
+  const isNear = wasNear || isNeeded;
+  useEffect(() => {
+    if (isNear) {
+      setWasNear(true);
+      return undefined;
+    }
+    const { current } = node;
+    if (current === null) return undefined;
+    const show = (): void => {
+      setWasNear(true);
+    };
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some((entry) => entry.isIntersecting)) return;
+        observer.disconnect();
+        renderLater(show);
+      },
+      { root: scroller.current, rootMargin: `${String(NEAR_PIXELS)}px 0px` },
+    );
+    observer.observe(current);
+    return () => {
+      observer.disconnect();
+    };
+  }, [isNear, scroller]);
+  return { node, isNear };
+}
+
+/** Parts that came near and are not rendered yet, the nearest to the end last. */
+const waiting: (() => void)[] = [];
+
+/** Render a part in a coming frame: one per frame, so that neither the first paint nor a key waits for many. */
+function renderLater(show: () => void): void {
+  waiting.push(show);
+  if (waiting.length === 1) requestAnimationFrame(renderNext);
+}
+
+function renderNext(): void {
+  waiting.pop()?.();
+  if (waiting.length > 0) requestAnimationFrame(renderNext);
+}
+
+/** Whether a part would be rendered alike: a long session must not cost time for each chunk of an answer. */
+function isSamePart(before: PartProps, after: PartProps): boolean {
+  if (before.following !== after.following || before.revealed !== after.revealed || before.canRestore !== after.canRestore) return false;
   if (before.items.length !== after.items.length) return false;
-  if (after.isLast && before.isRunning !== after.isRunning) return false;
+  if (after.following === 0 && before.isRunning !== after.isRunning) return false;
   return after.items.every((item, index) => item === before.items[index] && hasSameContext(item, before, after));
 }
 
-function hasSameContext(item: TranscriptItem, before: ChunkProps, after: ChunkProps): boolean {
+function hasSameContext(item: TranscriptItem, before: PartProps, after: PartProps): boolean {
   if (item.kind !== "call") return true;
   const { id } = item.call;
   return before.asking.has(id) === after.asking.has(id) && (before.terminals === after.terminals || !hasTerminal(item));

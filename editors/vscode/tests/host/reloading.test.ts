@@ -161,3 +161,68 @@ test("the mark moves after prompts that were sent during the turn", async () => 
   await later.until(() => entryKinds(later).length === 3);
   assert.deepEqual(entryKinds(later), ["user", "user", "cut"]);
 });
+
+/** Return a window in which the agent's only turn has shown a form after a tool call, and the user has answered it. */
+async function windowWithAnsweredForm(): Promise<TestWindow> {
+  const window = await openWindow().connect();
+  window.agent.turn = async ({ client, sessionId, show, say }) => {
+    await show({ sessionUpdate: "tool_call", toolCallId: "ask", title: "Ask", status: "pending" });
+    const requestedSchema = { type: "object", properties: { fruit: { type: "string", title: "Fruit" } } } as const;
+    await client.request(methods.client.elicitation.create, { mode: "form", sessionId, message: "Which fruit?", requestedSchema });
+    await say("Pears it is.");
+    return { stopReason: "end_turn" };
+  };
+  const done = window.prompt("ask me");
+  const { session } = await window.until((view) => view.session.questions.length === 1);
+  await window.handle({ type: "fillIn", questionId: session.questions[0]?.id ?? "", content: { fruit: "pears" } });
+  await done;
+  await window.until(() => entryKinds(window).length === 4);
+  return window;
+}
+
+const FORM_HISTORY: SessionUpdate[] = [
+  user("ask me", "u1"),
+  { sessionUpdate: "tool_call", toolCallId: "ask", title: "Ask", status: "completed" },
+  agent("Pears it is.", "a1"),
+];
+
+test("after a reload, an answer given in a form is where it was given", async () => {
+  const window = await windowWithAnsweredForm();
+  assert.deepEqual(entryKinds(window), ["user", "call", "answer", "agent"]);
+  window.close();
+  const later = openWindow(window);
+  later.agent.history = FORM_HISTORY;
+  await later.connect();
+  const { session } = await later.until(() => entryKinds(later).length === 4);
+  assert.deepEqual(entryKinds(later), ["user", "call", "answer", "agent"]);
+  const [answer] = session.items.filter((item) => item.kind === "answer");
+  assert.deepEqual(answer?.answers, [{ label: "Fruit", value: "pears" }]);
+  assert.deepEqual(session.questions, []);
+  await later.handle({ type: "deleteSession", id: "session-1" });
+  assert.equal(later.workspaceState.get("form answers"), undefined);
+});
+
+test("an answer that was taken back with its prompt does not come back", async () => {
+  const window = await windowWithAnsweredForm();
+  const restore = { type: "restore", checkpoint: "c1", scope: "conversation", text: "", isSentAgain: false } as const;
+  const events = window.controller.viewPublisher.eventsOf("session-1");
+  const promptId = events.find((event) => event.type === "prompted")?.id ?? "";
+  window.controller.viewPublisher.record("session-1", { type: "checkpoint", promptId, checkpoint: "c1" });
+  await window.handle(restore);
+  await window.until(() => entryKinds(window).length === 0);
+  window.close();
+  const later = openWindow(window);
+  later.agent.history = FORM_HISTORY; // the same prompt, sent again
+  await later.connect();
+  await later.until(() => entryKinds(later).length >= 3);
+  assert.deepEqual(entryKinds(later), ["user", "call", "agent"]);
+});
+
+test("saved answers that cannot be read are ignored", async () => {
+  const window = openWindow();
+  window.workspaceState.set("form answers", '{"session-1": [{"prompts": 1, "calls": 0, "events": [{"type": "elicitation"}]}]}');
+  window.workspaceState.set("session", "session-1");
+  window.agent.history = FORM_HISTORY;
+  await window.connect();
+  await window.until(() => entryKinds(window).length === 3);
+});

@@ -60,15 +60,37 @@ test("the answer to a form stays in the conversation, with the titles of its fie
   assert.match(page.find("answer").textContent, /old invoices keep\?Rounding.*Half to even.*Notes.*As the bank/);
 });
 
-test("of a long session only the end is rendered, and earlier entries when they come near", async () => {
+test("of a long session only the last screenful is rendered at once, and earlier parts one per frame when they come near", async () => {
+  observed.length = 0;
   const page = await new TestPage().dispatch(...manyMessages(400));
-  const shown = page.findAll("user-message").length;
-  assert.ok(shown > 5 && shown < 20, String(shown));
-  assert.equal(page.findAll("user-message").at(-1)?.textContent, "Prompt 199");
-  await act(() => {
-    observed[0]?.near();
-  });
-  assert.equal(page.findAll("user-message")[0]?.textContent, "Prompt 0");
+  const shown = (): (string | null)[] => page.findAll("user-message").map((message) => message.textContent);
+  assert.ok(shown().length <= 4, String(shown().length));
+  assert.equal(shown().at(-1), "Prompt 199");
+  const frame = (): Promise<void> => act(() => new Promise<void>((resolve) => { requestAnimationFrame(() => { resolve(); }); }));
+  const entriesPerFrame: number[] = [];
+  for (const part of observed) part.near(); // and those that are observed meanwhile
+  for (let frames = 0; frames < 200 && shown()[0] !== "Prompt 0"; frames += 1) {
+    const before = page.root.querySelectorAll(".chunk > *").length;
+    for (const part of observed.splice(0)) part.near();
+    await frame();
+    entriesPerFrame.push(page.root.querySelectorAll(".chunk > *").length - before);
+  }
+  assert.equal(shown()[0], "Prompt 0");
+  assert.ok(Math.max(...entriesPerFrame) <= 12, entriesPerFrame.join(" "));
+  page.close();
+});
+
+test("a new entry renders no earlier part of a long session again", async () => {
+  const page = await new TestPage().dispatch(...manyMessages(400));
+  let rendered = 0;
+  const watch = new window.MutationObserver((records) => (rendered += records.length));
+  const content = page.root.querySelector(".transcript-content");
+  assert.ok(content !== null);
+  watch.observe(content, { childList: true, subtree: true, attributes: true });
+  await page.dispatch({ type: "prompted", id: "last", blocks: [{ type: "text", text: "One more" }], busyMode: "turn" });
+  assert.equal(page.findAll("user-message").at(-1)?.textContent, "One more");
+  watch.disconnect();
+  assert.ok(rendered < 5, String(rendered));
   page.close();
 });
 
@@ -119,4 +141,20 @@ test("a large diff is shown in steps", async () => {
   assert.equal(lines(), 200);
   await page.press("diff-more");
   assert.equal(lines(), 1200);
+});
+
+test("parts of an answer's name in backticks are shown as code, in the menu too", async () => {
+  const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
+  await page.press("permission-more");
+  const [first] = page.root.querySelectorAll('[role="menuitem"]');
+  assert.equal(first?.textContent, "Allow curl to downloads.example.com for this session");
+  assert.equal(first.querySelector("code")?.textContent, "curl");
+});
+
+test("a diff names its file, so the card's links do not name it again", async () => {
+  const call = { sessionUpdate: "tool_call", toolCallId: "d", title: "Edit", kind: "edit", status: "completed" } as const;
+  const content = [{ type: "diff" as const, path: "/project/a.txt", oldText: "a\n", newText: "b\n" }];
+  const locations = [{ path: "/project/a.txt", line: 1 }, { path: "/project/b.txt", line: 2 }];
+  const page = await new TestPage().dispatch(...SESSION_OPENED, { type: "update", update: { ...call, content, locations } });
+  assert.deepEqual(page.findAll("tool-call-location").map((link) => link.textContent), ["b.txt:2"]);
 });

@@ -183,7 +183,10 @@ function renderList(token: Tokens.List, options: RenderOptions): HTMLElement {
 
 function renderItem(token: Tokens.ListItem, options: RenderOptions): HTMLElement {
   const item = document.createElement("li");
-  if (token.task) item.append(token.checked === true ? "☑ " : "☐ ");
+  if (token.task) {
+    item.className = "task";
+    item.append(token.checked === true ? "☑ " : "☐ ");
+  }
   for (const child of token.tokens) {
     if (child.type === "checkbox") continue;
     const inline = child.type === "text" ? (child as Tokens.Text) : null;

@@ -40,7 +40,7 @@ function QuestionElsewhere({ session }: { session: SessionSummary }): JSX.Elemen
   return (
     <div class="banner question-elsewhere" role="status" data-testid="banner-question">
       <Icon name="bell" />
-      <p class="ellipsis" title={text}>
+      <p class="clamped" title={text}>
         {text}
       </p>
       <button

@@ -11,6 +11,7 @@ import type { PermissionQuestion } from "../../shared/state.js";
 import { focusUnlessTyping, KEY_GUARD_MILLISECONDS } from "../focus.js";
 import { useHost } from "../hostContext.js";
 import { IconButton } from "../Icon.js";
+import { InlineCode } from "../InlineCode.js";
 import { Menu } from "../Menu.js";
 
 const MAX_BUTTON_NAME = 30;
@@ -84,7 +85,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
           label={<>Always… <kbd>a</kbd></>}
           title="More answers"
           testId="permission-more"
-          items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: name, testId: `permission-${kind}` }))}
+          items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: <InlineCode text={name} />, testId: `permission-${kind}` }))}
           isOpen={isMenuOpen}
           onOpen={setIsMenuOpen}
           onChoose={(optionId) => {
@@ -145,7 +146,7 @@ function OptionButton({ option, keyHint, isPrimary = false, buttonRef, onChoose 
         onChoose(option);
       }}
     >
-      {option.name}
+      <span><InlineCode text={option.name} /></span>
       <kbd>{keyHint}</kbd>
     </button>
   );

@@ -68,17 +68,19 @@ function SessionRow({ session, state, onClose }: SessionRowProps): JSX.Element {
           onClose();
         }}
       >
-        {openQuestions > 0 ? (
-          <span class="asks" role="img" aria-label="Asks you something" title="Asks you something" data-testid="session-asks">
-            <Icon name="bell" />
-          </span>
-        ) : (
-          isRunning && <Icon name="loading" spins />
-        )}
+        <span class="session-state">
+          {openQuestions > 0 ? (
+            <span class="asks" role="img" aria-label="Asks you something" title="Asks you something" data-testid="session-asks">
+              <Icon name="bell" />
+            </span>
+          ) : (
+            isRunning && <Icon name="loading" spins />
+          )}
+        </span>
         <span class="ellipsis" title={title}>
           {title}
         </span>
-        <span class="small">{formatAge(updatedAt, Date.now())}</span>
+        <span class="small age">{formatAge(updatedAt, Date.now())}</span>
       </button>
       <span class="row-actions">
         <IconButton

@@ -14,11 +14,11 @@ export function SignInButtons({ methods, canStoreKey }: SignInButtonsProps): JSX
   const offered = canStoreKey ? methods.filter(({ isTerminal }) => isTerminal) : methods;
   const sorted = [...offered].sort((a, b) => Number(b.isTerminal) - Number(a.isTerminal));
   return (
-    <div class="buttons">
+    <div class="buttons sign-in">
       {canStoreKey && (
         <button
           type="button"
-          class="primary"
+          class="primary wide"
           data-testid="sign-in-enter-key"
           onClick={() => {
             post({ type: "enterKey" });
@@ -31,7 +31,7 @@ export function SignInButtons({ methods, canStoreKey }: SignInButtonsProps): JSX
         <button
           key={method.id}
           type="button"
-          class={index === 0 && !canStoreKey ? "primary" : "secondary"}
+          class={index === 0 && !canStoreKey ? "primary wide" : "secondary wide"}
           title={method.description}
           data-testid={`sign-in-${method.id}`}
           onClick={() => {
@@ -44,7 +44,7 @@ export function SignInButtons({ methods, canStoreKey }: SignInButtonsProps): JSX
       {canStoreKey && (
         <button
           type="button"
-          class="secondary"
+          class="secondary wide"
           title="A scripted model that shows what the agent does"
           data-testid="try-demo"
           onClick={() => {

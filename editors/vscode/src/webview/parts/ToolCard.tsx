@@ -8,6 +8,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ToolCallState, SessionState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
+import { InlineCode } from "../InlineCode.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { isRecord } from "../../shared/validation.js";
 import { useHost } from "../hostContext.js";
@@ -44,6 +45,8 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
   const isOpen = userChoice ?? (isOpenByDefault(call) && !isAsking);
   const nested = call.parentId === "" ? "" : "nested";
   const command = commandOf(call);
+  // A diff names its file itself.
+  const diffPaths = new Set(call.content.flatMap((part) => (part.type === "diff" ? [part.path] : [])));
   return (
     <article
       class={`entry call ${call.status} ${nested}`}
@@ -77,7 +80,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
       )}
       {isOpen && (
         <div class="call-body">
-          <Locations locations={call.locations} />
+          <Locations locations={call.locations.filter(({ path }) => !diffPaths.has(path))} />
           {call.content.map((part, index) => (
             <ContentPart key={index} part={part} call={call} terminals={terminals} />
           ))}
@@ -118,10 +121,9 @@ export function commandOf({ kind, rawInput }: ToolCallState): string {
 
 /** A title whose parts in backticks are shown as code. */
 export function Title({ text }: { text: string }): JSX.Element {
-  const parts = text.split(/`([^`]*)`/);
   return (
     <span class="title" title={text.replaceAll("`", "")}>
-      {parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
+      <InlineCode text={text} />
     </span>
   );
 }
