@@ -8,11 +8,15 @@ import sys
 
 from acp_server.startup.isolation import drop_workspace_entries
 
-SERVE_OPTIONS = ("--model", "--mode", "--sandbox", "--log-level", "--log-file", "--unstable")
+SERVE_OPTIONS = (
+    *("--model", "--mode", "--sandbox", "--record", "--replay", "--strict"),
+    *("--log-level", "--log-file", "--unstable"),
+)
 OPTION_CHOICES = {
     "--mode": ("ask", "accept_edits", "plan", "bypass"),
     "--sandbox": ("off", "workspace", "strict"),
     "--log-level": ("debug", "info", "warning", "error"),
+    "--strict": ("true", "false"),
     "--unstable": ("true", "false"),
 }
 """Allowed values per option. The fast path must not serve a typo such as `--sandbox strcit`."""

@@ -92,6 +92,23 @@ def find_loaded_hints(texts: Iterable[str], secret: bytes) -> LoadedHints:
     )
 
 
+def mask_signatures(text: str) -> str:
+    """Return a text without the signatures of its blocks, which differ between sessions.
+
+    >>> mask_signatures('<project_instructions path="a" id="0123456789ab-ba9876543210">')
+    '<project_instructions path="a" id="0123456789ab-ba9876543210">'
+    >>> block = wrap_hint(InstructionHint(Path("a"), "a", "Be kind.", "0" * 12, False), b"secret")
+    >>> mask_signatures(block).splitlines()[0]
+    '<project_instructions path="a" id="000000000000-(signature)">'
+    """
+
+    def mask(found: re.Match[str]) -> str:
+        seal = found["seal"]
+        return found[0] if seal is None else found[0].replace(f"-{seal}", "-(signature)", 1)
+
+    return _TAG_RE.sub(mask, text)
+
+
 def _verified_hints(text: str, secret: bytes) -> Iterator[tuple[str, str]]:
     """Yield label and digest of every correctly signed block.
 

@@ -19,6 +19,8 @@ FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 DIRECTORY = click.Path(path_type=Path, exists=True, file_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 NEW_DIRECTORY = click.Path(path_type=Path, file_okay=False)
+RECORDING = click.Path(path_type=Path, file_okay=False, resolve_path=True)
+"""Absolute: the processes of many tasks have other working directories."""
 POSITIVE = click.FloatRange(min=0, min_open=True)
 COUNT = click.IntRange(min=1)
 TEXT = click.STRING
@@ -90,6 +92,16 @@ class RunOptions:
     max_retries: int | None = _option(None, "Retries of a failed request.", click.IntRange(min=0))
     connect_timeout: float | None = _option(
         None, "Time limit for connecting to the model's endpoint.", POSITIVE, "SECONDS"
+    )
+    record: Path | None = _option(
+        None, "Record the model's requests and answers, without secrets.", RECORDING
+    )
+    replay: Path | None = _option(
+        None, "Answer from a recording, without a model or a key.", RECORDING
+    )
+    strict: bool = _option(
+        default=False,
+        help_text="With --replay: refuse requests that differ from the recorded ones.",
     )
     json_schema: Path | None = _option(
         None, "JSON schema for the final answer; one correction is allowed.", FILE

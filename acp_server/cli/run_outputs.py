@@ -109,6 +109,8 @@ def run_and_report(request: RunRequest, outputs: OutputOptions, signals: Shutdow
                     wire.end()
                 else:
                     _print_result(report, outputs.format_, output)
+        for line in task.recording.report_lines():
+            output.print_line(output.cleaner.plain(line), "quiet")
         if output.lines.error:
             _report_problem(report, f"the output cannot be written: {output.lines.error}", output)
         return report.exit_code

@@ -18,6 +18,7 @@ from acp_server.headless.run.request import LAST_SESSION, RunPolicy, RunRequest
 from acp_server.headless.run.rule_parsing import RuleError, RulesFile, load_rules_file, parse_rule
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.run_rules import RunRule, RunRules
+from acp_server.server.recording import RecordingOptionsError, open_recording
 
 MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 ALL_OF_STDIN = "-"
@@ -49,7 +50,9 @@ def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:
         raise RunOptionsError(reason)
     if len(options.skills) > MAX_SKILLS:
         raise RunOptionsError(f"--skill can be given at most {MAX_SKILLS} times")
+    configuration = _configuration(options)
     try:
+        recording = open_recording(configuration)
         rules = rules_from(options)
         answer = findings_schema() if options.findings else None
         if options.json_schema is not None:
@@ -57,12 +60,13 @@ def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:
                 reason = "--findings has its own schema and cannot be used with --json-schema"
                 raise RunOptionsError(reason)
             answer = load_answer_schema(options.json_schema)
-    except (RuleError, AnswerSchemaError) as error:
+    except (RuleError, AnswerSchemaError, RecordingOptionsError) as error:
         raise RunOptionsError(str(error)) from None
     return RunRequest(
         prompt=_prompt(options, stdin),
         workspace=(options.cwd or Path()).resolve(),
-        configuration=_configuration(options),
+        configuration=recording.configuration,
+        recording=recording,
         policy=rules,
         budget=RunBudget(options.max_turns, options.max_cost, options.max_tokens),
         timeout_seconds=options.timeout,
@@ -81,7 +85,13 @@ def _configuration(options: RunOptions) -> Configuration:
         RunOptionsError: The settings have problems. A warning would go unseen in an unattended
             run, so each problem is an error.
     """
-    overrides = {"--model": options.model, "--sandbox": options.sandbox}
+    overrides = {
+        "--model": options.model,
+        "--sandbox": options.sandbox,
+        "--record": str(options.record.absolute()) if options.record else None,
+        "--replay": str(options.replay.absolute()) if options.replay else None,
+        "--strict": "true" if options.strict else None,
+    }
     configuration = settings.load({name: value for name, value in overrides.items() if value})
     if configuration.problems:
         problems = [problem.removesuffix("; ignored") for problem in configuration.problems]

@@ -253,6 +253,23 @@ class Settings:
         "ACP_SERVER_COMPACTION_THRESHOLD",
         hermes_keys=("compression.threshold",),
     )
+    record: UserPath | None = setting(
+        None,
+        "A directory to record the requests to models and their answers in, without secrets",
+        variable="ACP_SERVER_RECORD",
+        option="--record",
+    )
+    replay: UserPath | None = setting(
+        None,
+        "A recorded directory that answers in place of the model's endpoint, without a key",
+        variable="ACP_SERVER_REPLAY",
+        option="--replay",
+    )
+    strict: bool = setting(
+        False,
+        "Whether to refuse requests that are not exactly as in the replayed recording",
+        option="--strict",
+    )
     unstable: bool = setting(
         False,
         "Whether to send draft parts of the protocol that the client has not asked for",

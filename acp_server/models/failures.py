@@ -11,6 +11,7 @@ from http import HTTPStatus
 from math import isfinite
 
 from acp_server.models.overflow import ContextOverflow, find_overflow
+from acp_server.models.traffic import NoRecordedAnswerError
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.json_values import Object
 from acp_server.turn.errors import FailureKind
@@ -69,6 +70,8 @@ class ProviderFailure:
 
 def classify_connection_error(cause: BaseException, endpoint: str) -> ProviderFailure:
     """Classify a failed connection; certificate errors are permanent, all others temporary."""
+    if isinstance(cause, NoRecordedAnswerError):
+        return ProviderFailure(str(cause), "request")
     message = shorten_message(str(cause)) or type(cause).__name__
     reason = f"the connection to {endpoint} failed ({message})"
     if "CERTIFICATE_VERIFY_FAILED" in message:

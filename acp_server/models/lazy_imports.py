@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from acp_server.models.families import ModelFamily
     from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
     from acp_server.models.retry_policy import RetryPolicy
+    from acp_server.models.traffic import ModelTraffic
     from acp_server.turn.ports import Model
 
 
@@ -44,25 +45,33 @@ def scripted_model(source: str) -> "Model":
     return ScriptedModel(source)
 
 
-def lazy_anthropic_client(cache_marker: "CacheMarker") -> Lazy[ProviderEntryPoint]:
+def lazy_anthropic_client(
+    cache_marker: "CacheMarker", traffic: "ModelTraffic | None" = None
+) -> Lazy[ProviderEntryPoint]:
     """Return the client of the Messages API."""
-    return Lazy(partial(_open_anthropic, cache_marker))
+    return Lazy(partial(_open_anthropic, cache_marker, traffic))
 
 
-def lazy_openai_compatible_client(profile: "EndpointProfile") -> Lazy[ProviderEntryPoint]:
+def lazy_openai_compatible_client(
+    profile: "EndpointProfile", traffic: "ModelTraffic | None" = None
+) -> Lazy[ProviderEntryPoint]:
     """Return the client of the OpenAI API formats."""
-    return Lazy(partial(_open_openai_compatible, profile))
+    return Lazy(partial(_open_openai_compatible, profile, traffic))
 
 
 @pause_gc_on_first_call
-def _open_anthropic(cache_marker: "CacheMarker") -> ProviderEntryPoint:
+def _open_anthropic(
+    cache_marker: "CacheMarker", traffic: "ModelTraffic | None"
+) -> ProviderEntryPoint:
     from acp_server.models.anthropic.packages import open_entry_point
 
-    return open_entry_point(cache_marker)
+    return open_entry_point(cache_marker, traffic)
 
 
 @pause_gc_on_first_call
-def _open_openai_compatible(profile: "EndpointProfile") -> ProviderEntryPoint:
+def _open_openai_compatible(
+    profile: "EndpointProfile", traffic: "ModelTraffic | None"
+) -> ProviderEntryPoint:
     from acp_server.models.openai_compatible.entry_point import OpenAiEntryPoint
 
-    return OpenAiEntryPoint(profile)
+    return OpenAiEntryPoint(profile, traffic)

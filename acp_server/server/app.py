@@ -41,6 +41,11 @@ from acp_server.server.config_mapping import (
 from acp_server.server.endpoints import ModelService, open_models
 from acp_server.server.log_setup import configure_logging
 from acp_server.server.provider_routes import EndpointRoutes
+from acp_server.server.recording import (
+    ModelRecording,
+    RecordingOptionsError,
+    open_recording,
+)
 from acp_server.server.toolsets import ToolsetBuilder
 from acp_server.server.unused_settings import take_unused_settings_notice
 from acp_server.session.context import SessionContext
@@ -74,6 +79,8 @@ logger = logging.getLogger(__name__)
 CANCEL_TURNS_SECONDS = 0.8
 FLUSH_SECONDS = 0.5
 FORCED_EXIT_SECONDS = 1.7
+USAGE_ERROR = 2
+"""Exit code of a server whose options cannot be used."""
 
 
 def run_stdio(wire: ClaimedStdio, options: Mapping[str, str]) -> int:
@@ -83,12 +90,25 @@ def run_stdio(wire: ClaimedStdio, options: Mapping[str, str]) -> int:
     configure_logging(configuration.settings.log_level, configuration.settings.log_file)
     for problem in configuration.problems:
         logger.warning("configuration: %s", problem)
-    return anyio.run(_serve_stdio, wire, configuration)
+    try:
+        recording = open_recording(configuration)
+    except RecordingOptionsError as error:
+        logger.error("%s", error)
+        return USAGE_ERROR
+    try:
+        return anyio.run(_serve_stdio, wire, recording)
+    finally:
+        # A replay without differences is what was asked for, and no warning.
+        level = logging.WARNING if recording.has_problems else logging.INFO
+        for line in recording.report_lines():
+            logger.log(level, "%s", line)
 
 
-async def _serve_stdio(wire: ClaimedStdio, configuration: Configuration) -> int:
+async def _serve_stdio(wire: ClaimedStdio, recording: ModelRecording) -> int:
     transport = StdioTransport(Descriptors(wire.read, wire.write, wire.unread))
-    connection = build_server(transport, configuration, wire.initialize_params)
+    connection = build_server(
+        transport, recording.configuration, wire.initialize_params, recording=recording
+    )
     exits = _ExitHandlers(connection, transport)
     async with transport:
         async with anyio.create_task_group() as tasks:
@@ -141,14 +161,17 @@ def build_server(
     configuration: Configuration,
     initialize_params: JsonValue = None,
     policy: HeadlessPolicy | None = None,
+    recording: ModelRecording | None = None,
 ) -> AgentConnection:
     """Build a server for one client; its `run` serves until the client disconnects.
 
     `initialize_params` are those of an `initialize` that the handshake has already answered. The
-    policy is that of an unattended run; it is None if there is a user who can be asked.
+    policy is that of an unattended run; it is None if there is a user who can be asked. A recording
+    has the same configuration.
     """
     current = configuration.settings
-    models = open_models(configuration)
+    recording = recording or ModelRecording(configuration)
+    models = open_models(configuration, recording)
     catalog, fallbacks = models.catalog, models.fallbacks
     if policy is not None:
         catalog = policy.wrap_catalog(catalog)
@@ -164,6 +187,7 @@ def build_server(
         link, _tool_config(configuration, watch, policy), mcp_config(configuration)
     )
     sessions: dict[str, Session] = {}
+    recording.sessions = lambda: [session.context for session in sessions.values()]
     archive = _make_archive(configuration, policy)
     open_memory = ExternalMemoryOpener(
         current.memory,

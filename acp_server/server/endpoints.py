@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from acp_server.config.credentials import CredentialProvider, KeyStore
+from acp_server.config.credentials import Credential, CredentialProvider, KeyStore
 from acp_server.config.settings import Configuration
 from acp_server.config.table import Settings
 from acp_server.handlers.auth import SignInState
@@ -30,6 +30,7 @@ from acp_server.models.model_facts import ModelFacts
 from acp_server.models.provider_adapter import ProviderAdapter
 from acp_server.models.provider_profiles import ANTHROPIC
 from acp_server.models.retry_policy import RetryPolicy
+from acp_server.models.traffic import ModelTraffic
 from acp_server.server.config_mapping import configured_credential
 from acp_server.server.providers import (
     ConfiguredProvider,
@@ -38,11 +39,15 @@ from acp_server.server.providers import (
     configured_providers,
     url_host,
 )
+from acp_server.server.recording import ModelRecording
 from acp_server.session.ports.model_catalog import FallbackChoice, ModelCatalog
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.startup.lazy_value import Lazy
 from prompt_engine.cache_control import add_cache_breakpoints
 from prompt_engine.context_windows import context_window, system_role
+
+REPLAY_CREDENTIAL = Credential("the recording", api_key="replay")
+"""Stands for a key: the clients of the APIs want one."""
 
 
 @frozen_dataclass
@@ -94,8 +99,11 @@ class ModelService:
                 await client.loaded.close()
 
 
-def open_models(configuration: Configuration) -> ModelService:
+def open_models(
+    configuration: Configuration, recording: ModelRecording | None = None
+) -> ModelService:
     """Return the models of all configured providers. Imports no SDK and sends no request."""
+    recording = recording or ModelRecording(configuration)
     current = configuration.settings
     scripted = scripted_catalog(current.model or "")
     providers = configured_providers(configuration)
@@ -111,7 +119,7 @@ def open_models(configuration: Configuration) -> ModelService:
             needs_key=scripted is None,
             opening_notice=reason,
         )
-    opened = [_open_provider(provider, configuration) for provider in providers]
+    opened = [_open_provider(provider, configuration, recording) for provider in providers]
     (first, catalog, _, _), *others = opened
     by_name = {provider.profile.name: each for provider, each, _, _ in others}
     endpoints = [(provider, each) for provider, each, _, _ in opened]
@@ -121,7 +129,7 @@ def open_models(configuration: Configuration) -> ModelService:
             # In the catalog the main provider's models have no prefix.
             fallbacks.append(FallbackChoice(each.removeprefix(f"{first.profile.name}:")))
         elif (provider := configure_fallback(each, configuration)) is not None:
-            opened.append(_open_provider(provider, configuration))
+            opened.append(_open_provider(provider, configuration, recording))
             address = url_host(provider.base_url)
             fallbacks.append(FallbackChoice(each.model, opened[-1][1], address))
     return ModelService(
@@ -131,7 +139,7 @@ def open_models(configuration: Configuration) -> ModelService:
         sign_in_hint=None
         if first.profile is ANTHROPIC
         else provider_adapter(first).sign_in_message,
-        needs_key=first.needs_key,
+        needs_key=first.needs_key and not recording.is_replay,
         endpoints=endpoints,
         fallbacks=tuple(fallbacks),
         opening_notice=first.note,
@@ -152,7 +160,9 @@ _OpenedProvider = tuple[
 ]
 
 
-def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -> _OpenedProvider:
+def _open_provider(
+    provider: ConfiguredProvider, configuration: Configuration, recording: ModelRecording
+) -> _OpenedProvider:
     current = configuration.settings
     config = EndpointConfig(
         access=EndpointAccess(
@@ -170,7 +180,9 @@ def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -
         searches_web=provider.profile.name == ANTHROPIC.name and current.web_search == "auto",
     )
     credentials = provider.credentials()
-    client = _lazy_client(provider, current)
+    if recording.is_replay:  # no key is looked for, and none is needed
+        credentials = CredentialProvider(REPLAY_CREDENTIAL, provider.store)
+    client = _lazy_client(provider, current, recording.traffic(provider))
     api = provider_adapter(provider)
     catalog = EndpointCatalog(config, api, credentials.current, client, credentials)
     return provider, catalog, credentials, client
@@ -202,9 +214,11 @@ def _known_window(model_id: str) -> int | None:
     return None if window.is_assumed else window.tokens
 
 
-def _lazy_client(provider: ConfiguredProvider, current: Settings) -> Lazy[ProviderEntryPoint]:
+def _lazy_client(
+    provider: ConfiguredProvider, current: Settings, traffic: ModelTraffic | None
+) -> Lazy[ProviderEntryPoint]:
     if provider.profile.api_format == "messages":
-        return lazy_anthropic_client(partial(add_cache_breakpoints, ttl=current.cache_ttl))
+        return lazy_anthropic_client(partial(add_cache_breakpoints, ttl=current.cache_ttl), traffic)
     command = f"acp-server setup --provider {provider.profile.name}"
     hint = f"run `{command}` to store a new key"
     if provider.profile.key_variables:
@@ -215,4 +229,4 @@ def _lazy_client(provider: ConfiguredProvider, current: Settings) -> Lazy[Provid
         system_role=system_role,
         cache_marker=partial(add_cache_breakpoints, ttl=current.cache_ttl),
     )
-    return lazy_openai_compatible_client(endpoint_profile)
+    return lazy_openai_compatible_client(endpoint_profile, traffic)

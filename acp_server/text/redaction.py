@@ -108,6 +108,14 @@ def redact_secrets(text: str) -> str:
     return text
 
 
+def redact_tokens(text: str) -> str:
+    """Return a text without values whose own form is that of a secret, whatever is before them."""
+    text = _PRIVATE_KEY.sub(REDACTED, text)
+    text = _WEBHOOK_URL.sub(rf"\g<kept>{REDACTED}", text)
+    text = _URL_USERINFO.sub(rf"\g<kept>{REDACTED}@", text)
+    return _TOKEN.sub(REDACTED, text)
+
+
 def _redact_home(text: str, home: Path) -> str:
     path = str(home)
     if home == Path(home.anchor):  # a service account's home may be `/`, which is in every path

@@ -22,10 +22,12 @@ MONTHS = (
     "December",
 )
 
+DAY_START = "Today is "
+
 
 def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield one sentence for each known fact."""
-    yield PromptSection("day", "volatile", f"Today is {format_day(facts.day)}.")
+    yield PromptSection("day", "volatile", f"{DAY_START}{format_day(facts.day)}.")
     if facts.session_id:
         yield PromptSection("session_id", "volatile", f"The id of this chat is {facts.session_id}.")
     if facts.model:

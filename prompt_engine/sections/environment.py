@@ -6,6 +6,7 @@ from prompt_engine.facts import PromptFacts
 from prompt_engine.section import PromptSection, section_from
 from prompt_engine.sections.text_files import load_text
 
+ENVIRONMENT_HEADING = "## Environment"
 ALIASING_PROVIDERS = ("alibaba",)
 """Substrings of the names of providers whose models introduce themselves under another name."""
 
@@ -38,6 +39,6 @@ def write(facts: PromptFacts) -> Iterator[PromptSection]:
         )
     text = "\n".join(line for line in lines if line)
     if text:
-        yield PromptSection("environment", "stable", f"## Environment\n\n{text}")
+        yield PromptSection("environment", "stable", f"{ENVIRONMENT_HEADING}\n\n{text}")
     for hint in environment.hints:
         yield section_from("environment_hint", "stable", hint)

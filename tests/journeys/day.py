@@ -23,6 +23,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import yaml
 from pydantic import JsonValue
@@ -93,6 +94,10 @@ class DayConfig:
     mode: str = "ask"
     settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """The server's settings besides the model."""
+    options: tuple[str, ...] = ()
+    """More options of the command line."""
+    stderr: Literal["empty", "any"] = "empty"
+    """What the server may write to stderr."""
 
 
 @contextmanager
@@ -168,6 +173,7 @@ class Day:
         """Start the server, after the first time again."""
         with self.action("start"):
             command = [sys.executable, "-m", "acp_server", "serve", "--mode", self.config.mode]
+            command += self.config.options
             # the interpreter of the tests is `python3` in the commands of the model
             path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"}
             server = start_server(self.home, command=command, variables=path)
@@ -180,7 +186,8 @@ class Day:
         with self.action("stop"):
             self.server.close_stdin()
             exit_code = self.server.wait()
-            assert (exit_code, self.server.stderr()) == (0, "")
+            stderr = self.server.stderr() if self.config.stderr == "empty" else ""
+            assert (exit_code, stderr) == (0, "")
         self._end_process()
 
     def kill(self) -> None:

@@ -43,6 +43,9 @@ class RunReport:
     loaded: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """`instructions` and `skills`, as reported by the server."""
 
+    replay: Mapping[str, JsonValue] | None = None
+    """How a recording has answered the requests; None if a model did."""
+
     @property
     def exit_code(self) -> int:
         """The exit code of the process."""
@@ -97,6 +100,7 @@ def result_as_json(report: RunReport) -> dict[str, JsonValue]:
         "changes_unknown": list(report.changes.unknown),
         "instructions_loaded": report.loaded.get("instructions", []),
         "skills_loaded": report.loaded.get("skills", []),
+        "replay": None if report.replay is None else dict(report.replay),
     }
 
 

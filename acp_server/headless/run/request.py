@@ -9,6 +9,7 @@ from acp_server.headless.run.budget import RunBudget
 from acp_server.headless.run.findings import Severity
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.run_rules import RunRules
+from acp_server.server.recording import ModelRecording
 
 LAST_SESSION = "last"
 """Session name that means the most recent session of the workspace."""
@@ -49,5 +50,7 @@ class RunRequest:
     """Schema of the final answer; None allows any text."""
     fail_on: Severity | None = None
     """Minimum severity of findings that make the run fail; None if this is not a review run."""
+    recording: ModelRecording | None = None
+    """Records the model traffic, or answers in place of the model; has the same configuration."""
     platform: str = "ci"
     """The surface named in the system prompt: `ci`, or `cli` on a terminal."""

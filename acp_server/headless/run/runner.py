@@ -58,6 +58,7 @@ from acp_server.protocol.updates import (
     ConfigOptionUpdate,
 )
 from acp_server.server import app
+from acp_server.server.recording import ModelRecording
 from acp_server.session.project.headless_policy import HeadlessPolicy
 from acp_server.turn.conversation import ToolCall
 
@@ -108,6 +109,7 @@ class HeadlessRun:
     record: RecordLine = ignore_line
     report: RunReport = field(default_factory=RunReport)
     ledger: BudgetLedger = field(init=False)
+    recording: ModelRecording = field(init=False)
     _denials: DenialLog = field(init=False)
     _message: LastMessage = field(default_factory=LastMessage, init=False)
     _denial_event: anyio.Event = field(default_factory=anyio.Event, init=False)
@@ -118,6 +120,7 @@ class HeadlessRun:
         """Create the ledger of the run's budget and the log of its denials."""
         self._denials = DenialLog(self.request.workspace)
         self.ledger = BudgetLedger(self.request.budget)
+        self.recording = self.request.recording or ModelRecording(self.request.configuration)
 
     async def execute(self) -> RunReport:
         """Run the task and return the report; a failed request becomes its outcome."""
@@ -162,7 +165,9 @@ class HeadlessRun:
             self._show, self._answer_permission, ClientCapabilities(session=session)
         )
         client_end, server_end = create_memory_pair()
-        connection = app.build_server(server_end, self.request.configuration, policy=policy)
+        connection = app.build_server(
+            server_end, self.recording.configuration, policy=policy, recording=self.recording
+        )
 
         async def serve() -> None:
             async with server_end:
@@ -348,6 +353,7 @@ class HeadlessRun:
         """Complete the report with usage, duration and denials."""
         report = self.report
         report.duration_seconds, report.usage = seconds, self.ledger.usage
+        report.replay = self.recording.report()
         report.text = self._message.text_unless(report.reason)
         report.denials, report.left_undone = self._denials.denied, self._denials.left_undone
         if report.left_undone and report.outcome in {"done", "findings", "interrupted"}:

@@ -9,14 +9,19 @@ from anthropic import AnthropicError, AsyncAnthropic, DefaultAsyncHttpxClient
 from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.anthropic.failures import classify_error
 from acp_server.models.anthropic.platforms import connect_platform
+from acp_server.models.traffic import ModelTraffic
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.turn.errors import ModelFailedError
+from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
 
 if TYPE_CHECKING:
     from anthropic.lib.bedrock import AsyncAnthropicBedrock
     from anthropic.lib.vertex import AsyncAnthropicVertex
 
 MAX_LISTED = 1_000
+NO_PLATFORM_TRAFFIC = (
+    "requests to Amazon Bedrock and Google Vertex AI are signed by the clouds' own packages and "
+    "cannot be recorded or replayed; use another provider with --record and --replay"
+)
 
 
 @frozen_dataclass
@@ -37,16 +42,20 @@ def load_certificate_authorities() -> SSLContext:
     return httpx2.create_ssl_context()
 
 
-def connect(access: EndpointAccess, authorities: SSLContext) -> AnthropicEndpoint:
+def connect(
+    access: EndpointAccess, authorities: SSLContext, traffic: ModelTraffic | None = None
+) -> AnthropicEndpoint:
     """Return an endpoint; proxies are taken from the environment.
 
     Raises `ModelUnavailableError` if a cloud provider's package is not installed.
 
     The SDK's retries are off: `Retrier` announces retries to the user and can be cancelled. The
     SDK's tracing is off too: conversations must go to the endpoint only. For the same reason,
-    redirects are not followed.
+    redirects are not followed. `traffic` records the requests or answers them.
     """
     timeout = httpx2.Timeout(access.read_timeout_seconds, connect=access.connect_timeout_seconds)
+    if access.platform and traffic is not None:
+        raise ModelUnavailableError(NO_PLATFORM_TRAFFIC)
     if access.platform:
         platform_client = connect_platform(access, authorities, timeout)
         return AnthropicEndpoint(platform_client, platform_client.base_url.host, access.platform)
@@ -58,12 +67,17 @@ def connect(access: EndpointAccess, authorities: SSLContext) -> AnthropicEndpoin
         timeout=timeout,
         # Security: a redirect must not take the conversation to an origin that was not configured.
         http_client=DefaultAsyncHttpxClient(
-            verify=authorities, timeout=timeout, follow_redirects=False
+            verify=authorities,
+            timeout=timeout,
+            follow_redirects=False,
+            transport=None if traffic is None else traffic.transport(),
+            event_hooks=None if traffic is None else {"response": traffic.response_hooks()},
         ),
         max_retries=0,
         open_telemetry=False,
     )
-    return AnthropicEndpoint(client, client.base_url.host)
+    name = "" if traffic is None else traffic.endpoint_name
+    return AnthropicEndpoint(client, name or client.base_url.host)
 
 
 async def list_models(endpoint: AnthropicEndpoint) -> tuple[ListedModel, ...]:

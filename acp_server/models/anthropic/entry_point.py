@@ -12,6 +12,7 @@ from acp_server.models.cache_markers import CacheMarker
 from acp_server.models.endpoint_cache import EndpointCache
 from acp_server.models.families import ModelFamily
 from acp_server.models.retry_policy import RetryPolicy
+from acp_server.models.traffic import ModelTraffic
 
 
 class AnthropicEntryPoint(EndpointCache[AnthropicEndpoint, AnthropicTarget]):
@@ -20,12 +21,12 @@ class AnthropicEntryPoint(EndpointCache[AnthropicEndpoint, AnthropicTarget]):
     Implements `models.lazy_imports.ProviderEntryPoint`.
     """
 
-    def __init__(self, cache_marker: CacheMarker) -> None:
+    def __init__(self, cache_marker: CacheMarker, traffic: ModelTraffic | None = None) -> None:
         """Prepare; blocks while it reads certificate authorities."""
         self._cache_marker = cache_marker
         authorities = load_certificate_authorities()
         super().__init__(
-            lambda access: connect(access, authorities),
+            lambda access: connect(access, authorities, traffic),
             AnthropicTarget,
             lambda endpoint: endpoint.client.close(),
         )

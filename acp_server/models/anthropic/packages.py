@@ -11,6 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from acp_server.models.cache_markers import CacheMarker
+from acp_server.models.traffic import ModelTraffic
 from acp_server.startup.fallback import fast_or_plain
 from acp_server.startup.lazy_import import make_lazy
 from acp_server.startup.type_stubs_import import placeholder_imports
@@ -47,7 +48,9 @@ _lock = Lock()
 Nothing else in this process imports it (`tests/architecture/test_sdk_imports.py`)."""
 
 
-def open_entry_point(cache_marker: CacheMarker) -> "AnthropicEntryPoint":
+def open_entry_point(
+    cache_marker: CacheMarker, traffic: ModelTraffic | None = None
+) -> "AnthropicEntryPoint":
     """Import the SDK and return a new entry point that uses it; blocks."""
     with _lock:
         entry_point = fast_or_plain(
@@ -56,7 +59,7 @@ def open_entry_point(cache_marker: CacheMarker) -> "AnthropicEntryPoint":
             _import_plainly,
             packages=(SDK_PACKAGE, USER_PACKAGE),
         )
-    return entry_point(cache_marker)
+    return entry_point(cache_marker, traffic)
 
 
 def _import_lazily(cache_marker: CacheMarker) -> "type[AnthropicEntryPoint]":

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.families import Price
 from acp_server.models.openai_compatible.failures import classify_error, classify_response
+from acp_server.models.traffic import ModelTraffic
 from acp_server.text.json_values import Object, as_object, as_objects, as_text
 from acp_server.turn.errors import ModelFailedError
 
@@ -37,12 +38,14 @@ class OpenAiEndpoint:
     sign_in_hint: str
 
 
-def connect(access: EndpointAccess, sign_in_hint: str) -> OpenAiEndpoint:
+def connect(
+    access: EndpointAccess, sign_in_hint: str, traffic: ModelTraffic | None = None
+) -> OpenAiEndpoint:
     """Return an endpoint. Takes tens of milliseconds to read certificate authorities, if needed.
 
     Proxies and certificate authorities are taken from the environment, except for loopback
     addresses, which never use a proxy. Redirects are not followed: neither the key nor the
-    conversation may be sent to another origin.
+    conversation may be sent to another origin. `traffic` records the requests or answers them.
     """
     url = httpx2.URL((access.base_url or "").rstrip("/") + "/")
     is_local = _is_loopback(url.host)
@@ -59,8 +62,11 @@ def connect(access: EndpointAccess, sign_in_hint: str) -> OpenAiEndpoint:
         timeout=httpx2.Timeout(access.read_timeout_seconds, connect=access.connect_timeout_seconds),
         trust_env=not is_local,
         follow_redirects=False,
+        transport=None if traffic is None else traffic.transport(),
+        event_hooks=None if traffic is None else {"response": traffic.response_hooks()},
     )
-    return OpenAiEndpoint(client, url.host, sign_in_hint)
+    name = "" if traffic is None else traffic.endpoint_name
+    return OpenAiEndpoint(client, name or url.host, sign_in_hint)
 
 
 async def list_models(endpoint: OpenAiEndpoint) -> tuple[ListedModel, ...]:

@@ -7,6 +7,7 @@ from acp_server.models.openai_compatible.adapter import OpenAiModel, OpenAiTarge
 from acp_server.models.openai_compatible.endpoint import OpenAiEndpoint, connect, list_models
 from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.models.retry_policy import RetryPolicy
+from acp_server.models.traffic import ModelTraffic
 
 
 class OpenAiEntryPoint(EndpointCache[OpenAiEndpoint, OpenAiTarget]):
@@ -15,9 +16,9 @@ class OpenAiEntryPoint(EndpointCache[OpenAiEndpoint, OpenAiTarget]):
     Implements `models.lazy_imports.ProviderEntryPoint`.
     """
 
-    def __init__(self, profile: EndpointProfile) -> None:
+    def __init__(self, profile: EndpointProfile, traffic: ModelTraffic | None = None) -> None:
         super().__init__(
-            lambda access: connect(access, profile.sign_in_hint),
+            lambda access: connect(access, profile.sign_in_hint, traffic),
             lambda endpoint, model_id: OpenAiTarget(endpoint, model_id, profile),
             lambda endpoint: endpoint.client.aclose(),
         )

@@ -22,6 +22,7 @@ from acp_server.models.failures import (
     shorten_message,
 )
 from acp_server.models.openai_compatible.wire import OpenAiStreamError
+from acp_server.models.traffic import NoRecordedAnswerError
 from acp_server.text.json_values import Object, as_object, as_text
 from acp_server.turn.errors import FailureKind
 
@@ -58,6 +59,8 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
         case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
             reason = f"the base URL of {endpoint or 'the endpoint'} cannot be used ({error})"
             return ProviderFailure(reason, "request")
+        case NoRecordedAnswerError():
+            return classify_connection_error(error, endpoint)
         case httpx2.TransportError() if not isinstance(error, httpx2.SSEError):
             return classify_connection_error(error.__cause__ or error, endpoint)
         case _:
