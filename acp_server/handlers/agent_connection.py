@@ -29,6 +29,7 @@ from acp_server.protocol.extensions import (
     ACTIVE_FILE_METHOD,
     CANCEL_TASK_METHOD,
     DIAGNOSTICS_METHOD,
+    MCP_MESSAGE_METHOD,
     RESTORE_METHOD,
     STEERING_METHOD,
     ActiveFileNotification,
@@ -38,6 +39,7 @@ from acp_server.protocol.extensions import (
     DisableProviderRequest,
     ForkSessionRequest,
     ListProvidersRequest,
+    MessageMcpNotification,
     RestoreRequest,
     SetProviderRequest,
     SetSessionTitleRequest,
@@ -209,6 +211,9 @@ class AgentConnection:
             CANCEL_TASK_METHOD: notification_handler(CancelTaskNotification, prompts.cancel_task),
             DIAGNOSTICS_METHOD: notification_handler(
                 DiagnosticsNotification, sessions.receive_diagnostics
+            ),
+            MCP_MESSAGE_METHOD: notification_handler(
+                MessageMcpNotification, self._connection.servers.receive
             ),
         }
         return Handlers(requests, notifications)

@@ -6,6 +6,7 @@ from functools import partial
 from anyio.abc import TaskGroup
 
 from acp_server.handlers.child_sessions import ChildSessions
+from acp_server.handlers.client_servers import ClientServers
 from acp_server.handlers.known_clients import describe_error
 from acp_server.jsonrpc.peer import Peer
 from acp_server.jsonrpc.transport import Transport
@@ -28,8 +29,13 @@ class ClientConnection:
     """Whether draft parts are sent that no capability of the client asks for (`--unstable`)."""
     children: ChildSessions = field(default_factory=ChildSessions)
     """The sub-agents that run as child sessions."""
+    servers: ClientServers = field(init=False)
+    """The MCP servers that the client provides."""
     background: TaskGroup = field(init=False)
     """Tasks between requests; set while the connection is served."""
+
+    def __post_init__(self) -> None:
+        self.servers = ClientServers(self.peer)
 
     @classmethod
     def from_transport(cls, transport: Transport) -> "ClientConnection":

@@ -43,6 +43,7 @@ from acp_server.protocol.sessions import (
     ResumeSessionRequest,
     ResumeSessionResponse,
     SessionInfo,
+    SessionRequest,
     SessionSetup,
     SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse,
@@ -52,6 +53,7 @@ from acp_server.protocol.sessions import (
 from acp_server.protocol.updates import CurrentModeUpdate
 from acp_server.session.diagnostics import FileDiagnostic
 from acp_server.session.ports.archive import SessionFacts
+from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.registry import Reopened, SessionRegistry
 from acp_server.session.replay import replay_events
@@ -77,7 +79,7 @@ class SessionHandlers:
     async def new(self, request: NewSessionRequest) -> Reply:
         """Open a session. Its commands are sent after the response, never before."""
         instructions = client_instructions(request)
-        servers = to_server_configs(request.mcp_servers)
+        servers = self._server_configs(request)
         session = await self._sessions.open(
             request.cwd, request.additional_directories, servers, self._observe
         )
@@ -107,7 +109,7 @@ class SessionHandlers:
             request.session_id,
             request.cwd,
             request.additional_directories,
-            to_server_configs(request.mcp_servers),
+            self._server_configs(request),
             self._observe,
         )
         session.prompting.set_client_instructions(instructions)
@@ -135,11 +137,14 @@ class SessionHandlers:
             request.session_id,
             request.cwd,
             request.additional_directories,
-            to_server_configs(request.mcp_servers),
+            self._server_configs(request),
             self._observe,
         )
         reopened.session.prompting.set_client_instructions(instructions)
         return reopened
+
+    def _server_configs(self, request: SessionRequest) -> tuple[ServerConfig, ...]:
+        return to_server_configs(request.mcp_servers, self._connection.client_name)
 
     def _opened(self, session: Session, build_response: Callable[..., SessionSetup]) -> Reply:
         """Return the response with the session's modes and options.

@@ -19,6 +19,7 @@ from acp_server.mcp.session_servers import SessionServers
 from acp_server.mcp.tool_names import RESOURCE_TOOL
 from acp_server.permissions.gate import Gate
 from acp_server.session.context import SessionContext
+from acp_server.session.ports.client_servers import ClientServerChannel
 from acp_server.session.ports.elicitation import Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -38,6 +39,7 @@ class McpSessionBinder:
     requested: Sequence[ServerConfig]
     """The servers that the editor named."""
     elicitor: Elicitor
+    channel: ClientServerChannel
     tasks: TaskGroup
     """Runs the servers."""
 
@@ -49,6 +51,7 @@ class McpSessionBinder:
             tasks=self.tasks,
             load_connector=self.load_connector,
             elicitor=self.elicitor,
+            channel=self.channel,
             scan=scan_for_injection,
             limits=McpLimits(first_call_seconds=self.config.first_call_seconds),
             tracking_file_changes=tracking_file_changes,

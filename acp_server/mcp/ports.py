@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from acp_server.mcp.project_files import FileServers
 from acp_server.permissions.gate import Gate
+from acp_server.session.ports.client_servers import ClientServerChannel
 from acp_server.session.ports.elicitation import DecliningElicitor, Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.saved_outputs import SavedOutputs
@@ -230,6 +231,8 @@ class McpContext:
     tasks: TaskGroup
     load_connector: LoadConnector
     elicitor: Elicitor = field(default_factory=DecliningElicitor)
+    channel: ClientServerChannel | None = None
+    """Carries messages to servers of the client; None if it can provide none."""
     scan: InjectionScan = no_scan
     limits: McpLimits = field(default_factory=McpLimits)
     tracking_file_changes: TrackFileChanges = nullcontext

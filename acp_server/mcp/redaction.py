@@ -7,7 +7,11 @@ from urllib.parse import parse_qsl, unquote
 
 from acp_server.mcp.ports import Json
 from acp_server.mcp.texts import split_url
-from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
+from acp_server.session.ports.mcp_configs import (
+    ClientServerConfig,
+    ServerConfig,
+    StdioServerConfig,
+)
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.json_values import map_strings
 
@@ -74,6 +78,8 @@ def _redact(secrets: Sequence[str], text: str) -> str:
 def _named_secrets(server: ServerConfig) -> Iterator[tuple[str, str]]:
     if isinstance(server, StdioServerConfig):
         yield from server.environment.items()
+        return
+    if isinstance(server, ClientServerConfig):  # its secrets are the client's
         return
     parts = split_url(server.url)
     yield "query", parts.query

@@ -35,6 +35,7 @@ from acp_server.mcp.sign_in_store import account_of
 from acp_server.mcp.transports import process_streams, remote_streams
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationUrl
 from acp_server.session.ports.mcp_configs import (
+    ClientServerConfig,
     HttpServerConfig,
     ServerConfig,
     StdioServerConfig,
@@ -62,6 +63,7 @@ CONNECTION_ERRORS = (
 CONNECTION_END_MESSAGE = "Connection closed"
 """The SDK's message of an error for a transport that is closed."""
 NO_SAMPLING = "Sampling not supported"
+NO_CHANNEL = "only an editor can provide it"
 REFUSED_CODE = -1
 """MCP's code for a sampling request that the user has refused."""
 VERSION_HEADER = "mcp-protocol-version"
@@ -95,6 +97,8 @@ class SdkConnector:
         self, server: ServerConfig, host: ClientCallbacks
     ) -> AsyncGenerator[McpConnection]:
         """Connect for the duration of the context; see `ports.McpConnector`."""
+        if isinstance(server, ClientServerConfig):
+            raise ServerError(NO_CHANNEL)
         status = _HttpStatus()
         account = self.account(server)
         failure: ServerError | None = None
@@ -136,7 +140,7 @@ class SdkConnector:
 
 
 def _open_streams(
-    server: ServerConfig,
+    server: StdioServerConfig | HttpServerConfig,
     host: ClientCallbacks,
     context: ProcessContext,
     status: "_HttpStatus",

@@ -18,6 +18,7 @@ from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.mcp.call_timeouts import CallTimeouts
+from acp_server.mcp.client_connector import ClientConnector
 from acp_server.mcp.failure_notices import FailureNotices
 from acp_server.mcp.features import ServerFeatures, parse_prompts, parse_tools
 from acp_server.mcp.ports import (
@@ -36,7 +37,11 @@ from acp_server.mcp.ports import (
 from acp_server.mcp.redaction import Redaction, make_redaction
 from acp_server.mcp.sampling import Sampling
 from acp_server.permissions.gate import Gate
-from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig
+from acp_server.session.ports.mcp_configs import (
+    ClientServerConfig,
+    HttpServerConfig,
+    ServerConfig,
+)
 from acp_server.text.json_values import as_list, as_object, as_text
 from acp_server.text.lines import to_single_line
 from acp_server.tools.call_reporter import CallReporter
@@ -57,6 +62,7 @@ NO_SIGN_IN = "it is connected, and wants no sign-in"
 SIGNED_IN = "you are signed in already; sign out first to use another account"
 NOT_SIGNED_IN = "you are not signed in"
 HAS_HEADER = "its settings sign in by a header, or say that it wants no sign-in"
+CLIENT_SIGNS_IN = "the editor provides it, and signs in if need be"
 NO_REMOTE = "it is a program of this machine, which has no sign-in"
 MAX_LINES = 20
 MAX_LINE_CHARACTERS = 300
@@ -123,6 +129,10 @@ class Server:
         return self._redaction.extended(() if self._account is None else self._account.secrets)
 
     @property
+    def _is_of_client(self) -> bool:
+        return isinstance(self.config, ClientServerConfig)
+
+    @property
     def is_signed_in(self) -> bool:
         """Whether the user is signed in to the server."""
         return self._account is not None and self._account.is_signed_in
@@ -150,13 +160,18 @@ class Server:
     async def run(self) -> None:
         """Keep the server connected until `shut_down`."""
         try:
-            connector = await self._context.load_connector()
+            connector = await self._find_connector()
             self._account = connector.account(self.config)
             await self._keep_connected(connector)
         except ImportError as error:
             self.problem = f"the MCP SDK cannot be loaded: {error}"
         finally:
             self._set_state("closed")
+
+    async def _find_connector(self) -> McpConnector:
+        if self._is_of_client and self._context.channel is not None:
+            return ClientConnector(self._context.channel)
+        return await self._context.load_connector()
 
     def shut_down(self) -> None:
         """Request the end of `run`; returns at once."""
@@ -178,7 +193,8 @@ class Server:
         remote = self.config if isinstance(self.config, HttpServerConfig) else None
         config = None if remote is None else remote.sign_in_config
         if config is None:
-            raise ServerError(NO_REMOTE if remote is None else HAS_HEADER)
+            reason = NO_REMOTE if remote is None else HAS_HEADER
+            raise ServerError(CLIENT_SIGNS_IN if self._is_of_client else reason)
         await self._wait_until_settled()  # an attempt to connect without a prompt
         if self._connection is not None:
             raise ServerError(SIGNED_IN if self.is_signed_in else NO_SIGN_IN)

@@ -24,6 +24,7 @@ from acp_server.config.values import (
 from acp_server.mcp.texts import split_url
 from acp_server.permissions.trust import ProjectUse
 from acp_server.session.ports.mcp_configs import (
+    ClientServerConfig,
     FeatureFilter,
     HttpServerConfig,
     SamplingConfig,
@@ -146,6 +147,8 @@ def server_identity(server: ServerConfig) -> str:
             facts = ["process", server.command, *server.args, str(server.cwd or "")]
         case HttpServerConfig():
             facts = ["remote", server.transport, server.url]
+        case ClientServerConfig():  # its id is another one in each connection
+            facts = ["client", server.client, server.name]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
     return digest[:IDENTITY_CHARACTERS]
 
@@ -159,6 +162,8 @@ def describe_transport(server: ServerConfig) -> str:
             parts = split_url(server.url)
             # No path, query or user info: they can contain tokens.
             return f"{server.transport} `{parts.scheme}://{parts.hostname or ''}`"
+        case ClientServerConfig():
+            return "provided by the editor"
 
 
 def use_of(server: ServerConfig, entry: JsonValue, variables: Sequence[str] = ()) -> ProjectUse:
@@ -172,6 +177,8 @@ def use_of(server: ServerConfig, entry: JsonValue, variables: Sequence[str] = ()
             names, verb = sorted(server.environment), "sets"
         case HttpServerConfig():
             names, verb = sorted(server.headers), "sends"
+        case ClientServerConfig():
+            names, verb = [], ""
     sets = f", {verb} {', '.join(names)}" if names else ""
     receives = f", receives {', '.join(variables)}" if variables else ""
     phrase = to_single_line(f"{_describe_in_full(server)}{sets}{receives}", MAX_COMMAND_CHARACTERS)
@@ -186,4 +193,6 @@ def _describe_in_full(server: ServerConfig) -> str:
             action = f"runs {shlex.join([server.command, *server.args])}"
         case HttpServerConfig():
             action = f"connects to {server.url}"
+        case ClientServerConfig():
+            action = "is provided by the editor"
     return f"{server.name} ({action})"

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from acp_server.protocol.identifiers import SessionId, ToolCallId
 from acp_server.protocol.model import (
@@ -24,6 +24,7 @@ ACTIVE_FILE_METHOD = "_hermes/active_file"
 DIAGNOSTICS_METHOD = "_hermes/diagnostics"
 CANCEL_TASK_METHOD = "_hermes/cancel_task"
 RESTORE_METHOD = "_hermes/restore"
+MCP_MESSAGE_METHOD = "mcp/message"
 SYMBOLS_METHOD = "_hermes/symbols"
 STEERING_METHOD = "_session/steering"
 PROMPT_REQUIRED = "promptRequired"
@@ -254,3 +255,19 @@ class SteeringResponse(ExtensibleModel):
     """Whether the message was added to a running turn or started a new one."""
 
     outcome: Literal["injected", "startedNewTurn", "failed"]
+
+
+# MCP over ACP (draft).
+
+
+class MessageMcpRequest(ExtensibleModel):
+    """`mcp/message`: an MCP request to a server that the client provides."""
+
+    server_id: str
+    request_id: str
+    method: str
+    params: Omissible[dict[str, JsonValue]] = None
+
+
+class MessageMcpNotification(MessageMcpRequest):
+    """`mcp/message`: a notification of such a server that belongs to a request."""

@@ -73,7 +73,20 @@ McpServer: TypeAlias = Annotated[
     Field(union_mode="left_to_right"),
 ]
 
-McpServers: TypeAlias = LenientArray[McpServer]
+
+class McpServerAcp(ExtensibleModel):
+    """An MCP server that the client provides over its own connection (draft)."""
+
+    type: Literal["acp"]
+    name: str
+    server_id: str
+
+
+RequestedMcpServer: TypeAlias = Annotated[
+    McpServerAcp | McpServer, Field(union_mode="left_to_right")
+]
+
+McpServers: TypeAlias = LenientArray[RequestedMcpServer]
 """More lenient than the schema: one invalid server must not make the session fail."""
 
 AdditionalDirectories: TypeAlias = Annotated[NullableArray[NonEmptyString], UNLESS_EMPTY]

@@ -46,6 +46,7 @@ class ToolsetBuilder:
             context,
             servers,
             editor.elicitor,
+            self._connection.servers,
             tasks,
         )
         return factory.create_toolset(

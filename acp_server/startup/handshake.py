@@ -52,12 +52,12 @@ SESSION_CAPABILITIES: dict[str, JsonValue] = {
 AGENT_CAPABILITIES: dict[str, JsonValue] = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-    "mcpCapabilities": {"http": True, "sse": True},
+    "mcpCapabilities": {"http": True, "sse": True, "acp": True},
     "sessionCapabilities": SESSION_CAPABILITIES,
     "auth": {"logout": {}, "status": {}},
     "providers": {},
 }
-"""`auth.status` and `providers` are drafts, too."""
+"""`auth.status`, `providers` and `mcpCapabilities.acp` are drafts, too."""
 AUTH_METHOD_IDS = ("api-key", "setup")
 
 

@@ -25,7 +25,7 @@ def initialize_result(*more_auth_methods: JsonValue) -> JsonValue:
         "agentCapabilities": {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": True, "sse": True},
+            "mcpCapabilities": {"http": True, "sse": True, "acp": True},
             "sessionCapabilities": {
                 "additionalDirectories": {},
                 "close": {},

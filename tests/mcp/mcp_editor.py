@@ -8,7 +8,7 @@
 The editor answers permission requests with `answer`, and elicitations with `form_values`.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,7 +19,12 @@ from typing import cast
 import anyio
 from pydantic import JsonValue
 
-from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
+from acp_server.session.ports.mcp_configs import (
+    ClientServerConfig,
+    HttpServerConfig,
+    ServerConfig,
+    StdioServerConfig,
+)
 from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
 from tests.support.messages_api import FakeApiServer, Script, messages_api
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -44,6 +49,8 @@ def to_wire(server: ServerConfig) -> Object:
         case HttpServerConfig():
             kind: JsonValue = server.transport
             return {"type": kind, "name": server.name, "url": server.url, "headers": []}
+        case ClientServerConfig():
+            return {"type": "acp", "name": server.name, "serverId": server.server_id}
 
 
 @dataclass(slots=True)
@@ -59,6 +66,8 @@ class McpEditor:
     form_values: Mapping[str, JsonValue] | None = None
     questions: list[Object] = field(default_factory=list[Object])
     """Requests from the server, in order."""
+    answer_server_request: Callable[[Object], None] | None = None
+    """Answers `mcp/message`, for servers that the editor provides."""
 
     async def open(self, *servers: ServerConfig, cwd: Path | None = None) -> str:
         """Open a session with MCP servers and return its id."""
@@ -113,7 +122,9 @@ class McpEditor:
             await anyio.sleep(POLL_SECONDS)
             unseen, seen = self.editor.messages[seen:], len(self.editor.messages)
             for message in unseen:
-                if "id" in message and "method" in message:
+                if message.get("method") == "mcp/message" and self.answer_server_request:
+                    self.answer_server_request(message)
+                elif "id" in message and "method" in message:
                     self.questions.append(message)
                     self.editor.reply(message, self._answer_to(message))
 

@@ -1,4 +1,4 @@
-"""MCP server configurations as plain data: a program to start, or a URL.
+"""MCP server configurations as plain data: a program to start, a URL, or a server of the client.
 
 Independent of MCP. Environment variables and headers are secrets: no `repr` shows them and nothing
 stores them.
@@ -108,4 +108,18 @@ class HttpServerConfig:
         return None if has_header else self.sign_in
 
 
-ServerConfig = StdioServerConfig | HttpServerConfig
+@frozen_dataclass
+class ClientServerConfig:
+    """A server that the client provides over its own connection."""
+
+    name: str
+    server_id: str
+    """The client's id for it, new for each connection."""
+    client: str = ""
+    """The client's name for itself."""
+    timeouts: ServerTimeouts = ServerTimeouts()
+    sampling: SamplingConfig = SamplingConfig()
+    filter: FeatureFilter = FeatureFilter()
+
+
+ServerConfig = StdioServerConfig | HttpServerConfig | ClientServerConfig
