@@ -4,6 +4,7 @@ Everything is appended to the user's text once and stored with it, so that each 
 again exactly as it was sent first.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -49,7 +50,7 @@ class PromptEnricher:
         text that a server or a skill provides, none are.
         """
         parts: list[UserPart] = []
-        for part in message.parts:
+        for part in without_repeated_links(message.parts):
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
         uris = {part.uri for part in message.parts if isinstance(part, Link | Attachment)}
         own_text = prompt_to_text(message.parts) if typed is None else typed
@@ -74,6 +75,15 @@ class PromptEnricher:
             found = await self.maintenance.find_instructions(conversation, {"": touched}, sink)
             parts += [Text(each.text, is_remark=True) for each in found.values()]
         return replace(message, parts=tuple(parts))
+
+
+def without_repeated_links(parts: Sequence[UserPart]) -> Sequence[UserPart]:
+    """Return the parts without links that came before: some editors link each open file twice."""
+    return [
+        part
+        for index, part in enumerate(parts)
+        if not isinstance(part, Link) or part not in parts[:index]
+    ]
 
 
 def _touched_paths(message: UserMessage, active_file: Path | None) -> list[str]:
