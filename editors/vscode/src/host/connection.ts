@@ -71,7 +71,8 @@ const CAPABILITIES: ClientCapabilities = {
   auth: { terminal: true },
   elicitation: { form: {}, url: {} },
   session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
-  _meta: { hermes: { symbols: {} } },
+  // The texts of sub-agents come as chunks that name the call that they belong to.
+  _meta: { hermes: { symbols: {} }, "subagent-transcript": true },
 };
 
 export interface Connection {

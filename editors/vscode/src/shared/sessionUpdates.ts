@@ -14,7 +14,7 @@ import type {
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
 import { isRecord } from "./intents.js";
-import { emptyCall, type ToolCallState, type TranscriptItem, type SessionState } from "./state.js";
+import { emptyCall, type NestedText, type ToolCallState, type TranscriptItem, type SessionState } from "./state.js";
 import { NEW_TERMINAL, terminalUpdatesIn, withOutput } from "./terminalOutput.js";
 
 type WithoutKey<T> = T extends TranscriptItem ? Omit<T, "key"> : never;
@@ -112,6 +112,10 @@ function withChunk(
   }
   const { text } = chunk.content;
   const messageId = chunk.messageId ?? "";
+  const parentId = parentIdOf(chunk);
+  if (parentId !== "") {
+    return withCallChanged(session, parentId, (call) => ({ ...call, texts: withText(call.texts, { kind, messageId, text }) }));
+  }
   const index = findMessageToExtend(session.items, kind, messageId);
   const item = session.items[index];
   if (item?.kind === kind) {
@@ -119,6 +123,13 @@ function withChunk(
     return { ...session, items: replaceAt(session.items, index, longer) };
   }
   return withItem(session, { kind, messageId, text });
+}
+
+/** Return texts with one more, which extends that of the same message: several sub-agents write at once. */
+function withText(texts: readonly NestedText[], added: NestedText): readonly NestedText[] {
+  const index = texts.findLastIndex((each) => each.kind === added.kind && each.messageId === added.messageId);
+  const found = texts[index];
+  return found === undefined ? [...texts, added] : texts.with(index, { ...found, text: found.text + added.text });
 }
 
 /**
@@ -190,7 +201,7 @@ function updatedCall(call: ToolCallState, update: ToolCallUpdate): ToolCallState
   };
 }
 
-function parentIdOf(update: ToolCallUpdate): string {
+function parentIdOf(update: ToolCallUpdate | ContentChunk): string {
   const parent = update._meta?.["parentToolUseId"];
   return typeof parent === "string" ? parent : "";
 }

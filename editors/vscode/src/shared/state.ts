@@ -26,6 +26,13 @@ import type {
   ViewRequest,
 } from "./events.js";
 
+/** A message or thought of a sub-agent. */
+export interface NestedText {
+  readonly kind: "agent" | "thought";
+  readonly messageId: string;
+  readonly text: string;
+}
+
 /** Current state of a tool call. */
 export interface ToolCallState {
   readonly id: string;
@@ -39,6 +46,8 @@ export interface ToolCallState {
   readonly rawOutput: unknown;
   /** Id of the call that this one belongs to; empty for a top-level call. */
   readonly parentId: string;
+  /** What the sub-agents that it runs have written, in order. */
+  readonly texts: readonly NestedText[];
   /** Instruction files that were loaded with its result. */
   readonly instructions: readonly string[];
   /** The user's answer to the permission request; empty if there was none. */
@@ -202,6 +211,7 @@ export function emptyCall(id: string): ToolCallState {
     rawInput: undefined,
     rawOutput: undefined,
     parentId: "",
+    texts: [],
     instructions: [],
     decision: "",
     isCancelled: false,

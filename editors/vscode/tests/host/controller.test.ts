@@ -39,7 +39,7 @@ test("the host initializes the agent, creates a session in its folders and shows
     auth: { terminal: true },
     elicitation: { form: {}, url: {} },
     session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
-    _meta: { hermes: { symbols: {} } },
+    _meta: { hermes: { symbols: {} }, "subagent-transcript": true },
   });
   const place = { cwd: "/project", additionalDirectories: ["/other"], mcpServers: [] };
   assert.deepEqual(window.agent.paramsOf("session/new"), [place]);

@@ -23,6 +23,16 @@ prompt: slowly
 pace: 100ms
 say: ${"and so on ".repeat(200)}
 
+prompt: hand it on
+call: delegate_task
+  goal: look around
+step:
+say: Handed on.
+
+prompt: look around
+think: I look.
+say: Nothing here.
+
 prompt: *
 think: I look first.
 call: todo
@@ -128,6 +138,10 @@ function outlineOf(items: ViewState["session"]["items"]): string[] {
   return kinds.filter((kind) => ["user", "agent", "call", "cancelled"].includes(kind));
 }
 
+function textsOfSubAgents(items: ViewState["session"]["items"]): string[] {
+  return items.flatMap((item) => (item.kind === "call" ? item.call.texts.map(({ text }) => text) : []));
+}
+
 /** Allow every permission request until the turn ends. The server decides which calls need permission. */
 async function allowAll(session: ServerSession): Promise<void> {
   await session.until((view) => view.session.isRunning);
@@ -181,6 +195,11 @@ test("a real server edits files, asks for permission, runs a terminal, and its s
   // A slash command counts as a prompt too, so the turn end comes after the third prompt.
   const say = (text: string): Promise<void> => host.handle({ type: "send", draft: { ...draft, text }, busyMode: "turn" });
   await say("/help");
+  const delegating = say("hand it on");
+  await allowAll(session);
+  await delegating;
+  const { session: delegated } = await session.until((view) => !view.session.isRunning && lastAgentText(view) === "Handed on.");
+  assert.deepEqual(textsOfSubAgents(delegated.items), ["I look.", "Nothing here."]);
   const stopped = say("slowly");
   await session.until((view) => view.session.isRunning && lastAgentText(view).includes("so on"));
   await host.handle({ type: "stop" });
@@ -193,6 +212,7 @@ test("a real server edits files, asks for permission, runs a terminal, and its s
     (view) => view.connection.status === "ready" && view.session.id === id && !view.session.isLoading,
   );
   assert.deepEqual(outlineOf(reloaded.session.items), outlineOf(before.items));
+  assert.deepEqual(textsOfSubAgents(reloaded.session.items), ["I look.", "Nothing here."]);
   await session.until((view) => view.session.changes.length === 1);
   await host.handle({ type: "revert", path: greeting, hunkId: "" });
   assert.equal(await readFile(greeting, "utf8"), "Hello there.\n");

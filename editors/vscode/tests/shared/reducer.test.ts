@@ -79,6 +79,31 @@ test("instructions and parents come from a call's meta", () => {
   assert.deepEqual({ instructions, parentId }, { instructions: ["sub/AGENTS.md"], parentId: "p" });
 });
 
+test("what sub-agents write belongs to their call, each message by its id", () => {
+  const nested = (kind: "agent" | "thought", messageId: string, text: string): SessionEvent => ({
+    type: "update",
+    update: {
+      sessionUpdate: kind === "agent" ? "agent_message_chunk" : "agent_thought_chunk",
+      content: { type: "text", text },
+      messageId,
+      _meta: { parentToolUseId: "c1" },
+    },
+  });
+  const session = sessionAfter(
+    callStarted(),
+    nested("thought", "t1", "Let me"),
+    nested("agent", "m1", "One"),
+    nested("agent", "m2", "Two"),
+    nested("agent", "m1", " more."),
+    nested("thought", "t1", " see."),
+  );
+  assert.deepEqual(session.items.map((item) => item.kind), ["call"]);
+  assert.deepEqual(
+    callIn(session).texts.map(({ kind, text }) => [kind, text]),
+    [["thought", "Let me see."], ["agent", "One more."], ["agent", "Two"]],
+  );
+});
+
 test("output under a call's meta is a terminal", () => {
   const meta = (fields: Record<string, unknown>): SessionEvent => call({ toolCallId: "c1", _meta: fields });
   const session = sessionAfter(

@@ -202,6 +202,24 @@ test("cards show their kind, status, locations, diff and terminal", async () => 
   assert.deepEqual(page.posted, [{ type: "openFile", path: "/project/src/greeting.py", line: 1 }]);
 });
 
+test("what a sub-agent writes is below its call, and not in the conversation", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
+  const chunk = (sessionUpdate: "agent_message_chunk" | "agent_thought_chunk", text: string): ViewEvent => ({
+    type: "update",
+    update: { sessionUpdate, content: { type: "text", text }, messageId: text, _meta: { parentToolUseId: "task" } },
+  });
+  await page.dispatch(
+    { type: "update", update: { sessionUpdate: "tool_call", toolCallId: "task", title: "Explore", kind: "think", status: "in_progress" } },
+    chunk("agent_thought_chunk", "Where is it?"),
+    chunk("agent_message_chunk", "It is in main.py."),
+  );
+  assert.equal(page.findAll("agent-message").length, 0);
+  await page.press("tool-call-toggle");
+  const card = page.find("tool-call");
+  assert.ok(card.contains(page.find("thought")) && card.contains(page.find("agent-message")));
+  assert.match(card.textContent, /Where is it\?.*It is in main\.py\./s);
+});
+
 test("changes are kept and reverted per file and per hunk", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   await page.press("changes-toggle");

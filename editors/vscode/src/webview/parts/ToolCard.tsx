@@ -13,7 +13,7 @@ import { Markdown } from "../markdown/Markdown.js";
 import { isRecord } from "../../shared/validation.js";
 import { useHost } from "../hostContext.js";
 import { DiffView } from "./DiffView.js";
-import { MediaBlock } from "./Entries.js";
+import { AgentMessage, MediaBlock, Thought } from "./Entries.js";
 import { TerminalView } from "./TerminalView.js";
 
 export const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
@@ -81,6 +81,10 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
       {isOpen && (
         <div class="call-body">
           <Locations locations={call.locations.filter(({ path }) => !diffPaths.has(path))} />
+          {call.texts.map(({ kind, messageId, text }) => {
+            const Text = kind === "agent" ? AgentMessage : Thought;
+            return <Text key={kind + messageId} text={text} isGrowing={isGrowing(call)} />;
+          })}
           {call.content.map((part, index) => (
             <ContentPart key={index} part={part} call={call} terminals={terminals} />
           ))}
@@ -180,13 +184,16 @@ interface ContentPartProps {
   readonly terminals: SessionState["terminals"] | undefined;
 }
 
+function isGrowing({ status }: ToolCallState): boolean {
+  return status === "pending" || status === "in_progress";
+}
+
 function ContentPart({ part, call, terminals }: ContentPartProps): JSX.Element {
-  const isGrowing = call.status === "pending" || call.status === "in_progress";
-  if (part.type === "diff") return <DiffView diff={part} callId={call.id} isGrowing={isGrowing} />;
+  if (part.type === "diff") return <DiffView diff={part} callId={call.id} isGrowing={isGrowing(call)} />;
   if (part.type === "terminal") {
     return <TerminalView id={part.terminalId} terminal={terminals?.[part.terminalId]} />;
   }
-  if (part.content.type === "text") return <Markdown text={part.content.text} isGrowing={isGrowing} />;
+  if (part.content.type === "text") return <Markdown text={part.content.text} isGrowing={isGrowing(call)} />;
   return <MediaBlock block={part.content} />;
 }
 
