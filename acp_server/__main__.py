@@ -29,6 +29,9 @@ def main() -> None:
     options = parse_serve_options(arguments)
     if options is not None:
         sys.exit(serve(options))
+    from acp_server.startup.code_store import CodeStore
+
+    CodeStore().open()
     from acp_server.cli.main import run_command
 
     # Terminal login: clients append `setup` to our command line.
@@ -88,11 +91,15 @@ def serve(options: dict[str, str]) -> int:
     answer_initialize(wire)
     if wire.has_client_left:
         return 0
+    from acp_server.startup.code_store import CodeStore
+
+    code_store = CodeStore()
+    code_store.open()
     from acp_server.startup.gc_pause import pause_gc
 
     with pause_gc():
         from acp_server.server.app import run_stdio
-    return exit_process(run_stdio(wire, options))
+    return exit_process(run_stdio(wire, options, code_store))
 
 
 TERMINAL_HINT = """\

@@ -1,7 +1,7 @@
 """One client's connection: the method table, and the peer that serves it."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import anyio
@@ -100,6 +100,8 @@ class AgentConnection:
         """The sessions in which a problem was shown, each with the problem."""
         self.opening_notice: str | None = None
         """What is shown as soon as a session opens: why no prompt can be answered."""
+        self.on_ready: Callable[[], Awaitable[object]] | None = None
+        """Called once, when the first session is ready and its first imports are done."""
         if initialize_params is not None:
             self._record_client(parse_params(InitializeRequest, initialize_params))
 
@@ -165,6 +167,9 @@ class AgentConnection:
             session.context.commands.announce()
         # From now on everything is imported: further sessions need not wait to get ready.
         self._idle_detector.disable()
+        on_ready, self.on_ready = self.on_ready, None
+        if on_ready is not None:
+            await on_ready()
 
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
         sessions = SessionHandlers(self._connection, self._sessions, warm_up)

@@ -39,6 +39,7 @@ from acp_server.server.config_mapping import (
     sub_agent_prompt_config,
 )
 from acp_server.server.endpoints import ModelService, open_models
+from acp_server.server.lazy_imports import write_code_store_in_thread
 from acp_server.server.log_setup import configure_logging
 from acp_server.server.provider_routes import EndpointRoutes
 from acp_server.server.recording import (
@@ -63,6 +64,7 @@ from acp_server.session.prompting.shared_reads import SharedReads
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.services import SessionServices
 from acp_server.session.session import Session
+from acp_server.startup.code_store import CodeStore
 from acp_server.startup.handshake import (
     EXIT_SIGNALS,
     ClaimedStdio,
@@ -83,8 +85,13 @@ USAGE_ERROR = 2
 """Exit code of a server whose options cannot be used."""
 
 
-def run_stdio(wire: ClaimedStdio, options: Mapping[str, str]) -> int:
-    """Serve one client over the claimed descriptors until it disconnects; return the exit code."""
+def run_stdio(
+    wire: ClaimedStdio, options: Mapping[str, str], code_store: CodeStore | None = None
+) -> int:
+    """Serve one client over the claimed descriptors until it disconnects; return the exit code.
+
+    `code_store` is in use since the start; it is written and closed once a session is ready.
+    """
     disable_plugins()
     configuration = settings.load(options)
     configure_logging(configuration.settings.log_level, configuration.settings.log_file)
@@ -96,7 +103,7 @@ def run_stdio(wire: ClaimedStdio, options: Mapping[str, str]) -> int:
         logger.error("%s", error)
         return USAGE_ERROR
     try:
-        return anyio.run(_serve_stdio, wire, recording)
+        return anyio.run(_serve_stdio, wire, recording, code_store)
     finally:
         # A replay without differences is what was asked for, and no warning.
         level = logging.WARNING if recording.has_problems else logging.INFO
@@ -104,11 +111,15 @@ def run_stdio(wire: ClaimedStdio, options: Mapping[str, str]) -> int:
             logger.log(level, "%s", line)
 
 
-async def _serve_stdio(wire: ClaimedStdio, recording: ModelRecording) -> int:
+async def _serve_stdio(
+    wire: ClaimedStdio, recording: ModelRecording, code_store: CodeStore | None
+) -> int:
     transport = StdioTransport(Descriptors(wire.read, wire.write, wire.unread))
     connection = build_server(
         transport, recording.configuration, wire.initialize_params, recording=recording
     )
+    if code_store is not None:
+        connection.on_ready = partial(write_code_store_in_thread, code_store)
     exits = _ExitHandlers(connection, transport)
     async with transport:
         async with anyio.create_task_group() as tasks:

@@ -1,0 +1,16 @@
+"""Lazy import of the work that a server does once it is ready."""
+
+from anyio import to_thread
+
+from acp_server.startup.code_store import CodeStore
+
+
+async def write_code_store_in_thread(code_store: CodeStore) -> None:
+    """Write the code that the next start needs, if it is not stored; then close the store."""
+    await to_thread.run_sync(_write_code_store, code_store)
+
+
+def _write_code_store(code_store: CodeStore) -> None:
+    from acp_server.startup.code_store_writer import write_code_store
+
+    write_code_store(code_store)

@@ -1,0 +1,132 @@
+"""Writes the file of `code_store`, once a server is ready: later starts use it.
+
+All of it comes from this process: the bytecode that Python has stored for the imported modules, and
+everything that was compiled since the start.
+"""
+
+import logging
+import marshal
+import os
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import MAGIC_NUMBER, source_hash
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acp_server.startup.code_store import (
+    LENGTH_BYTES,
+    PREFIX,
+    SUFFIX,
+    CodeStore,
+    make_pattern,
+    pattern_parts,
+)
+from skills_store.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from acp_server.startup.code_store import ModuleEntry, PatternKey
+
+logger = logging.getLogger(__name__)
+
+PYC_HEADER_BYTES = 16
+FILE_MODE = 0o644
+MAX_FILES = 3
+"""Environments that share this package, as those of a checkout do."""
+SMALL_SHARE = 0.05
+"""Modules that may be missing: a turn with another provider or editor imports other ones."""
+
+
+def write_code_store(store: CodeStore) -> None:
+    """Write the code that the next start needs, if it is not stored; then close the store."""
+    try:
+        is_allowed = not sys.dont_write_bytecode and os.access(store.directory, os.W_OK)
+        if store.is_complete and is_allowed:
+            _write_if_needed(store)
+    except OSError as error:
+        logger.debug("the code of a first turn was not stored: %s", error)
+    finally:
+        store.close()
+
+
+def _write_if_needed(store: CodeStore) -> None:
+    imported = {
+        name: file
+        for name, module in [*sys.modules.items()]
+        if (file := _source_file(name, module)) is not None
+    }
+    missing = imported.keys() - store.modules.keys()
+    compiled = len(store.new_codes) + len(store.new_patterns)
+    if store.modules and len(missing) + compiled <= SMALL_SHARE * len(imported):
+        return
+    entries = dict[str, "ModuleEntry"]()
+    codes = list[bytes]()
+    length = 0
+    for name, (source, is_package) in imported.items():
+        status = os.stat(source)  # noqa: PTH116  a thousand of them
+        code = _stored_bytecode(source, status)
+        if code is not None:
+            entry = (source, is_package, status.st_mtime_ns, status.st_size, length, len(code))
+            entries[name] = entry
+            codes.append(code)
+            length += len(code)
+    if entries:
+        _write(store, entries, b"".join(codes))
+        _remove_old_files(Path(store.directory))
+
+
+def _source_file(name: str, module: object) -> tuple[str, bool] | None:
+    """Return the source of a module that was loaded from one, and whether it is a package."""
+    spec: object = getattr(module, "__spec__", None)
+    if not isinstance(spec, ModuleSpec) or not isinstance(spec.loader, SourceFileLoader):
+        return None
+    if spec.name != name or spec.origin is None:
+        return None
+    return spec.origin, spec.submodule_search_locations is not None
+
+
+def _stored_bytecode(source: str, status: os.stat_result) -> bytes | None:
+    """Return the bytecode that Python has stored for a source; None if it does not fit."""
+    folder, name = os.path.split(source)
+    tag = sys.implementation.cache_tag
+    path = Path(folder, "__pycache__", f"{name.removesuffix('.py')}.{tag}.pyc")
+    with suppress(OSError):
+        data = path.read_bytes()
+        expected = (0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
+        numbers = (data[4:8], data[8:12], data[12:PYC_HEADER_BYTES])
+        found = tuple(int.from_bytes(number, "little") for number in numbers)
+        if data[:4] == MAGIC_NUMBER and found == expected:
+            return data[PYC_HEADER_BYTES:]
+    return None
+
+
+def _write(store: CodeStore, entries: Mapping[str, "ModuleEntry"], code: bytes) -> None:
+    _, codes, patterns = store.read()
+    codes.update({key: marshal.dumps(code) for key, code in [*store.new_codes.items()]})
+    patterns.update(_encode_patterns(store.new_patterns))
+    # Offsets are counted from the end of the index, whose length is not known before.
+    index = marshal.dumps((dict(entries), codes, patterns))
+    digest = source_hash(index)
+    data = b"".join((digest, len(index).to_bytes(LENGTH_BYTES, "little"), index, code))
+    write_atomically(Path(store.path), data, FILE_MODE)
+
+
+def _encode_patterns(
+    patterns: Mapping["PatternKey", re.Pattern[str]],
+) -> dict["PatternKey", bytes]:
+    """Return the parts of those patterns that can be made from them again."""
+    found = dict["PatternKey", bytes]()
+    for (text, flags), pattern in [*patterns.items()]:
+        parts = pattern_parts(text, flags)
+        if parts is not None and make_pattern(text, parts) == pattern:
+            found[text, flags] = marshal.dumps(parts)
+    return found
+
+
+def _remove_old_files(directory: Path) -> None:
+    files = [*directory.glob(f"{PREFIX}*{SUFFIX}")]
+    files.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in files[MAX_FILES:]:
+        path.unlink(missing_ok=True)
