@@ -1,6 +1,8 @@
 """Address and credentials of a model endpoint, and the models it lists. Imports no SDK."""
 
 from dataclasses import field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from acp_server.models.families import Price
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -27,6 +29,20 @@ class EndpointAccess:
     """Read timeout: the longest silence before and within an answer."""
     connect_timeout_seconds: float = 10.0
     """Connect timeout."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the address is a loopback address, which is never reached by a proxy."""
+        host = urlsplit(self.base_url or "").hostname or ""
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost" or host.endswith(".localhost")
+
+    @property
+    def needs_authorities(self) -> bool:
+        """Whether a certificate may have to be checked, at the address or at a proxy."""
+        return not self.is_local or urlsplit(self.base_url or "").scheme != "http"
 
 
 @frozen_dataclass

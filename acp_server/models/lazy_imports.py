@@ -46,10 +46,19 @@ def scripted_model(source: str) -> "Model":
 
 
 def lazy_anthropic_client(
-    cache_marker: "CacheMarker", traffic: "ModelTraffic | None" = None
+    cache_marker: "CacheMarker",
+    traffic: "ModelTraffic | None" = None,
+    *,
+    needs_authorities: bool = True,
 ) -> Lazy[ProviderEntryPoint]:
-    """Return the client of the Messages API."""
-    return Lazy(partial(_open_anthropic, cache_marker, traffic))
+    """Return the client of the Messages API; it reads certificate authorities if they are needed.
+
+    They are read in its thread: a client that is then given an address with TLS would read them on
+    the event loop.
+    """
+    return Lazy(
+        partial(_open_anthropic, cache_marker, traffic, needs_authorities=needs_authorities)
+    )
 
 
 def lazy_openai_compatible_client(
@@ -61,11 +70,14 @@ def lazy_openai_compatible_client(
 
 @pause_gc_on_first_call
 def _open_anthropic(
-    cache_marker: "CacheMarker", traffic: "ModelTraffic | None"
+    cache_marker: "CacheMarker",
+    traffic: "ModelTraffic | None" = None,
+    *,
+    needs_authorities: bool = True,
 ) -> ProviderEntryPoint:
     from acp_server.models.anthropic.packages import open_entry_point
 
-    return open_entry_point(cache_marker, traffic)
+    return open_entry_point(cache_marker, traffic, needs_authorities=needs_authorities)
 
 
 @pause_gc_on_first_call

@@ -182,7 +182,7 @@ def _open_provider(
     credentials = provider.credentials()
     if recording.is_replay:  # no key is looked for, and none is needed
         credentials = CredentialProvider(REPLAY_CREDENTIAL, provider.store)
-    client = _lazy_client(provider, current, recording.traffic(provider))
+    client = _lazy_client(provider, current, config.access, recording.traffic(provider))
     api = provider_adapter(provider)
     catalog = EndpointCatalog(config, api, credentials.current, client, credentials)
     return provider, catalog, credentials, client
@@ -215,10 +215,17 @@ def _known_window(model_id: str) -> int | None:
 
 
 def _lazy_client(
-    provider: ConfiguredProvider, current: Settings, traffic: ModelTraffic | None
+    provider: ConfiguredProvider,
+    current: Settings,
+    access: EndpointAccess,
+    traffic: ModelTraffic | None,
 ) -> Lazy[ProviderEntryPoint]:
     if provider.profile.api_format == "messages":
-        return lazy_anthropic_client(partial(add_cache_breakpoints, ttl=current.cache_ttl), traffic)
+        return lazy_anthropic_client(
+            partial(add_cache_breakpoints, ttl=current.cache_ttl),
+            traffic,
+            needs_authorities=access.needs_authorities,
+        )
     command = f"acp-server setup --provider {provider.profile.name}"
     hint = f"run `{command}` to store a new key"
     if provider.profile.key_variables:

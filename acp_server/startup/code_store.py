@@ -44,8 +44,11 @@ if TYPE_CHECKING:
     PatternKey: TypeAlias = tuple[str, int]
     PatternParts: TypeAlias = tuple[int, list[int], int, dict[str, int], tuple[str | None, ...]]
     """The arguments of `_sre.compile` besides the pattern."""
-    Index: TypeAlias = tuple[dict[str, ModuleEntry], dict[CodeKey, bytes], dict[PatternKey, bytes]]
-    """Modules, codes and patterns. The latter two are encoded: they take less memory so."""
+    Index: TypeAlias = tuple[
+        dict[str, ModuleEntry], dict[CodeKey, bytes], dict[PatternKey, bytes], set[str]
+    ]
+    """Modules, codes, patterns and passed checks. Codes and patterns are encoded: they take less
+    memory so."""
 
 else:
 
@@ -74,6 +77,10 @@ class CodeStore:
         self.is_complete = "acp_server.server.app" not in sys.modules
         """Whether this process has compiled after `open` all that a start compiles."""
         self.modules: Mapping[str, ModuleEntry] = {}
+        self.is_current = False
+        """Whether a file was read, and no source that was asked for has changed since."""
+        self.passed: set[str] = set()
+        """Names of checks that this code has passed, in this process or when it was stored."""
         self.new_codes: dict[CodeKey, CodeType] = {}
         self.new_patterns: dict[PatternKey, re.Pattern[str]] = {}
         # Each is removed when it is used: nearly all of them are used once.
@@ -101,8 +108,10 @@ class CodeStore:
 
     def open(self) -> None:
         """Use the stored code, and keep all that is compiled meanwhile."""
-        self.modules, self._codes, self._patterns = self.read()
+        self.modules, self._codes, self._patterns, self.passed = self.read()
+        self.is_current = bool(self.modules)
         sys.meta_path = [self, *sys.meta_path]
+        _in_use.append(self)
         import_module("inspect")
         self._use_patterns()
         for name in GENERATING_MODULES:
@@ -121,13 +130,14 @@ class CodeStore:
             self._descriptor = -1
         self.modules, self._codes, self._patterns = {}, {}, {}
         self.new_codes, self.new_patterns = {}, {}
+        _in_use.remove(self)
 
     def read(self) -> Index:
         """Return the index of the file; an empty one if there is no file that fits."""
         try:
             return self._read()
         except UNREADABLE:
-            return {}, {}, {}
+            return {}, {}, {}, set()
 
     def _read(self) -> Index:
         if self._descriptor >= 0:
@@ -166,6 +176,7 @@ class CodeStore:
         except OSError:
             return None
         if (status.st_mtime_ns, status.st_size) != (changed_at, size):
+            self.is_current = False
             return None
         spec = ModuleSpec(name, _StoredLoader(name, source, self), origin=source)
         spec.has_location = True
@@ -230,6 +241,21 @@ class CodeStore:
 
         self._compile_plainly = plain
         compiler["compile"] = compile_pattern
+
+
+_in_use = list[CodeStore]()
+
+
+def check_once(name: str, check: Callable[[], object]) -> None:
+    """Run a check of the imported code, unless exactly this code has passed it before.
+
+    Its result must depend on that code alone.
+    """
+    if any(store.is_current and name in store.passed for store in _in_use):
+        return
+    check()
+    for store in _in_use:
+        store.passed.add(name)
 
 
 class _StoredLoader(SourceFileLoader):

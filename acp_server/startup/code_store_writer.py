@@ -103,11 +103,11 @@ def _stored_bytecode(source: str, status: os.stat_result) -> bytes | None:
 
 
 def _write(store: CodeStore, entries: Mapping[str, "ModuleEntry"], code: bytes) -> None:
-    _, codes, patterns = store.read()
+    _, codes, patterns, _ = store.read()
     codes.update({key: marshal.dumps(code) for key, code in [*store.new_codes.items()]})
     patterns.update(_encode_patterns(store.new_patterns))
     # Offsets are counted from the end of the index, whose length is not known before.
-    index = marshal.dumps((dict(entries), codes, patterns))
+    index = marshal.dumps((dict(entries), codes, patterns, store.passed))
     digest = source_hash(index)
     data = b"".join((digest, len(index).to_bytes(LENGTH_BYTES, "little"), index, code))
     write_atomically(Path(store.path), data, FILE_MODE)

@@ -6,7 +6,8 @@ import httpcore2
 import pytest
 
 from acp_server.models.access import EndpointAccess
-from acp_server.models.openai_compatible.endpoint import connect
+from acp_server.models.anthropic import endpoint as messages
+from acp_server.models.openai_compatible import endpoint as openai_compatible
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,12 @@ async def test_authorities_are_read_unless_nothing_can_need_them(
 ) -> None:
     read = Mock(wraps=httpcore2.default_ssl_context)
     monkeypatch.setattr(httpcore2, "default_ssl_context", read)
-    endpoint = connect(EndpointAccess(base_url=url), "")
+    endpoint = openai_compatible.connect(EndpointAccess(base_url=url), "")
     await endpoint.client.aclose()
+    assert read.called is is_read
+
+    read.reset_mock()
+    messages.load_certificate_authorities.cache_clear()
+    client = messages.connect(EndpointAccess(base_url=url, api_key="k")).client
+    await client.close()
     assert read.called is is_read

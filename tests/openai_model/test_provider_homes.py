@@ -11,7 +11,7 @@ import pytest
 from acp_server.config.settings import secret_variables
 from acp_server.models import provider_profiles
 from acp_server.models.access import EndpointAccess
-from acp_server.models.anthropic.endpoint import connect, load_certificate_authorities
+from acp_server.models.anthropic.endpoint import connect
 from acp_server.models.provider_profiles import ANTHROPIC, PROFILES, ProviderProfile, find_profile
 from acp_server.server.providers import configured_providers
 from tests.support.case_table import each_case
@@ -127,7 +127,5 @@ async def _endpoint(profile: ProviderProfile) -> AsyncGenerator[FakeApiServer]:
 
 def test_a_key_of_the_messages_api_is_sent_as_a_bearer_token() -> None:
     # MiniMax accepts no other header.
-    endpoint = connect(
-        EndpointAccess("http://127.0.0.1:1", api_key="k"), load_certificate_authorities()
-    )
+    endpoint = connect(EndpointAccess("http://127.0.0.1:1", api_key="k"))
     assert endpoint.client.auth_headers == {"Authorization": "Bearer k"}

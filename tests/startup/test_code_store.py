@@ -16,13 +16,17 @@ from tests.support.server_process import HANG_TIMEOUT_SECONDS, start_server
 
 PROGRAM = """
 import sys
-from acp_server.startup.code_store import CodeStore
+from acp_server.startup.code_store import CodeStore, check_once
 
 store = CodeStore({directory!r})
 store.open()
 import stored_example
 from acp_server.startup.code_store_writer import write_code_store
 
+def check():
+    print("checked", end=" ")
+
+check_once("example", check)
 print(type(stored_example.__spec__.loader).__name__, stored_example.describe())
 print(len(store.new_codes), len(store.new_patterns))
 write_code_store(store)
@@ -61,6 +65,8 @@ class Starts:
         self._source = folder / "modules" / "stored_example.py"
         self._source.parent.mkdir()
         self.write_module(1)
+        self.was_checked = False
+        """Whether the last start has run its check."""
 
     def write_module(self, number: int) -> None:
         """Write the module, with a number that tells its versions apart."""
@@ -80,7 +86,8 @@ class Starts:
         )
         assert done.returncode == 0, done.stderr
         assert not done.stderr
-        loader, _, text = done.stdout.partition(" ")
+        loader, _, text = done.stdout.removeprefix("checked ").partition(" ")
+        self.was_checked = done.stdout.startswith("checked ")
         return loader, text
 
     @property
@@ -105,6 +112,18 @@ def test_the_second_start_uses_what_the_first_has_stored(starts: Starts) -> None
     assert all(int(count) > 0 for count in compiled.split())
     # The pattern in a function is no constant of a program: it is never stored.
     assert compiled_again == "0 0"
+
+
+def test_a_check_is_repeated_only_for_other_code(starts: Starts) -> None:
+    starts.run()
+    assert starts.was_checked
+
+    starts.run()
+    assert not starts.was_checked
+
+    starts.write_module(2)
+    starts.run()
+    assert starts.was_checked
 
 
 def test_a_changed_source_is_imported_from_the_source(starts: Starts) -> None:

@@ -1,6 +1,7 @@
 """Endpoint of the Messages API: its shared client and its model list."""
 
-from ssl import SSLContext
+from functools import cache
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import TYPE_CHECKING, cast
 
 import httpx2
@@ -34,18 +35,20 @@ class AnthropicEndpoint:
     """The cloud provider, if it is not an endpoint by an address of its own."""
 
 
+@cache
 def load_certificate_authorities() -> SSLContext:
-    """Read the certificate authorities of the system or the environment. Slow.
+    """Read the certificate authorities of the system or the environment, at the first call. Slow.
 
     A client that does not get them passed in reads them again for itself and for each proxy.
     """
     return httpx2.create_ssl_context()
 
 
-def connect(
-    access: EndpointAccess, authorities: SSLContext, traffic: ModelTraffic | None = None
-) -> AnthropicEndpoint:
+def connect(access: EndpointAccess, traffic: ModelTraffic | None = None) -> AnthropicEndpoint:
     """Return an endpoint; proxies are taken from the environment.
+
+    Loopback addresses never use a proxy. Where no certificate is ever seen, a context that trusts
+    nobody is enough, and saves reading the authorities.
 
     Raises `ModelUnavailableError` if a cloud provider's package is not installed.
 
@@ -57,8 +60,13 @@ def connect(
     if access.platform and traffic is not None:
         raise ModelUnavailableError(NO_PLATFORM_TRAFFIC)
     if access.platform:
-        platform_client = connect_platform(access, authorities, timeout)
+        platform_client = connect_platform(access, load_certificate_authorities(), timeout)
         return AnthropicEndpoint(platform_client, platform_client.base_url.host, access.platform)
+    authorities = (
+        load_certificate_authorities()
+        if access.needs_authorities
+        else SSLContext(PROTOCOL_TLS_CLIENT)
+    )
     client = AsyncAnthropic(
         api_key=access.api_key,
         auth_token=None if access.api_key else access.auth_token,
@@ -69,6 +77,7 @@ def connect(
         http_client=DefaultAsyncHttpxClient(
             verify=authorities,
             timeout=timeout,
+            trust_env=not access.is_local,
             follow_redirects=False,
             transport=None if traffic is None else traffic.transport(),
             event_hooks=None if traffic is None else {"response": traffic.response_hooks()},

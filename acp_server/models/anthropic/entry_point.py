@@ -21,12 +21,19 @@ class AnthropicEntryPoint(EndpointCache[AnthropicEndpoint, AnthropicTarget]):
     Implements `models.lazy_imports.ProviderEntryPoint`.
     """
 
-    def __init__(self, cache_marker: CacheMarker, traffic: ModelTraffic | None = None) -> None:
-        """Prepare; blocks while it reads certificate authorities."""
+    def __init__(
+        self,
+        cache_marker: CacheMarker,
+        traffic: ModelTraffic | None = None,
+        *,
+        needs_authorities: bool = True,
+    ) -> None:
+        """Prepare; blocks while it reads certificate authorities, if they are needed."""
         self._cache_marker = cache_marker
-        authorities = load_certificate_authorities()
+        if needs_authorities:
+            load_certificate_authorities()
         super().__init__(
-            lambda access: connect(access, authorities, traffic),
+            lambda access: connect(access, traffic),
             AnthropicTarget,
             lambda endpoint: endpoint.client.close(),
         )

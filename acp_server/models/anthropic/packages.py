@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from acp_server.models.cache_markers import CacheMarker
 from acp_server.models.traffic import ModelTraffic
+from acp_server.startup.code_store import check_once
 from acp_server.startup.fallback import fast_or_plain
 from acp_server.startup.lazy_import import make_lazy
 from acp_server.startup.type_stubs_import import placeholder_imports
@@ -49,7 +50,10 @@ Nothing else in this process imports it (`tests/architecture/test_sdk_imports.py
 
 
 def open_entry_point(
-    cache_marker: CacheMarker, traffic: ModelTraffic | None = None
+    cache_marker: CacheMarker,
+    traffic: ModelTraffic | None = None,
+    *,
+    needs_authorities: bool = True,
 ) -> "AnthropicEntryPoint":
     """Import the SDK and return a new entry point that uses it; blocks."""
     with _lock:
@@ -59,7 +63,7 @@ def open_entry_point(
             _import_plainly,
             packages=(SDK_PACKAGE, USER_PACKAGE),
         )
-    return entry_point(cache_marker, traffic)
+    return entry_point(cache_marker, traffic, needs_authorities=needs_authorities)
 
 
 def _import_lazily(cache_marker: CacheMarker) -> "type[AnthropicEntryPoint]":
@@ -70,7 +74,7 @@ def _import_lazily(cache_marker: CacheMarker) -> "type[AnthropicEntryPoint]":
             import_module(CLIENT_MODULE)
         from acp_server.models.anthropic.self_check import check_sdk
 
-        check_sdk(cache_marker)
+        check_once("SDK", partial(check_sdk, cache_marker))
     return _import_plainly()
 
 

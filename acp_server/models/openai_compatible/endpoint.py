@@ -1,7 +1,6 @@
 """OpenAI-compatible endpoint: its shared client and its model list."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 
 import httpx2
@@ -48,19 +47,16 @@ def connect(
     conversation may be sent to another origin. `traffic` records the requests or answers them.
     """
     url = httpx2.URL((access.base_url or "").rstrip("/") + "/")
-    is_local = _is_loopback(url.host)
-    is_plain = is_local and url.scheme == "http"
     headers = dict(access.headers)
     if access.api_key:
         headers["authorization"] = f"Bearer {access.api_key}"
     client = httpx2.AsyncClient(
-        # Without TLS, proxy and redirect no certificate is ever seen: a context that trusts nobody
-        # is enough, and saves reading the authorities.
-        verify=SSLContext(PROTOCOL_TLS_CLIENT) if is_plain else True,
+        # Where no certificate is ever seen, a context that trusts nobody is enough.
+        verify=True if access.needs_authorities else SSLContext(PROTOCOL_TLS_CLIENT),
         base_url=url,
         headers=headers,
         timeout=httpx2.Timeout(access.read_timeout_seconds, connect=access.connect_timeout_seconds),
-        trust_env=not is_local,
+        trust_env=not access.is_local,
         follow_redirects=False,
         transport=None if traffic is None else traffic.transport(),
         event_hooks=None if traffic is None else {"response": traffic.response_hooks()},
@@ -130,10 +126,3 @@ def _parse_dollars(pricing: Object, name: str) -> float | None:
         return float(value) * _MILLION if isinstance(value, str | int | float) else None
     except ValueError:
         return None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
