@@ -7,7 +7,10 @@ from acp_server.startup.code_store import CodeStore
 
 async def write_code_store_in_thread(code_store: CodeStore) -> None:
     """Write the code that the next start needs, if it is not stored; then close the store."""
-    await to_thread.run_sync(_write_code_store, code_store)
+    if code_store.may_write:
+        await to_thread.run_sync(_write_code_store, code_store)
+    else:
+        code_store.close()
 
 
 def _write_code_store(code_store: CodeStore) -> None:

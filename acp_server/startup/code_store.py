@@ -132,6 +132,12 @@ class CodeStore:
         self.new_codes, self.new_patterns = {}, {}
         _in_use.remove(self)
 
+    @property
+    def may_write(self) -> bool:
+        """Whether Python may write bytecode here, and this process has all that a start needs."""
+        is_allowed = not sys.dont_write_bytecode and os.access(self.directory, os.W_OK)
+        return is_allowed and self.is_complete
+
     def read(self) -> Index:
         """Return the index of the file; an empty one if there is no file that fits."""
         try:

@@ -42,8 +42,7 @@ SMALL_SHARE = 0.05
 def write_code_store(store: CodeStore) -> None:
     """Write the code that the next start needs, if it is not stored; then close the store."""
     try:
-        is_allowed = not sys.dont_write_bytecode and os.access(store.directory, os.W_OK)
-        if store.is_complete and is_allowed:
+        if store.may_write:
             _write_if_needed(store)
     except OSError as error:
         logger.debug("the code of a first turn was not stored: %s", error)

@@ -42,7 +42,9 @@ __main__.main()
 
 def test_a_first_prompt_imports_only_its_script_and_builds_no_model(tmp_path: Path) -> None:
     _, _, _, *arguments = command_line(tmp_path)
-    with start_server(tmp_path, command=[sys.executable, "-c", PROGRAM, *arguments]) as server:
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    variables = {"PYTHONDONTWRITEBYTECODE": "1"}  # nor is code stored, which imports more
+    with start_server(tmp_path, command=command, variables=variables) as server:
         server.initialize()
         session = server.new_session(str(tmp_path))
         while json_at(server.receive_update(), "params", "update", "sessionUpdate") != ANNOUNCEMENT:
