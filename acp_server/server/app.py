@@ -81,6 +81,8 @@ logger = logging.getLogger(__name__)
 CANCEL_TURNS_SECONDS = 0.8
 FLUSH_SECONDS = 0.5
 FORCED_EXIT_SECONDS = 1.7
+WATCH_DELAY_SECONDS = 1.0
+"""Time for a prompt that is sent at once; then the directories are watched."""
 USAGE_ERROR = 2
 """Exit code of a server whose options cannot be used."""
 
@@ -116,7 +118,11 @@ async def _serve_stdio(
 ) -> int:
     transport = StdioTransport(Descriptors(wire.read, wire.write, wire.unread))
     connection = build_server(
-        transport, recording.configuration, wire.initialize_params, recording=recording
+        transport,
+        recording.configuration,
+        wire.initialize_params,
+        recording=recording,
+        watch_delay_seconds=WATCH_DELAY_SECONDS,
     )
     if code_store is not None:
         connection.on_ready = partial(write_code_store_in_thread, code_store)
@@ -173,6 +179,8 @@ def build_server(
     initialize_params: JsonValue = None,
     policy: HeadlessPolicy | None = None,
     recording: ModelRecording | None = None,
+    *,
+    watch_delay_seconds: float = 0.0,
 ) -> AgentConnection:
     """Build a server for one client; its `run` serves until the client disconnects.
 
@@ -193,7 +201,11 @@ def build_server(
             for each in fallbacks
         )
     link = ClientConnection.from_transport(transport)
-    watch = FileWatch(open_directory_events, partial(_start_in_background, link))
+    watch = FileWatch(
+        open_directory_events,
+        partial(_start_in_background, link),
+        partial(anyio.sleep, watch_delay_seconds),
+    )
     tools = ToolsetBuilder(
         link, _tool_config(configuration, watch, policy), mcp_config(configuration)
     )

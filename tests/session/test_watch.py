@@ -65,6 +65,27 @@ async def test_each_listener_receives_relevant_changes_in_its_directories() -> N
         assert (one.checks, two.checks) == ([{SUB, ROOT / "e.md"}], [{SUB}])
 
 
+async def test_a_late_start_finds_the_directories_as_they_are_wanted_then(tmp_path: Path) -> None:
+    is_waiting, may_start = anyio.Event(), anyio.Event()
+
+    async def wait_to_start() -> None:
+        is_waiting.set()
+        await may_start.wait()
+
+    async with open_watch(wait_to_start=wait_to_start) as watch:
+        listener = RecordingListener()
+        subscription = watch.subscribe(listener)
+        subscription.watch({tmp_path})
+        await is_waiting.wait()
+        (tmp_path / "early.md").write_text("Be kind.")
+        (tmp_path / "sub").mkdir()
+        subscription.watch({tmp_path, tmp_path / "sub"})
+        may_start.set()
+        await listener.wait_for_paths({tmp_path, tmp_path / "sub"})
+        (tmp_path / "sub" / "late.md").write_text("Be brief.")
+        await listener.wait_for_paths({tmp_path / "sub" / "late.md"})
+
+
 async def test_a_directory_is_watched_while_subscribed() -> None:
     source = ScriptedEventSource()
     async with open_watch(source.open) as watch:

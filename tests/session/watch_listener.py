@@ -8,11 +8,12 @@ async with open_watch() as watch:
     await listener.until({folder / "AGENTS.md"})
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+from anyio import lowlevel
 from anyio.abc import TaskGroup
 
 from acp_server.session.prompting.directory_events import DirectoryEvents
@@ -76,10 +77,11 @@ def make_fast_events() -> DirectoryEvents:
 @asynccontextmanager
 async def open_watch(
     open_source: Callable[[], EventSource] = make_fast_events,
+    wait_to_start: Callable[[], Awaitable[object]] = lowlevel.checkpoint,
 ) -> AsyncGenerator[FileWatch]:
     """Open a file watch whose tasks are cancelled on exit."""
     async with anyio.create_task_group() as tasks:
-        yield FileWatch(open_source, make_spawn(tasks))
+        yield FileWatch(open_source, make_spawn(tasks), wait_to_start)
         tasks.cancel_scope.cancel()
 
 

@@ -21,13 +21,13 @@ its own thread, which exists while something is watched.
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import anyio
-from anyio import to_thread
+from anyio import lowlevel, to_thread
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -158,8 +158,14 @@ class FileWatch:
         self,
         open_source: Callable[[], EventSource],
         spawn: Callable[[TaskFunction], object],
+        wait_to_start: Callable[[], Awaitable[object]] = lowlevel.checkpoint,
     ) -> None:
-        """Create a watch; `open_source` may block and runs in a thread, `spawn` starts a task."""
+        """Create a watch; `open_source` may block and runs in a thread, `spawn` starts a task.
+
+        The source is opened after `wait_to_start`, so that it need not compete with a first prompt.
+        Changes until then are found when the watching starts.
+        """
+        self._wait_to_start = wait_to_start
         self._open_source = open_source
         self._spawn = spawn
         self._source: EventSource | None = None
@@ -222,7 +228,10 @@ class FileWatch:
         """
         is_closed = threading.Event()
         try:
-            source = self._source = self._source or await self._in_thread(self._open_source)
+            if self._source is None:
+                await self._wait_to_start()
+                self._source = await self._in_thread(self._open_source)
+            source = self._source
             wait = partial(source.wait, lambda: self._directories, is_closed)
             while self._directories:
                 self._distribute(await self._in_thread(wait))
