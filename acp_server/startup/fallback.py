@@ -47,10 +47,11 @@ def fast_or_plain(
 
 
 def _imported_modules(packages: Sequence[str]) -> dict[str, ModuleType]:
+    submodules = tuple(f"{package}." for package in packages)
     return {
-        name: module
-        for name, module in [*sys.modules.items()]
-        if any(name == package or name.startswith(f"{package}.") for package in packages)
+        name: sys.modules[name]
+        for name in [*sys.modules]
+        if name in packages or name.startswith(submodules)
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.fork_server import RUN_MODULES, CommandLine, get_fork_server
+from tests.support.fork_server import CommandLine, get_fork_server
 from tests.support.server_process import NO_KEYRING
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -47,7 +47,7 @@ def run(home: Path, *arguments: str, stdin: str = "", **variables: str) -> CliRe
     """
     if sys.platform == "win32" or any(_configures_python(name) for name in variables):
         return run_in_new_process(home, *arguments, stdin=stdin, **variables)
-    command = get_fork_server(*(RUN_MODULES if arguments[:1] == ("run",) else ()))
+    command = get_fork_server()
     line = CommandLine(arguments, environment(home, **variables), stdin)
     ended = command.run(line, HANG_TIMEOUT_SECONDS)
     return CliResult(ended.exit_code, ended.stdout.decode(), ended.stderr.decode())

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import environment
-from tests.support.fork_server import RUN_MODULES, CommandLine, ForkedProcess, get_fork_server
+from tests.support.fork_server import CommandLine, ForkedProcess, get_fork_server
 
 
 def on_a_terminal(home: Path, *arguments: str, **variables: str) -> tuple[int, ForkedProcess]:
     """Start a command on a terminal; return our end of it, and the process."""
     ours, its = pty.openpty()
     line = CommandLine(arguments, environment(home, **variables))
-    process = get_fork_server(*RUN_MODULES).start(line, (its, its, its))
+    process = get_fork_server().start(line, (its, its, its))
     os.close(its)
     return ours, process
 

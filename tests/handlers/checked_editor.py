@@ -8,7 +8,7 @@ have only keys that the schema declares.
 """
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -145,8 +145,14 @@ def _cached_schema_errors(definition: str, text: str) -> list[str]:
     """Return the violations of a JSON text; cached, since most values are sent many times."""
     value: Object = json.loads(text)
     keys = frozenset(value)
-    known = any(keys <= frozenset(shape.properties) for shape in shapes(definitions()[definition]))
+    known = any(keys <= allowed for allowed in _allowed_keys(definition))
     return schema_errors(definition, value) + ([] if known else [f"{definition} has no such keys"])
+
+
+@cache
+def _allowed_keys(definition: str) -> Collection[frozenset[str]]:
+    """Return the keys of each kind of object that a definition allows."""
+    return {frozenset(shape.properties) for shape in shapes(definitions()[definition])}
 
 
 @cache

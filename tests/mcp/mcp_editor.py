@@ -11,7 +11,7 @@ The editor answers permission requests with `answer`, and elicitations with `for
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -19,12 +19,14 @@ from typing import cast
 import anyio
 from pydantic import JsonValue
 
+from acp_server.models.anthropic.packages import open_entry_point
 from acp_server.session.ports.mcp_configs import (
     ClientServerConfig,
     HttpServerConfig,
     ServerConfig,
     StdioServerConfig,
 )
+from prompt_engine.cache_control import add_cache_breakpoints
 from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
 from tests.support.messages_api import FakeApiServer, Script, messages_api
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -169,7 +171,8 @@ async def open_mcp_editor(
 @cache
 def _import_all() -> None:
     """Import slow modules once, before any timeout runs."""
-    for name in ("anthropic", "acp_server.mcp.sdk_connector", "acp_server.tools.factory"):
+    open_entry_point(partial(add_cache_breakpoints, ttl="5m"))
+    for name in ("acp_server.mcp.sdk_connector", "acp_server.tools.factory"):
         import_module(name)
 
 

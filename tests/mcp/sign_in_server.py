@@ -51,6 +51,8 @@ class _Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
         self.issued: list[str] = []
         """All tokens and secrets that clients were given."""
         self.lifetime_seconds = 3600
+        self.accepts_used_tokens = False
+        """Whether a used refresh token is accepted again, as if its answer had been lost."""
         self.refreshes = 0
         self.revoked: list[str] = []
 
@@ -101,6 +103,8 @@ class _Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
     ) -> OAuthToken:
         if self.refresh_tokens.pop(refresh_token.token, None) is None:
             raise TokenError("invalid_grant")
+        if self.accepts_used_tokens:
+            self.refresh_tokens[refresh_token.token] = refresh_token
         self.refreshes += 1
         return self._grant(client, scopes, None)
 

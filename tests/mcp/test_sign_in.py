@@ -127,6 +127,8 @@ async def test_a_user_signs_in_by_a_link_if_the_editor_opens_no_pages(tmp_path: 
 async def test_an_expired_token_is_refreshed_also_after_a_restart(tmp_path: Path) -> None:
     with sign_in_server() as remote:
         remote.provider.lifetime_seconds = 0
+        # The end of a session may cut off a request that has just used the newest token.
+        remote.provider.accepts_used_tokens = True
         async with opened(tmp_path, remote) as (_, live):
             await sign_in(live)
             await live.servers.refresh_tools()

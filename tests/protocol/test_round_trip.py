@@ -1,9 +1,11 @@
 """Whatever is valid by the published schema is read without loss, and written as valid again."""
 
 import json
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 
 import pytest
-from acp import schema as python_sdk
 from hypothesis import HealthCheck, assume, given, settings
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
@@ -51,9 +53,15 @@ def check_round_trips(definition: str, examples: int) -> None:
     check()
 
 
+@cache
+def _python_sdk() -> ModuleType:
+    """Return the schema of the Python SDK, which takes a second to import: not in every worker."""
+    return import_module("acp.schema")
+
+
 def _python_sdk_faults(definition: str, written: JsonValue) -> list[ErrorDetails]:
     """What the Python SDK has against a value, if it knows the definition and the variant."""
-    theirs = getattr(python_sdk, definition, None)
+    theirs = getattr(_python_sdk(), definition, None)
     is_newer = isinstance(written, dict) and _update_kind(written) in UNKNOWN_TO_PYTHON_SDK
     if not (isinstance(theirs, type) and issubclass(theirs, BaseModel)) or is_newer:
         return []

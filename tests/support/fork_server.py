@@ -21,8 +21,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from functools import partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -30,8 +32,14 @@ from pydantic import BaseModel
 
 from acp_server import cli
 from acp_server.__main__ import main
+from acp_server.command_files.discovery import command_places
+from acp_server.models.anthropic.packages import open_entry_point
+from acp_server.subagents.definitions import agent_places
 from acp_server.tools.arguments import Arguments, model_schema_of
+from prompt_engine.cache_control import add_cache_breakpoints
+from prompt_engine.sources.workspace_manifests import project_tools
 from prompt_engine.threats import scan
+from tests.support.prepared_server import prepare_server
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
@@ -39,21 +47,30 @@ FORK_SERVER_MODULE = "tests.support.fork_server"
 NUMBER_BYTES = 4
 """Size of each number: the length of a request, a process id, an exit code."""
 READ_BYTES = 4096
-RUN_MODULES = (
+SERVER_MODULES = (
     "acp_server.server.app",
+    "acp_server.handlers.elicitation",
     "acp_server.handlers.permissions",
     "acp_server.handlers.user_questions",
     "acp_server.handlers.workspace",
     "acp_server.history.writer",
     "acp_server.mcp.binder",
-    "acp_server.models.anthropic.entry_point",
     "acp_server.session.prompting.directory_events",
     "acp_server.session.prompting.workspace_prompt",
     "acp_server.tools.factory",
     "anyio._backends._asyncio",
+    "anyio._core._signals",
+    "anyio._core._subprocesses",
+    "httpcore2",
+    "httpcore2._async.http11",
     "prompt_engine.threats.scanning",
+    "tree_sitter_bash",
+    "truststore",
 )
-"""Modules that serving and `run` import in addition to the commands."""
+"""Modules that servers, `run` and most commands import when they need them."""
+PACKAGES = {"acp_server", "prompt_engine", "skills_store"}
+NOT_IN_ADVANCE = {"current_environments", "running_installation"}
+"""Cached functions whose value depends on the environment of the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +139,12 @@ class ForkedProcess:
 class ForkServer:
     """Starts processes of the command."""
 
-    def __init__(self, modules: Sequence[str]) -> None:
-        """Start the fork server, which imports the commands and these modules."""
+    def __init__(self) -> None:
+        """Start the fork server, which imports the commands and what they use."""
         self._socket, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", FORK_SERVER_MODULE, str(its.fileno()), *modules],
+                [sys.executable, "-m", FORK_SERVER_MODULE, str(its.fileno())],
                 pass_fds=[its.fileno()],
                 stdin=subprocess.DEVNULL,
                 cwd=ROOT,
@@ -198,9 +215,9 @@ QUICK_EXIT = QuickExit()
 
 
 @functools.cache
-def get_fork_server(*modules: str) -> ForkServer:
-    """Return the fork server with these modules imported; it is reused until the tests end."""
-    return ForkServer(modules)
+def get_fork_server() -> ForkServer:
+    """Return the fork server; it is reused until the tests end."""
+    return ForkServer()
 
 
 def _receive_exactly(connection: socket.socket, size: int) -> bytes:
@@ -294,6 +311,7 @@ def _run_command(
     os.environ.update(environment)  # noqa: TID251
     os.chdir(directory)
     sys.argv = ["acp-server", *arguments]
+    prepare_server(arguments, _run_command)
     try:
         main()
     except SystemExit as exit_request:
@@ -302,18 +320,20 @@ def _run_command(
     sys.exit()
 
 
-def _import_all(modules: Sequence[str]) -> None:
-    """Import the commands and these modules."""
+def _import_all() -> None:
+    """Import the commands and what they use, and prepare it."""
     for found in pkgutil.iter_modules(cli.__path__, f"{cli.__name__}."):
         import_module(found.name)
-    for name in modules:
+    for name in SERVER_MODULES:
         import_module(name)
-    if modules:
-        _prepare_server()
+    # as a server does it: the modules of the SDK that it does not use are two thirds of all
+    open_entry_point(partial(add_cache_breakpoints, ttl="5m"))
+    _prepare_models()
+    _prepare_tables()
     gc.freeze()  # a collection in a fork would touch, and so copy, the shared pages
 
 
-def _prepare_server() -> None:
+def _prepare_models() -> None:
     """Build what a server builds at first use: validators, schemas of tools, threat patterns."""
     for model in _subclasses_of(BaseModel):
         if model.__module__.startswith("acp_server.") and not model.__pydantic_complete__:
@@ -324,6 +344,25 @@ def _prepare_server() -> None:
     scan("é", "mark")
 
 
+def _prepare_tables() -> None:
+    """Load the tables of the packages, and compile the constructors of their dataclasses."""
+    command_places((), ROOT, ROOT)
+    agent_places((), ROOT, ROOT)
+    project_tools()
+    for name, module in [*sys.modules.items()]:
+        if name.partition(".")[0] not in PACKAGES:
+            continue
+        members: dict[str, object] = {**vars(module)}
+        for title, each in members.items():
+            if getattr(each, "__module__", "") != name or title in NOT_IN_ADVANCE:
+                continue
+            if callable(each) and hasattr(each, "cache_info") and not signature(each).parameters:
+                each()
+            elif isinstance(each, type) and is_dataclass(each):
+                with suppress(TypeError):  # most need arguments
+                    each()
+
+
 def _subclasses_of(kind: type[T]) -> Iterator[type[T]]:
     for each in kind.__subclasses__():
         yield each
@@ -332,5 +371,5 @@ def _subclasses_of(kind: type[T]) -> Iterator[type[T]]:
 
 if __name__ == "__main__":
     atexit.register(QUICK_EXIT.end)  # functions run in reverse order: those of imports run before
-    _import_all(sys.argv[2:])
+    _import_all()
     _serve(socket.socket(fileno=int(sys.argv[1])))

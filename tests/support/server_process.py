@@ -37,7 +37,7 @@ from tests.support.editor import (
     prompt_params,
     take_checkpoint,
 )
-from tests.support.fork_server import RUN_MODULES, CommandLine, ForkedProcess, get_fork_server
+from tests.support.fork_server import CommandLine, ForkedProcess, get_fork_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 READ_BYTES = 256 * 1024
@@ -130,7 +130,7 @@ def start_server(
             )
         else:
             line = CommandLine(command[3:], variables)
-            process = get_fork_server(*RUN_MODULES).start(line, (*streams, stderr.fileno()))
+            process = get_fork_server().start(line, (*streams, stderr.fileno()))
     # the server must hold the only copies, or neither side would ever see the end of a stream
     os.close(connection.server_reads)
     os.close(connection.server_writes)

@@ -24,7 +24,8 @@ def test_an_outline_and_a_definition_reach_the_model(tmp_path: Path) -> None:
     ]
     with messages_api_in_thread(answers) as api:
         (home / "config.yaml").write_text(CONFIG.format(url=api.url))
-        with start_server(home, command=[sys.executable, "-m", "acp_server"]) as server:
+        command = [sys.executable, "-m", "acp_server"]
+        with start_server(home, command=command, new_interpreter=True) as server:
             server.initialize()
             session_id = server.new_session(str(folder))
             if sys.platform == "linux":
