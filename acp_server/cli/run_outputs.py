@@ -152,12 +152,14 @@ def _report_problem(report: RunReport, problem: str, output: RunOutput) -> None:
 
 
 def _print_result(report: RunReport, format_: OutputFormat, output: RunOutput) -> None:
-    if format_ != "text":
+    if format_ == "text":
+        text = output.cleaner.plain(_answer_text(report))
+        if text:
+            output.lines.write_now(output.escape(text))
+    else:
         output.write_json(result_as_json(report))
+    if format_ == "stream-json":  # it has no progress on stderr either
         return
-    text = output.cleaner.plain(_answer_text(report))
-    if text:
-        output.lines.write_now(output.escape(text))
     for target in report.left_undone:
         output.print_line(output.cleaner.line(f"left undone: {target.description}"), "problem")
     if report.exit_code:
@@ -268,7 +270,7 @@ def write_report(step: GithubStep, report: RunReport, cleaner: OutputSanitizer) 
     outputs = {
         "outcome": report.outcome,
         "exit-code": str(report.exit_code),
-        "session-id": report.session_id,
+        "session-id": report.saved_session_id,
         "text": text[:MAX_OUTPUT_CHARACTERS],
         "cost-usd": "" if cost is None else f"{cost:.6f}",
         "files-changed": str(len(report.changes.files)),

@@ -23,6 +23,11 @@ from acp_server.server.recording import RecordingOptionsError, open_recording
 MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 ALL_OF_STDIN = "-"
 MAX_SKILLS = 5
+UNDO = "/undo"
+NOTHING_TO_UNDO = (
+    f"{UNDO}: a new session has nothing to undo; add `--resume last` for the last session of this "
+    "directory, or `--session ID`"
+)
 STDIN_TIMEOUT_SECONDS = 3.0
 """How long to wait for the first byte of a pipe: some parents hold one open but never write."""
 STDIN_IGNORED_NOTE = (
@@ -62,8 +67,11 @@ def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:
             answer = load_answer_schema(options.json_schema)
     except (RuleError, AnswerSchemaError, RecordingOptionsError) as error:
         raise RunOptionsError(str(error)) from None
+    prompt = _prompt(options, stdin)
+    if prompt.split(maxsplit=1)[0] == UNDO and not (options.session or options.resume):
+        raise RunOptionsError(NOTHING_TO_UNDO)
     return RunRequest(
-        prompt=_prompt(options, stdin),
+        prompt=prompt,
         workspace=(options.cwd or Path()).resolve(),
         configuration=recording.configuration,
         recording=recording,

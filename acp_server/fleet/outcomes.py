@@ -8,7 +8,7 @@ UnitOutcome = Outcome
 BY_SEVERITY: tuple[UnitOutcome, ...] = (
     *("interrupted", "terminated", "internal_error", "usage_error", "authentication"),
     *("setup_failed", "provider_error", "refused", "budget", "timeout", "session_not_found"),
-    *("denied", "check_failed", "findings", "not_run", "done"),
+    *("invalid_answer", "denied", "check_failed", "findings", "not_run", "done"),
 )
 
 

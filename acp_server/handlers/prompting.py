@@ -29,6 +29,7 @@ from acp_server.protocol.prompt_turn import (
     PromptUsage,
 )
 from acp_server.protocol.updates import AgentMessageChunk, Cost, SessionInfoUpdate, UsageUpdate
+from acp_server.session.ports.mcp import UnavailableServer
 from acp_server.session.prompt_results import PromptResult
 from acp_server.session.prompting.provider import LoadedFile
 from acp_server.session.registry import SessionRegistry
@@ -85,6 +86,7 @@ class PromptHandlers:
                     result,
                     session.prompting.instructions,
                     session.tools.current.skills.loaded,
+                    session.tools.current.servers.unavailable(),
                     has_usage=self._connection.reads_usage,
                 )
             )
@@ -152,6 +154,7 @@ def _prompt_response(
     result: PromptResult,
     instructions: Sequence[LoadedFile],
     skills: Sequence[str],
+    unavailable: Sequence[UnavailableServer],
     *,
     has_usage: bool,
 ) -> PromptResponse:
@@ -173,6 +176,10 @@ def _prompt_response(
         details["checkpoint"] = result.checkpoint
     if skills:
         details["skills"] = list(skills)
+    if unavailable:
+        details["mcpUnavailable"] = [
+            {"name": each.name, "reason": each.reason} for each in unavailable
+        ]
     return PromptResponse(
         stop_reason=result.reason,
         usage=_usage(result.usage) if has_usage and result.usage.requests else None,

@@ -43,6 +43,8 @@ class ToolCallState:
 
     started: float
     title: str = "a call"
+    name: str = ""
+    """The name by which the model called the tool; empty if the agent does not tell it."""
     kind: ToolKind = "other"
     status: ToolCallStatus = "pending"
     content: Sequence[ToolCallContent] = ()
@@ -71,6 +73,7 @@ class ToolCallState:
     def start(self, call: ToolCall) -> None:
         """Set the fields from the call's first notification."""
         self.title, self.kind, self.status = call.title, call.kind, call.status
+        self.name = call.name or ""
         self.content, self.locations = call.content, call.locations
 
     def apply(self, update: ToolCallUpdate, now: float) -> None:

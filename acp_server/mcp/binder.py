@@ -53,7 +53,10 @@ class McpSessionBinder:
             elicitor=self.elicitor,
             channel=self.channel,
             scan=scan_for_injection,
-            limits=McpLimits(first_call_seconds=self.config.first_call_seconds),
+            limits=McpLimits(
+                first_call_seconds=self.config.first_call_seconds,
+                is_unattended=self.config.is_unattended,
+            ),
             tracking_file_changes=tracking_file_changes,
             reserved_names=(*TOOL_NAMES, RESOURCE_TOOL),
             ask_model=self._ask_model,

@@ -22,3 +22,5 @@ class McpConfig:
     """The servers of the settings, by name."""
     first_call_seconds: float = 3.0
     """How long the first model request waits for connecting servers."""
+    is_unattended: bool = False
+    """Whether no user watches, so that what a run has to do without must be reported."""

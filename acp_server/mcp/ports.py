@@ -193,6 +193,8 @@ class McpLimits:
 
     first_call_seconds: float = 3.0
     """How long the first model request waits for connecting servers, in total."""
+    is_unattended: bool = False
+    """Whether no user watches: `/mcp` waits as well, and servers that are late are reported."""
     connect_seconds: float = 30.0
     call_seconds: float = 120.0
     """How long a call may take without progress from the server."""

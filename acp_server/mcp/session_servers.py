@@ -26,7 +26,12 @@ from acp_server.mcp.tool_names import SEPARATOR, server_name_parts, tool_names
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.trust import ProjectUse
 from acp_server.session.commands.command import PreparedPrompt, PromptCommand, PromptCommandError
-from acp_server.session.ports.mcp import McpAnswer, ProjectServers, ShowText
+from acp_server.session.ports.mcp import (
+    McpAnswer,
+    ProjectServers,
+    ShowText,
+    UnavailableServer,
+)
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.json_values import as_object
@@ -42,6 +47,13 @@ UNKNOWN_SERVER = "Name one of the servers that `/mcp` shows: `/mcp {action} NAME
 SIGNED_IN = "You are signed in to {name}; the model can use its tools from now on."
 SIGNED_OUT = "You are signed out of {name}, in all sessions."
 FAILED_ACTION = "{name}: {reason}."
+QUIET_WAIT_SECONDS = 3.0
+WAITING = "Waiting for these MCP servers, up to {seconds:g} s: {names}."
+LATE = (
+    "These MCP servers did not connect within {seconds:g} s (`mcp.startup_wait_seconds`); their "
+    "tools are left out: {names}."
+)
+NOT_CONNECTED_YET = "it is not connected yet"
 MAX_NAME_CHARACTERS = 100
 DISCONNECT_SECONDS = 0.3
 """How long servers may take to disconnect before they are cancelled."""
@@ -78,6 +90,7 @@ class SessionServers:
         self._has_resource_tool = False
         self._tools: tuple[Tool, ...] = ()
         self._is_frozen = False
+        self._unavailable: tuple[UnavailableServer, ...] = ()
         self._server_ended = anyio.Event()
         """Set and replaced whenever a server has ended."""
         self._scopes: set[anyio.CancelScope] = set()
@@ -137,13 +150,35 @@ class SessionServers:
             return
         started_seconds = anyio.current_time()
         with anyio.move_on_after(self._remaining_wait_seconds):
-            # A copy: `start_registered` can add servers meanwhile.
-            for server in tuple(self._servers):
-                await server.settled.wait()
+            with anyio.move_on_after(QUIET_WAIT_SECONDS) as quiet_wait:
+                await self._until_all_settled()
+            if quiet_wait.cancelled_caught:
+                self._tell_about_wait()
+                await self._until_all_settled()
+        late = [each.name for each in self._servers if not each.settled.is_set()]
+        if late and self._context.limits.is_unattended:
+            seconds = self._context.limits.first_call_seconds
+            self._context.notify_user(LATE.format(seconds=seconds, names=_name_list(late)))
         self._remaining_wait_seconds = max(
             self._remaining_wait_seconds - (anyio.current_time() - started_seconds), 0.0
         )
         self._freeze()
+
+    async def _until_all_settled(self) -> None:
+        # A copy: `start_registered` can add servers meanwhile.
+        for server in tuple(self._servers):
+            await server.settled.wait()
+
+    def _tell_about_wait(self) -> None:
+        if self._context.limits.is_unattended:
+            waiting = [each for each in self._servers if not each.settled.is_set()]
+            seconds = max((each.connect_seconds for each in waiting), default=0.0)
+            names = _name_list([each.name for each in waiting])
+            self._context.notify_user(WAITING.format(seconds=seconds, names=names))
+
+    def unavailable(self) -> Sequence[UnavailableServer]:
+        """Return the servers whose tools were missing when the tools were last frozen."""
+        return self._unavailable
 
     def tools(self) -> Sequence[Tool]:
         """Return the frozen tools: none before `wait_ready`."""
@@ -224,6 +259,8 @@ class SessionServers:
         """Run `/mcp`; see the port."""
         action, _, name = arguments.strip().partition(" ")
         if not action:
+            if self._context.limits.is_unattended:  # the user cannot look again in a moment
+                await self.wait_ready()
             return McpAnswer(self.describe())
         if action not in {SIGN_IN, SIGN_OUT}:
             return McpAnswer(USAGE)
@@ -300,6 +337,11 @@ class SessionServers:
     def _freeze(self) -> None:
         """Freeze the current tools of all servers that fit into `MAX_TOTAL_CHARACTERS`."""
         self._is_frozen = True
+        self._unavailable = tuple(
+            UnavailableServer(server.name, server.problem or NOT_CONNECTED_YET)
+            for server in self._servers
+            if server.state != "connected"
+        )
         self._announced = {server.name: _current_tools(server) for server in self._servers}
         frozen_tools: list[ServerTool] = []
         available = MAX_TOTAL_CHARACTERS

@@ -207,7 +207,9 @@ def build_server(
         partial(anyio.sleep, watch_delay_seconds),
     )
     tools = ToolsetBuilder(
-        link, _tool_config(configuration, watch, policy), mcp_config(configuration)
+        link,
+        _tool_config(configuration, watch, policy),
+        mcp_config(configuration, is_unattended=policy is not None),
     )
     sessions: dict[str, Session] = {}
     recording.sessions = lambda: [session.context for session in sessions.values()]

@@ -1,5 +1,6 @@
 """Mapping from the settings to each subsystem's config objects. Builds no services."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,20 +14,27 @@ from acp_server.memory.config import MemoryConfig
 from acp_server.permissions.trust import ContentTrust
 from acp_server.session.prompting.prompt_config import PromptConfig
 
+WAIT_SETTING = "mcp_startup_wait_seconds"
 SUB_AGENT_PLATFORM = "task"
 """The surface of a sub-agent: its output is read by the agent that delegated the task."""
 
 
-def mcp_config(configuration: Configuration) -> McpConfig:
-    """Return the MCP config: servers, child environment, secret variable names."""
+def mcp_config(configuration: Configuration, *, is_unattended: bool = False) -> McpConfig:
+    """Return the MCP config: servers, child environment, secret variable names.
+
+    An unattended run has one prompt, so it waits for each server until that is connected or has
+    failed, unless the user has set how long.
+    """
     current, secrets = configuration.settings, configuration.secret_variables
     variables = settings.child_environment({})
+    waits_for_all = is_unattended and configuration.origins[WAIT_SETTING] == "default"
     return McpConfig(
         variables,
         secrets,
         configuration.home,
         current.mcp_servers,
-        current.mcp_startup_wait_seconds,
+        math.inf if waits_for_all else current.mcp_startup_wait_seconds,
+        is_unattended,
     )
 
 

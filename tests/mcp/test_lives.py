@@ -1,5 +1,6 @@
 """The lives of servers: hung, mute, crashed, lost and found again, left out, shared by name."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,13 +9,18 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
+from acp_server.mcp import session_servers
 from acp_server.mcp.binder import scan_for_injection
 from acp_server.mcp.tool_names import MAX_CHARACTERS
-from acp_server.session.ports.mcp import NO_SERVERS
+from acp_server.session.ports.mcp import NO_SERVERS, UnavailableServer
 from acp_server.session.ports.mcp_configs import ServerTimeouts, StdioServerConfig
 from tests.mcp.live_servers import FAST_LIMITS, open_factory, server_program, wait_for_text
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.support.user_texts import LIKE_INSTRUCTIONS, SERVER_OF_UNTRUSTED_WORKSPACE
+
+
+async def ignore_text(text: str) -> None:
+    del text
 
 
 def running_processes(log: Path) -> list[int]:
@@ -231,6 +237,40 @@ async def test_tools_excluded_by_a_project_cause_no_notices(tmp_path: Path) -> N
             await live.call("s__crash")
             await live.wait_for_description("failed")
             assert live.servers.take_notices({"read_file"}) == ()
+
+
+async def test_without_a_user_the_first_call_waits_until_each_server_has_connected_or_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_servers, "QUIET_WAIT_SECONDS", 0)
+    go = tmp_path / "go"
+    async with open_factory(tmp_path) as factory, anyio.create_task_group() as tasks:
+        factory.limits = replace(FAST_LIMITS, first_call_seconds=math.inf, is_unattended=True)
+        slow = server_program("slow", "waits", environment={"GO": str(go)})
+        live = factory.create(slow, StdioServerConfig("gone", "/nope"))
+        live.servers.start(lambda: None)
+        tasks.start_soon(live.servers.run_command, "", ignore_text)
+        await wait_for_text(lambda: " ".join(live.notices), "Waiting for these MCP servers")
+        assert live.tool_names() == []
+        go.touch()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            await live.servers.wait_ready()
+        assert "slow__echo" in live.tool_names()
+        assert [each.name for each in live.servers.unavailable()] == ["gone"]
+        await live.servers.close()
+
+
+async def test_without_a_user_servers_that_are_left_out_are_named(tmp_path: Path) -> None:
+    async with open_factory(tmp_path) as factory:
+        factory.limits = replace(FAST_LIMITS, first_call_seconds=0, is_unattended=True)
+        live = factory.create(server_program("stuck", "hangs"))
+        live.servers.start(lambda: None)
+        await live.servers.wait_ready()
+        expected = session_servers.LATE.format(seconds=0, names="stuck")
+        assert expected in live.notices
+        missing = UnavailableServer("stuck", session_servers.NOT_CONNECTED_YET)
+        assert live.servers.unavailable() == (missing,)
+        await live.servers.close()
 
 
 async def test_a_late_server_is_reported_and_added_at_the_next_rebuild(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ class AnswerSchema:
                 "JsonValue", json.loads(strip_code_fence(text), parse_constant=_refuse_constant)
             )
         except (ValueError, RecursionError) as error:
-            return None, (f"it is no JSON: {error}",)
+            return None, (f"it is not JSON: {error}",)
         schema = dict(self.schema)
         validator = validator_for(schema)(schema)
         try:

@@ -13,12 +13,14 @@ from acp_server.headless.run.report import RunReport
 from acp_server.headless.run.sanitizing import OutputSanitizer
 from acp_server.headless.tool_call_state import RunningToolCalls, ToolCallState
 from acp_server.headless.updates import Update
+from acp_server.mcp.tool_names import SEPARATOR
 from acp_server.protocol.updates import Notice, ToolCallProgress, ToolCallStart
 
 LONG_RUNNING_KINDS = frozenset({"execute", "fetch", "other"})
 """Kinds of tool calls that may take minutes: commands, web pages, MCP tools and tasks."""
 
 MAX_REASON_CHARACTERS = 300
+NOT_SAVED = "the session is not saved (--ephemeral): it cannot be resumed, nor its changes undone"
 
 PrintLine = Callable[[str, str], None]
 """Called with a line and its style: `quiet`, `ok`, `problem` or `warning`."""
@@ -51,8 +53,9 @@ class ProgressFeed(RunFeed):
         """Ids of calls whose denial was shown."""
 
     async def begin(self, report: RunReport) -> None:
-        """Show the session id."""
-        self._print_line(f"session {report.session_id}", "quiet")
+        """Show the session id, if the session can be continued by it."""
+        line = f"session {report.session_id}" if report.is_saved else NOT_SAVED
+        self._print_line(line, "quiet")
 
     async def show(self, update: Update) -> None:
         """Show ended calls, started long calls and notices."""
@@ -76,14 +79,13 @@ class ProgressFeed(RunFeed):
         self._print_line(self._cleaner.line(f"denied: {targets}: {reason}{hint}"), "problem")
 
     def _show_call(self, call_id: str, state: ToolCallState) -> None:
-        title = self._cleaner.line(state.title)
+        title, label = self._cleaner.line(state.title), _label(state)
         if state.has_ended:
             if state.status == "completed":
-                self._print_line(f"{state.kind}: {title}: done", "quiet")
-            else:
-                # The reason of a denied call was shown with the denial.
-                reason = "" if call_id in self._denied else self._cleaner.line(_failure(state))
-                text = f"{state.kind}: {title}: failed: {reason[:MAX_REASON_CHARACTERS]}"
+                self._print_line(f"{label}: {title}: done", "quiet")
+            elif call_id not in self._denied:  # a denial has a line of its own
+                reason = self._cleaner.line(_failure(state))
+                text = f"{label}: {title}: failed: {reason[:MAX_REASON_CHARACTERS]}"
                 self._print_line(text.removesuffix(": "), "problem")
         elif (
             state.status == "in_progress"
@@ -91,7 +93,12 @@ class ProgressFeed(RunFeed):
             and not state.is_start_shown
         ):
             state.is_start_shown = True
-            self._print_line(f"{state.kind}: {title}: started", "quiet")
+            self._print_line(f"{label}: {title}: started", "quiet")
+
+
+def _label(state: ToolCallState) -> str:
+    """Return the kind of a call, as shown: ACP has no kind for the tools of MCP servers."""
+    return "mcp" if state.kind == "other" and SEPARATOR in state.name else state.kind
 
 
 def _failure(state: ToolCallState) -> str:

@@ -18,6 +18,7 @@ Outcome = Literal[
     "session_not_found",
     "denied",
     "findings",
+    "invalid_answer",
     "budget",
     "authentication",
     "refused",
@@ -32,6 +33,7 @@ Outcome = Literal[
 EXIT_CODES: Mapping[Outcome, int] = {
     "done": 0,
     "internal_error": 1,
+    "invalid_answer": 1,
     "usage_error": 2,
     "timeout": 3,
     "session_not_found": 4,

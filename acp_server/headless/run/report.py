@@ -41,10 +41,17 @@ class RunReport:
     reviewed_files: Sequence[str] = ()
     """Files of the reviewed change, relative to the repository root."""
     loaded: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    """`instructions` and `skills`, as reported by the server."""
+    """`instructions`, `skills` and `mcpUnavailable`, as reported by the server."""
+    is_saved: bool = True
+    """Whether the session can be continued."""
 
     replay: Mapping[str, JsonValue] | None = None
     """How a recording has answered the requests; None if a model did."""
+
+    @property
+    def saved_session_id(self) -> str:
+        """The id by which the session can be continued; empty if it is not saved."""
+        return self.session_id if self.is_saved else ""
 
     @property
     def exit_code(self) -> int:
@@ -66,7 +73,7 @@ def result_as_json(report: RunReport) -> dict[str, JsonValue]:
         "answer": report.answer,
         "answer_problems": list(report.answer_problems),
         "findings": [each.model_dump(mode="json") for each in report.findings],
-        "session_id": report.session_id or None,
+        "session_id": report.saved_session_id or None,
         "model": report.model or None,
         "stop_reason": report.stop_reason or None,
         "duration_seconds": round(report.duration_seconds, 3),
@@ -84,6 +91,7 @@ def result_as_json(report: RunReport) -> dict[str, JsonValue]:
                 "call_id": each.call_id,
                 "targets": [target_as_json(target) for target in each.targets],
                 "reason": each.reason,
+                "allow": each.allow_rule or None,
             }
             for each in report.denials
         ],
@@ -100,6 +108,7 @@ def result_as_json(report: RunReport) -> dict[str, JsonValue]:
         "changes_unknown": list(report.changes.unknown),
         "instructions_loaded": report.loaded.get("instructions", []),
         "skills_loaded": report.loaded.get("skills", []),
+        "mcp_unavailable": report.loaded.get("mcpUnavailable", []),
         "replay": None if report.replay is None else dict(report.replay),
     }
 

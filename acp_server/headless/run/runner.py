@@ -120,6 +120,7 @@ class HeadlessRun:
         """Create the ledger of the run's budget and the log of its denials."""
         self._denials = DenialLog(self.request.workspace)
         self.ledger = BudgetLedger(self.request.budget)
+        self.report.is_saved = not self.request.is_ephemeral
         self.recording = self.request.recording or ModelRecording(self.request.configuration)
 
     async def execute(self) -> RunReport:
@@ -237,7 +238,7 @@ class HeadlessRun:
             await self._send_prompt(agent, correction_prompt(report.answer_problems))
             report.answer, report.answer_problems = schema.parse(self._message.text)
         if report.outcome == "done" and report.answer_problems:
-            report.outcome = "internal_error"
+            report.outcome = "invalid_answer"
             problems = "; ".join(report.answer_problems)
             report.reason = f"the final answer does not fit its schema: {problems}"
         elif not report.answer_problems and self.request.fail_on is not None:

@@ -48,7 +48,11 @@ class StreamFeed(RunFeed):
     async def begin(self, report: RunReport) -> None:
         """Write the `run` event."""
         await self._write(
-            {"type": "run", "version": RESULT_VERSION, "session_id": report.session_id}
+            {
+                "type": "run",
+                "version": RESULT_VERSION,
+                "session_id": report.saved_session_id or None,
+            }
         )
 
     async def show(self, update: Update) -> None:
@@ -75,6 +79,7 @@ class StreamFeed(RunFeed):
                 "tool": denial.tool,
                 "targets": [target_as_json(each) for each in denial.targets],
                 "reason": denial.reason,
+                "allow": denial.allow_rule or None,
             }
         )
 

@@ -40,6 +40,15 @@ class ProjectServers:
     """Prefixes of the tool names of these servers and of those already configured."""
 
 
+@frozen_dataclass
+class UnavailableServer:
+    """A server whose tools the model does not have."""
+
+    name: str
+    reason: str
+    """Without secrets."""
+
+
 class McpServersPort(Protocol):
     """The MCP servers of one session."""
 
@@ -49,6 +58,10 @@ class McpServersPort(Protocol):
 
     async def wait_ready(self) -> None:
         """Wait briefly for servers that are still connecting, then freeze the tools; only once."""
+        ...
+
+    def unavailable(self) -> Sequence[UnavailableServer]:
+        """Return the servers whose tools were missing when the tools were last frozen."""
         ...
 
     async def refresh_tools(self) -> None:
@@ -97,6 +110,10 @@ class NoMcpServers:
 
     async def wait_ready(self) -> None:
         """Return immediately."""
+
+    def unavailable(self) -> Sequence[UnavailableServer]:
+        """Return none."""
+        return ()
 
     async def refresh_tools(self) -> None:
         """Do nothing."""

@@ -49,7 +49,7 @@ def test_an_answer_is_validated_against_its_schema(text: str, read: object) -> N
 def test_an_answer_that_is_not_json_is_reported(text: str) -> None:
     value, problems = SHAPE.parse(text)
     assert value is None
-    assert problems[0].startswith("it is no JSON")
+    assert problems[0].startswith("it is not JSON")
 
 
 def test_the_model_is_given_the_schema_and_the_validation_errors() -> None:

@@ -195,7 +195,7 @@ def test_an_answer_that_never_matches_its_schema_exits_with_1_and_a_reason(tmp_p
     schema.write_text('{"type": "integer"}')
     with messages_api_in_thread(["One.", '"one"']) as api:
         code, result = make_step(tmp_path, api).result("Count", "--json-schema", str(schema))
-    assert (code, result["outcome"]) == (1, "internal_error")
+    assert (code, result["outcome"]) == (1, "invalid_answer")
     assert result["answer_problems"] == ["$: 'one' is not of type 'integer'"]
 
 

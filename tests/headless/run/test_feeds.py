@@ -58,14 +58,25 @@ async def test_a_failed_call_is_shown_with_its_reason() -> None:
     ]
 
 
-async def test_the_reason_of_a_denied_call_is_shown_once() -> None:
+async def test_a_denied_call_is_shown_once() -> None:
     lines: list[str] = []
     feed = feed_into(lines)
     await feed.show(call_started("a", "`make`", "execute"))
     target = EffectTarget("run", "make")
     await feed.deny(Denial("a", "terminal", (target,), "not allowed; go on", "terminal(make)"))
     await feed.show(call_progress("a", "failed", "not allowed; go on"))
-    assert lines == [
-        "denied: run make: not allowed; allow it with --allow 'terminal(make)'",
-        "execute: `make`: failed",
-    ]
+    assert lines == ["denied: run make: not allowed; allow it with --allow 'terminal(make)'"]
+
+
+async def test_the_calls_of_mcp_servers_are_labelled_so() -> None:
+    lines: list[str] = []
+    feed = feed_into(lines)
+    start = call_started("a", "library: find", "other").model_copy(update={"name": "library__find"})
+    for update in (
+        start,
+        call_progress("a", "completed"),
+        call_started("b", "Wait", "other"),
+        call_progress("b", "completed"),
+    ):
+        await feed.show(update)
+    assert lines == ["mcp: library: find: done", "other: Wait: done"]

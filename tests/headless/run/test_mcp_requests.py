@@ -2,12 +2,16 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 import yaml
+from pydantic import JsonValue
 
-from tests.headless.run.pipeline import make_step
+from acp_server.headless.run.feeds import NOT_SAVED
+from tests.headless.run.pipeline import Object, make_step, parse_line
 from tests.mcp.live_servers import PROGRAMS
 from tests.support.messages_api import call, messages_api_in_thread, reply
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -18,7 +22,29 @@ SETTINGS = {
         "library": {"command": sys.executable, "args": [str(PROGRAMS / "sdk_server.py")]}
     },
 }
+BROKEN = {"mcp_servers": {"gone": {"command": "/nope"}}}
 ASK = reply(call("library__ask_model", question="Which shelf?"))
+
+
+def rows(value: JsonValue) -> Sequence[Object]:
+    return cast("Sequence[Object]", value)
+
+
+def test_a_run_waits_for_its_servers_and_names_those_that_are_missing(tmp_path: Path) -> None:
+    with messages_api_in_thread([]) as api:
+        step = make_step(tmp_path, api)
+        step.prepare()
+        (step.home / "config.yaml").write_text(yaml.safe_dump(BROKEN))
+        outcome = step.run("/mcp", "--ephemeral", "--format", "json")
+
+    result = parse_line(outcome.stdout)
+    assert "failed" in str(result["text"])
+    assert [each["name"] for each in rows(result["mcp_unavailable"])] == ["gone"]
+    assert "“gone” is not available" in outcome.stderr
+    assert (result["outcome"], result["session_id"]) == ("done", None)
+    lines = outcome.stderr.splitlines()
+    assert NOT_SAVED in lines
+    assert "0 requests, 0 tokens in, 0 out" in lines[-1]
 
 
 @pytest.mark.parametrize("is_allowed", [False, True])
