@@ -4,9 +4,12 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 
 import click
 
+from acp_server.cli.async_runner import run_until_signal
+from acp_server.cli.fleet_view import follow_fleet
 from acp_server.cli.run_options import (
     OutputFormat,
     OutputOptions,
@@ -46,6 +49,8 @@ def _check_task_options(chosen: TaskListOptions, *, is_dry_run: bool) -> None:
         if is_dry_run:
             raise RunOptionsError("--dry-run shows one task and cannot be used with --tasks")
         return
+    if chosen.follow is not None:
+        return
     for each in fields(TaskListOptions):
         if getattr(chosen, each.name) != each.default:
             option = option_name(each.name)
@@ -63,6 +68,8 @@ def dispatch_run(options: dict[str, object], signals: ShutdownSignals) -> int:
     run_options = take_options(RunOptions, options)
     try:
         _check_task_options(chosen, is_dry_run=outputs.dry_run)
+        if chosen.follow is not None:
+            return run_until_signal(partial(follow_fleet, chosen.follow), signals)
         if chosen.tasks is not None:
             return run_tasks(chosen.tasks, chosen, run_options, outputs, signals)
         with _reporting_crashes(outputs.format_), signals.interrupt_blocking():

@@ -159,6 +159,17 @@ class TaskListOptions:
     fail_fast: int | None = _option(None, "Start no more after N tasks that fail.", COUNT, "N")
     total_cost: float | None = _option(None, "Cost limit of all tasks together.", POSITIVE, "USD")
     rate: str | None = _option(None, "Most starts per time, such as 120/min.", metavar="N/UNIT")
+    follow: Path | None = _option(None, "Show the run with this output directory.", DIRECTORY)
+    engine: str = _option(
+        "local", "Engine that places tasks: local, dask or an installed one.", metavar="NAME"
+    )
+    engine_address: str | None = _option(
+        None, "Address of the engine's running cluster.", metavar="URL"
+    )
+    engine_options: Path | None = _option(None, "Options of the engine, a TOML file.", FILE)
+    engine_insecure: bool = _option(
+        default=False, help_text="Use a cluster on a network without authentication."
+    )
 
 
 OptionsT = TypeVar("OptionsT", RunOptions, OutputOptions, TaskListOptions)

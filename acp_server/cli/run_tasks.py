@@ -3,6 +3,7 @@
 import json
 import os
 import time
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -13,6 +14,7 @@ import anyio
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.fleet_view import print_lines, show_fleet
 from acp_server.cli.run_options import OutputOptions, RunOptions, TaskListOptions, option_name
 from acp_server.cli.run_outputs import RunOutput, open_output, write_bytes
 from acp_server.cli.run_requests import RunOptionsError, rules_from
@@ -26,7 +28,7 @@ from acp_server.fleet.driver import (
     failed_result,
     result_entry,
 )
-from acp_server.fleet.engines.registry import find_engine
+from acp_server.fleet.engines.registry import LOCAL, find_engine
 from acp_server.fleet.engines.seam import EngineConfig, EngineError
 from acp_server.fleet.git import FleetGit
 from acp_server.fleet.journal import (
@@ -40,6 +42,7 @@ from acp_server.fleet.outcomes import UnitOutcome, worst_of
 from acp_server.fleet.planning import FleetPlan, FleetPlanner, PlanRequest
 from acp_server.fleet.rate import parse_rate
 from acp_server.fleet.results import UnitResult
+from acp_server.fleet.status import FleetStatus
 from acp_server.fleet.task_file import (
     TaskFileError,
     TaskLine,
@@ -82,6 +85,7 @@ class FleetCommand:
     """Final results by key."""
     stop_outcome: UnitOutcome | None = None
     stop_reason: str = ""
+    status: FleetStatus = field(default_factory=FleetStatus)
 
     def result_of(self, unit: Unit) -> UnitResult:
         """Return the result of a unit, which may not have run."""
@@ -141,10 +145,15 @@ def run_tasks(
     command = FleetCommand(many, common, outputs, plan, directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with FleetJournal(directory) as journal, open_output(outputs, configuration) as output:
+        with (
+            FleetJournal(directory, command.status.add) as journal,
+            open_output(outputs, configuration) as output,
+        ):
             for note in plan.notes:
                 output.print_line(note, "warning")
             earlier = read_journal(directory)
+            for key in earlier.final:
+                command.status.keep(earlier.ended[key])
             if common.resume is None and earlier.ended:
                 raise RunOptionsError(
                     f"{directory} has the results of an earlier run: add --resume to continue it, "
@@ -173,7 +182,7 @@ def _run_fleet(
         server=__version__,
         host=os.uname().nodename,
         pid=os.getpid(),
-        engine="local",
+        engine=command.many.engine,
         jobs=policy.jobs,
         shard=command.many.shard,
         units=len(plan.units),
@@ -187,15 +196,23 @@ def _run_fleet(
     if len(waiting) < len(plan.units):
         done = len(plan.units) - len(waiting)
         output.print_line(f"{done} of {len(plan.units)} tasks have ended in earlier runs", "quiet")
-    config = EngineConfig(jobs=policy.jobs, changes=_write_changes(command))
+    config = _engine_config(command)
+    open_engine = find_engine(command.many.engine)
     report = partial(_report_end, command, output)
 
     async def work() -> None:
         control = FleetControl()
-        async with find_engine("local")(config) as engine, anyio.create_task_group() as tasks:
-            driver = FleetDriver(engine, journal, command.directory, policy, report, journal.append)
+        async with open_engine(config) as engine, anyio.create_task_group() as tasks:
+            for node in await engine.nodes():
+                if node.problem:
+                    output.print_line(f"{node.name} is not used: {node.problem}", "warning")
+            driver = FleetDriver(engine, command.directory, policy, report, journal.append)
+            driver.has_shared_disk = command.many.engine == LOCAL
             tasks.start_soon(_obey_signals, signals, control, output)
-            await driver.run(waiting, control, earlier)
+            with show_fleet(command.status, command.directory) as has_terminal:
+                if not has_terminal:
+                    tasks.start_soon(print_lines, command.status)
+                await driver.run(waiting, control, earlier)
             command.stop_outcome, command.stop_reason = driver.stop_outcome, driver.stop_reason
             tasks.cancel_scope.cancel()
 
@@ -218,6 +235,23 @@ async def _obey_signals(signals: ShutdownSignals, control: FleetControl, output:
             control.cancel.set()
         if numbers:
             control.drain.set()
+
+
+def _engine_config(command: FleetCommand) -> EngineConfig:
+    many = command.many
+    options: Json = {}
+    if many.engine_options is not None:
+        try:
+            options = tomllib.loads(many.engine_options.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise RunOptionsError(f"{many.engine_options}: {error}") from None
+    return EngineConfig(
+        jobs=many.jobs,
+        address=many.engine_address or "",
+        options=options,
+        is_insecure_allowed=many.engine_insecure,
+        changes=_write_changes(command),
+    )
 
 
 def _policy(many: TaskListOptions) -> FleetPolicy:

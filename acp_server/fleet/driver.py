@@ -20,8 +20,8 @@ from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.fleet.attempts import Attempt, AttemptReport
-from acp_server.fleet.engines.seam import FleetEngine
-from acp_server.fleet.journal import FleetJournal, JournalContents
+from acp_server.fleet.engines.seam import EngineError, FleetEngine
+from acp_server.fleet.journal import JournalContents
 from acp_server.fleet.outcomes import UnitOutcome
 from acp_server.fleet.rate import AdaptiveLimit, StartRate
 from acp_server.fleet.results import UnitResult, UnitUsage, number, usage_from_json
@@ -99,13 +99,12 @@ class FleetDriver:
     """Runs units on an engine until all have ended, or a limit or request stops it."""
 
     engine: FleetEngine
-    journal: FleetJournal
     output: Path
     policy: FleetPolicy
     on_end: OnEnd
     append: Callable[..., None]
-    """Writes a journal record; the caller may show it as well."""
-    log_to_output: bool = True
+    """Writes a record of the journal: its type and its values."""
+    has_shared_disk: bool = True
     """Whether nodes share our disk, and write logs where they belong."""
     stop_outcome: UnitOutcome | None = field(default=None, init=False)
     """Why units were not run; None if all were."""
@@ -232,9 +231,13 @@ class FleetDriver:
             handle=handle,
             reserved_usd=unit.max_cost if self.policy.total_cost is not None else None,
         )
-        log = str(self.output / f"{unit.id}.log") if self.log_to_output else ""
+        log = str(self.output / f"{unit.id}.log") if self.has_shared_disk else ""
         self._running[handle] = pending
-        await self.engine.submit(Attempt(handle, pending.number, unit, log))
+        try:
+            await self.engine.submit(Attempt(handle, pending.number, unit, log))
+        except EngineError as error:
+            self.stop("internal_error", str(error))
+            await self._end(AttemptReport(handle, is_lost=True))
 
     async def _end(self, report: AttemptReport) -> None:
         """Journal the end of an attempt, and decide about its unit and the fleet."""

@@ -19,7 +19,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,12 +171,17 @@ def read_journal(directory: Path) -> JournalContents:
     )
 
 
+def _ignore(record: Json) -> None:
+    del record
+
+
 class FleetJournal:
     """Journal that a driver appends to; it holds the lock of its directory. Blocking."""
 
-    def __init__(self, directory: Path) -> None:
-        """Use the directory, which exists."""
+    def __init__(self, directory: Path, observe: Callable[[Json], None] = _ignore) -> None:
+        """Use the directory, which exists; `observe` is called with each record."""
         self._directory = directory
+        self._observe = observe
         self._lock: BinaryIO | None = None
         self._file: BinaryIO | None = None
 
@@ -215,12 +220,12 @@ class FleetJournal:
 
     def append(self, kind: str, **values: JsonValue) -> None:
         """Append one record and sync it to disk."""
-        self._write([_line(kind, values)])
+        self._write([_record(kind, values)])
 
     def append_queued(self, units: Iterable[Unit]) -> None:
         """Append a `queued` record per unit, with one sync for all."""
         self._write(
-            _line(
+            _record(
                 "queued",
                 {
                     "key": unit.key,
@@ -236,9 +241,11 @@ class FleetJournal:
             for unit in units
         )
 
-    def _write(self, lines: Iterable[bytes]) -> None:
+    def _write(self, records: Iterable[Json]) -> None:
         assert self._file is not None  # noqa: S101  used inside `with`
-        self._file.writelines(lines)
+        for record in records:
+            self._file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+            self._observe(record)
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -251,6 +258,5 @@ class FleetJournal:
                 self._file.write(b"\n")
 
 
-def _line(kind: str, values: Mapping[str, JsonValue]) -> bytes:
-    record: Json = {"type": kind, "time": round(time.time(), 3), **values}
-    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+def _record(kind: str, values: Mapping[str, JsonValue]) -> Json:
+    return {"type": kind, "time": round(time.time(), 3), **values}

@@ -41,6 +41,11 @@ CHECK_OUTPUT_CHARACTERS = 20_000
 CHECKED_OUTCOMES = frozenset({"done", "denied", "findings", "timeout", "budget"})
 """Outcomes after which the check runs: the agent has worked."""
 MIN_FREE_BYTES = 500_000_000
+GUARDED_SHELL = (
+    *("/bin/sh", "-c", 'read -r go && [ "$go" = go ] && exec </dev/null && exec /bin/sh -c "$1"'),
+    "sh",
+)
+"""Shell that begins its command once the guard knows it: it ends if we die before that."""
 Json = dict[str, JsonValue]
 
 
@@ -211,10 +216,12 @@ class FleetNode:
         place = (workspace.working_directory, {**self._plain_environment, **named})
         with (
             output_file.open("w+b") as output,
-            self._start(("/bin/sh", "-c", command), running, output, output, place) as process,
+            self._start((*GUARDED_SHELL, command), running, output, output, place) as process,
         ):
             assert process.stdin is not None  # noqa: S101  a pipe
-            process.stdin.close()
+            with suppress(BrokenPipeError):
+                process.stdin.write(b"go\n")
+                process.stdin.close()
             try:
                 code = process.wait(unit.check_seconds)
             except subprocess.TimeoutExpired:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
@@ -328,3 +329,7 @@ def _matches(task: TaskLine, name: str, pattern: str) -> bool:
 def _is_inside(path: str) -> bool:
     parts: Iterator[str] = iter(path.replace("\\", "/").split("/"))
     return not path.startswith(("/", "-")) and all(part not in {"..", ".git"} for part in parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{json.dumps(task_schema(), indent=2)}\n")

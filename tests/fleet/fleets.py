@@ -131,9 +131,7 @@ async def run_fleet(
         journal.append_queued(units)
         waiting = [unit for unit in units if unit.key not in earlier.final]
         async with open_engine(config) as engine:
-            run.driver = FleetDriver(
-                engine, journal, directory, policy, run.ends.append, journal.append
-            )
+            run.driver = FleetDriver(engine, directory, policy, run.ends.append, journal.append)
             await run.driver.run(waiting, control or FleetControl(), earlier)
     return run
 
