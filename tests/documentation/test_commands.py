@@ -108,7 +108,7 @@ def all_options(command: click.Command) -> set[str]:
 def test_every_command_line_of_this_program_parses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("code/app", ".agents/skills", ".hermes/skills/release"):
+    for name in ("code/app", ".agents/skills", ".hermes/skills/release", "results"):
         (tmp_path / name).mkdir(parents=True)
     for name in ("AGENTS.md", "task.md", "tasks.jsonl", "count.json"):
         (tmp_path / name).touch()

@@ -1,0 +1,225 @@
+"""Contract of engines, over the local one and over Dask; over Ray on request."""
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio import to_thread
+
+from acp_server.fleet.attempts import (
+    Attempt,
+    AttemptReport,
+    attempt_from_json,
+    report_from_json,
+)
+from acp_server.fleet.engines import remote, remote_node
+from acp_server.fleet.engines.registry import find_engine
+from acp_server.fleet.engines.remote import check_address
+from acp_server.fleet.engines.seam import EngineConfig, EngineError, FleetEngine
+from acp_server.fleet.git import FleetGit
+from acp_server.fleet.planning import uncommitted_changes
+from acp_server.fleet.results import UnitCheck
+from acp_server.fleet.unit import InputFile, Unit
+from acp_server.version import __version__
+from tests.fleet.dask_cluster import dask_cluster
+from tests.fleet.fleets import COMMAND, units_of
+from tests.headless.run.repositories import create_repository
+from tests.support.server_process import NO_KEYRING
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind")
+
+
+POLICY = InputFile("--policy", "policy.toml", "version = 1")
+
+
+@pytest.fixture(scope="module")
+def cluster_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with dask_cluster(tmp_path_factory.mktemp("cluster") / "dask", 1, **NO_KEYRING) as cluster:
+        yield cluster.address
+
+
+@pytest.fixture(params=["local", "dask"])
+def config(request: pytest.FixtureRequest) -> EngineConfig:
+    if request.param == "local":
+        return EngineConfig(jobs=2, command=COMMAND)
+    address: str = request.getfixturevalue("cluster_address")
+    return EngineConfig(jobs=2, command=COMMAND, address=address)
+
+
+async def next_report(engine: FleetEngine) -> AttemptReport:
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        return await anext(aiter(engine.finished()))
+
+
+def attempt_at(unit: Unit, handle: str = "one") -> Attempt:
+    return Attempt(f"{handle}-{os.urandom(4).hex()}", 1, unit)
+
+
+def open_engine(config: EngineConfig) -> AbstractAsyncContextManager[FleetEngine]:
+    return find_engine("dask" if config.address else "local")(config)
+
+
+async def test_a_unit_runs_in_a_worktree_and_its_report_comes_back(
+    tmp_path: Path, config: EngineConfig
+) -> None:
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    (repository / "a.txt").write_bytes(b"changed\n")
+    (unit,) = units_of(repository, "files")
+    diff = tmp_path / "changes.diff"
+    diff.write_bytes(uncommitted_changes(repository, FleetGit(dict(os.environ))))  # noqa: TID251
+    digest = hashlib.sha256(diff.read_bytes()).hexdigest()
+    source = replace(unit.workspace, changes=digest)
+    unit = replace(unit, workspace=source, check="cat a.txt", inputs=(POLICY,))
+    async with open_engine(replace(config, changes={digest: diff})) as engine:
+        handle = await engine.submit(attempt_at(unit))
+        report = await next_report(engine)
+    assert (report.handle, report.is_lost, report.problem) == (handle, False, "")
+    assert report.result is not None
+    assert report.result["text"] == ".git a.txt made.txt"
+    assert report.check is not None
+    assert report.check.output == "changed\n"
+    assert report.patch == b"patch of files"
+    assert (report.log, report.exit_code) == (b"worked on files\n", 0)
+
+
+async def test_a_cancelled_unit_reports_the_work_it_has_done(
+    tmp_path: Path, config: EngineConfig
+) -> None:
+    began = tmp_path / "began"
+    os.mkfifo(began)
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    (unit,) = units_of(repository, f"wait {began}")
+    async with open_engine(config) as engine:
+        handle = await engine.submit(attempt_at(unit))
+        await to_thread.run_sync(began.read_text)
+        await engine.cancel(handle)
+        report = await next_report(engine)
+    assert report.is_cancelled
+    assert report.result is not None
+    assert report.result["outcome"] == "terminated"
+    assert report.patch.startswith(b"patch of wait")
+
+
+async def test_more_units_than_slots_all_end(tmp_path: Path, config: EngineConfig) -> None:
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    units = units_of(repository, *["work"] * 5, "die")
+    async with open_engine(config) as engine:
+        handles = [await engine.submit(attempt_at(unit)) for unit in units]
+        reports = [await next_report(engine) for _ in units]
+    assert sorted(each.handle for each in reports) == sorted(handles)
+    assert sorted(str(each.exit_code) for each in reports) == [*["-9"], *["0"] * 5]
+
+
+async def test_a_commit_that_is_not_there_is_a_problem_of_its_unit(
+    tmp_path: Path, config: EngineConfig
+) -> None:
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    (unit,) = units_of(repository, "work")
+    unit = replace(unit, workspace=replace(unit.workspace, commit="f" * 40))
+    async with open_engine(config) as engine:
+        await engine.submit(attempt_at(unit))
+        report = await next_report(engine)
+    assert report.problem
+    assert report.result is None
+
+
+async def test_a_url_is_cloned_by_the_node(tmp_path: Path, config: EngineConfig) -> None:
+    repository = create_repository(tmp_path / "code", {"b.txt": b"b\n"})
+    (unit,) = units_of(repository, "files")
+    source = replace(unit.workspace, repository=f"file://{repository}")
+    async with open_engine(config) as engine:
+        await engine.submit(attempt_at(replace(unit, workspace=source)))
+        report = await next_report(engine)
+    assert report.result is not None, report.problem
+    assert report.result["text"] == ".git b.txt made.txt"
+
+
+async def test_nodes_are_named_with_their_version(config: EngineConfig) -> None:
+    async with open_engine(config) as engine:
+        nodes = await engine.nodes()
+    assert [(each.server, each.problem, each.slots) for each in nodes] == [(__version__, "", 2)]
+    assert nodes[0].git.startswith("2.")
+
+
+async def test_a_node_with_another_version_is_refused_by_name(
+    cluster_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "__version__", "99.0")
+    config = EngineConfig(address=cluster_address, command=COMMAND)
+    with pytest.raises(EngineError, match=r"tcp://127.*acp-server .*, and this is 99\.0"):
+        async with open_engine(config):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("address", "is_refused"),
+    [
+        ("tcp://127.0.0.1:8786", 0),
+        ("localhost:8786", 0),
+        ("tcp://[::1]:8786", 0),
+        ("tcp://10.0.0.5:8786", 1),
+        ("cluster.example:8786", 1),
+        ("tcp://0.0.0.0:1", 1),
+        ("tcp://127.0.0.1.example:1", 1),
+    ],
+)
+def test_a_cluster_that_others_could_control_is_refused(address: str, is_refused: int) -> None:
+    def check(config: EngineConfig, *, is_authenticated: bool = False) -> bool:
+        try:
+            check_address(address, config, is_authenticated=is_authenticated)
+        except EngineError:
+            return True
+        return False
+
+    assert check(EngineConfig()) == is_refused
+    assert not check(EngineConfig(), is_authenticated=True)
+    assert not check(EngineConfig(is_insecure_allowed=True))
+
+
+async def test_an_unknown_engine_and_a_missing_cluster_are_named() -> None:
+    with pytest.raises(EngineError, match="there is no engine 'cloud'; there are dask, local"):
+        find_engine("cloud")
+    with pytest.raises(EngineError, match="needs --engine-address"):
+        async with find_engine("dask")(EngineConfig()):
+            pass
+
+
+def test_attempts_and_reports_survive_json(tmp_path: Path) -> None:
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    attempt = attempt_at(units_of(repository, "work")[0])
+    assert attempt_from_json(json.loads(json.dumps(attempt.as_json()))) == attempt
+    report = AttemptReport(
+        "h",
+        "node",
+        "1",
+        {"type": "result"},
+        3,
+        check=UnitCheck(0, 1.0, "x"),
+        patch=b"\xff",
+        log=b"l",
+    )
+    assert report_from_json(json.loads(json.dumps(report.as_json()))) == report
+
+
+async def test_an_attempt_ends_with_the_lease_of_its_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that outlives its driver does not go on spending money."""
+    monkeypatch.setattr(remote_node, "LEASE_SECONDS", 0.3)
+    monkeypatch.setattr(remote_node, "CHECK_SECONDS", 0.05)
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "home"))
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    (unit,) = units_of(repository, f"wait {tmp_path / 'began'}")
+    unit = replace(unit, workspace=replace(unit.workspace, repository=f"file://{repository}"))
+    node = remote_node.RemoteNode(COMMAND)
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        answer = await to_thread.run_sync(node.run, "fleet", attempt_at(unit).as_json())
+    assert report_from_json(answer).is_cancelled
