@@ -23,6 +23,8 @@ ServeCallback = Callable[[dict[str, str]], int]
 COMMANDS: Mapping[str, str] = {
     "serve": "Run the ACP server on stdin and stdout; editors start this.",
     "run": "Run a task without an editor, for scripts and CI.",
+    "report": "Write reports on runs with many tasks, also on shards together.",
+    "compare": "Compare two runs of the same tasks.",
     "demo": "Watch a demo session in this terminal; no account needed.",
     "setup": "Store an API key, choose a local model or set up an editor.",
     "models": "List the models of each configured provider.",

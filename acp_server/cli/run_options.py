@@ -126,6 +126,10 @@ class OutputOptions:
     last_message: Path | None = _option(None, "Write the final answer to this file.", NEW_FILE)
     patch: Path | None = _option(None, "Write the changes to this file, for `git apply`.", NEW_FILE)
     junit: Path | None = _option(None, "Write a JUnit report to this file.", NEW_FILE)
+    sarif: Path | None = _option(None, "Write the findings as SARIF 2.1.0 to this file.", NEW_FILE)
+    code_quality: Path | None = _option(
+        None, "Write the findings as GitLab's Code Quality report to this file.", NEW_FILE
+    )
     github: bool | None = _option(
         None,
         "Write GitHub Actions annotations, summary and outputs. Default: in a step only.",
@@ -158,6 +162,9 @@ class TaskListOptions:
     )
     fail_fast: int | None = _option(None, "Start no more after N tasks that fail.", COUNT, "N")
     total_cost: float | None = _option(None, "Cost limit of all tasks together.", POSITIVE, "USD")
+    min_pass: float | None = _option(
+        None, "Exit with 0 if this share of the tasks passed.", click.FloatRange(0, 1), "RATE"
+    )
     rate: str | None = _option(None, "Most starts per time, such as 120/min.", metavar="N/UNIT")
     follow: Path | None = _option(None, "Show the run with this output directory.", DIRECTORY)
     engine: str = _option(

@@ -19,6 +19,7 @@ from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.headless.run.feeds import ProgressFeed, RunFeed
+from acp_server.headless.run.finding_formats import code_quality_report, sarif_report
 from acp_server.headless.run.findings import ReviewFinding, files_in_diff
 from acp_server.headless.run.github import GithubStep, format_command, neutralize_commands
 from acp_server.headless.run.junit import JunitCase, junit_report
@@ -59,10 +60,13 @@ class RunOutput:
         """Write a JSON value as a line on stdout."""
         self.lines.write_now(json_line(self.cleaner.json(value)))
 
-    def write_step_report(self, report: RunReport) -> Iterator[str]:
-        """Report to the step, if this is one; yield a text per failure."""
+    def write_step_report(self, report: RunReport, summary: str = "") -> Iterator[str]:
+        """Report to the step, if this is one; yield a text per failure.
+
+        `summary` is Markdown that takes the place of a table about the one run.
+        """
         if self.step is not None:
-            yield from write_report(self.step, report, self.cleaner)
+            yield from write_report(self.step, report, self.cleaner, summary)
 
 
 @contextmanager
@@ -131,10 +135,13 @@ def _write_files(report: RunReport, outputs: OutputOptions, output: RunOutput) -
     cleaner = output.cleaner
     reason, text = cleaner.line(report.reason), cleaner.plain(report.text)
     case = JunitCase("task", report.duration_seconds, report.outcome, reason, text)
+    findings = clean_findings(report.findings, cleaner)
     files = (
         ("last message", outputs.last_message, f"{text}\n".encode()),
         ("patch", outputs.patch, cleaner.patch(report.changes.patch)),
-        ("JUnit", outputs.junit, junit_report([case], clean_findings(report.findings, cleaner))),
+        ("JUnit", outputs.junit, junit_report([case], findings)),
+        ("SARIF", outputs.sarif, sarif_report(findings)),
+        ("Code Quality report", outputs.code_quality, code_quality_report(findings)),
     )
     for name, path, data in files:
         problem = "" if path is None else write_bytes(path, data)
@@ -243,7 +250,9 @@ def clean_findings(
     )
 
 
-def write_report(step: GithubStep, report: RunReport, cleaner: OutputSanitizer) -> Iterator[str]:
+def write_report(
+    step: GithubStep, report: RunReport, cleaner: OutputSanitizer, summary: str = ""
+) -> Iterator[str]:
     """Write annotations, summary and outputs for the finished run; yield a text per failure."""
     step.end_group()
     changed = [*(file.path for file in report.changes.files), *report.reviewed_files]
@@ -276,7 +285,7 @@ def write_report(step: GithubStep, report: RunReport, cleaner: OutputSanitizer) 
         "files-changed": str(len(report.changes.files)),
     }
     try:
-        step.append_summary(f"### acp-server run\n\n| | |\n|---|---|\n{table}\n{text}\n")
+        step.append_summary(summary or f"### acp-server run\n\n| | |\n|---|---|\n{table}\n{text}\n")
         step.set_outputs(outputs)
     except OSError as error:
         yield f"the GitHub step summary and outputs cannot be written: {error}"

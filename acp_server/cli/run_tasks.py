@@ -41,6 +41,8 @@ from acp_server.fleet.journal import (
 from acp_server.fleet.outcomes import UnitOutcome, worst_of
 from acp_server.fleet.planning import FleetPlan, FleetPlanner, PlanRequest
 from acp_server.fleet.rate import parse_rate
+from acp_server.fleet.reports.loading import ReportedUnit
+from acp_server.fleet.reports.writing import outcome_of, write_reports
 from acp_server.fleet.results import UnitResult
 from acp_server.fleet.status import FleetStatus
 from acp_server.fleet.task_file import (
@@ -406,7 +408,11 @@ def _report_all(
         outcomes.append(outcome_of_signal(signals.signal_number))
     elif command.stop_outcome is not None:
         outcomes.append(command.stop_outcome)
-    outcome = _write_files(command, results, worst_of(outcomes), output)
+    outcome = worst_of(outcomes)
+    if command.many.min_pass is not None and outcome == worst_of([e.outcome for e in results]):
+        # A run that was stopped has not shown that enough tasks pass.
+        outcome = outcome_of(results, command.many.min_pass)
+    outcome = _write_files(command, results, outcome, output)
     if command.outputs.format_ == "text":
         output.lines.write_now(output.cleaner.plain(_table(results)))
     else:
@@ -420,8 +426,23 @@ def _report_all(
 def _write_files(
     command: FleetCommand, results: Sequence[UnitResult], outcome: UnitOutcome, output: RunOutput
 ) -> UnitOutcome:
-    """Write the JUnit report and GitHub outputs; return the outcome, worse if that failed."""
+    """Write all reports and GitHub outputs; return the outcome, worse if that failed."""
     problems: list[str] = []
+    units = [ReportedUnit(each, command.directory) for each in results]
+    head: Json = {"outcome": outcome, "exit_code": EXIT_CODES[outcome], "shard": command.many.shard}
+    markdown = ""
+    try:
+        markdown = write_reports(units, command.directory, output.cleaner, head=head).markdown
+    except OSError as error:
+        problems.append(f"the reports cannot be written: {error}")
+    for name, path in (
+        ("findings.sarif", command.outputs.sarif),
+        ("gl-code-quality-report.json", command.outputs.code_quality),
+    ):
+        written = command.directory / name
+        if path is not None and written.exists():
+            problem = write_bytes(path, written.read_bytes())
+            problems += [f"{path} cannot be written: {problem}"] if problem else []
     if command.outputs.junit is not None:
         cases = [
             _junit_case(result, entry, output.cleaner)
@@ -430,7 +451,7 @@ def _write_files(
         problem = write_bytes(command.outputs.junit, junit_report(cases))
         problems += [f"the JUnit report cannot be written: {problem}"] if problem else []
     report = RunReport(outcome, _unfinished_text(results), text=_table(results))
-    problems += output.write_step_report(report)
+    problems += output.write_step_report(report, markdown)
     for problem in problems:
         output.print_line(problem, "problem")
     return worst_of((outcome, "internal_error")) if problems else outcome

@@ -29,7 +29,7 @@ from acp_server.fleet.retries import AttemptVerdict, RetryWaits, judge_attempt
 from acp_server.fleet.unit import Unit
 from acp_server.headless.run.outcome import Outcome
 from acp_server.headless.run.report import RunReport, result_as_json
-from acp_server.text.json_values import as_text
+from acp_server.text.json_values import as_object, as_text
 
 PAUSE_AFTER = 10
 """Failures of the provider in a row that pause the whole fleet."""
@@ -362,7 +362,7 @@ def result_entry(output: Path, result: UnitResult, printed: Json | None) -> Json
 def _make_result(
     pending: _PendingUnit, report: AttemptReport, verdict: AttemptVerdict
 ) -> UnitResult:
-    unit = pending.unit
+    unit, printed = pending.unit, report.result or {}
     return UnitResult(
         key=unit.key,
         id=unit.id,
@@ -371,7 +371,7 @@ def _make_result(
         repeat=unit.repeat,
         tags=unit.tags,
         model=unit.model,
-        answered_by=as_text((report.result or {}).get("model")),
+        answered_by=as_text(printed.get("answered_by")) or as_text(printed.get("model")),
         reason=verdict.reason,
         attempts=pending.number,
         node=report.node,
@@ -381,6 +381,7 @@ def _make_result(
         check=report.check,
         patch_sha256=hashlib.sha256(report.patch).hexdigest() if report.patch else "",
         server=report.server,
+        digests={name: as_text(each) for name, each in as_object(printed.get("digests")).items()},
     )
 
 

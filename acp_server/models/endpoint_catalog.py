@@ -468,7 +468,7 @@ class DeferredModel:
 
         async def receive_clamped(event: ModelEvent) -> None:
             if isinstance(event, UsageReported):
-                event = UsageReported(clamp_usage(event.usage, window_tokens))
+                event = replace(event, usage=clamp_usage(event.usage, window_tokens))
             await receive(event)
 
         try:

@@ -163,6 +163,8 @@ class UsageReported:
     """Total usage of this call so far; the last report counts."""
 
     usage: Usage
+    model: str = ""
+    """The model as its endpoint names it in the answer; empty if it does not."""
 
 
 ModelEvent = (

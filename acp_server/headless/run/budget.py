@@ -50,6 +50,10 @@ class BudgetLedger:
     usage: UsageTotals = field(default_factory=UsageTotals)
     error: RunBudgetExceededError | PriceUnknownError | None = None
     """The reason why the last call was not made; None if it was."""
+    first_request: ModelRequest | None = None
+    """The first request that was sent."""
+    models: list[str] = field(default_factory=list[str])
+    """The models that have answered, as their endpoints name them."""
     blocked_request: ModelRequest | None = None
     """The request that was not sent because of `error`."""
 
@@ -169,11 +173,15 @@ class BudgetedModel:
             self.ledger.blocked_request = request
             raise
         usage = Usage()
+        ledger = self.ledger
+        ledger.first_request = ledger.first_request or request
 
         async def receive_counted(event: ModelEvent) -> None:
             nonlocal usage
             if isinstance(event, UsageReported):
                 usage = event.usage
+                if event.model and event.model not in ledger.models:
+                    ledger.models.append(event.model)
             await receive(event)
 
         try:

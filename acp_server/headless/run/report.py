@@ -10,6 +10,7 @@ from acp_server.headless.run.denials import Denial, EffectTarget
 from acp_server.headless.run.findings import ReviewFinding
 from acp_server.headless.run.outcome import EXIT_CODES, Outcome
 from acp_server.turn.usage_totals import UsageTotals
+from acp_server.version import __version__
 
 RESULT_VERSION = 1
 
@@ -47,6 +48,11 @@ class RunReport:
 
     replay: Mapping[str, JsonValue] | None = None
     """How a recording has answered the requests; None if a model did."""
+
+    answered_by: Sequence[str] = ()
+    """The models that have answered, as their endpoints name them."""
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+    """SHA-256 of `prompt`, `tools`, `skills` and `settings`, as far as they are known."""
 
     @property
     def saved_session_id(self) -> str:
@@ -109,6 +115,9 @@ def result_as_json(report: RunReport) -> dict[str, JsonValue]:
         "instructions_loaded": report.loaded.get("instructions", []),
         "skills_loaded": report.loaded.get("skills", []),
         "mcp_unavailable": report.loaded.get("mcpUnavailable", []),
+        "server": __version__,
+        "answered_by": ", ".join(report.answered_by) or None,
+        "digests": dict(report.digests),
         "replay": None if report.replay is None else dict(report.replay),
     }
 

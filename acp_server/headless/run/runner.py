@@ -21,6 +21,7 @@ from acp_server.headless.run.answer_schema import AnswerSchema, correction_promp
 from acp_server.headless.run.budget import BudgetedCatalog, BudgetLedger, PriceUnknownError
 from acp_server.headless.run.changes import ChangeTracker
 from acp_server.headless.run.denials import Denial, DenialLog
+from acp_server.headless.run.digests import request_digests, settings_digest, skills_digest
 from acp_server.headless.run.feeds import RunFeed
 from acp_server.headless.run.findings import ReviewFindings, is_at_least, resolve_paths
 from acp_server.headless.run.outcome import STOP_MESSAGES, outcome_of_error, outcome_of_stop
@@ -355,11 +356,22 @@ class HeadlessRun:
         report = self.report
         report.duration_seconds, report.usage = seconds, self.ledger.usage
         report.replay = self.recording.report()
+        report.answered_by = self.ledger.models
+        report.digests = self._digests()
         report.text = self._message.text_unless(report.reason)
         report.denials, report.left_undone = self._denials.denied, self._denials.left_undone
         if report.left_undone and report.outcome in {"done", "findings", "interrupted"}:
             report.outcome = "denied"
             report.reason = "a denial left work undone"
+
+    def _digests(self) -> dict[str, str]:
+        digests = {"settings": settings_digest(self.recording.configuration.settings)}
+        request, skills = self.ledger.first_request, self.report.loaded.get("skills")
+        if request is not None:
+            digests |= request_digests(request, self.request.workspace)
+        if skills:
+            digests["skills"] = skills_digest(skills)
+        return digests
 
 
 def _model_of(setup: SessionSetup | ConfigOptionUpdate) -> str:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from acp_server.models.anthropic.server_tools import ServerToolCalls, Wire
 from acp_server.models.usage_counts import parse_count
-from acp_server.text.json_values import Object, as_object
+from acp_server.text.json_values import Object, as_object, as_text
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
     ModelEvent,
@@ -70,6 +70,7 @@ class WireBlock(TypedDict):
 class WireMessage(TypedDict):
     """The start of a message."""
 
+    model: str
     usage: Object
 
 
@@ -126,6 +127,8 @@ class MessageStream:
         self._server_calls = ServerToolCalls()
         self.usage = Usage()
         """The usage reported so far; some endpoints report none."""
+        self.model = ""
+        """The model as the endpoint names it."""
 
     def translate(self, data: str) -> ModelEvent | None:
         """Translate the data of an event; None if the event has no meaning for the engine.
@@ -154,15 +157,16 @@ class MessageStream:
                 else:
                     meaning = self._server_calls.end(index)
             case "message_start":
+                self.model = as_text(event["message"].get("model"))
                 wire = as_object(event["message"].get("usage"))
                 self.usage = replace(_parse_usage(wire), is_fast=self._ran_fast(wire))
-                meaning = UsageReported(self.usage)
+                meaning = UsageReported(self.usage, self.model)
             case "message_delta":
                 self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")
                 wire = as_object(event.get("usage"))
                 final = _merge_final_usage(self.usage, wire)
                 self.usage = replace(final, is_fast=self._ran_fast(wire))
-                meaning = UsageReported(self.usage)
+                meaning = UsageReported(self.usage, self.model)
             case "error":
                 raise AnthropicStreamError(event["error"]["type"], event["error"]["message"])
             case "message_stop":

@@ -135,7 +135,7 @@ class ChatStream(AnswerStream):
         if isinstance(usage, dict):
             reported = parse_chat_usage(usage)
             self.has_usage = self.has_usage or reported != Usage()
-            yield UsageReported(reported)
+            yield UsageReported(reported, as_text(chunk.get("model")))
 
     def _end(self, finish: str) -> Iterator[ModelEvent]:
         for kind, text in self._tags.flush():

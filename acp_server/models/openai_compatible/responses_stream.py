@@ -176,7 +176,7 @@ class ResponsesStream(AnswerStream):
         if isinstance(usage, dict):
             reported = parse_responses_usage(usage)
             self.has_usage = reported != Usage()
-            yield UsageReported(reported)
+            yield UsageReported(reported, as_text(response.get("model")))
         reason = as_text(as_object(response.get("incomplete_details")).get("reason"))
         if self._is_refusal:
             self.stop = "refusal"
