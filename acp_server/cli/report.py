@@ -1,6 +1,7 @@
 """`acp-server report`: writes the reports of runs with many tasks, also of shards together."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -37,16 +38,32 @@ def command(
     several counts where it ran last. Writes report.json, summary.md, report.html and junit.xml, and
     with findings findings.sarif and gl-code-quality-report.json.
     """
-    directory = output or next(iter(folders))
     if output is None and len(folders) > 1:
         raise click.UsageError("--output is needed for the reports of several folders together")
+    directory = output or next(iter(folders))
+    return report_on(folders, directory, min_pass, is_json=is_json)
+
+
+def report_on(
+    folders: Sequence[Path],
+    output: Path,
+    min_pass: float | None,
+    is_step: bool | None = None,  # noqa: FBT001  what an option says
+    *,
+    is_json: bool,
+) -> int:
+    """Write the reports on these folders together, and return the exit code.
+
+    Raises:
+        click.UsageError: A folder has no results.
+    """
     try:
         units = load_units(folders)
     except ReportError as error:
         raise click.UsageError(str(error)) from None
     cleaner = OutputSanitizer(collect_secrets(settings.child_environment({})))
     try:
-        written = write_reports(units, directory, cleaner, min_pass=min_pass)
+        written = write_reports(units, output, cleaner, min_pass=min_pass)
     except OSError as error:
         click.echo(f"acp-server report: the reports cannot be written: {error}", err=True)
         return 1
@@ -55,7 +72,7 @@ def command(
         click.echo(json.dumps(report))
     else:
         click.echo("\n".join(map(str, written.files)))
-    with open_step(None) as step:
+    with open_step(is_step) as step:
         if step is not None:
             step.append_summary(written.markdown)
     return EXIT_CODES[written.outcome]

@@ -10,6 +10,7 @@ import click
 
 from acp_server.cli.async_runner import run_until_signal
 from acp_server.cli.fleet_view import follow_fleet
+from acp_server.cli.report import report_on
 from acp_server.cli.run_options import (
     OutputFormat,
     OutputOptions,
@@ -45,6 +46,12 @@ def _check_task_options(chosen: TaskListOptions, *, is_dry_run: bool) -> None:
     Raises:
         RunOptionsError: An option for many tasks is given without --tasks, or --dry-run with it.
     """
+    if chosen.merge:
+        if chosen.tasks is not None:
+            raise RunOptionsError("--merge runs nothing and cannot be used with --tasks")
+        if chosen.output is None:
+            raise RunOptionsError("--merge needs --output DIRECTORY for the reports")
+        return
     if chosen.tasks is not None:
         if is_dry_run:
             raise RunOptionsError("--dry-run shows one task and cannot be used with --tasks")
@@ -70,6 +77,11 @@ def dispatch_run(options: dict[str, object], signals: ShutdownSignals) -> int:
         _check_task_options(chosen, is_dry_run=outputs.dry_run)
         if chosen.follow is not None:
             return run_until_signal(partial(follow_fleet, chosen.follow), signals)
+        if chosen.merge and chosen.output is not None:
+            is_json = outputs.format_ != "text"
+            return report_on(
+                chosen.merge, chosen.output, chosen.min_pass, outputs.github, is_json=is_json
+            )
         if chosen.tasks is not None:
             return run_tasks(chosen.tasks, chosen, run_options, outputs, signals)
         with _reporting_crashes(outputs.format_), signals.interrupt_blocking():

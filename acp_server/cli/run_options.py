@@ -155,6 +155,9 @@ class TaskListOptions:
     matrix: tuple[str, ...] = _option(
         (), "Run each task with each value. Repeatable.", metavar="FIELD=A,B"
     )
+    merge: tuple[Path, ...] = _option(
+        (), "Run nothing; report on these output directories together. Repeatable.", NEW_DIRECTORY
+    )
     with_changes: bool = _option(default=False, help_text="Include uncommitted work.")
     check_tasks: bool = _option(default=False, help_text="Check the task file and run nothing.")
     retries: int = _option(

@@ -224,6 +224,11 @@ def test_the_command_merges_shards_and_writes_the_step_summary(tmp_path: Path) -
     assert len(json.loads((tmp_path / "all" / "report.json").read_text())["tasks"]) == 6
     assert "tasks passed" in step.read_text()
     assert run(home, "report", *folders).exit_code == 2
+    both = ("--merge", folders[0], "--merge", folders[1])
+    merged = run(home, "run", *both, "--output", str(tmp_path / "again"), "--format", "json")
+    assert json.loads(merged.stdout)["summary"]["total"] == 6
+    assert (tmp_path / "again" / "report.html").exists()
+    assert run(home, "run", *both).exit_code == 2
 
 
 @pytest.mark.parametrize("is_json", [False, True])
