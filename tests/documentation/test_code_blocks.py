@@ -14,6 +14,8 @@ from tests.documentation.pages import Code, code_of, documentation
 
 FRONTMATTER = re.compile(r"\A---\n(.*?)^---$", re.DOTALL | re.MULTILINE)
 NO_SETTINGS = {
+    ("docs/reports.md", "apiVersion"),  # a job of Kubernetes
+    ("docs/reports.md", "name"),  # a workflow of GitHub
     ("docs/skills.md", "name"),  # a bundle
     ("editors/ci/gitlab/README.md", "include"),
 }
