@@ -181,6 +181,8 @@ async def test_a_refusal_is_told_once_and_the_work_goes_on(
         assert await session.prompt() == "end_turn"
         assert session.agent_text() == "One.Two."
         assert speeds(api) == ["fast", None, None]
+        await session.prompt("/fast on")
+        assert "There is no fast mode of `claude-opus-5-5` here." in session.agent_text()
         told = f"Fast mode cannot be used: {reason}; the work goes on at normal speed"
         assert session.notices() == [told]
         assert shown_fast_option(session) is None

@@ -68,8 +68,8 @@ class OptionCommands:
         names = [
             f"`{each.id}`" for each in catalog.choices() if catalog.describe_fast_mode(each.id)
         ]
-        others = f" These have it: {', '.join(names)}." if names else ""
-        return f"The model `{self.options.model_id}` has no fast mode.{others}"
+        others = f" These models have it: {', '.join(names)}." if names else ""
+        return f"There is no fast mode of `{self.options.model_id}` here.{others}"
 
     def _show_or_select(self, option_id: str, requested: str) -> str:
         option = self._option(option_id)
