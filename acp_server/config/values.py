@@ -75,11 +75,16 @@ def _normalize_network(value: object) -> object:
 
 
 def _normalize_fast_mode(value: object) -> object:
-    """Return whether fast mode is on for the words that Hermes has for a speed."""
+    """Return whether fast mode is on for the words that Hermes has for a speed.
+
+    `auto` and `cold` are fast for a part of a session there. They are off here: each change of the
+    speed costs a prompt cache.
+    """
     word = str(value).strip().lower()
     if word in {"fast", "priority", "ultrafast"}:
         return True
-    return False if word in {"", "none", "normal", "default", "standard"} else value
+    is_off = word in {"", "none", "normal", "default", "standard", "auto", "cold"}
+    return False if is_off else value
 
 
 def _normalize_word(value: object) -> object:

@@ -168,6 +168,7 @@ def test_an_out_of_range_diagnostics_timeout_is_rejected(seconds: float) -> None
         ("agent: {service_tier: fast}", True),
         ("agent: {service_tier: priority}", True),
         ("agent: {service_tier: normal}", False),
+        ("agent: {service_tier: auto}", False),
         ("agent: {service_tier: ''}", False),
         ("{}", False),
     ],
