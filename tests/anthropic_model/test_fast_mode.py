@@ -7,9 +7,10 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.anthropic.fast_mode import PAUSE_SECONDS, FastMode
+from acp_server.models.anthropic.fast_mode import PAUSE_SECONDS, FastMode, fast_mode_headers
 from acp_server.models.anthropic.stream import MessageStream
 from acp_server.models.failures import ProviderFailure
+from acp_server.models.families import family_for
 from tests.anthropic_model.model_session import ModelSession, ModelSessionConfig, open_model_session
 from tests.support.editor import Object, json_at
 from tests.support.messages_api import (
@@ -140,6 +141,13 @@ async def test_fast_mode_costs_twice_as_much_and_has_a_cache_of_its_own(tmp_path
             / 1_000_000
         )
         assert costs[1] - costs[0] == pytest.approx(expected)
+
+
+def test_the_beta_header_keeps_the_names_that_every_request_has() -> None:
+    family = family_for("claude-opus-5")
+    given = {"Anthropic-Beta": "oauth-2025-04-20, other", "x-api-key": "k"}
+    assert fast_mode_headers(family, given) == {"anthropic-beta": f"oauth-2025-04-20,other,{BETA}"}
+    assert fast_mode_headers(family_for("claude-opus-5-5"), given) == {}
 
 
 def test_the_answer_says_which_speed_is_paid() -> None:

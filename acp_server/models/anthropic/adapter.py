@@ -11,7 +11,6 @@ from anthropic import AnthropicError, APIStatusError, AsyncStream
 from acp_server.models.anthropic.endpoint import AnthropicEndpoint
 from acp_server.models.anthropic.failures import classify_error
 from acp_server.models.anthropic.fast_mode import (
-    BETA_HEADER,
     FastMode,
     fast_mode_fields,
     fast_mode_headers,
@@ -166,8 +165,7 @@ class AnthropicModel:
             body = {"model": self._model_id, **built, "stream": True}
             if is_fast:
                 body |= fast_mode_fields()
-                default_betas = str(client.default_headers.get(BETA_HEADER) or "")
-                headers = fast_mode_headers(self._family, default_betas)
+                headers = fast_mode_headers(self._family, client.default_headers)
             # Encoded here, because the SDK would deep-copy a dictionary; only the clients of cloud
             # providers need one: they send the model in the address.
             is_plain = not self._endpoint.platform

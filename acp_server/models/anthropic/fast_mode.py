@@ -79,9 +79,13 @@ def fast_mode_fields() -> dict[str, JsonValue]:
     return {"speed": "fast"}
 
 
-def fast_mode_headers(family: ModelFamily, default_betas: str) -> dict[str, str]:
-    """Return the headers that ask for fast mode, with the beta names that the client sends."""
+def fast_mode_headers(family: ModelFamily, defaults: Mapping[str, object]) -> dict[str, str]:
+    """Return the headers that ask for fast mode; `defaults` are those of every request.
+
+    The header takes the place of a default one, such as that of a sign-in, so it repeats its names.
+    """
     if family.fast != "beta":
         return {}
-    names = [name.strip() for name in default_betas.split(",")]
+    given = (str(value) for name, value in defaults.items() if name.lower() == BETA_HEADER)
+    names = [name.strip() for value in given for name in value.split(",")]
     return {BETA_HEADER: ",".join([*filter(None, names), FAST_MODE_BETA])}
