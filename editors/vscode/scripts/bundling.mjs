@@ -78,11 +78,12 @@ const shared = { absWorkingDir: ROOT, bundle: true, logLevel: "warning", plugins
 
 export const HOST = {
   ...shared,
-  // The second one is loaded with the first change of a file, the third with the first request for symbols.
+  // All but the first are loaded at first use: with a change of a file, a request for symbols, an action.
   entryPoints: {
     extension: "src/extension/extension.ts",
     review: "src/extension/review.ts",
     symbols: "src/extension/symbols.ts",
+    actions: "src/extension/actions.ts",
   },
   outdir: "dist",
   platform: "node",

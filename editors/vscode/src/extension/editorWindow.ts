@@ -15,6 +15,7 @@ import {
 } from "vscode";
 import type { CommandLine, EditorWindow, EditorSnapshot, Problem, WorkspaceSymbol } from "../host/ports.js";
 import type { FileProblem } from "../host/promptBlocks.js";
+import type { ChatViews } from "./chatViews.js";
 import type { ChannelLog } from "./log.js";
 import { SECTION } from "./settings.js";
 
@@ -30,9 +31,11 @@ const SEVERITIES = {
 
 export class VsCodeWindow implements EditorWindow {
   readonly #log: ChannelLog;
+  readonly #chats: () => Pick<ChatViews, "reveal" | "openTab">;
 
-  constructor(log: ChannelLog) {
+  constructor(log: ChannelLog, chats: () => Pick<ChatViews, "reveal" | "openTab">) {
     this.#log = log;
+    this.#chats = chats;
   }
 
   get folders(): readonly string[] {
@@ -154,7 +157,11 @@ export class VsCodeWindow implements EditorWindow {
   }
 
   revealChat(): void {
-    void commands.executeCommand("acpServer.chat.focus");
+    this.#chats().reveal();
+  }
+
+  openChatTab(sessionId: string): void {
+    this.#chats().openTab(sessionId);
   }
 }
 

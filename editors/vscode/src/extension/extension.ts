@@ -12,6 +12,7 @@ import {
   workspace,
   type ExtensionContext,
   Uri,
+  type CodeActionProvider,
   type Memento,
 } from "vscode";
 import { Controller } from "../host/controller.js";
@@ -24,7 +25,7 @@ import { NodeDisk } from "../host/nodeDisk.js";
 import { startServer } from "../host/serverProcess.js";
 import type { AskedQuestion, HostState, ServerHandle } from "../host/hostServices.js";
 import { isRecord } from "../shared/intents.js";
-import { ChatView } from "./chatView.js";
+import { ChatViews } from "./chatViews.js";
 import { allProblems, VsCodeWindow, problemsOf } from "./editorWindow.js";
 import { VsCodeDocuments } from "./documents.js";
 import { ChannelLog } from "./log.js";
@@ -32,6 +33,8 @@ import { TerminalOutput } from "./terminalOutput.js";
 import { VsCodeTerminalPanel } from "./terminalPanel.js";
 import type { EditorReview } from "./editorReview.js";
 import { shouldFollowInitially, isTraceEnabled, shouldOpenDiffs, shouldNotifyWhenHidden, SERVER_SETTINGS, SECTION, serverSettings } from "./settings.js";
+import type { ActionHost } from "./actions.js";
+import { Readiness } from "./readiness.js";
 import { StatusBar } from "./statusBar.js";
 
 /** Commands of the review, carried out by `EditorReview`, which is loaded with the first change. */
@@ -39,6 +42,8 @@ const REVIEW_COMMANDS = [
   ...["allow", "reject", "keepHunk", "revertHunk", "restoreHunks", "nextChange", "previousChange"],
   ...["openChange", "keepFile", "revertFile", "keepAll", "revertAll"],
 ];
+/** Actions outside of the chat, loaded with the first one. */
+const ACTION_COMMANDS = ["fix", "explain", "inlineEdit", "fixTest", "mentionFiles", "commitMessage", "reviewChanges", "explainTerminal"];
 const ALLOW = "Allow Once";
 const REJECT = "Reject";
 const SHOW = "Show Chat";
@@ -48,15 +53,17 @@ export function activate(context: ExtensionContext): void {
   const log = new ChannelLog();
   const panel = new VsCodeTerminalPanel();
   const statusBar = new StatusBar();
+  const readiness = new Readiness();
   const terminalOutput = new TerminalOutput();
-  const editorWindow = new VsCodeWindow(log);
+  const editorWindow = new VsCodeWindow(log, () => views);
   const viewPublisher = new ViewPublisher();
-  const view = new ChatView(context.extensionUri, viewPublisher, log, (intent) => {
-    void controller.handle(intent);
+  const views = new ChatViews(context.extensionUri, viewPublisher, log, (intent, viewId) => {
+    void controller.handle(intent, viewId);
   });
   const onState = (state: HostState): void => {
     statusBar.show(state);
-    view.showOpenQuestions(state.openQuestions);
+    readiness.update(state.status);
+    views.showOpenQuestions(state.openQuestions);
     void commands.executeCommand("setContext", "acpServer.isRunning", state.isRunning);
     void commands.executeCommand("setContext", "acpServer.hasQuestion", state.openQuestions > 0);
   };
@@ -80,8 +87,7 @@ export function activate(context: ExtensionContext): void {
     now: () => Date.now(),
     onState,
     onQuestion: (question) => {
-      const isInView = view.isVisible && question.isInShownSession;
-      if (!isInView && shouldNotifyWhenHidden()) void notify(controller, question);
+      if (!views.isShowing(question.sessionId) && shouldNotifyWhenHidden()) void notify(controller, question);
     },
     storeKey,
     locateUv: () => locateUv(process.env),
@@ -94,14 +100,15 @@ export function activate(context: ExtensionContext): void {
     symbols: async (params) => (await import("./symbols.js")).answerSymbols(params),
     mentionSources: { allProblems, terminalOutput: () => terminalOutput.last },
   }, viewPublisher);
-  const disposables = [log, panel, statusBar, terminalOutput, controller, view];
+  const disposables = [log, panel, statusBar, terminalOutput, controller, views];
   const reviewCommands = REVIEW_COMMANDS.map((name) =>
     commands.registerCommand(`acpServer.${name}`, async (...args: unknown[]) => {
       await controller.reviews.load();
       await review?.run(name, args);
     }),
   );
-  context.subscriptions.push(...disposables, ...reviewCommands, ...registerCommands(controller, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
+  const actionCommands = registerActions(actionHostOf(controller, readiness));
+  context.subscriptions.push(...disposables, ...reviewCommands, ...actionCommands, ...registerCommands(controller, views, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
 }
 
 /** Called by VS Code on shutdown. The subscriptions dispose of everything that `activate` created. */
@@ -153,7 +160,44 @@ async function notify(controller: Controller, { questionId, text, isPermission }
   else if (chosen === SHOW) await controller.questionAnnouncer.show(questionId);
 }
 
-function registerCommands(controller: Controller, guide: Uri): { dispose(): void }[] {
+/** Let actions outside of the chat use it: it is revealed, and its agent started. */
+function actionHostOf(controller: Controller, readiness: Readiness): ActionHost {
+  const start = (): Promise<boolean> => {
+    controller.start();
+    return readiness.wait();
+  };
+  const switches = { withSelection: false, withFile: false, withProblems: false };
+  return {
+    ask: async (text, mentions) => {
+      controller.editorWindow.revealChat();
+      if (await start()) await controller.handle({ type: "send", draft: { text, mentions, images: [], ...switches }, busyMode: "queue" });
+    },
+    askInBackground: async (text) => {
+      if (await start()) return controller.askInBackground(text);
+      controller.editorWindow.revealChat();
+      return "";
+    },
+    attach: (paths) => {
+      controller.editorWindow.revealChat();
+      controller.attach(paths);
+    },
+  };
+}
+
+function registerActions(host: ActionHost): { dispose(): void }[] {
+  const provider: CodeActionProvider = {
+    provideCodeActions: async (document, range, context) =>
+      workspace.isTrusted ? (await import("./actions.js")).codeActionsFor(document, range, context) : [],
+  };
+  const registered = ACTION_COMMANDS.map((name) =>
+    commands.registerCommand(`acpServer.${name}`, async (...args: unknown[]) => {
+      await (await import("./actions.js")).runAction(name, host, args);
+    }),
+  );
+  return [...registered, languages.registerCodeActionsProvider({ scheme: "file" }, provider)];
+}
+
+function registerCommands(controller: Controller, views: ChatViews, guide: Uri): { dispose(): void }[] {
   const revealAndRequest = (action: "focusInput" | "showSessions" | "showContext"): void => {
     controller.editorWindow.revealChat();
     controller.requestViewAction(action);
@@ -179,6 +223,11 @@ function registerCommands(controller: Controller, guide: Uri): { dispose(): void
     restart: () => controller.handle({ type: "restart" }),
     signIn: () => pickSignIn(controller),
     showLog: () => controller.handle({ type: "showLog" }),
+    openTab: () => {
+      views.openTab("");
+    },
+    openWindow: () => views.openWindow(),
+    openSecondarySideBar: () => views.openSecondarySideBar(),
     openGuide: () => commands.executeCommand("markdown.showPreview", guide),
   };
   return Object.entries(handlers).map(([name, handler]) => commands.registerCommand(`acpServer.${name}`, handler));

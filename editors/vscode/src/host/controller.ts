@@ -4,10 +4,12 @@
  * Builds every part and routes events between them. The rules of each part are in its own module.
  */
 import type { ClientContext, SessionNotification } from "@agentclientprotocol/sdk";
-import type { ConnectionStatus, SessionEvent, SignInMethod, ViewRequest } from "../shared/events.js";
+import type { AgentFeatures, ConnectionStatus, SessionEvent, SignInMethod, ViewRequest } from "../shared/events.js";
 import type { Intent } from "../shared/intents.js";
 import { EMPTY_VIEW } from "../shared/state.js";
 import { AGENT_NAME, featuresOf, connect, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
+import { BackgroundPrompts } from "./backgroundPrompts.js";
+import { clientHandlersOf } from "./clientHandlers.js";
 import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
 import { TurnEndStore } from "./turnEndStore.js";
 import { messageOf } from "./errors.js";
@@ -20,7 +22,7 @@ import { ViewPublisher } from "./viewPublisher.js";
 import { handleIntent, permit, type IntentHost } from "./intentHandlers.js";
 import type { ServerCommand } from "./serverLocator.js";
 import type { EditorWindow } from "./ports.js";
-import { EditorReporter } from "./editorReporter.js";
+import { EditorReporter, editorEventOf } from "./editorReporter.js";
 import { QuestionAnnouncer } from "./questionAnnouncer.js";
 import { Questions } from "./questions.js";
 import { ReviewLoader } from "./reviewLoader.js";
@@ -42,6 +44,7 @@ export class Controller implements IntentHost {
   readonly sessions: SessionManager;
   readonly turnEnds: TurnEndStore;
   readonly formAnswers: FormAnswerStore;
+  readonly backgroundPrompts = new BackgroundPrompts();
   readonly editorWindow: EditorWindow;
   readonly mentionSearch: MentionSearch;
   readonly mentionReader: MentionReader;
@@ -101,6 +104,7 @@ export class Controller implements IntentHost {
       folders: () => editorWindow.folders,
       createSessionContext: (sessionId, handle) => this.#sessionContext(sessionId, handle),
       withSaved: (sessionId, events) => this.formAnswers.withAnswers(sessionId, this.turnEnds.withTurnEnds(sessionId, events)),
+      isHidden: (sessionId) => this.backgroundPrompts.owns(sessionId),
       openQuestionsOf: (sessionId) => this.questions.openCountOf(sessionId),
       onShown: () => {
         this.#inBackground(this.reviews.loaded?.onShown());
@@ -157,9 +161,12 @@ export class Controller implements IntentHost {
     else void this.#supervisor.start();
   }
 
-  /** Carry out a user's intent. Failures are logged and shown as a message. */
-  async handle(intent: Intent): Promise<void> {
+  /** Carry out a user's intent in a view, by default the active one. Failures are logged and shown as a message. */
+  async handle(intent: Intent, viewId: string = this.viewPublisher.activeId): Promise<void> {
+    // A page that becomes ready was not necessarily used: VS Code restores several at once.
+    if (intent.type !== "ready") this.viewPublisher.activate(viewId);
     try {
+      if (intent.type === "ready") await this.sessions.fill(viewId);
       await handleIntent(intent, this);
     } catch (error) {
       this.#services.log.error(`${intent.type}: ${messageOf(error)}`);
@@ -170,18 +177,9 @@ export class Controller implements IntentHost {
   /** Report the active file, selection and problems to the view and to the agent. */
   reportEditorState(): void {
     const snapshot = this.editorWindow.snapshot();
-    const { file, firstLine, lastLine, selectedText, problems } = snapshot;
-    const hasSelection = selectedText !== "";
+    const { file } = snapshot;
     const isInWorkspace = this.editorWindow.folders.some((folder) => pathInside(folder, file) !== null);
-    this.viewPublisher.publish({
-      type: "editor",
-      file,
-      label: file === "" ? "" : this.labelOf(file),
-      isInWorkspace,
-      firstLine: hasSelection ? firstLine : 0,
-      lastLine: hasSelection ? lastLine : 0,
-      problems: problems.length,
-    });
+    this.viewPublisher.publish(editorEventOf(snapshot, file === "" ? "" : this.labelOf(file), isInWorkspace));
     if (isInWorkspace) this.editorReporter.scheduleActiveFile(this.viewPublisher.shownSessionId, snapshot);
   }
 
@@ -211,7 +209,8 @@ export class Controller implements IntentHost {
 
   /** Send the view a script that it loads at first use. */
   async loadScript(name: string): Promise<void> {
-    this.viewPublisher.sendScript(name, await this.#services.readScript(name));
+    const { activeId } = this.viewPublisher;
+    this.viewPublisher.sendScript(name, await this.#services.readScript(name), activeId);
   }
 
   attach(paths: readonly string[]): void {
@@ -226,6 +225,11 @@ export class Controller implements IntentHost {
     if (this.#serverCommand === null || cwd === undefined) return;
     this.viewPublisher.publish(LOADING_CONTEXT);
     this.viewPublisher.publish(await loadContext(this.#serverCommand, cwd, this.#services.runCommandLine));
+  }
+
+  /** Return the agent's answer to a prompt that no view shows. */
+  askInBackground(text: string): Promise<string> {
+    return this.backgroundPrompts.run(this.agent, this.editorWindow.folders[0] ?? "", text, this.#features.delete);
   }
 
   setFollow(isOn: boolean): void {
@@ -282,6 +286,10 @@ export class Controller implements IntentHost {
     this.reportEditorState();
   }
 
+  get #features(): AgentFeatures {
+    return this.#connection === null ? EMPTY_VIEW.connection.features : featuresOf(this.#connection.initializeResponse);
+  }
+
   get #isOwnServer(): boolean {
     return this.#connection?.initializeResponse.agentInfo?.name === AGENT_NAME;
   }
@@ -336,22 +344,17 @@ export class Controller implements IntentHost {
   }
 
   #clientHandlers(): ClientHandlers {
-    return {
+    const { backgroundPrompts, editorReporter, questionAnnouncer, questions, reviews, terminals } = this;
+    return clientHandlersOf({
+      ...{ backgroundPrompts, editorReporter, questionAnnouncer, questions, reviews, terminals, fileService: this.#fileService },
       update: (notification) => {
         this.#onSessionUpdate(notification);
       },
-      permission: (request, signal) => this.questionAnnouncer.askPermission(request, signal),
-      elicit: (request, signal) => this.questionAnnouncer.askElicitation(request, signal),
-      elicitationCompleted: (id) => { this.questions.completeElicitation(id); },
-      readFile: (request) => this.#fileService.read(request),
-      writeFile: (request) =>
-        this.#fileService.write(request, (sessionId, path, before) => {
-          this.#inBackground(this.reviews.load().then((reviews) => reviews.onFileWritten(sessionId, path, before)));
-          this.editorReporter.onFileWritten(sessionId, path);
-        }, this.reviews.loaded?.proposals),
       symbols: (params) => this.#services.symbols(params),
-      ...this.terminals.handlers,
-    };
+      inBackground: (work) => {
+        this.#inBackground(work);
+      },
+    });
   }
 
   #onSessionUpdate(notification: SessionNotification): void {
@@ -380,10 +383,8 @@ export class Controller implements IntentHost {
     this.#message = message;
     const initializeResponse = this.#connection?.initializeResponse;
     const agent = initializeResponse?.agentInfo?.title ?? initializeResponse?.agentInfo?.name ?? "";
-    const features = initializeResponse === undefined ? EMPTY_VIEW.connection.features : featuresOf(initializeResponse);
-    const { signInMethods } = this;
-    const canStoreKey = this.#isOwnServer;
-    this.viewPublisher.publish({ type: "connection", status, agent, message, signInMethods, canStoreKey, features });
+    const offered = { signInMethods: this.signInMethods, canStoreKey: this.#isOwnServer, features: this.#features };
+    this.viewPublisher.publish({ type: "connection", status, agent, message, ...offered });
     this.#publishState();
   }
 

@@ -6,6 +6,7 @@
  */
 import type { ClientContext } from "@agentclientprotocol/sdk";
 import { ACTIVE_FILE_METHOD, DIAGNOSTICS_METHOD } from "./connection.js";
+import type { EditorEvent } from "../shared/events.js";
 import type { EditorSnapshot, Problem } from "./ports.js";
 
 /** How long to wait for a checker before the current diagnostics are sent. */
@@ -89,4 +90,11 @@ export class EditorReporter {
     // Errors are ignored: a lost connection is reported by its own close event.
     this.#context.agent()?.notify(method, params).catch(() => undefined);
   }
+}
+
+/** Return what the view shows of the active editor. */
+export function editorEventOf(snapshot: EditorSnapshot, label: string, isInWorkspace: boolean): EditorEvent {
+  const { file, selectedText, problems } = snapshot;
+  const [firstLine, lastLine] = selectedText === "" ? [0, 0] : [snapshot.firstLine, snapshot.lastLine];
+  return { type: "editor", file, label, isInWorkspace, firstLine, lastLine, problems: problems.length };
 }

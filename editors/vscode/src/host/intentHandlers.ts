@@ -23,6 +23,7 @@ import type { TerminalManager } from "./terminalManager.js";
 import type { FormAnswerStore } from "./formAnswerStore.js";
 import type { TurnEndStore } from "./turnEndStore.js";
 import type { ViewPublisher } from "./viewPublisher.js";
+import { pathInside } from "./workspacePaths.js";
 
 const WEB_URL = /^https?:\/\//;
 
@@ -63,13 +64,19 @@ const HANDLERS: IntentHandlers = {
   unqueue: ({ id }, host) => host.sessions.shown?.unqueue(id),
   restore: (intent, host) => restore(intent, host),
   copyText: ({ text }, host) => host.editorWindow.copy(text),
-  newSession: (_, host) => host.sessions.create(),
+  newSession: (_, host) => newSession(host),
   openSession: ({ id }, host) => host.sessions.show(id),
   forkSession: ({ id }, host) => host.sessions.fork(id),
   renameSession: ({ id, title }, host) => {
     host.sessions.rename(id, title);
   },
   deleteSession: ({ id }, host) => deleteSession(host, id),
+  archiveSession: ({ id, isArchived }, host) => {
+    host.sessions.archive(id, isArchived);
+  },
+  openInTab: ({ id }, host) => {
+    host.editorWindow.openChatTab(id);
+  },
   listSessions: (_, host) => host.sessions.refresh(),
   permit: async (intent, host) => {
     const proposals = host.reviews.loaded?.proposals;
@@ -147,6 +154,13 @@ function requireShownSession(host: IntentHost): Session {
   const session = host.sessions.shown;
   if (session === undefined) throw new Error("No session is open.");
   return session;
+}
+
+/** Create a session in the workspace folder of the active file, or of the shown session. */
+async function newSession(host: IntentHost): Promise<void> {
+  const { file } = host.editorWindow.snapshot();
+  const folder = host.editorWindow.folders.find((each) => file !== "" && pathInside(each, file) !== null);
+  await host.sessions.create(folder ?? host.sessions.shown?.cwd);
 }
 
 async function send(host: IntentHost, draft: Draft, busyMode: BusyMode): Promise<void> {

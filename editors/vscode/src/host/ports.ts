@@ -118,7 +118,10 @@ export interface EditorWindow {
   openSettings(): void;
   manageTrust(): void;
   openFolder(): void;
+  /** Reveal the chat that the user last used. */
   revealChat(): void;
+  /** Open an editor tab with a session; empty for a new one. */
+  openChatTab(sessionId: string): void;
 }
 
 /** Named texts that persist across editor restarts, per workspace. */

@@ -50,7 +50,7 @@ export class QuestionAnnouncer {
   get askingTitle(): string {
     const { questions, sessions, viewPublisher } = this.#context;
     const { askingSessionId } = questions;
-    return askingSessionId === viewPublisher.shownSessionId ? "" : sessions.titleOf(askingSessionId);
+    return viewPublisher.viewShowing(askingSessionId) !== undefined ? "" : sessions.titleOf(askingSessionId);
   }
 
   /** Show the session that asked a question, by default the oldest open one, and focus the question. */
@@ -58,14 +58,16 @@ export class QuestionAnnouncer {
     const { questions, sessions, viewPublisher, editorWindow, request } = this.#context;
     const asking = questions.sessionIdOf(questionId);
     const sessionId = asking === "" ? questions.askingSessionId : asking;
+    const viewId = sessionId === "" ? undefined : viewPublisher.viewShowing(sessionId);
+    if (viewId !== undefined) viewPublisher.activate(viewId);
     editorWindow.revealChat();
-    if (sessionId !== "" && sessionId !== viewPublisher.shownSessionId) await sessions.show(sessionId);
+    if (sessionId !== "" && viewId === undefined) await sessions.show(sessionId);
     request(sessionId === "" ? "focusInput" : "focusQuestion");
   }
 
   #announce(sessionId: string, title: string, isPermission: boolean): void {
     const { questions, sessions, viewPublisher, onQuestion } = this.#context;
-    const isInShownSession = sessionId === viewPublisher.shownSessionId;
+    const isInShownSession = viewPublisher.viewShowing(sessionId) !== undefined;
     const sessionTitle = isInShownSession ? "" : sessions.titleOf(sessionId);
     const text = sessionTitle === "" ? title : `${title} (in “${sessionTitle}”)`;
     onQuestion({ questionId: questions.newestId, sessionId, isPermission, text, isInShownSession });

@@ -14,12 +14,13 @@ import {
 import type { AgentFeatures, SessionEvent, SessionSummary } from "../shared/events.js";
 import { FORK_METHOD } from "./connection.js";
 import { messageOf } from "./errors.js";
-import type { ViewPublisher } from "./viewPublisher.js";
+import { SIDE_BAR, type ViewPublisher } from "./viewPublisher.js";
 import type { Log, WorkspaceState } from "./ports.js";
 import { Session, type SessionContext } from "./session.js";
 
 const SHOWN_KEY = "session";
 const TITLE_KEY = "title ";
+const ARCHIVED_KEY = "archived";
 /** Maximum number of `session/list` pages that are fetched. */
 const MAX_PAGES = 4;
 const NO_TIMESTAMP = "";
@@ -40,6 +41,8 @@ export interface SessionManagerContext {
   createSessionContext(sessionId: string, handle: AgentHandle): SessionContext;
   /** Insert what the agent does not replay into a loaded session's events: turn ends and answers to forms. */
   withSaved(sessionId: string, events: readonly SessionEvent[]): readonly SessionEvent[];
+  /** Whether a session is never listed. */
+  isHidden(sessionId: string): boolean;
   /** Return the number of a session's unanswered questions. */
   openQuestionsOf(sessionId: string): number;
   /** Called when another session is shown. */
@@ -53,6 +56,7 @@ export class SessionManager {
   readonly #open = new Map<string, Session>();
   #summaries: readonly SessionSummary[] = [];
   #handle: AgentHandle | null = null;
+  #isConnecting = false;
 
   constructor(context: SessionManagerContext) {
     this.#context = context;
@@ -77,13 +81,27 @@ export class SessionManager {
     return [...this.#open.values()].some((session) => session.isRunning);
   }
 
-  /** Load the last shown session from a newly connected agent, or create one. */
+  /** Load the sessions that the views showed last from a newly connected agent, or create them. */
   async onConnected(handle: AgentHandle): Promise<void> {
+    const { viewPublisher } = this.#context;
     this.#handle = handle;
-    const last = this.#context.viewPublisher.shownSessionId || this.#context.workspaceState.get(SHOWN_KEY);
+    this.#isConnecting = true;
     await this.refresh();
-    if (last === undefined || last === "" || !handle.features.load) await this.create();
-    else await this.#loadOrCreate(last);
+    try {
+      const isWaiting = (viewId: string): boolean => !this.#open.has(viewPublisher.shownBy(viewId));
+      // A loop: views may be opened meanwhile.
+      for (let next = viewPublisher.viewIds.find(isWaiting); next !== undefined; next = viewPublisher.viewIds.find(isWaiting)) {
+        await this.#loadOrCreate(next);
+      }
+    } finally {
+      this.#isConnecting = false;
+    }
+  }
+
+  /** Show a session in a view whose page is ready, unless it shows one. While the agent connects, that follows. */
+  async fill(viewId: string): Promise<void> {
+    const isFilled = this.#open.has(this.#context.viewPublisher.shownBy(viewId));
+    if (this.#handle !== null && !this.#isConnecting && !isFilled) await this.#loadOrCreate(viewId);
   }
 
   /** Forget all open sessions, because the server stopped. Running turns end with the connection. */
@@ -92,33 +110,42 @@ export class SessionManager {
     this.#open.clear();
   }
 
-  /** Create a session and show it. */
-  async create(): Promise<void> {
+  /** Create a session in a workspace folder, by default the first, and show it. */
+  async create(cwd?: string, viewId: string = this.#context.viewPublisher.activeId): Promise<void> {
     const handle = this.#requireHandle();
-    const answer = await handle.agent.request(methods.agent.session.new, {
-      ...this.#directories(),
-      mcpServers: [],
-    });
-    this.#openNew(answer, "", handle);
+    const directories = this.#directories(cwd);
+    const answer = await handle.agent.request(methods.agent.session.new, { ...directories, mcpServers: [] });
+    this.#openNew(answer, directories.cwd, handle, viewId);
   }
 
   /** Show a session, loading it if it is not open. */
-  async show(sessionId: string): Promise<void> {
-    if (this.#open.has(sessionId)) this.#show(sessionId);
-    else await this.#load(sessionId);
+  async show(sessionId: string, viewId: string = this.#context.viewPublisher.activeId): Promise<void> {
+    if (this.#open.has(sessionId)) this.#show(sessionId, viewId);
+    else await this.#load(sessionId, viewId);
   }
 
   /** Fork a session and show the fork. */
   async fork(sessionId: string): Promise<void> {
     const handle = this.#requireHandle();
-    const answer = await handle.agent.request<NewSessionResponse>(FORK_METHOD, {
-      sessionId,
-      ...this.#directories(),
-      mcpServers: [],
-    });
+    const viewId = this.#context.viewPublisher.activeId;
+    const { cwd } = this.#summaries.find(({ id }) => id === sessionId) ?? {};
+    const directories = this.#directories(cwd);
+    const answer = await handle.agent.request<NewSessionResponse>(FORK_METHOD, { sessionId, ...directories, mcpServers: [] });
     // The fork request returns no history: loading the fork replays its conversation.
-    await this.#load(answer.sessionId);
+    await this.#load(answer.sessionId, viewId, directories.cwd);
     await this.refresh();
+  }
+
+  /** Hide a session in the list, or show it again. The protocol knows no archive, so VS Code keeps it. */
+  archive(sessionId: string, isArchived: boolean): void {
+    const others = this.#archived().filter((id) => id !== sessionId);
+    const archived = isArchived ? [...others, sessionId] : others;
+    this.#context.workspaceState.set(ARCHIVED_KEY, archived.length === 0 ? undefined : archived.join("\n"));
+    this.publishList();
+  }
+
+  #archived(): string[] {
+    return (this.#context.workspaceState.get(ARCHIVED_KEY) ?? "").split("\n").filter((id) => id !== "");
   }
 
   rename(sessionId: string, title: string): void {
@@ -145,11 +172,14 @@ export class SessionManager {
     await this.#open.get(sessionId)?.stop();
     await handle.agent.request(methods.agent.session.delete, { sessionId });
     this.#open.delete(sessionId);
-    this.#context.workspaceState.set(TITLE_KEY + sessionId, undefined);
-    this.#context.viewPublisher.remove(sessionId);
+    const { workspaceState, viewPublisher } = this.#context;
+    workspaceState.set(TITLE_KEY + sessionId, undefined);
+    viewPublisher.remove(sessionId);
     this.#summaries = this.#summaries.filter((each) => each.id !== sessionId);
-    if (this.#context.viewPublisher.shownSessionId === sessionId) await this.create();
-    this.publishList();
+    this.archive(sessionId, false);
+    for (const viewId of viewPublisher.viewIds) {
+      if (viewPublisher.shownBy(viewId) === sessionId) await this.create(undefined, viewId);
+    }
   }
 
   /**
@@ -169,8 +199,9 @@ export class SessionManager {
     const handle = this.#handle;
     if (handle?.features.list !== true) return;
     try {
-      const found = await listSessions(handle.agent, this.#context.folders()[0]);
-      this.#summaries = found.map((info) => this.#summarize(info));
+      const lists = await Promise.all(this.#context.folders().map((folder) => listSessions(handle.agent, folder)));
+      const found = new Map(lists.flat().map((info) => [info.sessionId, info]));
+      this.#summaries = [...found.values()].map((info) => this.#summarize(info));
     } catch (error) {
       this.#context.log.warn(`could not list the sessions: ${messageOf(error)}`);
     }
@@ -180,36 +211,47 @@ export class SessionManager {
   /** Publish the list of sessions to the view, the newest first. */
   publishList(): void {
     const known = new Map(this.#summaries.map((each) => [each.id, each]));
+    const archived = new Set(this.#archived());
     for (const session of this.#open.values()) {
       const { id, cwd, isRunning } = session;
       const openQuestions = this.#context.openQuestionsOf(id);
-      const entry = known.get(id) ?? { id, cwd, title: "", updatedAt: NO_TIMESTAMP, isRunning, openQuestions };
+      const entry = known.get(id) ?? { id, cwd, title: "", updatedAt: NO_TIMESTAMP, isRunning, openQuestions, isArchived: false };
       if (session.title === "" && !known.has(id) && !isRunning) continue;
       known.set(id, { ...entry, title: session.title || entry.title, isRunning, openQuestions });
     }
-    const sessions = [...known.values()].sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
+    const sessions = [...known.values()]
+      .filter(({ id }) => !this.#context.isHidden(id))
+      .map((each) => ({ ...each, isArchived: archived.has(each.id) }))
+      .sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
     this.#context.viewPublisher.publish({ type: "sessions", sessions });
   }
 
-  async #loadOrCreate(sessionId: string): Promise<void> {
+  /** Load the session that a view showed last, or create one. */
+  async #loadOrCreate(viewId: string): Promise<void> {
+    const { viewPublisher, workspaceState, log } = this.#context;
+    const last = viewPublisher.shownBy(viewId) || (viewId === SIDE_BAR ? workspaceState.get(SHOWN_KEY) : "");
+    if (last === undefined || last === "" || this.#handle?.features.load !== true) {
+      await this.create(undefined, viewId);
+      return;
+    }
     try {
-      await this.#load(sessionId);
+      await this.show(last, viewId);
     } catch (error) {
-      this.#context.log.warn(`could not load the last session, so a new one is created: ${messageOf(error)}`);
-      this.#context.viewPublisher.remove(sessionId);
-      await this.create();
+      log.warn(`could not load the last session, so a new one is created: ${messageOf(error)}`);
+      viewPublisher.remove(last);
+      await this.create(undefined, viewId);
     }
   }
 
   /** Load a session: show it empty, and let the agent replay its updates. */
-  async #load(sessionId: string): Promise<void> {
+  async #load(sessionId: string, viewId: string, cwd?: string): Promise<void> {
     const handle = this.#requireHandle();
     const summary = this.#summaries.find((each) => each.id === sessionId);
-    const directories = summary === undefined ? this.#directories() : { ...this.#directories(), cwd: summary.cwd };
+    const directories = this.#directories(summary?.cwd ?? cwd);
     const session = this.#createSession(sessionId, directories.cwd, summary?.title ?? "", handle);
     this.#context.viewPublisher.clear(sessionId);
     this.#publishSession(session, true);
-    this.#show(sessionId);
+    this.#show(sessionId, viewId);
     try {
       const answer = await handle.agent.request<LoadSessionResponse | null>(
         methods.agent.session.load,
@@ -226,15 +268,15 @@ export class SessionManager {
     }
   }
 
-  #openNew(answer: NewSessionResponse, title: string, handle: AgentHandle): void {
+  #openNew(answer: NewSessionResponse, cwd: string, handle: AgentHandle, viewId: string): void {
     const { sessionId } = answer;
     const earlyEvents = [...this.#context.viewPublisher.eventsOf(sessionId)];
     this.#context.viewPublisher.clear(sessionId);
-    const session = this.#createSession(sessionId, this.#directories().cwd, title, handle);
+    const session = this.#createSession(sessionId, cwd, "", handle);
     this.#publishSession(session, false);
     this.#publishChoices(sessionId, answer);
     for (const event of earlyEvents) this.#record(sessionId, event);
-    this.#show(sessionId);
+    this.#show(sessionId, viewId);
   }
 
   #createSession(id: string, cwd: string, title: string, handle: AgentHandle): Session {
@@ -244,9 +286,10 @@ export class SessionManager {
     return session;
   }
 
-  #show(sessionId: string): void {
-    this.#context.workspaceState.set(SHOWN_KEY, sessionId);
-    this.#context.viewPublisher.show(sessionId);
+  #show(sessionId: string, viewId: string): void {
+    // The pages of editor tabs keep the ids of their sessions themselves.
+    if (viewId === SIDE_BAR) this.#context.workspaceState.set(SHOWN_KEY, sessionId);
+    this.#context.viewPublisher.show(sessionId, viewId);
     this.#context.onShown();
     this.publishList();
   }
@@ -265,9 +308,9 @@ export class SessionManager {
     this.#context.viewPublisher.record(sessionId, event);
   }
 
-  #directories(): { cwd: string; additionalDirectories: string[] } {
-    const [cwd = "", ...additionalDirectories] = this.#context.folders();
-    return { cwd, additionalDirectories };
+  /** The directories of a session in a folder, by default the first; the other folders are additional ones. */
+  #directories(cwd: string = this.#context.folders()[0] ?? ""): { cwd: string; additionalDirectories: string[] } {
+    return { cwd, additionalDirectories: this.#context.folders().filter((folder) => folder !== cwd) };
   }
 
   #requireHandle(): AgentHandle {
@@ -278,7 +321,7 @@ export class SessionManager {
   #summarize(info: SessionInfo): SessionSummary {
     const { sessionId: id, cwd } = info;
     const title = this.#context.workspaceState.get(TITLE_KEY + id) ?? info.title ?? "";
-    return { id, cwd, title, updatedAt: info.updatedAt ?? NO_TIMESTAMP, isRunning: false, openQuestions: 0 };
+    return { id, cwd, title, updatedAt: info.updatedAt ?? NO_TIMESTAMP, isRunning: false, openQuestions: 0, isArchived: false };
   }
 }
 

@@ -1,8 +1,8 @@
 /**
- * Publishes events from the host to the webview.
+ * Publishes events from the host to the views: the side bars and the editor tabs with the chat.
  *
  * Keeps what a new view must be sent: the last window event of each type and the event log of the
- * shown session. Batches events, so that a fast agent does not cost one message per event. Does not
+ * session that it shows. Batches events, so that a fast agent does not cost one message per event. Does not
  * interpret events.
  */
 import type { WindowEvent, HostMessage, SessionEvent, ViewEvent } from "../shared/events.js";
@@ -10,68 +10,129 @@ import { EventLog } from "../shared/eventLog.js";
 
 /** Events are collected for this long before they are posted. */
 const BATCH_MILLISECONDS = 12;
+/** Id of the view in the side bar, which always exists. */
+export const SIDE_BAR = "acpServer.chat";
+/** Window events that answer one view, or ask it for something. */
+const VIEW_EVENT_TYPES: ReadonlySet<string> = new Set<WindowEvent["type"]>(["request", "mentions", "attach"]);
 
 export type PostMessage = (message: HostMessage) => void;
+
+/** One view. It exists before its page is ready, and without one while it is hidden. */
+interface AttachedView {
+  post: PostMessage | null;
+  shownSessionId: string;
+  /** The last event of each type that only this view is sent. */
+  readonly ownEvents: Map<string, WindowEvent>;
+  pending: ViewEvent[];
+  timer: NodeJS.Timeout | undefined;
+}
 
 export class ViewPublisher {
   readonly #windowEvents = new Map<WindowEvent["type"], WindowEvent>();
   readonly #logs = new Map<string, EventLog>();
+  readonly #views = new Map<string, AttachedView>();
   readonly #batchMilliseconds: number;
-  #post: PostMessage | null = null;
-  #shownSessionId = "";
-  #pending: ViewEvent[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #activeId = SIDE_BAR;
 
   constructor(batchMilliseconds: number = BATCH_MILLISECONDS) {
     this.#batchMilliseconds = batchMilliseconds;
+    this.#view(SIDE_BAR);
   }
 
-  /** Id of the session that the view shows; empty for none. */
+  /** Id of the view that the user last used. Actions apply to its session. */
+  get activeId(): string {
+    return this.#activeId;
+  }
+
+  /** Ids of all views, the side bar first. */
+  get viewIds(): readonly string[] {
+    return [...this.#views.keys()];
+  }
+
+  /** Id of the session that the active view shows; empty for none. */
   get shownSessionId(): string {
-    return this.#shownSessionId;
+    return this.shownBy(this.#activeId);
   }
 
-  /** Attach a view that is ready: replay the state, then post new events. */
-  attach(post: PostMessage): void {
-    this.#post = post;
-    this.#replay();
+  /** Id of the session that a view shows; empty for none. */
+  shownBy(viewId: string): string {
+    return this.#views.get(viewId)?.shownSessionId ?? "";
   }
 
-  detach(): void {
-    this.#post = null;
-    this.#discardPending();
+  /** Id of a view that shows a session, the active one first; undefined if none does. */
+  viewShowing(sessionId: string): string | undefined {
+    return [this.#activeId, ...this.#views.keys()].find((viewId) => this.shownBy(viewId) === sessionId);
+  }
+
+  /** Make a view the active one. */
+  activate(viewId: string): void {
+    this.#view(viewId);
+    this.#activeId = viewId;
+  }
+
+  /** Add a view that will show a session; empty for a new one. */
+  open(viewId: string, sessionId: string): void {
+    this.#view(viewId).shownSessionId = sessionId;
+  }
+
+  /** Attach the page of a view that is ready: replay the state, then post new events. */
+  attach(post: PostMessage, viewId: string = SIDE_BAR): void {
+    const view = this.#view(viewId);
+    view.post = post;
+    this.#replay(view);
+  }
+
+  /** Detach the page of a view, which may come back. */
+  detach(viewId: string = SIDE_BAR): void {
+    const view = this.#view(viewId);
+    view.post = null;
+    discardPending(view);
+  }
+
+  /** Remove a view that was closed. */
+  close(viewId: string): void {
+    this.detach(viewId);
+    if (viewId !== SIDE_BAR) this.#views.delete(viewId);
+    if (viewId === this.#activeId) this.#activeId = SIDE_BAR;
   }
 
   /** Publish an event of the window. */
   publish(event: WindowEvent): void {
-    // Stored even without a view, so that the next view carries out a pending request.
+    // Stored even without a page, so that the next one carries out a pending request.
+    if (VIEW_EVENT_TYPES.has(event.type)) {
+      const view = this.#view(this.#activeId);
+      view.ownEvents.set(event.type, event);
+      this.#send(view, event);
+      return;
+    }
     this.#windowEvents.set(event.type, event);
-    this.#send(event);
+    for (const view of this.#views.values()) this.#send(view, event);
   }
 
-  /** Send a script that the view asked for. It is not kept: a new view asks again. */
-  sendScript(name: string, text: string): void {
-    this.#post?.({ kind: "script", name, text });
+  /** Send a view a script that it asked for. It is not kept: a new page asks again. */
+  sendScript(name: string, text: string, viewId: string = this.#activeId): void {
+    this.#view(viewId).post?.({ kind: "script", name, text });
   }
 
-  /** Append an event to a session's log, and publish it if the session is shown. */
+  /** Append an event to a session's log, and publish it to the views that show the session. */
   record(sessionId: string, event: SessionEvent): void {
     this.#logOf(sessionId).append(event);
-    if (sessionId === this.#shownSessionId) this.#send(event);
+    for (const view of this.#viewsOf(sessionId)) this.#send(view, event);
   }
 
-  /** Switch the view to a session and replay its log. */
-  show(sessionId: string): void {
-    this.#shownSessionId = sessionId;
-    this.#replay();
+  /** Switch a view to a session and replay its log. */
+  show(sessionId: string, viewId: string = this.#activeId): void {
+    const view = this.#view(viewId);
+    view.shownSessionId = sessionId;
+    this.#replay(view);
   }
 
-  /** Replace a session's log, and replay it if the session is shown. */
+  /** Replace a session's log, and replay it in the views that show the session. */
   replaceEvents(sessionId: string, events: readonly SessionEvent[]): void {
     const log = this.#logOf(sessionId);
     log.clear();
     for (const event of events) log.append(event);
-    if (sessionId === this.#shownSessionId) this.#replay();
+    for (const view of this.#viewsOf(sessionId)) this.#replay(view);
   }
 
   /** Empty a session's log. */
@@ -89,7 +150,19 @@ export class ViewPublisher {
   }
 
   dispose(): void {
-    this.detach();
+    for (const viewId of this.#views.keys()) this.detach(viewId);
+  }
+
+  #view(viewId: string): AttachedView {
+    const known = this.#views.get(viewId);
+    if (known !== undefined) return known;
+    const view: AttachedView = { post: null, shownSessionId: "", ownEvents: new Map(), pending: [], timer: undefined };
+    this.#views.set(viewId, view);
+    return view;
+  }
+
+  #viewsOf(sessionId: string): AttachedView[] {
+    return [...this.#views.values()].filter((view) => view.shownSessionId === sessionId);
   }
 
   #logOf(sessionId: string): EventLog {
@@ -98,29 +171,29 @@ export class ViewPublisher {
     return log;
   }
 
-  #replay(): void {
-    this.#discardPending();
-    const events = [...this.#windowEvents.values(), ...this.eventsOf(this.#shownSessionId)];
-    this.#post?.({ kind: "replay", events });
+  #replay(view: AttachedView): void {
+    discardPending(view);
+    const events = [...this.#windowEvents.values(), ...view.ownEvents.values(), ...this.eventsOf(view.shownSessionId)];
+    view.post?.({ kind: "replay", events });
   }
 
-  #send(event: ViewEvent): void {
-    if (this.#post === null) return;
-    this.#pending.push(event);
-    this.#timer ??= setTimeout(() => {
-      this.#flush();
+  #send(view: AttachedView, event: ViewEvent): void {
+    if (view.post === null) return;
+    view.pending.push(event);
+    view.timer ??= setTimeout(() => {
+      flush(view);
     }, this.#batchMilliseconds);
   }
+}
 
-  #flush(): void {
-    const events = this.#pending;
-    this.#discardPending();
-    if (events.length > 0) this.#post?.({ kind: "events", events });
-  }
+function flush(view: AttachedView): void {
+  const events = view.pending;
+  discardPending(view);
+  if (events.length > 0) view.post?.({ kind: "events", events });
+}
 
-  #discardPending(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#pending = [];
-  }
+function discardPending(view: AttachedView): void {
+  clearTimeout(view.timer);
+  view.timer = undefined;
+  view.pending = [];
 }

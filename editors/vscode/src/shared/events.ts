@@ -67,6 +67,8 @@ export interface SessionSummary {
   readonly isRunning: boolean;
   /** Number of its unanswered questions. */
   readonly openQuestions: number;
+  /** Whether the user has put it away: the list shows it only on request. */
+  readonly isArchived: boolean;
 }
 
 /** How a prompt is delivered: as its own turn, into the running turn, or queued after it. */

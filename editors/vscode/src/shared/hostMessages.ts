@@ -16,6 +16,7 @@ const isSummary = hasShape({
   updatedAt: isText,
   isRunning: isFlag,
   openQuestions: isNumber,
+  isArchived: isFlag,
 });
 const isHunk = hasShape({
   id: isText,

@@ -28,7 +28,8 @@ export interface Draft {
 export type RestoreScope = "files" | "conversation" | "both";
 
 export type Intent =
-  | { readonly type: "ready" }
+  /** The page is ready; it knows the session that it showed before a reload, empty for none. */
+  | { readonly type: "ready"; readonly session: string }
   | { readonly type: "send"; readonly draft: Draft; readonly busyMode: BusyMode }
   | { readonly type: "stop" }
   | { readonly type: "unqueue"; readonly id: string }
@@ -46,6 +47,9 @@ export type Intent =
   | { readonly type: "forkSession"; readonly id: string }
   | { readonly type: "renameSession"; readonly id: string; readonly title: string }
   | { readonly type: "deleteSession"; readonly id: string }
+  | { readonly type: "archiveSession"; readonly id: string; readonly isArchived: boolean }
+  /** Show a session in an editor tab. */
+  | { readonly type: "openInTab"; readonly id: string }
   | { readonly type: "listSessions" }
   /** Answer a permission request; the reason, if any, is sent to the agent with the answer. */
   | { readonly type: "permit"; readonly questionId: string; readonly optionId: string; readonly reason: string }
@@ -100,7 +104,7 @@ const isFormValue: FieldCheck = (value) =>
 const isFormContent: FieldCheck = (value) => isRecord(value) && Object.values(value).every(isFormValue);
 
 const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck>>>> = {
-  ready: {},
+  ready: { session: isText },
   send: { draft: isDraft, busyMode: isBusyMode },
   stop: {},
   unqueue: { id: isText },
@@ -116,6 +120,8 @@ const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck
   forkSession: { id: isText },
   renameSession: { id: isText, title: isText },
   deleteSession: { id: isText },
+  archiveSession: { id: isText, isArchived: isFlag },
+  openInTab: { id: isText },
   listSessions: {},
   permit: { questionId: isText, optionId: isText, reason: isText },
   fillIn: { questionId: isText, content: isFormContent },

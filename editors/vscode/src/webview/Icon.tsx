@@ -1,19 +1,20 @@
 /** Icons as inline SVG, so that no icon font has to be loaded. */
 import add from "codicon:add";
+import archive from "codicon:archive";
 import arrowDown from "codicon:arrow-down";
 import beaker from "codicon:beaker";
 import book from "codicon:book";
 import check from "codicon:check";
 import chevronDown from "codicon:chevron-down";
 import chevronRight from "codicon:chevron-right";
-import circle from "codicon:circle-large";
+import circle from "codicon:circle";
 import close from "codicon:close";
 import attach from "codicon:attach";
 import bell from "codicon:bell";
 import comment from "codicon:comment";
 import copy from "codicon:copy";
 import goToFile from "codicon:go-to-file";
-import settings from "codicon:settings-gear";
+import settings from "codicon:settings";
 import symbol from "codicon:symbol-method";
 import diff from "codicon:diff";
 import discard from "codicon:discard";
@@ -35,7 +36,7 @@ import question from "codicon:question";
 import refresh from "codicon:refresh";
 import search from "codicon:search";
 import send from "codicon:send";
-import sparkle from "codicon:sparkle";
+import sparkle from "codicon:hubot";
 import stop from "codicon:debug-stop";
 import terminal from "codicon:terminal";
 import tools from "codicon:tools";
@@ -85,6 +86,7 @@ const ICONS = {
   terminal,
   tools,
   trash,
+  archive,
   warning,
 } as const;
 

@@ -5,17 +5,19 @@ import type { Intent } from "../shared/intents.js";
 
 export interface SavedViewState {
   readonly draft: string;
+  /** Id of the shown session. */
+  readonly session: string;
   /** The last returned prompt that was inserted into the input, as `session:number`. */
   readonly restored: string;
 }
 
 export interface Host {
   readonly post: (intent: Intent) => void;
-  readonly saveState: (savedState: SavedViewState) => void;
+  readonly saveState: (savedState: Partial<SavedViewState>) => void;
   readonly savedState: SavedViewState;
 }
 
-export const EMPTY_SAVED_STATE: SavedViewState = { draft: "", restored: "" };
+export const EMPTY_SAVED_STATE: SavedViewState = { draft: "", session: "", restored: "" };
 
 const HostContext = createContext<Host>({
   post: () => undefined,

@@ -26,24 +26,24 @@ if (currentScript instanceof HTMLScriptElement) {
 function loadSavedState(): SavedViewState {
   const state = api.getState();
   if (!isRecord(state)) return EMPTY_SAVED_STATE;
-  const { draft, restored } = state;
-  return {
-    draft: typeof draft === "string" ? draft : "",
-    restored: typeof restored === "string" ? restored : "",
-  };
+  const textOf = (name: string): string => (typeof state[name] === "string" ? state[name] : "");
+  return { draft: textOf("draft"), session: textOf("session"), restored: textOf("restored") };
 }
 
 if (root !== null) {
+  let saved = loadSavedState();
   const host: Host = {
     post: (intent) => {
       api.postMessage(intent);
     },
     saveState: (savedState) => {
-      api.setState(savedState);
+      api.setState((saved = { ...saved, ...savedState }));
     },
-    savedState: loadSavedState(),
+    savedState: saved,
   };
   const show = (): void => {
+    const { id } = store.state.session;
+    if (id !== "" && id !== saved.session) host.saveState({ session: id });
     render(
       <HostProvider value={host}>
         <App state={store.state} />
@@ -62,5 +62,5 @@ if (root !== null) {
     else if (message !== null) store.receive(message);
   });
   show();
-  host.post({ type: "ready" });
+  host.post({ type: "ready", session: saved.session });
 }

@@ -9,7 +9,11 @@ import { useHost } from "../hostContext.js";
 
 export function SessionList({ state, onClose }: { state: ViewState; onClose: () => void }): JSX.Element {
   const [query, setQuery] = useState("");
-  const found = state.sessions.filter(({ title }) => title.toLowerCase().includes(query.toLowerCase()));
+  const [isArchiveShown, setIsArchiveShown] = useState(false);
+  const matching = state.sessions.filter(({ title }) => title.toLowerCase().includes(query.toLowerCase()));
+  const archived = matching.filter(({ isArchived }) => isArchived).length;
+  const found = matching.filter(({ isArchived }) => isArchived === isArchiveShown);
+  const hasFolders = new Set(state.sessions.map(({ cwd }) => cwd)).size > 1;
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Escape") onClose();
   };
@@ -28,23 +32,41 @@ export function SessionList({ state, onClose }: { state: ViewState; onClose: () 
         />
         <IconButton icon="close" label="Close the session list" testId="session-list-close" onPress={onClose} />
       </div>
-      {found.length === 0 && <p class="small empty">No sessions yet.</p>}
+      {found.length === 0 && <p class="small empty">{isArchiveShown || query !== "" ? "No sessions found." : "No sessions yet."}</p>}
       <ul class="sessions">
         {found.map((session) => (
-          <SessionRow key={session.id} session={session} state={state} onClose={onClose} />
+          <SessionRow key={session.id} session={session} folder={hasFolders ? folderOf(session) : ""} state={state} onClose={onClose} />
         ))}
       </ul>
+      {(archived > 0 || isArchiveShown) && (
+        <button
+          type="button"
+          class="link small"
+          data-testid="session-archive-toggle"
+          onClick={() => {
+            setIsArchiveShown(!isArchiveShown);
+          }}
+        >
+          {isArchiveShown ? "Back to the sessions" : `Archived (${String(archived)})`}
+        </button>
+      )}
     </section>
   );
 }
 
+function folderOf({ cwd }: SessionSummary): string {
+  return cwd.split(/[/\\]/).findLast((part) => part !== "") ?? cwd;
+}
+
 interface SessionRowProps {
   readonly session: SessionSummary;
+  /** Name of its folder; empty if all sessions have the same. */
+  readonly folder: string;
   readonly state: ViewState;
   readonly onClose: () => void;
 }
 
-function SessionRow({ session, state, onClose }: SessionRowProps): JSX.Element {
+function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.Element {
   const { post } = useHost();
   const [isRenaming, setIsRenaming] = useState(false);
   const { id, isRunning, updatedAt, openQuestions } = session;
@@ -80,9 +102,27 @@ function SessionRow({ session, state, onClose }: SessionRowProps): JSX.Element {
         <span class="ellipsis" title={title}>
           {title}
         </span>
+        {folder !== "" && <span class="small" title={session.cwd} data-testid="session-folder">{folder}</span>}
         <span class="small age">{formatAge(updatedAt, Date.now())}</span>
       </button>
       <span class="row-actions">
+        <IconButton
+          icon="goToFile"
+          label={`Open ${title} in an editor tab`}
+          testId="session-tab"
+          onPress={() => {
+            post({ type: "openInTab", id });
+            onClose();
+          }}
+        />
+        <IconButton
+          icon="archive"
+          label={session.isArchived ? `Take ${title} out of the archive` : `Archive ${title}`}
+          testId="session-archive"
+          onPress={() => {
+            post({ type: "archiveSession", id, isArchived: !session.isArchived });
+          }}
+        />
         <IconButton
           icon="edit"
           label={`Rename ${title}`}
