@@ -90,6 +90,13 @@ def test_symbols_come_from_the_language_features_of_vs_code(variables: Mapping[s
 
 
 @pytest.mark.full
+def test_the_chat_is_in_tabs_and_actions_are_where_people_work_in_vs_code(
+    variables: Mapping[str, str],
+) -> None:
+    run_journey(variables, "places")
+
+
+@pytest.mark.full
 def test_nothing_starts_before_the_user_trusts_the_folder_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:

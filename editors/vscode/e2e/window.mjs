@@ -36,6 +36,19 @@ export class Window {
     await this.#browser.close();
   }
 
+  /** Return the chat, in a side bar or a tab, that has an element with a text. */
+  async chatWith(testId, text) {
+    let found;
+    await until(async () => {
+      for (const frame of this.page.frames()) {
+        const texts = await frame.getByTestId(testId).allInnerTexts().catch(() => []); // the frame was replaced
+        if (texts.some((each) => each.includes(text))) found = new Chat(this.page, frame);
+      }
+      return found !== undefined;
+    });
+    return found;
+  }
+
   /** Show the chat, and wait for an element of it. */
   async openChat(testId = "composer-input") {
     if (!(await this.chat.at(testId).isVisible())) {
@@ -131,9 +144,10 @@ export class Window {
 export class Chat {
   #page;
 
-  constructor(page) {
+  /** The chat of the first webview, or that in a frame. */
+  constructor(page, frame = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame")) {
     this.#page = page;
-    this.frame = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+    this.frame = frame;
   }
 
   at(testId) {

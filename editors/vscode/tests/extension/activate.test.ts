@@ -6,7 +6,7 @@ import { afterEach, test } from "node:test";
 import { renderPage } from "../../src/extension/page.js";
 import { isRecord } from "../../src/shared/intents.js";
 import { TestExtension } from "../support/extension.js";
-import { DiagnosticSeverity, editor, Position, Range, TextDocument, Uri } from "../support/vscode.js";
+import { DiagnosticSeverity, editor, Position, Range, TextDocument, Uri, WebviewPanel } from "../support/vscode.js";
 
 const AGENT = join(process.cwd(), "tests", "support", "agent.mjs");
 const START_OF_FILE = new Range(new Position(0, 0), new Position(0, 0));
@@ -23,7 +23,7 @@ async function connect(): Promise<TestExtension> {
   editor.isTrusted = true;
   editor.settings.set("acpServer.command", process.execPath);
   editor.settings.set("acpServer.arguments", [AGENT]);
-  extension.activate().show().post({ type: "ready" });
+  extension.activate().show().post({ type: "ready", session: "" });
   await extension.until(({ connection, session }) => connection.status === "ready" && session.id !== "");
   return extension;
 }
@@ -58,7 +58,7 @@ test("the server does not start in an untrusted workspace, and starts when trust
   extension.activate().show();
   assert.match(extension.html, /src="webview:\/extension\/dist\/webview.js"/);
   extension.post({ type: "not an intent" });
-  extension.post({ type: "ready" });
+  extension.post({ type: "ready", session: "" });
   await extension.until(({ connection }) => connection.status === "untrusted");
   assert.match(editor.statusBar[0]?.tooltip?.value ?? "", /once this workspace is trusted/);
   assert.deepEqual(editor.channels.get("Hermes Agent"), [
@@ -178,7 +178,7 @@ test("a reopened view gets the whole state", async () => {
   await promptAgent("received");
   extension.closeView();
   const { session } = extension.state;
-  extension.show().post({ type: "ready" });
+  extension.show().post({ type: "ready", session: "" });
   await extension.until((state) => state.session.items.length === session.items.length);
   assert.deepEqual(extension.state.session, session);
 });
@@ -204,4 +204,39 @@ test("the page may load our script and styles and nothing else", () => {
     "base-uri 'none'",
     "form-action 'none'",
   ]);
+});
+
+test("a tab has a page of its own, a title, and is revealed when its session asks", async () => {
+  await connect();
+  await extension.run("openTab");
+  const [panel] = editor.panels;
+  panel?.post({ type: "ready", session: "" });
+  await extension.until(() => panel?.posted.some(({ events }) => events.some(({ type }) => type === "session")) === true);
+  assert.match(panel?.webview.html ?? "", /src="webview:\/extension\/dist\/webview.js"/);
+  extension.run("focus");
+  assert.ok(editor.calls.includes("reveal Hermes Agent"));
+  panel?.close();
+  extension.run("focus");
+  assert.deepEqual(editor.executedCommands.at(-1), ["acpServer.chat.focus"]);
+  await extension.run("openWindow");
+  assert.deepEqual(editor.executedCommands.at(-1), ["workbench.action.moveEditorToNewWindow"]);
+  await extension.run("openSecondarySideBar");
+  assert.deepEqual(editor.executedCommands.at(-1), ["acpServer.secondaryChat.focus"]);
+  await editor.panelSerializer?.deserializeWebviewPanel(new WebviewPanel("restored"));
+});
+
+test("an action outside of the chat reveals it, starts the agent and sends its prompt", async () => {
+  editor.isTrusted = true;
+  editor.settings.set("acpServer.command", process.execPath);
+  editor.settings.set("acpServer.arguments", [AGENT]);
+  extension.activate().show();
+  const path = join(extension.folder, "a.txt");
+  editor.active = { document: new TextDocument(Uri.file(path), "one\ntwo\n"), selection: START_OF_FILE };
+  const done = extension.run("explain");
+  extension.post({ type: "ready", session: "" });
+  await done;
+  const { session } = await extension.until(({ session: { items } }) => items.length > 0);
+  assert.match(JSON.stringify(session.items[0]), /Explain this code/);
+  assert.deepEqual(editor.executedCommands.some(([name]) => name === "acpServer.chat.focus"), true);
+  assert.equal((await editor.codeActionProviders[0]?.provideCodeActions(new TextDocument(Uri.file(path), ""), START_OF_FILE, { diagnostics: [] }))?.length, 0);
 });

@@ -6,10 +6,11 @@ import { ChannelLog } from "../../src/extension/log.js";
 import { DiagnosticSeverity, editor, Position, Range, resetEditor, Terminal, TextDocument, Uri } from "../support/vscode.js";
 
 let editorWindow: VsCodeWindow;
+const chats = { reveal: () => undefined, openTab: () => undefined };
 
 beforeEach(() => {
   resetEditor();
-  editorWindow = new VsCodeWindow(new ChannelLog());
+  editorWindow = new VsCodeWindow(new ChannelLog(), () => chats);
 });
 
 function range(line: number, from: number, to: number): Range {
@@ -116,11 +117,9 @@ test("links, the log, settings, trust and folders use VS Code's own commands", a
   editorWindow.openSettings();
   editorWindow.manageTrust();
   editorWindow.openFolder();
-  editorWindow.revealChat();
   assert.deepEqual(editor.executedCommands, [
     ["workbench.action.openSettings", "acpServer.command"],
     ["workbench.trust.manage"],
     ["vscode.openFolder"],
-    ["acpServer.chat.focus"],
   ]);
 });

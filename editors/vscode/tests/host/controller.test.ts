@@ -324,7 +324,7 @@ test("a server that stops is restarted, and the session is loaded again", async 
 test("after repeated failures the host gives up and shows the reason", async () => {
   window.agent.initializeResponse = { ...INITIALIZE_RESPONSE };
   window.locateServer = () => Promise.reject(new Error("no such thing"));
-  await window.handle({ type: "ready" });
+  await window.handle({ type: "ready", session: "" });
   const { connection } = await window.until((view) => view.connection.status === "failed");
   assert.equal(connection.message, "no such thing");
   assert.deepEqual(window.backoffs, [500, 1000, 2000, 4000, 8000, 16000]);
@@ -332,7 +332,7 @@ test("after repeated failures the host gives up and shows the reason", async () 
 
 test("the server does not start in an untrusted workspace", async () => {
   window.isTrusted = false;
-  await window.handle({ type: "ready" });
+  await window.handle({ type: "ready", session: "" });
   await window.until((view) => view.connection.status === "untrusted");
   assert.equal(window.starts, 0);
 });

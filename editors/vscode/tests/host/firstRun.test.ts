@@ -22,7 +22,7 @@ function asOurServer(): void {
 
 test("a missing server is installed with uv in a terminal, and starts", async () => {
   window.locateServer = () => Promise.reject(new ServerMissingError("none"));
-  void window.handle({ type: "ready" });
+  void window.handle({ type: "ready", session: "" });
   await window.until((view) => view.connection.status === "missing");
   window.uv = null;
   await window.handle({ type: "installServer" });

@@ -172,7 +172,7 @@ test("a real server edits files, asks for permission, runs a terminal, and its s
   const session = new ServerSession(serverCommand, workspace);
   const { host } = session;
   sessions.push(session);
-  await host.handle({ type: "ready" });
+  await host.handle({ type: "ready", session: "" });
   const { connection } = await session.until((view) => view.connection.status === "ready");
   const can = {
     images: true, steer: true, list: true, load: true, delete: true, fork: true, restore: true,

@@ -10,6 +10,7 @@ import {
   type NewSessionResponse,
   type PromptResponse,
   type SessionConfigOption,
+  type SessionInfo,
   type SessionUpdate,
   type Stream,
 } from "@agentclientprotocol/sdk";
@@ -64,6 +65,8 @@ export class FakeAgent {
   /** Received requests and notifications in order: method and parameters. */
   readonly received: [string, unknown][] = [];
   turn: Turn = () => Promise.resolve({ stopReason: "end_turn" });
+  /** Sessions that `session/list` returns for their folder. */
+  sessions: SessionInfo[] = [{ sessionId: "earlier", cwd: "/project", title: "Earlier", updatedAt: "2026-01-02T03:04:05Z" }];
   /** Updates that `session/load` replays before its response. */
   history: SessionUpdate[] = [];
   initializeResponse: InitializeResponse = INITIALIZE_RESPONSE;
@@ -120,8 +123,7 @@ export class FakeAgent {
       })
       .onRequest(session.list, ({ params }) => {
         record("session/list", params);
-        const info = { cwd: "/project", title: "Earlier", updatedAt: "2026-01-02T03:04:05Z" };
-        return { sessions: [{ sessionId: "earlier", ...info }] };
+        return { sessions: this.sessions.filter(({ cwd }) => cwd === params.cwd) };
       })
       .onRequest(session.delete, ({ params }) => {
         record("session/delete", params);

@@ -69,6 +69,7 @@ export class TestExtension {
     const view = Object.defineProperties(
       {
         webview,
+        onDidChangeVisibility: () => ({ dispose: () => undefined }),
         onDidDispose: (listener: () => void) => {
           this.#close = listener;
           return { dispose: () => undefined };

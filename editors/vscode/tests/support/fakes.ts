@@ -164,6 +164,10 @@ export class FakeEditorWindow implements EditorWindow {
     this.actions.push("folder");
   }
 
+  openChatTab(sessionId: string): void {
+    this.actions.push(`tab ${sessionId}`);
+  }
+
   revealChat(): void {
     this.actions.push("chat");
   }

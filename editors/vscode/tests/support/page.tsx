@@ -131,8 +131,8 @@ export class TestPage {
   #render(): void {
     const host = {
       post: (intent: Intent) => this.posted.push(intent),
-      saveState: (savedState: SavedViewState) => {
-        this.savedState = savedState;
+      saveState: (savedState: Partial<SavedViewState>) => {
+        this.savedState = { ...this.savedState, ...savedState };
       },
       savedState: this.savedState,
     };
@@ -144,5 +144,5 @@ export class TestPage {
     );
   }
 
-  #host: { post(intent: Intent): void; saveState(savedState: SavedViewState): void; readonly savedState: SavedViewState } | undefined;
+  #host: { post(intent: Intent): void; saveState(savedState: Partial<SavedViewState>): void; readonly savedState: SavedViewState } | undefined;
 }

@@ -113,7 +113,7 @@ export class TestWindow {
 
   /** Start the server and wait for a session. */
   async connect(): Promise<this> {
-    void this.handle({ type: "ready" });
+    void this.handle({ type: "ready", session: "" });
     await this.until((view) => view.connection.status === "ready" && view.session.id !== "");
     return this;
   }
@@ -143,6 +143,11 @@ export class TestWindow {
       this.#watchers.add(check);
       check();
     });
+  }
+
+  /** Check again what `until` waits for, because another view has changed. */
+  check(): void {
+    for (const watcher of [...this.#watchers]) watcher();
   }
 
   /** Make the server stop unexpectedly. */

@@ -6,6 +6,7 @@
  */
 
 import type {
+  CodeAction,
   CodeLens,
   Range,
   TextDocument,
@@ -71,6 +72,53 @@ interface StatusBarItem extends Disposable {
   show(): void;
 }
 
+/** An editor tab with a page. */
+export class WebviewPanel {
+  title: string;
+  visible = true;
+  active = true;
+  iconPath: Uri | undefined;
+  readonly posted: { kind: string; events: { type: string }[] }[] = [];
+  readonly #messages = new EventEmitter();
+  readonly #state = new EventEmitter();
+  readonly #closed = new EventEmitter();
+  readonly webview = {
+    options: {},
+    html: "",
+    cspSource: "vscode-resource:",
+    asWebviewUri: (uri: Uri) => `webview:${uri.path}`,
+    postMessage: (message: (typeof this.posted)[number]) => Promise.resolve(this.posted.push(message) > 0),
+    onDidReceiveMessage: this.#messages.event,
+  };
+  readonly onDidChangeViewState = this.#state.event;
+  readonly onDidDispose = this.#closed.event;
+
+  constructor(title: string) {
+    this.title = title;
+  }
+
+  /** Post a message as the page. */
+  post(message: unknown): void {
+    this.#messages.fire(message);
+  }
+
+  reveal(): void {
+    editor.calls.push(`reveal ${this.title}`);
+  }
+
+  focus(): void {
+    this.#state.fire(undefined);
+  }
+
+  close(): void {
+    this.#closed.fire(undefined);
+  }
+}
+
+export enum ViewColumn {
+  Active = -1,
+}
+
 interface Provider {
   resolveWebviewView(view: unknown): void;
 }
@@ -84,6 +132,8 @@ function createEditor() {
     executedCommands: [] as [string, ...unknown[]][],
     commandResults: new Map<string, unknown>(),
     providers: [] as Provider[],
+    panels: [] as WebviewPanel[],
+    panelSerializer: undefined as { deserializeWebviewPanel(panel: WebviewPanel): Promise<void> } | undefined,
     contents: new Map<string, (uri: Uri) => string>(),
     documents: [] as TextDocument[],
     edits: [] as [string, string][],
@@ -99,6 +149,14 @@ function createEditor() {
     diffs: [] as TabInputTextDiff[],
     active: undefined as { document: TextDocument; selection: Range } | undefined,
     visibleEditors: [] as object[],
+    codeActionProviders: [] as { provideCodeActions(document: TextDocument, range: Range, context: object): Promise<CodeAction[]> }[],
+    clipboard: "",
+    /** What the terminal's command copies; empty if nothing is selected. */
+    terminalSelection: "",
+    /** Repositories of the Git extension. */
+    repositories: [] as object[],
+    /** What the user enters in input boxes; undefined to dismiss them. */
+    entered: undefined as string | undefined,
     lensProviders: [] as { provideCodeLenses(document: TextDocument): CodeLens[] }[],
     trees: [] as { getChildren(): unknown[]; getTreeItem(element: unknown): TreeItem }[],
     diagnostics: new Map<string, object[]>(),
@@ -207,6 +265,15 @@ export const window = {
     editor.terminals.push(terminal);
     return terminal;
   },
+  registerWebviewPanelSerializer: (type: string, serializer: typeof editor.panelSerializer) => {
+    editor.panelSerializer = serializer;
+    return recordCall(`tabs ${type}`);
+  },
+  createWebviewPanel: (_type: string, title: string): WebviewPanel => {
+    const panel = new WebviewPanel(title);
+    editor.panels.push(panel);
+    return panel;
+  },
   registerWebviewViewProvider: (id: string, provider: Provider) => {
     editor.providers.push(provider);
     return recordCall(`view ${id}`);
@@ -215,7 +282,8 @@ export const window = {
     editor.calls.push(`open ${uri.toString()} ${JSON.stringify(options)}`);
     return Promise.resolve();
   },
-  showInputBox: (options: unknown) => answer("input")(JSON.stringify(options)),
+  showInputBox: (options: unknown) => answer("input")(JSON.stringify(options)).then((choice) => editor.entered ?? choice),
+  withProgress: (_options: unknown, work: () => Promise<unknown>) => work(),
   showOpenDialog: () => Promise.resolve(editor.foundFiles),
   showWarningMessage: answer("warning"),
   showInformationMessage: answer("information"),
@@ -288,6 +356,10 @@ export const languages = {
     editor.lensProviders.push(provider);
     return recordCall("lenses");
   },
+  registerCodeActionsProvider: (_selector: unknown, provider: (typeof editor.codeActionProviders)[number]) => {
+    editor.codeActionProviders.push(provider);
+    return recordCall("code actions");
+  },
   onDidChangeDiagnostics: onEvent("diagnostics"),
   getDiagnostics: (uri?: Uri) => {
     if (uri !== undefined) return editor.diagnostics.get(uri.path) ?? [];
@@ -302,11 +374,23 @@ export const commands = {
   },
   executeCommand: (name: string, ...args: unknown[]) => {
     editor.executedCommands.push([name, ...args]);
+    if (name === "workbench.action.terminal.copySelection" && editor.terminalSelection !== "") editor.clipboard = editor.terminalSelection;
     if (name === "vscode.diff") editor.diffs.push(new TabInputTextDiff(args[0] as Uri, args[1] as Uri));
     return Promise.resolve(editor.commandResults.get(name));
   },
 };
 
+export const extensions = {
+  getExtension: (id: string) => {
+    if (id !== "vscode.git") return undefined;
+    return { activate: () => Promise.resolve({ getAPI: () => ({ repositories: editor.repositories }) }) };
+  },
+};
+
 export const env = {
+  clipboard: {
+    readText: () => Promise.resolve(editor.clipboard),
+    writeText: (text: string) => Promise.resolve((editor.clipboard = text)),
+  },
   openExternal: (uri: Uri) => Promise.resolve(editor.calls.push(`browse ${uri.toString()}`) > 0),
 };

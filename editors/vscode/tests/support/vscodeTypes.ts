@@ -42,6 +42,10 @@ export class Range {
     this.start = typeof start === "number" ? new Position(start, Number(end)) : start;
     this.end = typeof end === "number" ? new Position(endLine, endCharacter) : end;
   }
+
+  get isEmpty(): boolean {
+    return this.start.line === this.end.line && this.start.character === this.end.character;
+  }
 }
 
 export class Selection extends Range {
@@ -169,6 +173,23 @@ export class CodeLens {
   constructor(
     readonly range: Range,
     readonly command: { title: string; command: string; arguments: unknown[] },
+  ) {}
+}
+
+export class CodeActionKind {
+  static readonly QuickFix = new CodeActionKind("quickfix");
+  static readonly Empty = new CodeActionKind("");
+
+  constructor(readonly value: string) {}
+}
+
+export class CodeAction {
+  command: { command: string; title: string; arguments: unknown[] } | undefined;
+  diagnostics: object[] = [];
+
+  constructor(
+    readonly title: string,
+    readonly kind: CodeActionKind,
   ) {}
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import type { ViewEvent } from "../../src/shared/events.js";
+import type { SessionSummary, ViewEvent } from "../../src/shared/events.js";
 import { TestPage } from "../support/page.js";
 import { KEY_GUARD_MILLISECONDS } from "../../src/webview/focus.js";
 import { PERMISSION_REQUEST, FORM_REQUEST, SESSION_OPENED, QUEUED_PROMPT, READY, CONVERSATION, FULL_CONVERSATION } from "../support/conversation.js";
@@ -324,4 +324,27 @@ test("a suggestion is inserted into the input", async () => {
 test("a failed turn says why", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, TURN_FAILED);
   assert.equal(page.find("ending").textContent, "The endpoint is down.");
+});
+
+test("archived sessions are listed apart, and each session has its folder if there are several", async () => {
+  const session = (id: string, cwd: string, isArchived: boolean): SessionSummary => ({
+    ...{ id, title: id, cwd, updatedAt: "", isRunning: false, openQuestions: 0, isArchived },
+  });
+  const sessions = [session("one", "/a/first", false), session("two", "/a/second", false), session("old", "/a/first", true)];
+  const page = await new TestPage().dispatch(...SESSION_OPENED, { type: "sessions", sessions });
+  await page.press("header-sessions");
+  const titles = (): (string | undefined)[] => page.findAll("session").map((row) => row.dataset["sessionId"]);
+  assert.deepEqual(titles(), ["one", "two"]);
+  assert.deepEqual(page.findAll("session-folder").map((folder) => folder.textContent), ["first", "second"]);
+  await page.press("session-archive");
+  await page.press("session-archive-toggle");
+  assert.deepEqual(titles(), ["old"]);
+  await page.press("session-archive");
+  await page.press("session-tab");
+  const posted = page.posted.filter(({ type }) => type !== "listSessions");
+  assert.deepEqual(posted, [
+    { type: "archiveSession", id: "one", isArchived: true },
+    { type: "archiveSession", id: "old", isArchived: false },
+    { type: "openInTab", id: "old" },
+  ]);
 });

@@ -1,0 +1,130 @@
+/**
+ * End-to-end tests of the chat in other places than the side bar, and of actions outside of it.
+ *
+ * Environment: ACP_SERVER, VSIX, CHROMIUM, SCREENSHOTS and STATIONS, as for the journey.
+ */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { HERE, installedFolder } from "./codeServer.mjs";
+import { closeWindow, openWindow } from "./sharedWindow.mjs";
+import { until } from "./window.mjs";
+
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+const stations = new RegExp(process.env.STATIONS ?? "");
+const model = `scripted:${join(HERE, "places.script")}`;
+
+let code;
+let window;
+let chat;
+
+before(async () => {
+  ({ code, window } = await openWindow(program, { installed: installedFolder(), server, vsix, model, settings: { "git.enabled": true } }));
+  await window.openChat();
+  chat = window.chat;
+});
+
+after(closeWindow);
+
+function station(name, action) {
+  if (!stations.test(name)) return;
+  test(name, async () => {
+    try {
+      await action();
+    } catch (error) {
+      await picture(`failed ${name}`);
+      throw error;
+    }
+  });
+}
+
+async function picture(name) {
+  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+station("an editor tab has a session of its own, and is there again after a reload", async () => {
+  assert.match(await chat.ask("who is there?"), /It is me/);
+  await window.run("Hermes Agent: New Session in an Editor Tab");
+  await window.page.locator(".part.editor .tab", { hasText: "Hermes Agent" }).waitFor();
+  const tab = await window.chatWith("welcome", "Explain this project");
+  await tab.ask("this is the tab");
+  const sideBar = await window.chatWith("user-message", "who is there?");
+  assert.deepEqual(await sideBar.at("user-message").allInnerTexts(), ["who is there?"]);
+  await picture("tab");
+  // VS Code saves the open tabs every few seconds.
+  await until(() => window.page.evaluate(isStored, "acpServer.chatTab"));
+  await window.page.reload();
+  await window.ready();
+  const again = await window.chatWith("user-message", "this is the tab");
+  assert.equal(await again.at("user-message").count(), 1);
+  await window.chatWith("user-message", "who is there?");
+  await window.page.locator(".part.editor .tab", { hasText: "this is the tab" }).click();
+  await window.run("View: Close All Editors");
+  await until(async () => (await window.page.locator("iframe.webview.ready").count()) === 1);
+});
+
+/** Runs in the page: whether VS Code has stored a text in the browser. */
+async function isStored(text) {
+  const settled = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  for (const { name } of await indexedDB.databases()) {
+    const database = await settled(indexedDB.open(name));
+    const stores = [...database.objectStoreNames];
+    const values = await Promise.all(stores.map((store) => settled(database.transaction(store).objectStore(store).getAll())));
+    database.close();
+    if (JSON.stringify(values).includes(text)) return true;
+  }
+  return false;
+}
+
+station("the chat is in the secondary side bar too", async () => {
+  await window.run("Hermes Agent: Open the Chat in the Secondary Side Bar");
+  await window.page.locator(".part.auxiliarybar").getByText("Hermes Agent").first().waitFor();
+  await until(async () => (await window.page.locator("iframe.webview.ready").count()) === 2);
+  await picture("secondary");
+  await window.run("View: Toggle Secondary Side Bar Visibility");
+  chat = await window.chatWith("user-message", "who is there?");
+});
+
+station("selected lines are explained, and edited with a change to review in the editor", async () => {
+  await window.openFile("averages.py");
+  await window.enterEditor();
+  await window.page.keyboard.press("Shift+ArrowDown");
+  await window.page.keyboard.press("Shift+ArrowDown");
+  await window.run("Hermes Agent: Explain with Hermes");
+  await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => /Explain this code[^]*averages\.py 1-3/.test(text)));
+  assert.match(await chat.answered(), /It is me/);
+  await window.enterEditor();
+  await window.page.keyboard.press("Control+Alt+I");
+  const input = window.page.locator(".quick-input-widget input");
+  await input.fill("add a comment");
+  await input.press("Enter");
+  await chat.answerByKey("y");
+  await chat.answered();
+  await until(async () => (await chat.at("changes-toggle").count()) === 1);
+  await picture("inline-edit");
+});
+
+station("the agent writes a commit message, and its session is not listed", async () => {
+  const git = (...words) => execFileSync("git", words, { cwd: code.workspace });
+  git("init", "-q");
+  git("add", "-A");
+  await window.page.reload();
+  await window.ready();
+  await window.chat.input.waitFor(); // VS Code has restored the side bar
+  await window.page.locator('.activitybar a[aria-label^="Source Control"]').click({ force: true }); // the badge covers it
+  const input = window.page.locator(".scm-editor .view-lines");
+  await input.waitFor();
+  await window.run("Hermes Agent: Write a Commit Message with Hermes");
+  await until(async () => (await input.innerText()).replaceAll("\u00a0", " ").includes("Add averages"));
+  await picture("commit-message");
+  await window.openChat();
+  chat = window.chat;
+  await chat.ask("still there?");
+  await chat.at("header-sessions").click();
+  await chat.at("session").first().waitFor();
+  assert.ok(!(await chat.at("session").allInnerTexts()).some((text) => text.includes("Write a commit message")));
+});
