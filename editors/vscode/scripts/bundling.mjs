@@ -78,12 +78,15 @@ const shared = { absWorkingDir: ROOT, bundle: true, logLevel: "warning", plugins
 
 export const HOST = {
   ...shared,
-  // All but the first are loaded at first use: with a change of a file, a request for symbols, an action.
+  // All but the first are loaded at first use: with a change of a file, a request for symbols, an action, a
+  // choice of an agent.
   entryPoints: {
     extension: "src/extension/extension.ts",
     review: "src/extension/review.ts",
     symbols: "src/extension/symbols.ts",
     actions: "src/extension/actions.ts",
+    agents: "src/extension/agents.ts",
+    mcpServers: "src/extension/mcpServers.ts",
   },
   outdir: "dist",
   platform: "node",

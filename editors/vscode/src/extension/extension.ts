@@ -18,7 +18,9 @@ import {
 import { Controller } from "../host/controller.js";
 import { ViewPublisher } from "../host/viewPublisher.js";
 import { storeKey } from "../host/keyStore.js";
-import { locateServer, locateUv, type ServerCommand } from "../host/serverLocator.js";
+import { chosenAgent, storeAgentChoice } from "../host/agentChoice.js";
+import { messageOf } from "../host/errors.js";
+import { findProgram, locateServer, locateUv, type ServerCommand } from "../host/serverLocator.js";
 import { DirectoryTextStore } from "../host/directoryTextStore.js";
 import type { TextStore, WorkspaceState } from "../host/ports.js";
 import { NodeDisk } from "../host/nodeDisk.js";
@@ -33,7 +35,9 @@ import { TerminalOutput } from "./terminalOutput.js";
 import { VsCodeTerminalPanel } from "./terminalPanel.js";
 import type { EditorReview } from "./editorReview.js";
 import { shouldFollowInitially, isTraceEnabled, shouldOpenDiffs, shouldNotifyWhenHidden, SERVER_SETTINGS, SECTION, serverSettings } from "./settings.js";
+import type { McpServer } from "@agentclientprotocol/sdk";
 import type { ActionHost } from "./actions.js";
+import type { McpContext } from "./mcpServers.js";
 import { Readiness } from "./readiness.js";
 import { StatusBar } from "./statusBar.js";
 
@@ -57,6 +61,7 @@ export function activate(context: ExtensionContext): void {
   const terminalOutput = new TerminalOutput();
   const editorWindow = new VsCodeWindow(log, () => views);
   const viewPublisher = new ViewPublisher();
+  const workspaceState = workspaceStateOf(context.workspaceState);
   const views = new ChatViews(context.extensionUri, viewPublisher, log, (intent, viewId) => {
     void controller.handle(intent, viewId);
   });
@@ -75,10 +80,10 @@ export function activate(context: ExtensionContext): void {
     documents: new VsCodeDocuments(),
     disk: new NodeDisk(),
     terminalPanel: panel,
-    workspaceState: workspaceStateOf(context.workspaceState),
+    workspaceState,
     textStore: reviewStoreIn(context.storageUri),
     log,
-    locateServer: () => locateServer(serverSettings(), process.env),
+    locateServer: () => locateChosen(workspaceState),
     startServer: (serverCommand, cwd) => startServerProcess(serverCommand, cwd, log),
     problemsOf,
     isTrusted: () => workspace.isTrusted,
@@ -97,6 +102,13 @@ export function activate(context: ExtensionContext): void {
       context.subscriptions.push((review = display));
       return service;
     },
+    mcpServers: () => passedServers({
+      workspaceState,
+      open: (path) => editorWindow.openFile(path, 1, true),
+      onAgreed: () => {
+        controller.restart();
+      },
+    }, editorWindow.folders),
     symbols: async (params) => (await import("./symbols.js")).answerSymbols(params),
     mentionSources: { allProblems, terminalOutput: () => terminalOutput.last },
   }, viewPublisher);
@@ -108,7 +120,7 @@ export function activate(context: ExtensionContext): void {
     }),
   );
   const actionCommands = registerActions(actionHostOf(controller, readiness));
-  context.subscriptions.push(...disposables, ...reviewCommands, ...actionCommands, ...registerCommands(controller, views, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
+  context.subscriptions.push(...disposables, ...reviewCommands, ...actionCommands, ...registerCommands(controller, workspaceState, views, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
 }
 
 /** Called by VS Code on shutdown. The subscriptions dispose of everything that `activate` created. */
@@ -128,6 +140,25 @@ function startServerProcess(serverCommand: ServerCommand, cwd: string, log: Chan
       server.dispose();
     },
   };
+}
+
+/** Return the MCP servers of the workspace folders that the user agreed to. */
+async function passedServers(context: McpContext, folders: readonly string[]): Promise<McpServer[]> {
+  const texts = await Promise.all(folders.map((folder) => readFile(join(folder, ".vscode", "mcp.json"), "utf8").catch(() => "")));
+  if (texts.every((text) => text === "")) return [];
+  const { agreedServers } = await import("./mcpServers.js");
+  return folders.flatMap((folder, index) => agreedServers(texts[index] ?? "", folder, context));
+}
+
+/** Find the chosen agent. If its program is gone, the own server is used. */
+async function locateChosen(workspaceState: WorkspaceState): Promise<ServerCommand> {
+  const choice = chosenAgent(workspaceState);
+  if (choice === null) return locateServer(serverSettings(), process.env);
+  const command = await findProgram(choice.command, process.env);
+  if (command !== null) return { command, programArguments: choice.arguments, serveArguments: [], environment: choice.environment };
+  storeAgentChoice(workspaceState, null);
+  void window.showWarningMessage(`${choice.name} was not found (${choice.command}), so the Hermes Agent answers.`);
+  return locateServer(serverSettings(), process.env);
 }
 
 function workspaceStateOf(state: Memento): WorkspaceState {
@@ -197,7 +228,7 @@ function registerActions(host: ActionHost): { dispose(): void }[] {
   return [...registered, languages.registerCodeActionsProvider({ scheme: "file" }, provider)];
 }
 
-function registerCommands(controller: Controller, views: ChatViews, guide: Uri): { dispose(): void }[] {
+function registerCommands(controller: Controller, workspaceState: WorkspaceState, views: ChatViews, guide: Uri): { dispose(): void }[] {
   const revealAndRequest = (action: "focusInput" | "showSessions" | "showContext"): void => {
     controller.editorWindow.revealChat();
     controller.requestViewAction(action);
@@ -222,6 +253,7 @@ function registerCommands(controller: Controller, views: ChatViews, guide: Uri):
     stop: () => controller.handle({ type: "stop" }),
     restart: () => controller.handle({ type: "restart" }),
     signIn: () => pickSignIn(controller),
+    switchAgent: () => switchAgent(controller, workspaceState),
     showLog: () => controller.handle({ type: "showLog" }),
     openTab: () => {
       views.openTab("");
@@ -242,6 +274,20 @@ async function pickSignIn(controller: Controller): Promise<void> {
   const placeHolder = "How do you want to sign in?";
   const chosen = items.length === 1 ? items[0] : await window.showQuickPick(items, { placeHolder });
   if (chosen !== undefined) await controller.handle({ type: "signIn", methodId: chosen.id });
+}
+
+/** Let the user choose another agent for this workspace. */
+async function switchAgent(controller: Controller, workspaceState: WorkspaceState): Promise<void> {
+  try {
+    const choice = await (await import("./agents.js")).chooseAgent(process.env);
+    if (choice === undefined) return;
+    storeAgentChoice(workspaceState, choice);
+    // The sessions of the earlier agent stay with it.
+    controller.viewPublisher.leaveSessions();
+    controller.restart();
+  } catch (error) {
+    await window.showErrorMessage(`The list of agents could not be read: ${messageOf(error)}`);
+  }
 }
 
 function registerListeners(controller: Controller): { dispose(): void }[] {

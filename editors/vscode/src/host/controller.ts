@@ -8,11 +8,12 @@ import type { AgentFeatures, ConnectionStatus, SessionEvent, SignInMethod, ViewR
 import type { Intent } from "../shared/intents.js";
 import { EMPTY_VIEW } from "../shared/state.js";
 import { AGENT_NAME, featuresOf, connect, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
+import { chosenAgent } from "./agentChoice.js";
 import { BackgroundPrompts } from "./backgroundPrompts.js";
 import { clientHandlersOf } from "./clientHandlers.js";
 import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
 import { TurnEndStore } from "./turnEndStore.js";
-import { messageOf } from "./errors.js";
+import { isAuthRequired, messageOf } from "./errors.js";
 import { FileService } from "./fileService.js";
 import { FormAnswerStore } from "./formAnswerStore.js";
 import { MentionSearch } from "./mentionSearch.js";
@@ -29,7 +30,7 @@ import { ReviewLoader } from "./reviewLoader.js";
 import type { SessionContext } from "./session.js";
 import { SessionManager, type AgentHandle } from "./sessionManager.js";
 import { ServerSetup } from "./serverSetup.js";
-import { pathInside } from "./workspacePaths.js";
+import { labelIn, pathInside } from "./workspacePaths.js";
 import { ServerSupervisor, type RunningServer } from "./serverSupervisor.js";
 import type { HostServices } from "./hostServices.js";
 import { TerminalManager } from "./terminalManager.js";
@@ -102,6 +103,8 @@ export class Controller implements IntentHost {
       workspaceState,
       log,
       folders: () => editorWindow.folders,
+      mcpServers: services.mcpServers.bind(services),
+      agentId: () => chosenAgent(workspaceState)?.id ?? "",
       createSessionContext: (sessionId, handle) => this.#sessionContext(sessionId, handle),
       withSaved: (sessionId, events) => this.formAnswers.withAnswers(sessionId, this.turnEnds.withTurnEnds(sessionId, events)),
       isHidden: (sessionId) => this.backgroundPrompts.owns(sessionId),
@@ -128,22 +131,16 @@ export class Controller implements IntentHost {
         this.#setStatus(status, message);
       },
       onConnected: () => this.#onConnected(),
-      onDisconnected: () => {
-        this.#onDisconnected();
-      },
-      wait: (milliseconds) => services.wait(milliseconds),
-      now: () => services.now(),
+      onDisconnected: () => { this.#onDisconnected(); },
+      wait: services.wait.bind(services),
+      now: services.now.bind(services),
     });
     this.serverSetup = new ServerSetup({
       services,
       serverCommand: () => this.#serverCommand,
       isMissing: () => this.#status === "missing",
-      restart: () => {
-        this.restart();
-      },
-      publish: (event) => {
-        viewPublisher.publish(event);
-      },
+      restart: this.restart.bind(this),
+      publish: viewPublisher.publish.bind(viewPublisher),
     });
     viewPublisher.publish({ type: "follow", isOn: this.followMode.isOn });
     this.#setStatus("starting", "");
@@ -205,6 +202,7 @@ export class Controller implements IntentHost {
 
   async signIn(methodId: string): Promise<void> {
     if (this.#connection !== null) await this.serverSetup.signIn(methodId, this.#connection);
+    await this.sessions.fill(this.viewPublisher.activeId); // an agent may have refused a session before
   }
 
   /** Send the view a script that it loads at first use. */
@@ -239,11 +237,7 @@ export class Controller implements IntentHost {
 
   /** Return a path for display: relative to its workspace folder, or absolute outside of the workspace. */
   labelOf(path: string): string {
-    for (const folder of this.editorWindow.folders) {
-      const inside = pathInside(folder, path);
-      if (inside !== null) return inside;
-    }
-    return path;
+    return labelIn(this.editorWindow.folders, path);
   }
 
   dispose(): void {
@@ -279,7 +273,12 @@ export class Controller implements IntentHost {
     const connection = this.#connection;
     if (connection === null) return;
     const { agent, initializeResponse } = connection;
-    await this.sessions.onConnected({ agent, features: featuresOf(initializeResponse), isOpen: () => connection.isOpen() });
+    try {
+      await this.sessions.onConnected({ agent, features: featuresOf(initializeResponse), isOpen: () => connection.isOpen() });
+    } catch (error) {
+      if (!isAuthRequired(error)) throw error;
+      this.viewPublisher.publish({ type: "signIn", isNeeded: true, message: messageOf(error) });
+    }
     this.#announceRestart();
     if (this.#isOwnServer) await this.serverSetup.checkSignIn(connection);
     this.#setStatus("ready", "");

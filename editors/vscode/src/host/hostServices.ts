@@ -1,5 +1,5 @@
 /** Dependencies of the host: `extension/` provides them in VS Code, tests provide fakes. */
-import type { Stream } from "@agentclientprotocol/sdk";
+import type { McpServer, Stream } from "@agentclientprotocol/sdk";
 import type { ConnectionStatus } from "../shared/events.js";
 import type { CommandRunner } from "./contextReport.js";
 import type { MentionReader } from "./promptBlocks.js";
@@ -42,6 +42,8 @@ export interface HostServices {
   storeKey(serverCommand: ServerCommand, providerId: string, key: string): Promise<void>;
   /** Find the program `uv`; null if it is not installed. */
   locateUv(): Promise<string | null>;
+  /** Return the editor's MCP servers that the user agreed to pass on. */
+  mcpServers(): Promise<McpServer[]>;
   /** Answer `_hermes/symbols`. */
   symbols(params: unknown): Promise<object>;
   /** Read a script that the view loads at first use. */

@@ -72,10 +72,11 @@ function splitArguments(allArguments: readonly string[]): Pick<ServerCommand, "p
   return { programArguments: allArguments.slice(0, serveIndex), serveArguments: allArguments.slice(serveIndex) };
 }
 
-async function findProgram(
+/** Find a program by its name or path; null if there is none. */
+export async function findProgram(
   name: string,
   environment: NodeJS.ProcessEnv,
-  exists: (path: string) => Promise<boolean>,
+  exists: (path: string) => Promise<boolean> = isExecutable,
 ): Promise<string | null> {
   const expanded = /^~[/\\]/.test(name) ? join(homedir(), name.slice(2)) : name;
   const directories = isAbsolute(expanded) ? [""] : searchDirectories(environment);

@@ -7,6 +7,7 @@ import {
   methods,
   type ClientContext,
   type LoadSessionResponse,
+  type McpServer,
   type NewSessionResponse,
   type SessionInfo,
   type SessionNotification,
@@ -38,6 +39,10 @@ export interface SessionManagerContext {
   readonly workspaceState: WorkspaceState;
   readonly log: Log;
   readonly folders: () => readonly string[];
+  /** The MCP servers that sessions get. */
+  readonly mcpServers: () => Promise<McpServer[]>;
+  /** Id of the chosen agent; empty for the own server. */
+  readonly agentId: () => string;
   createSessionContext(sessionId: string, handle: AgentHandle): SessionContext;
   /** Insert what the agent does not replay into a loaded session's events: turn ends and answers to forms. */
   withSaved(sessionId: string, events: readonly SessionEvent[]): readonly SessionEvent[];
@@ -114,7 +119,7 @@ export class SessionManager {
   async create(cwd?: string, viewId: string = this.#context.viewPublisher.activeId): Promise<void> {
     const handle = this.#requireHandle();
     const directories = this.#directories(cwd);
-    const answer = await handle.agent.request(methods.agent.session.new, { ...directories, mcpServers: [] });
+    const answer = await handle.agent.request(methods.agent.session.new, { ...directories, mcpServers: await this.#context.mcpServers() });
     this.#openNew(answer, directories.cwd, handle, viewId);
   }
 
@@ -130,7 +135,7 @@ export class SessionManager {
     const viewId = this.#context.viewPublisher.activeId;
     const { cwd } = this.#summaries.find(({ id }) => id === sessionId) ?? {};
     const directories = this.#directories(cwd);
-    const answer = await handle.agent.request<NewSessionResponse>(FORK_METHOD, { sessionId, ...directories, mcpServers: [] });
+    const answer = await handle.agent.request<NewSessionResponse>(FORK_METHOD, { sessionId, ...directories, mcpServers: await this.#context.mcpServers() });
     // The fork request returns no history: loading the fork replays its conversation.
     await this.#load(answer.sessionId, viewId, directories.cwd);
     await this.refresh();
@@ -229,7 +234,7 @@ export class SessionManager {
   /** Load the session that a view showed last, or create one. */
   async #loadOrCreate(viewId: string): Promise<void> {
     const { viewPublisher, workspaceState, log } = this.#context;
-    const last = viewPublisher.shownBy(viewId) || (viewId === SIDE_BAR ? workspaceState.get(SHOWN_KEY) : "");
+    const last = viewPublisher.shownBy(viewId) || (viewId === SIDE_BAR ? workspaceState.get(SHOWN_KEY + this.#context.agentId()) : "");
     if (last === undefined || last === "" || this.#handle?.features.load !== true) {
       await this.create(undefined, viewId);
       return;
@@ -255,7 +260,7 @@ export class SessionManager {
     try {
       const answer = await handle.agent.request<LoadSessionResponse | null>(
         methods.agent.session.load,
-        { sessionId, ...directories, mcpServers: [] },
+        { sessionId, ...directories, mcpServers: await this.#context.mcpServers() },
       );
       this.#publishSession(session, false);
       this.#publishChoices(sessionId, answer ?? undefined);
@@ -288,7 +293,7 @@ export class SessionManager {
 
   #show(sessionId: string, viewId: string): void {
     // The pages of editor tabs keep the ids of their sessions themselves.
-    if (viewId === SIDE_BAR) this.#context.workspaceState.set(SHOWN_KEY, sessionId);
+    if (viewId === SIDE_BAR) this.#context.workspaceState.set(SHOWN_KEY + this.#context.agentId(), sessionId);
     this.#context.viewPublisher.show(sessionId, viewId);
     this.#context.onShown();
     this.publishList();

@@ -135,6 +135,12 @@ export class ViewPublisher {
     for (const view of this.#viewsOf(sessionId)) this.#replay(view);
   }
 
+  /** Let every view show nothing, because another agent answers now. */
+  leaveSessions(): void {
+    this.#logs.clear();
+    for (const viewId of this.viewIds) this.show("", viewId);
+  }
+
   /** Empty a session's log. */
   clear(sessionId: string): void {
     this.#logOf(sessionId).clear();

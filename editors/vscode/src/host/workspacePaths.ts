@@ -9,3 +9,9 @@ export function pathInside(folder: string, path: string, platformPath: PlatformP
   if (inside === "" || inside === ".." || inside.startsWith(`..${sep}`) || platformPath.isAbsolute(inside)) return null;
   return inside.replaceAll(sep, "/");
 }
+
+/** Return a path for display: relative to its workspace folder, or absolute outside of the workspace. */
+export function labelIn(folders: readonly string[], path: string): string {
+  const inside = folders.map((folder) => pathInside(folder, path)).find((label) => label !== null);
+  return inside ?? path;
+}

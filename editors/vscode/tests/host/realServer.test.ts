@@ -3,20 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { Controller } from "../../src/host/controller.js";
-import { ViewPublisher } from "../../src/host/viewPublisher.js";
 import type { ServerCommand } from "../../src/host/serverLocator.js";
-import { NodeDisk } from "../../src/host/nodeDisk.js";
-import { startServer } from "../../src/host/serverProcess.js";
-import { reduceAll } from "../../src/shared/reducer.js";
-import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
-import { FakeEditorWindow, FakeTextStore, FakeFiles, FakeLog, FakeWorkspaceState, FakeTerminalPanel } from "../support/fakes.js";
-import { UNUSED_SERVICES } from "../support/services.js";
+import type { ViewState } from "../../src/shared/state.js";
+import { ServerSession } from "../support/serverSession.js";
 
 /** The program of a real server; without it these tests are skipped. */
 const SERVER = process.env["ACP_SERVER"];
 const skip = SERVER === undefined ? "ACP_SERVER does not name a server" : false;
-const DEADLINE_MILLISECONDS = 30_000;
 
 const SCRIPT = `\
 prompt: slowly
@@ -64,67 +57,6 @@ async function folder(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), "acp-server-vscode-"));
   folders.push(made);
   return made;
-}
-
-class ServerSession {
-  readonly editorWindow = new FakeEditorWindow();
-  readonly log = new FakeLog();
-  readonly ends: Promise<unknown>[] = [];
-  readonly host: Controller;
-  view: ViewState = EMPTY_VIEW;
-  #onView: () => void = () => undefined;
-
-  constructor(serverCommand: ServerCommand, workspace: string) {
-    this.editorWindow.folders = [workspace];
-    const viewPublisher = new ViewPublisher();
-    viewPublisher.attach((message) => {
-      if (message.kind === "script") return;
-      this.view = reduceAll(message.kind === "replay" ? EMPTY_VIEW : this.view, message.events);
-      this.#onView();
-    });
-    this.host = new Controller(
-      {
-        version: "test",
-        editorWindow: this.editorWindow,
-        documents: new FakeFiles(),
-        disk: new NodeDisk(),
-        terminalPanel: new FakeTerminalPanel(),
-        workspaceState: new FakeWorkspaceState(),
-        textStore: new FakeTextStore(),
-        log: this.log,
-        locateServer: () => Promise.resolve(serverCommand),
-        startServer: (found, cwd) => {
-          const server = startServer(found, cwd, this.log, () => false);
-          this.ends.push(server.exited);
-          return { ...server, ended: server.exited.then(({ stderrTail }) => stderrTail || "ended") };
-        },
-        problemsOf: () => [],
-        isTrusted: () => true,
-        shouldFollowInitially: () => false,
-        wait: () => Promise.resolve(),
-        now: () => Date.now(),
-        onState: () => undefined,
-        onQuestion: () => undefined,
-        ...UNUSED_SERVICES,
-      },
-      viewPublisher,
-    );
-  }
-
-  until(isMatch: (view: ViewState) => boolean): Promise<ViewState> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        reject(new Error(`${this.log.lines.join("\n")}\n${JSON.stringify(this.view.session)}`));
-      }, DEADLINE_MILLISECONDS);
-      const check = (): void => {
-        if (!isMatch(this.view)) return;
-        clearTimeout(timer);
-        resolve(this.view);
-      };
-      this.#onView = check;
-      check();
-    });
-  }
 }
 
 function lastAgentText(view: ViewState): string {

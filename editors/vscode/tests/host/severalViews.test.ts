@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import type { HostMessage } from "../../src/shared/events.js";
+import { storeAgentChoice } from "../../src/host/agentChoice.js";
 import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
 import { TestWindow } from "../support/testWindow.js";
@@ -136,4 +137,36 @@ test("an archived session is marked, also in the next window, until it is taken 
   await later.handle({ type: "archiveSession", id: "earlier", isArchived: false });
   await later.until(() => isArchived(later) === false);
   later.close();
+});
+
+test("an agent that wants a sign-in before the first session is not restarted, and gets its session after it", async () => {
+  window.agent.needsSignIn = true;
+  void window.handle({ type: "ready", session: "" });
+  await window.until((view) => view.connection.status === "ready" && view.signIn.isNeeded);
+  assert.deepEqual([window.starts, window.view.session.id], [1, ""]);
+  await window.handle({ type: "signIn", methodId: "key" });
+  await window.until((view) => view.session.id === "session-1" && !view.signIn.isNeeded);
+});
+
+test("each agent has its own last session", async () => {
+  await window.connect();
+  const other = { id: "other", name: "Other", command: "other", arguments: [], environment: {} };
+  storeAgentChoice(window.workspaceState, other);
+  window.controller.viewPublisher.leaveSessions();
+  window.controller.restart();
+  await window.until((view) => view.session.id === "session-2" && window.starts === 2);
+  assert.deepEqual([window.workspaceState.get("session"), window.workspaceState.get("sessionother")], ["session-1", "session-2"]);
+  storeAgentChoice(window.workspaceState, null);
+  window.controller.viewPublisher.leaveSessions();
+  window.controller.restart();
+  await window.until((view) => view.session.id === "session-1" && window.starts === 3);
+});
+
+test("sessions get the editor's MCP servers", async () => {
+  const server = { name: "files", command: "npx", args: [], env: [] };
+  window.mcpServers = [server];
+  await window.connect();
+  await window.handle({ type: "openSession", id: "earlier" });
+  const passed = [...window.agent.paramsOf("session/new"), ...window.agent.paramsOf("session/load")] as { mcpServers: unknown }[];
+  assert.deepEqual(passed.map(({ mcpServers }) => mcpServers), [[server], [server]]);
 });

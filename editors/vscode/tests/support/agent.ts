@@ -3,6 +3,7 @@ import {
   agent,
   methods,
   PROTOCOL_VERSION,
+  RequestError,
   type AgentContext,
   type AnyMessage,
   type ContentBlock,
@@ -71,6 +72,8 @@ export class FakeAgent {
   history: SessionUpdate[] = [];
   initializeResponse: InitializeResponse = INITIALIZE_RESPONSE;
   steering: "injected" | "failed" = "injected";
+  /** Whether no session is created before `authenticate`. */
+  needsSignIn = false;
   authenticate: () => Promise<object> = () => Promise.resolve({});
   #sessions = 0;
   readonly #cancels = new Map<string, () => void>();
@@ -107,10 +110,12 @@ export class FakeAgent {
       })
       .onRequest(methods.agent.authenticate, ({ params }) => {
         record("authenticate", params);
+        this.needsSignIn = false;
         return this.authenticate();
       })
       .onRequest(session.new, ({ params }) => {
         record("session/new", params);
+        if (this.needsSignIn) throw RequestError.authRequired();
         this.#sessions += 1;
         return { sessionId: `session-${String(this.#sessions)}`, ...SESSION_RESPONSE };
       })

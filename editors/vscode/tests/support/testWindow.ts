@@ -1,6 +1,7 @@
 /** A whole host with an in-memory agent, and the view state from its messages. */
 import assert from "node:assert/strict";
 import { hostMessageOf, isViewEvent } from "../../src/shared/hostMessages.js";
+import type { McpServer } from "@agentclientprotocol/sdk";
 import { Controller } from "../../src/host/controller.js";
 import { ReviewService } from "../../src/host/reviewService.js";
 import { ViewPublisher } from "../../src/host/viewPublisher.js";
@@ -43,6 +44,7 @@ export class TestWindow {
   readonly backoffs: number[] = [];
   view: ViewState = EMPTY_VIEW;
   isTrusted = true;
+  mcpServers: McpServer[] = [];
   starts = 0;
   readonly started: ServerCommand[] = [];
   readonly storedKeys: string[] = [];
@@ -84,6 +86,7 @@ export class TestWindow {
         onState: (state) => this.states.push(state),
         onQuestion: ({ questionId, text }) => this.notifications.push(`${questionId} ${text}`),
         ...UNUSED_SERVICES,
+        mcpServers: () => Promise.resolve(this.mcpServers),
         loadReviews: (context) => Promise.resolve((this.reviews = new ReviewService(context, this.display))),
         storeKey: (_serverCommand, providerId, key) => {
           this.storedKeys.push(`${providerId} ${key}`);

@@ -162,6 +162,8 @@ function createEditor() {
     diagnostics: new Map<string, object[]>(),
     /** The user's choice in dialogs; undefined to dismiss them. */
     choice: undefined as string | undefined,
+    /** The user's choices in lists, in order; after them, that in dialogs. */
+    picks: [] as string[],
     isTrusted: false,
     isFocused: true,
     events: {
@@ -226,7 +228,7 @@ const answer =
   (kind: string) =>
   (message: string, ...rest: unknown[]): Promise<string | undefined> => {
     editor.calls.push(`${kind} ${message} ${JSON.stringify(rest)}`);
-    return Promise.resolve(editor.choice);
+    return Promise.resolve(editor.picks.shift() ?? editor.choice);
   };
 
 export const window = {
@@ -290,7 +292,8 @@ export const window = {
   showQuickPick: (items: ({ label: string } | string)[]) => {
     const labelOf = (item: (typeof items)[number]): string => (typeof item === "string" ? item : item.label);
     editor.calls.push(`pick ${items.map(labelOf).join(", ")}`);
-    return Promise.resolve(items.find((item) => labelOf(item) === editor.choice));
+    const choice = editor.picks.shift() ?? editor.choice;
+    return Promise.resolve(items.find((item) => labelOf(item) === choice));
   },
   onDidChangeActiveTextEditor: onEvent("editor"),
   onDidChangeTextEditorSelection: onEvent("selection"),
