@@ -14,6 +14,7 @@ from acp_server.cli.config_files import (
     check_all_settings,
     check_settings_file,
     create_settings_file,
+    set_setting,
 )
 from acp_server.cli.examples import ExampleGroup
 from acp_server.cli.options import JSON, choose_editor
@@ -111,6 +112,32 @@ def check(file: Path | None, *, is_json: bool) -> int:
     else:
         _print_problems(found)
     return int(_has_mistakes(found))
+
+
+@command.command("set")
+@click.argument("key")
+@click.argument("value")
+def set_key(key: str, value: str) -> int:
+    """Set KEY in HERMES_HOME/acp/config.yaml to VALUE, and keep the comments of the file.
+
+    KEY is written with dots, such as sandbox.network. VALUE is YAML, such as true, 5 or [a, b];
+    null removes the key. An unknown key or an invalid value is refused.
+    """
+    home = settings.hermes_home(settings.child_environment({}))
+    if not all(key.split(".")):
+        raise click.BadParameter(f"{key!r} is not a key such as sandbox.network", param_hint="KEY")
+    try:
+        file, problems = set_setting(home, key, value)
+    except (OSError, ValueError) as error:
+        click.echo(f"acp-server config: {key} cannot be set: {error}", err=True)
+        return 1
+    for each in problems:
+        click.echo(str(each), err=True)
+    if problems:
+        click.echo("Nothing was changed; `acp-server config show --all` lists the keys.", err=True)
+        return 1
+    click.echo(f"Set {key} in {file}. New sessions use it.", err=True)
+    return 0
 
 
 @command.command()

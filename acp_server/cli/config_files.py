@@ -6,11 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from acp_server.config.changing import update_section
-from acp_server.config.checking import ConfigProblem, check_dotenv, check_yaml, find_old_variables
+from acp_server.config.changing import set_value, update_section
+from acp_server.config.checking import (
+    KEY_NAMES,
+    NO_KEYS_HERE,
+    ConfigProblem,
+    check_dotenv,
+    check_yaml,
+    find_old_variables,
+)
 from acp_server.config.schema import config_schema
 from acp_server.config.settings import Configuration, child_environment, read_text
 from acp_server.config.template import SCHEMA_FILE, config_template
+from acp_server.config.yaml_files import InvalidYamlError, parse_mapping
 from acp_server.text.redaction import redact_secrets
 from skills_store.atomic import write_atomically
 
@@ -60,6 +68,50 @@ def update_settings(
     text = update_section(file.read_text(encoding="utf-8"), section, changes, short_key)
     write_atomically(file, text.encode(), PRIVATE)
     return file
+
+
+def set_setting(home: Path, key: str, written: str) -> tuple[Path, Sequence[ConfigProblem]]:
+    """Set a dotted key of HERMES_HOME/acp/config.yaml to a YAML value; null removes the key.
+
+    Returns the path of the file, and the problems of the value: if there are any, nothing is
+    written.
+
+    Raises:
+        OSError: The file cannot be read or written.
+        ValueError: The file is not valid YAML, or its form does not allow the change.
+    """
+    file = home / "acp" / "config.yaml"
+    old = file.read_text(encoding="utf-8") if file.exists() else ""
+    known = {(each.key, each.reason) for each in check_yaml(old)}
+    problems: Sequence[ConfigProblem] = ()
+    if key.rpartition(".")[2] in KEY_NAMES:
+        return file, [ConfigProblem(None, key, NO_KEYS_HERE)]
+    for value in _read_values(written):
+        text = set_value(old or config_template(), key.split("."), value)
+        found = [each for each in check_yaml(text) if (each.key, each.reason) not in known]
+        problems = problems or [each for each in found if not each.is_notice]
+        if not found:
+            create_settings_file(file)
+            write_atomically(file, text.encode(), PRIVATE)
+            return file, ()
+    return file, problems
+
+
+def _read_values(written: str) -> Sequence[object]:
+    """Return what a value may mean, the likeliest first.
+
+    A text may look like a number, such as the name of a model. `off` is a text in most settings,
+    but YAML reads it as false.
+
+    Raises:
+        InvalidYamlError: It is not one YAML value.
+    """
+    document = parse_mapping(f"value: {written}")
+    if list(document) != ["value"]:
+        raise InvalidYamlError("the value is not one YAML value")
+    value = document["value"]
+    is_word = isinstance(value, bool) and written.lower() not in {"true", "false"}
+    return (written, value) if is_word else (value, written)
 
 
 def check_settings_file(

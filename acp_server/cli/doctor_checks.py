@@ -22,11 +22,16 @@ from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias
 
 import anyio
-import httpx2
 from anyio import to_thread
 
 from acp_server.cli.config_files import check_all_settings
 from acp_server.cli.editor_detection import FoundEditor, find_editors
+from acp_server.cli.endpoint_requests import (
+    ENDPOINT_ERRORS,
+    KEY_REFUSED,
+    can_send_key,
+    request_models,
+)
 from acp_server.config import settings
 from acp_server.config.profiles import DEFAULT_PROFILE, ChosenHome, list_profiles
 from acp_server.config.settings import Configuration
@@ -35,8 +40,9 @@ from acp_server.headless.driver import spawn_agent
 from acp_server.headless.errors import AgentClientError
 from acp_server.headless.process import AgentLaunch, serve_command
 from acp_server.models.fixed_catalog import scripted_catalog
+from acp_server.models.provider_profiles import CUSTOM, find_profile
 from acp_server.server.endpoints import provider_adapter
-from acp_server.server.providers import configured_providers
+from acp_server.server.providers import ConfiguredProvider, configured_providers
 from acp_server.skills.service import SkillService
 from acp_server.text.redaction import redact_secrets
 from acp_server.version import __version__
@@ -50,7 +56,6 @@ DATABASE_CHECK_SECONDS = 5.0
 _DAMAGED_ADVICE = "make a copy; at its next start the server moves it aside and creates a new one"
 _PROGRESS_STEPS = 10_000
 _BYTES_PER_MEGABYTE = 1_000_000
-ENDPOINT_SECONDS = 5.0
 FIRST_SERVER_ERROR = 500
 MAX_LISTED_PROBLEMS = 5
 
@@ -164,6 +169,9 @@ async def check_model(configuration: Configuration) -> CheckResult:
     if providers is None:
         fact = f"unknown provider {current.provider!r} ({origins['provider']})"
         advice = "set `model.base_url` to its address in HERMES_HOME/acp/config.yaml"
+        if find_profile(current.provider) is CUSTOM:
+            fact = f"the provider {current.provider!r} ({origins['provider']}) has no address"
+            advice = f"run `{PROGRAM} setup --provider custom --use`, or set `model.base_url`"
         return CheckResult("model", "warning", fact, advice)
     first = providers[0]
     credential = await first.credentials().current()
@@ -254,9 +262,9 @@ def _quick_check(database: sqlite3.Connection, fact: str) -> CheckResult:
 
 
 async def check_endpoint(configuration: Configuration) -> CheckResult:
-    """Send an unauthenticated request; any answer below 500 counts as reachable, even a 401.
+    """Ask the endpoint for its models, with the key if there is one.
 
-    Uses the proxies and certificate authorities of the environment, as model requests do.
+    Without a key any answer below 500 counts as reachable, even a 401.
     """
     if scripted_catalog(configuration.settings.model or "") is not None:
         return CheckResult("endpoint", "ok", "not needed: the model is scripted")
@@ -265,22 +273,32 @@ async def check_endpoint(configuration: Configuration) -> CheckResult:
         return CheckResult("endpoint", "ok", "not checked: the provider is unknown")
     first = providers[0]
     address = first.address.rstrip("/")
-    path = "/v1/models" if first.profile.api_format == "messages" else "/models"
+    credential = await first.credentials().current() if can_send_key(first) else None
     began = time.perf_counter()
     try:
-        async with httpx2.AsyncClient(timeout=ENDPOINT_SECONDS) as client:
-            answer = await client.get(f"{address}{path}")
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+        status = await request_models(first, credential)
+    except ENDPOINT_ERRORS as error:
         fact = redact_secrets(f"{address} does not answer: {str(error) or type(error).__name__}")
         advice = "check the network, the proxy (HTTPS_PROXY) and the base URL"
         return CheckResult("endpoint", "warning", fact, advice)
     milliseconds = {"answer": round((time.perf_counter() - began) * 1000)}
     fact = f"{redact_secrets(address)} answers in {milliseconds['answer']} ms"
-    if answer.status_code >= FIRST_SERVER_ERROR:
-        fact = f"{fact}, with HTTP status {answer.status_code}"
+    if credential is not None and status in KEY_REFUSED:
+        fact = f"{redact_secrets(address)} refuses the key from {credential.source} ({status})"
+        advice = f"store another key with `{PROGRAM} setup`"
+        if credential.source != (await to_thread.run_sync(_stored_key_source, first)):
+            advice = f"correct it there, or remove it there and run `{PROGRAM} setup`"
+        return CheckResult("endpoint", "problem", fact, advice, milliseconds)
+    if status >= FIRST_SERVER_ERROR:
+        fact = f"{fact}, with HTTP status {status}"
         advice = "the provider has a problem; try again later"
         return CheckResult("endpoint", "warning", fact, advice, milliseconds)
     return CheckResult("endpoint", "ok", fact, milliseconds=milliseconds)
+
+
+def _stored_key_source(provider: ConfiguredProvider) -> str:
+    stored = provider.store.load()
+    return "" if stored is None else stored.source
 
 
 def check_skills(configuration: Configuration) -> Sequence[CheckResult]:

@@ -33,8 +33,11 @@ NEXT_STEPS: Mapping[EditorName, str] = {
     "zed": "In Zed, open the agent panel, press + and choose acp-server.",
     "vscode": "In VS Code, install the Hermes Agent extension and open its view.",
     "jetbrains": "In the IDE, open AI Chat and choose acp-server from the list of agents.",
-    "neovim": "Add this to your plugin setup, then run :CodeCompanionChat.",
-    "emacs": "Add this to your init file, then run M-x acp-server.",
+    "neovim": (
+        "Add this to the file with your plugins, such as ~/.config/nvim/init.lua, in place of the "
+        'call of require("codecompanion").setup. Then run :CodeCompanionChat.'
+    ),
+    "emacs": "Add this to your init file, ~/.emacs.d/init.el, then run M-x acp-server.",
 }
 _VSCODE_COMMAND, _VSCODE_ARGUMENTS = "acpServer.command", "acpServer.arguments"
 # The extension's default, which settings replace.

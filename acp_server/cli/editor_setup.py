@@ -165,11 +165,13 @@ class SetupCommand(ExampleCommand):
 def set_up_editor(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
     """Add this program to an editor's settings after asking; return the exit code.
 
-    If stdin is not a terminal, nothing is asked, and the file is written only if `is_sure`.
+    If stdin is not a terminal, nothing is asked, and the file is written only if `is_sure`; else
+    the exit code is 1.
     """
     if editor in ("neovim", "emacs") or only_prints:
         click.echo(snippet(editor, server_command()), nl=False)
-        click.echo(NEXT_STEPS[editor], err=True)
+        if editor in ("neovim", "emacs"):  # for the others, something has to be written first
+            click.echo(NEXT_STEPS[editor], err=True)
         return 0
     machine = Platform(sys.platform, Path.home(), settings.child_environment({}))
     file = settings_file(editor, machine)
@@ -181,7 +183,11 @@ def set_up_editor(editor: EditorName, *, is_sure: bool, only_prints: bool) -> in
             click.echo(f"{TITLES[editor]} is already set up in {change.file}.", err=True)
             return 0
         _print_change(editor, change, machine.home)
-        if not _confirm_write(change, is_sure=is_sure):
+        if not is_sure and not sys.stdin.isatty():
+            text = "Nothing was written: stdin is not a terminal. Add --yes to write it."
+            click.echo(text, err=True)
+            return 1
+        if not is_sure and not _confirm_write(change):
             return 0
         backup = apply_change(change)
     except (EditorFileError, CommentedJsonError, OSError) as error:
@@ -206,12 +212,7 @@ def _print_change(editor: FileEditor, change: PlannedFileChange, home: Path) -> 
         click.secho(text, fg=_COLOURS.get(line.sign))
 
 
-def _confirm_write(change: PlannedFileChange, *, is_sure: bool) -> bool:
-    if is_sure:
-        return True
-    if not sys.stdin.isatty():
-        click.echo("Nothing was written: stdin is not a terminal. Add --yes to write it.", err=True)
-        return False
+def _confirm_write(change: PlannedFileChange) -> bool:
     if click.confirm(f"Write this to {change.file}?", default=True, err=True):
         return True
     click.echo("Nothing was written.", err=True)

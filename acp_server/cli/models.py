@@ -10,6 +10,7 @@ import click
 from acp_server.cli.examples import ExampleCommand
 from acp_server.cli.options import JSON
 from acp_server.config import settings
+from acp_server.config.settings import Configuration
 from acp_server.models.access import ListedModel
 from acp_server.models.endpoint_catalog import EndpointCatalog
 from acp_server.models.model_facts import ASSUMED_WINDOW_TOKENS
@@ -41,25 +42,34 @@ def command(*, is_json: bool) -> int:
 
     The configured provider comes first, then those that have a key or are named in
     `model.additional_providers`; sessions call their models `PROVIDER:ID`. The default model is
-    marked with *. The exit code is 1 if a provider does not answer.
+    marked with *. The exit code is 1 if a provider does not answer or is unknown.
 
     With --json: {"providers": [{"provider", "address", "default", "models": [{"id", "name",
     "window_tokens", "output_tokens"}], "problem"}]}.
     """
-    providers = anyio.run(_list_all)
+    configuration = settings.load({})
+    providers, reason = anyio.run(_list_all, configuration)
     if is_json:
         click.echo(
             json.dumps({"providers": [asdict(provider) for provider in providers]}, indent=2)
         )
     else:
         _print_models(providers)
-    return int(any(provider.problem for provider in providers))
+    if reason:
+        click.echo(f"No models to list: {reason}.", err=True)
+    elif not providers:
+        model = configuration.settings.model
+        click.echo(f"No models to list: {model} is a script, which asks no provider.", err=True)
+    return int(bool(reason) or any(provider.problem for provider in providers))
 
 
-async def _list_all() -> Sequence[ProviderModels]:
-    models = open_models(settings.load({}))
+async def _list_all(configuration: Configuration) -> tuple[Sequence[ProviderModels], str]:
+    """Return the models of each provider, and why there is none, if the provider is unknown."""
+    models = open_models(configuration)
+    reason = "" if models.endpoints else models.opening_notice
     try:
-        return [await _list_provider(provider, catalog) for provider, catalog in models.endpoints]
+        found = [await _list_provider(provider, catalog) for provider, catalog in models.endpoints]
+        return found, reason
     finally:
         await models.close()
 
@@ -87,8 +97,6 @@ async def _list_provider(provider: ConfiguredProvider, catalog: EndpointCatalog)
 
 
 def _print_models(providers: Sequence[ProviderModels]) -> None:
-    if not providers:
-        click.echo("No models to list: the model is scripted, or its provider is unknown.")
     for provider in providers:
         click.echo(f"{provider.provider} ({provider.address})")
         if provider.problem:

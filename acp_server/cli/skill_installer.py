@@ -5,6 +5,7 @@ import click
 from acp_server.cli.skill_library import CliSkills
 from acp_server.config import settings
 from acp_server.skills.screening import scan_published
+from acp_server.text.quantities import count
 from skills_store.errors import SkillError
 from skills_store.install import InstallCandidate, Installer, InstallPlan
 from skills_store.names import is_same_name
@@ -28,9 +29,9 @@ def open_installer(skills: CliSkills) -> Installer:
 
 def print_candidate(candidate: InstallCandidate, plan: InstallPlan, *, is_json: bool) -> None:
     """Print a skill, the findings of its scan and the reasons not to install it."""
-    level, files = candidate.verdict.level, len(candidate.contents.files)
+    level, files = candidate.verdict.level, count(len(candidate.contents.files), "file")
     description = " ".join(candidate.description.split())
-    lines = [f"{candidate.name}: {level} ({files} files)  {description}"]
+    lines = [f"{candidate.name}: {level} ({files})  {description}"]
     findings = candidate.verdict.findings
     lines += [f"  {finding}" for finding in findings[:MAX_FINDINGS]]
     if len(findings) > MAX_FINDINGS:

@@ -1,6 +1,7 @@
 """`acp-server skills install|uninstall`: installs skills from others after a security scan."""
 
 import json
+import sys
 from collections.abc import Sequence
 
 import click
@@ -52,10 +53,7 @@ def install(
         print_candidate(each, plan, is_json=is_json)
         if not each.is_installable:
             failures += 1
-        elif is_yes or (
-            not is_json
-            and click.confirm(f"  Install {each.name}?", default=each.decision == "allow")
-        ):
+        elif is_yes or (not is_json and _confirm_install(each)):
             try:
                 folder = installer.commit(plan, each, category, is_approved=True)
             except INSTALL_ERRORS as error:
@@ -90,6 +88,23 @@ def uninstall(name: str) -> int:
         return report_failure(error)
     click.echo(message)
     return 0
+
+
+def _confirm_install(candidate: InstallCandidate) -> bool:
+    """Ask whether to install a skill.
+
+    Raises:
+        click.ClickException: There is no terminal, and stdin has no answer.
+    """
+    try:
+        default = candidate.decision == "allow"
+        return click.confirm(f"  Install {candidate.name}?", default=default)
+    except click.Abort:
+        if sys.stdin.isatty():  # Ctrl-C
+            raise
+        click.echo()
+        reason = "stdin is not a terminal: add --yes to install without asking"
+        raise click.ClickException(reason) from None
 
 
 def _plan(skills: CliSkills, installer: Installer, source: str) -> InstallPlan:

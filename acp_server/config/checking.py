@@ -32,8 +32,8 @@ from acp_server.config.yaml_files import (
 OWN_VARIABLE_PREFIX = "ACP_SERVER_"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 _NULL_TAG = "tag:yaml.org,2002:null"
-_KEY_NAMES = ("api_key", "apikey", "auth_token", "token", "key")
-_NO_KEYS_HERE = "API keys do not belong in this file; run `acp-server setup` to store one"
+KEY_NAMES = ("api_key", "apikey", "auth_token", "token", "key")
+NO_KEYS_HERE = "API keys do not belong in this file; run `acp-server setup` to store one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +172,8 @@ def _find_unusual_keys(
 
 def _unknown_key_reason(name: str) -> str:
     last = name.rpartition(".")[2]
-    if last in _KEY_NAMES:
-        return _NO_KEYS_HERE
+    if last in KEY_NAMES:
+        return NO_KEYS_HERE
     names = names_by_setting("key")
     if last in names:
         return _unknown_name_reason(name, [names[last][0]])

@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from acp_server.config.template import config_template
 from tests.cli.command_line import CliResult, command_line, environment, run
 from tests.support.user_texts import DOES_NOT_EXIST
 
@@ -132,6 +134,59 @@ def test_the_first_edit_creates_a_file_with_every_setting_commented_out(tmp_path
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     schema = json.loads((tmp_path / "acp" / "config.schema.json").read_text())
     assert "default_mode" in schema["properties"]
+
+
+def test_a_key_is_set_in_its_place_and_comments_are_kept(tmp_path: Path) -> None:
+    file = configure(tmp_path, "sandbox:\n  network: on  # mine\n  # more\n# end\n")
+    outcome = run(tmp_path, "config", "set", "sandbox.network", "off")
+    message = f"Set sandbox.network in {file}. New sessions use it.\n"
+    assert outcome == CliResult(0, "", message)
+    assert file.read_text() == "sandbox:\n  network: 'off'  # mine\n  # more\n# end\n"
+
+
+def test_the_first_key_is_set_over_its_line_in_the_template(tmp_path: Path) -> None:
+    run(tmp_path, "config", "set", "model.default", "5")
+    file = tmp_path / "acp" / "config.yaml"
+    others, _, section = file.read_text().partition("\nmodel:\n")
+    assert "\n#   # The model to use\n  default: '5'\n" in section
+    assert run(tmp_path, "config", "check") == CliResult(0, WELL, "")
+    # What the template says to do with other lines is still right.
+    section = section.replace('#   provider: ""', "  provider: openrouter", 1)
+    assert yaml.safe_load(f"{others}\nmodel:\n{section}") == {
+        "model": {"default": "5", "provider": "openrouter"}
+    }
+    run(tmp_path, "config", "set", "model.default", "null")
+    assert file.read_text() == config_template()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("sandbox.network", "none", "must be 'off', 'hosts' or 'on'"),
+        ("sandbox.nettwork", "off", "is not known"),
+        ("model.api_key", "sk-0815-4711", "run `acp-server setup` to store one"),
+        ("mode.of", "[", "not YAML"),
+        ("a..b", "1", "is not a key"),
+    ],
+    ids=["value", "key", "secret", "YAML", "dots"],
+)
+def test_a_wrong_key_or_value_changes_nothing(
+    tmp_path: Path, key: str, value: str, problem: str
+) -> None:
+    file = configure(tmp_path, "# mine\n")
+    outcome = run(tmp_path, "config", "set", key, value)
+    assert outcome.exit_code in {1, 2}
+    assert problem in outcome.stderr
+    assert "sk-0815" not in outcome.stderr
+    assert file.read_text() == "# mine\n"
+
+
+def test_a_file_in_another_form_is_not_changed(tmp_path: Path) -> None:
+    file = configure(tmp_path, "sandbox: {network: 'on'}\n")
+    outcome = run(tmp_path, "config", "set", "sandbox.network", "off")
+    assert outcome.exit_code == 1
+    assert "run `acp-server config edit`" in outcome.stderr
+    assert file.read_text() == "sandbox: {network: 'on'}\n"
 
 
 def test_the_edited_file_is_saved_and_checked(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from acp_server.config.credentials import KeyStore
 from acp_server.config.values import HttpServer, StdioServer
 from acp_server.text.redaction import REDACTED
 from tests.cli.command_line import run
+from tests.support.messages_api import KEY, messages_api
 
 QUIET = {"ACP_SERVER_MODEL": "scripted:demo"}
 """What keeps the checks from asking an endpoint."""
@@ -129,6 +130,15 @@ WITHOUT_KEY = CheckResult(
             ),
         ),
         (
+            {"ACP_SERVER_PROVIDER": "custom"},
+            CheckResult(
+                "model",
+                "warning",
+                "the provider 'custom' (environment) has no address",
+                "run `acp-server setup --provider custom --use`, or set `model.base_url`",
+            ),
+        ),
+        (
             {"ACP_SERVER_PROVIDER": "openrouter", "ANTHROPIC_API_KEY": "secret"},
             CheckResult(
                 "model",
@@ -142,7 +152,17 @@ WITHOUT_KEY = CheckResult(
             CheckResult("model", "ok", "qwen3, at http://127.0.0.1:11434/v1 without a key"),
         ),
     ],
-    ids=["no key", "unheard-of", "scripted", "key", "token", "foreign", "other key", "local"],
+    ids=[
+        "no key",
+        "unheard-of",
+        "scripted",
+        "key",
+        "token",
+        "foreign",
+        "custom",
+        "other key",
+        "local",
+    ],
 )
 async def test_an_unusable_model_is_a_warning(
     variables: dict[str, str], finding: CheckResult, tmp_path: Path
@@ -244,6 +264,23 @@ async def test_an_endpoint_that_answers_anything_counts_as_reachable(
         assert (finding.status, list(finding.milliseconds)) == ("ok", ["answer"])
         assert finding.fact.startswith(f"{address} answers in ")
         tasks.cancel_scope.cancel()
+
+
+async def test_a_key_that_the_endpoint_refuses_is_a_problem(tmp_path: Path) -> None:
+    KeyStore(tmp_path, use_keyring=False).save("sk-wrong-0815")
+    async with messages_api([]) as api:
+        address = {"ANTHROPIC_BASE_URL": api.url}
+        stored = await check_endpoint(configured(tmp_path, **address))
+        other = await check_endpoint(configured(tmp_path, ANTHROPIC_API_KEY="sk-bad", **address))
+        right = await check_endpoint(configured(tmp_path, ANTHROPIC_API_KEY=KEY, **address))
+    file = tmp_path / "acp" / "credentials.json"
+    assert (stored.status, stored.advice) == (
+        "problem",
+        "store another key with `acp-server setup`",
+    )
+    assert f"refuses the key from {file} (401)" in stored.fact
+    assert (other.status, right.status) == ("problem", "ok")
+    assert other.advice.startswith("correct it there")
 
 
 async def test_an_unreachable_endpoint_is_a_warning(free_tcp_port: int, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import yaml
 
 from acp_server.cli.local_servers import find_local_servers
 from acp_server.config.changing import update_section
+from acp_server.config.template import config_template
 from acp_server.models.provider_profiles import ProviderProfile
 from tests.cli.command_line import run
 from tests.support.openai_api import (
@@ -66,11 +67,19 @@ def test_an_unresponsive_provider_is_a_problem(tmp_path: Path) -> None:
     assert "the connection to 127.0.0.1 failed" in outcome.stdout
 
 
+def test_an_unknown_provider_is_named_with_what_to_set(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "models", ACP_SERVER_PROVIDER="nouse")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert "the configured provider 'nouse'" in outcome.stderr
+    assert "set `model.base_url`" in outcome.stderr
+
+
 def test_a_key_is_stored_for_its_provider_without_affecting_others(tmp_path: Path) -> None:
-    run(tmp_path, "setup", stdin="sk-claude\n")
-    assert run(tmp_path, "setup", "--provider", "openrouter", stdin="sk-or\n").exit_code == 0
+    run(tmp_path, "setup", "--force", stdin="sk-claude\n")
+    other = run(tmp_path, "setup", "--force", "--provider", "openrouter", stdin="sk-or-0815\n")
+    assert other.exit_code == 0
     stored = json.loads((tmp_path / "acp" / "credentials.json").read_text())
-    assert stored == {"anthropic-api-key": "sk-claude", "openrouter-api-key": "sk-or"}
+    assert stored == {"anthropic-api-key": "sk-claude", "openrouter-api-key": "sk-or-0815"}
     written = yaml.safe_load((tmp_path / "acp" / "config.yaml").read_text())
     assert written == {"model": {"additional_providers": ["openrouter"]}}
     run(tmp_path, "setup", "--provider", "openrouter", "--forget")
@@ -79,7 +88,7 @@ def test_a_key_is_stored_for_its_provider_without_affecting_others(tmp_path: Pat
 
 
 def test_a_provider_becomes_the_default_only_on_request(tmp_path: Path) -> None:
-    run(tmp_path, "setup", "--provider", "deepseek", "--use", stdin="sk-d\n")
+    run(tmp_path, "setup", "--force", "--provider", "deepseek", "--use", stdin="sk-d-0815\n")
     written = yaml.safe_load((tmp_path / "acp" / "config.yaml").read_text())
     assert written == {"model": {"provider": "deepseek"}}
 
@@ -109,5 +118,18 @@ async def test_discovery_finds_only_servers_that_respond_as_such() -> None:
     ],
     ids=["empty", "without", "short", "block", "flow"],
 )
-def test_only_one_section_of_the_settings_is_rewritten(before: str, after: str) -> None:
+def test_only_these_keys_of_the_settings_are_rewritten(before: str, after: str) -> None:
     assert update_section(before, "model", {"provider": "ollama"}, "default") == after
+
+
+def test_settings_are_written_over_their_commented_lines_in_the_template() -> None:
+    first = {"provider": "custom", "base_url": "http://127.0.0.1:1/v1"}
+    text = update_section(config_template(), "model", first, "default")
+    assert yaml.safe_load(text) == {"model": first}
+    assert text.count("model:") == config_template().count("model:")
+    text = update_section(text, "model", {"provider": "openai", "base_url": None}, "default")
+    assert yaml.safe_load(text) == {"model": {"provider": "openai"}}
+    assert (
+        text.replace("\nmodel:", "\n# model:").replace("  provider: openai", '#   provider: ""')
+        == config_template()
+    )

@@ -149,7 +149,7 @@ def test_a_directory_of_skills_can_be_installed_and_uninstalled(tmp_path: Path) 
     source = str(tmp_path / "source")
     done = skills(tmp_path, "install", source, "--category", "tools", "--yes")
     assert (done.exit_code, done.stderr) == (0, f"Fetching {source} ...\n")
-    assert done.stdout == (f"tidy: safe (1 files)  Use to tidy.\n  installed in {folder}\n")
+    assert done.stdout == (f"tidy: safe (1 file)  Use to tidy.\n  installed in {folder}\n")
     assert (folder / "SKILL.md").is_file()
     twice = skills(tmp_path, "install", source, "--yes")
     assert twice.exit_code == 1
@@ -168,11 +168,19 @@ def test_installing_requires_confirmation(word: str, *, is_there: bool, tmp_path
     assert outcome.exit_code == (0 if is_there else 1)
 
 
+def test_without_a_terminal_installing_needs_an_option(tmp_path: Path) -> None:
+    write_skill(tmp_path / "source/tidy")
+    outcome = skills(tmp_path, "install", str(tmp_path / "source"))
+    assert outcome.exit_code == 1
+    assert "add --yes" in outcome.stderr
+    assert not (tmp_path / "skills/tidy").exists()
+
+
 def test_a_dangerous_looking_skill_is_shown_and_not_installed(tmp_path: Path) -> None:
     write_file(tmp_path / "source/clean/SKILL.md", DANGEROUS)
     outcome = skills(tmp_path, "install", str(tmp_path / "source"), "--yes")
     assert outcome.exit_code == 1
-    assert "clean: dangerous (1 files)" in outcome.stdout
+    assert "clean: dangerous (1 file)" in outcome.stdout
     assert "  SKILL.md:6: dangerous: destructive: " in outcome.stdout
     assert "  not installed: the scan rated it dangerous" in outcome.stdout
     assert not (tmp_path / "skills/clean").exists()

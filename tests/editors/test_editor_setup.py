@@ -76,7 +76,7 @@ def test_in_a_pipe_the_change_is_shown_and_not_written(tmp_path: Path) -> None:
     ]
     assert lines[-1] == "  }"
     assert outcome.stderr == f"{file}:\n{NOBODY_TO_ASK}"
-    assert outcome.exit_code == 0
+    assert outcome.exit_code == 1
     assert file.read_text(encoding="utf-8") == ZED_SETTINGS
     assert list(file.parent.iterdir()) == [file]
 
@@ -129,17 +129,20 @@ def test_an_already_configured_editor_is_detected(tmp_path: Path, editor: FileEd
 def test_the_printed_output_contains_only_settings(tmp_path: Path) -> None:
     outcome = set_up(tmp_path, "--print")
     assert entry(outcome.stdout)["args"] == []
+    assert (outcome.exit_code, outcome.stderr) == (0, "")
     assert not settings(tmp_path, text=None).exists()
 
 
 @pytest.mark.parametrize(
-    ("editor", "first"), [("neovim", "-- CodeCompanion"), ("emacs", ";; agent-shell")]
+    ("editor", "first", "place"),
+    [("neovim", "-- CodeCompanion", "init.lua"), ("emacs", ";; agent-shell", "init.el")],
 )
 def test_editors_configured_in_code_get_lines_to_paste(
-    tmp_path: Path, editor: str, first: str
+    tmp_path: Path, editor: str, first: str, place: str
 ) -> None:
     outcome = run_in_process(tmp_path, "--editor", editor, "--yes")
     assert outcome.exit_code == 0
+    assert place in outcome.stderr
     assert outcome.stdout.startswith(first)
     assert list(tmp_path.iterdir()) == []
 
