@@ -36,7 +36,7 @@ INTRODUCTION = "A real server over stdio with a scripted model; this terminal is
 NEXT_STEPS = {
     "acp-server doctor": "check the installation",
     "acp-server demo --json": "see the protocol messages of this demo",
-    "acp-server serve": "the command for your editor; see the README",
+    "acp-server setup --editor NAME": "add it to your editor",
 }
 COMMANDS_TIMEOUT_SECONDS = 10.0
 PROMPT_PAUSE_SECONDS = 0.35

@@ -6,6 +6,7 @@ The text of a session is untrusted, so control characters are removed from every
 from collections.abc import Sequence
 from datetime import datetime
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from acp_server.cli.screen import TerminalScreen, one_line, printable
@@ -19,6 +20,9 @@ from acp_server.text.quantities import count
 SPEAKERS = {"user": "you", "assistant": "agent", "notice": "note"}
 """Labels of the speakers whose label is not their name."""
 UNTITLED = "(no title)"
+MIN_COLUMNS = 10
+"""Columns that a title and a directory have at least."""
+SMALL_COST_USD = 0.01
 
 
 class SessionPrinter:
@@ -28,17 +32,34 @@ class SessionPrinter:
         self._screen = screen
 
     def print_list(self, sessions: Sequence[SessionFacts]) -> None:
-        """Print one line per session."""
-        for each in sessions:
-            title = one_line(each.title) or UNTITLED
-            self._print_line(
+        """Print one line per session; in a terminal, titles are shortened to its width."""
+        costs = [_cost(each.usage.cost_usd) for each in sessions]
+        columns = max(map(len, costs), default=0)
+        for each, cost in zip(sessions, costs, strict=True):
+            facts = (
                 (f"{_local_time(each.updated_at)}  ", "quiet"),
                 (each.id, "accent"),
-                f"  {title}  ",
-                (one_line(str(each.cwd)), "quiet"),
+                (f"  {cost:>{columns}}" if columns else "", "quiet"),
             )
+            title, cwd = one_line(each.title) or UNTITLED, one_line(str(each.cwd))
+            if self._screen.is_terminal:
+                title, cwd = self._fit(title, cwd, sum(len(text) for text, _ in facts))
+            self._print_line(*facts, f"  {title}  ", (cwd, "quiet"))
         if not sessions:
             self._print_line("No sessions found.")
+
+    def _fit(self, title: str, cwd: str, used: int) -> tuple[str, str]:
+        """Return the title and the directory, shortened to what a line has left for them."""
+        left = max(self._screen.width - used - 4, 2 * MIN_COLUMNS)
+        ellipsis = self._screen.symbols.ellipsis
+        # The end of a path says more than its beginning.
+        room = max(left - cell_len(title), left // 3)
+        if cell_len(cwd) > room:
+            cwd = f"{ellipsis}{cwd[len(ellipsis) - room :]}"
+        room = max(left - cell_len(cwd), MIN_COLUMNS)
+        if cell_len(title) > room:
+            title = f"{set_cell_size(title, room - len(ellipsis)).rstrip()}{ellipsis}"
+        return title, cwd
 
     def print_session(self, title: str, facts: Sequence[str], transcript: Transcript) -> None:
         """Print the title, facts and transcript of a session."""
@@ -83,6 +104,13 @@ def _highlighted(snippet: str) -> list[tuple[str, str]]:
         found, _, after = each.partition(MARK_END)
         parts += [(found, "ok"), (after, "")]
     return parts
+
+
+def _cost(usd: float | None) -> str:
+    """Return a cost for a column; empty if it is unknown."""
+    if usd is None:
+        return ""
+    return f"${usd:.2f}" if usd >= SMALL_COST_USD or not usd else f"${usd:.4f}"
 
 
 def _local_time(moment: datetime) -> str:

@@ -87,7 +87,7 @@ class Settings:
     )
     additional_providers: Names = setting(
         (),
-        "More providers whose models are offered; those with a key always are",
+        "More providers whose models are offered; most are as soon as they have a key",
         "model.additional_providers",
         old_keys=("model.others",),
     )

@@ -13,6 +13,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from acp_server.cli.screen import TerminalScreen
+from acp_server.cli.session_printer import SessionPrinter
 from acp_server.history.archive import LazyArchive
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
@@ -25,7 +27,9 @@ from acp_server.turn.events import (
     PromptReceived,
     ThoughtChunk,
 )
+from acp_server.turn.usage_totals import UsageTotals
 from tests.cli.command_line import CliResult, run
+from tests.cli.fake_terminal import FakeTerminal
 from tests.cli.test_demo_on_a_terminal import on_a_terminal, read_until
 from tests.support.user_texts import CANNOT_BE_READ
 
@@ -89,6 +93,38 @@ def test_sessions_are_listed_newest_first(home: Home) -> None:
     limited = home.sessions("list", "--limit", "1")
     assert len(limited.stdout.splitlines()) == 1
     assert limited.stderr == "There are more: use --limit 2.\n"
+
+
+def list_with_costs(width: int, *costs: float | None) -> list[str]:
+    """Return what a terminal of this width shows of sessions with these costs."""
+    sessions = [
+        SessionFacts(
+            f"aa{number}",
+            Path("/home/me/a/deep/directory/of/a/project"),
+            USED,
+            USED,
+            title="A title that is rather long",
+            usage=UsageTotals(cost_usd=cost),
+        )
+        for number, cost in enumerate(costs)
+    ]
+    output = FakeTerminal()
+    screen = TerminalScreen(file=output)
+    screen.width = width
+    SessionPrinter(screen).print_list(sessions)
+    return [line for line in output.text.splitlines() if line]
+
+
+def test_the_list_has_costs_and_fits_the_terminal() -> None:
+    lines = list_with_costs(80, 1.5, None, 0.0042)
+    assert [line[18:30] for line in lines] == [
+        "aa0    $1.50",
+        "aa1         ",
+        "aa2  $0.0042",
+    ]
+    assert all(len(line) <= 80 for line in lines)
+    assert all(line.endswith("/a/project") for line in lines)
+    assert "$" not in list_with_costs(80, None)[0]
 
 
 def test_the_list_can_be_filtered_by_directory_and_printed_as_json(home: Home) -> None:

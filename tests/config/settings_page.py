@@ -4,11 +4,12 @@ uv run python -m tests.config.settings_page    # writes the page's table again
 """
 
 from pathlib import Path
+from typing import cast
 
 import yaml
 
 from acp_server.config.setting import SettingSource
-from acp_server.config.table import Settings, setting_sources, setting_values
+from acp_server.config.table import Settings, setting_sources, setting_values, type_adapter
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
 HEAD = "| key | variable | option | default | meaning |\n| --- | --- | --- | --- | --- |\n"
@@ -19,7 +20,9 @@ def settings_table() -> str:
     """Return the table, without settings that have neither a key nor a variable."""
     defaults = setting_values(Settings())
     rows = [
-        _row(source, defaults[name]) for name, source in setting_sources().items() if _names(source)
+        _row(name, source, defaults[name])
+        for name, source in setting_sources().items()
+        if _names(source)
     ]
     return HEAD + "".join(rows)
 
@@ -35,13 +38,23 @@ def _names(source: SettingSource) -> bool:
     return bool(source.key or source.variable or source.option)
 
 
-def _row(source: SettingSource, default: object) -> str:
+def choices_of(name: str) -> tuple[str, ...]:
+    """Return the texts that a setting allows; none if it is no choice."""
+    schema = type_adapter(name).json_schema()
+    parts = cast("list[dict[str, object]]", schema.get("anyOf", [schema]))
+    values = [each for part in parts for each in cast("list[object]", part.get("enum", []))]
+    return tuple(each for each in values if isinstance(each, str) and each)
+
+
+def _row(name: str, source: SettingSource, default: object) -> str:
+    choices = ", ".join(map(_code, choices_of(name)))
+    meaning = source.description.replace("|", "\\|")
     cells = (
         ", ".join(_code(name) for name in (source.key, *source.hermes_keys) if name),
         _code(source.variable),
         _code(source.option),
         _default(default),
-        source.description.replace("|", "\\|"),
+        f"{meaning} ({choices})" if choices else meaning,
     )
     return f"| {' | '.join(cells)} |\n"
 

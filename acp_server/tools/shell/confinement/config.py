@@ -20,7 +20,7 @@ class SandboxConfig:
     )
     network: NetworkSetting = setting(
         "hosts",
-        "Network of sandboxed commands: none, hosts that you allow when asked, or all",
+        "Network of sandboxed commands; hosts: those that you allow when asked; on: all",
         "sandbox.network",
         "ACP_SERVER_SANDBOX_NETWORK",
     )
@@ -31,7 +31,7 @@ class SandboxConfig:
     )
     ports: PortSetting = setting(
         "ask",
-        "Ports of sandboxed servers on this machine: never, when you agree, or as needed",
+        "Ports of sandboxed servers on this machine; ask: when you agree; on: as needed",
         "sandbox.ports",
         "ACP_SERVER_SANDBOX_PORTS",
     )
