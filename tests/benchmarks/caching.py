@@ -21,7 +21,6 @@ from unittest.mock import patch
 
 import anyio
 
-from acp_server.models.cache_markers import CacheMarker
 from acp_server.models.lazy_imports import ProviderEntryPoint, lazy_anthropic_client
 from acp_server.startup.lazy_value import Lazy
 from prompt_engine.cache_control import add_cache_breakpoints
@@ -115,8 +114,9 @@ async def record_session(
         return _make_recorded_session(api.model_requests)
 
 
-def _constant(loader: Lazy[ProviderEntryPoint], mark: CacheMarker) -> Lazy[ProviderEntryPoint]:
-    del mark
+def _constant(
+    loader: Lazy[ProviderEntryPoint], *_positional: object, **_named: object
+) -> Lazy[ProviderEntryPoint]:
     return loader
 
 

@@ -115,7 +115,9 @@ def test_the_demo_shows_its_parts_in_order(plain: tuple[CliResult, Path]) -> Non
     assert text.count("✓ end_turn ") == 3
 
 
-VARYING = re.compile(r"[\d.]+m?s|acp-demo-\w{8}|\d+(?:updates|chunks)|│[.F]{3}|(?<=twelve)\w*(?=■)")
+VARYING = re.compile(
+    r"[\d.]+m?s|acp-demo-\w{8}|\d+(?:updates|chunks)|│[.F]{3}|(?<=twelve)[\w-]*(?=■)"
+)
 """Times; names that are drawn; and what is said until a cancel arrives."""
 
 

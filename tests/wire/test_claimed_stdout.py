@@ -15,7 +15,7 @@ from acp_server.server import app
 
 build = app.build_server
 
-def noisy_build(*arguments):
+def noisy_build(*arguments, **named):
     child = "import sys; print('child'); print('child read', repr(sys.stdin.read()))"
     print("print", flush=True)
     print("original print", file=sys.__stdout__, flush=True)
@@ -24,7 +24,7 @@ def noisy_build(*arguments):
     os.system("echo shell")
     sys.stdout.write("unflushed")
     print("stdin read", repr(sys.stdin.read()))
-    return build(*arguments)
+    return build(*arguments, **named)
 
 app.build_server = noisy_build
 command.main()
