@@ -93,6 +93,7 @@ export class CodeServer {
       ...(server !== undefined && { "acpServer.command": program }),
       "acpServer.arguments": ["serve", "--unstable", "true", ...(model === "" ? [] : ["--model", model])],
       "acpServer.environment": { HERMES_HOME: this.home, PYTHON_KEYRING_BACKEND: "keyring.backends.null.Keyring", ...environment },
+      ...Object.fromEntries(Object.entries(settings).filter(([name]) => name.startsWith("acpServer."))),
     };
     await this.#write("User", { ...SETTINGS, ...settings });
     // The server settings have machine scope: VS Code ignores them in the user settings.

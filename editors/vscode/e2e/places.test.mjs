@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { HERE, installedFolder } from "./codeServer.mjs";
+import { EXTENSION, HERE, installedFolder } from "./codeServer.mjs";
 import { closeWindow, openWindow } from "./sharedWindow.mjs";
 import { until } from "./window.mjs";
 
@@ -15,12 +15,15 @@ const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium",
 const stations = new RegExp(process.env.STATIONS ?? "");
 const model = `scripted:${join(HERE, "places.script")}`;
 
+const ECHO = { command: process.execPath, arguments: [join(EXTENSION, "tests", "support", "agent.mjs")] };
+const SETTINGS = { "git.enabled": true, "acpServer.agents": { Echo: ECHO } };
+
 let code;
 let window;
 let chat;
 
 before(async () => {
-  ({ code, window } = await openWindow(program, { installed: installedFolder(), server, vsix, model, settings: { "git.enabled": true } }));
+  ({ code, window } = await openWindow(program, { installed: installedFolder(), server, vsix, model, settings: SETTINGS }));
   await window.openChat();
   chat = window.chat;
 });
@@ -43,14 +46,32 @@ async function picture(name) {
   if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
 }
 
-station("an editor tab has a session of its own, and is there again after a reload", async () => {
+station("another agent answers, and with the first one its session comes back", async () => {
+  const switchTo = async (name) => {
+    await window.run("Hermes Agent: Switch the Agent");
+    const input = window.page.locator(".quick-input-widget input");
+    await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Echo" }).waitFor();
+    await input.fill(name);
+    await input.press("Enter");
+  };
   assert.match(await chat.ask("who is there?"), /It is me/);
+  await switchTo("Echo");
+  await chat.at("user-message").first().waitFor({ state: "detached" });
+  await chat.input.waitFor();
+  assert.match(await chat.ask("received"), /^\[/);
+  await picture("other-agent");
+  await switchTo("acp-server");
+  await chat.at("user-message").getByText("who is there?").waitFor();
+});
+
+station("an editor tab has a session of its own, and is there again after a reload", async () => {
+  await chat.ask("who is there?");
   await window.run("Hermes Agent: New Session in an Editor Tab");
   await window.page.locator(".part.editor .tab", { hasText: "Hermes Agent" }).waitFor();
   const tab = await window.chatWith("welcome", "Explain this project");
   await tab.ask("this is the tab");
   const sideBar = await window.chatWith("user-message", "who is there?");
-  assert.deepEqual(await sideBar.at("user-message").allInnerTexts(), ["who is there?"]);
+  assert.ok(!(await sideBar.at("user-message").allInnerTexts()).includes("this is the tab"));
   await picture("tab");
   // VS Code saves the open tabs every few seconds.
   await until(() => window.page.evaluate(isStored, "acpServer.chatTab"));

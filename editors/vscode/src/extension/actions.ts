@@ -27,6 +27,8 @@ export interface ActionHost {
   ask(text: string, mentions: readonly Mention[]): Promise<void>;
   /** Return the agent's answer to a prompt that no view shows. */
   askInBackground(text: string): Promise<string>;
+  /** The commands that the agent of the shown session offers. */
+  commands(): Promise<readonly { readonly name: string; readonly description: string }[]>;
   /** Mention files in the draft. */
   attach(paths: readonly string[]): void;
 }
@@ -45,6 +47,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   commitMessage: (host, [target]) => commitMessage(host, target),
   reviewChanges: (host) => host.ask("/review", []),
   explainTerminal: (host) => explainTerminal(host),
+  runCommand: (host) => runCommand(host),
 };
 
 /** Carry out an action; its arguments are those of VS Code's menu. */
@@ -126,6 +129,13 @@ async function fixTest(host: ActionHost, target: unknown): Promise<void> {
 function messageText(message: unknown): string {
   if (typeof message === "string") return message;
   return isRecord(message) && typeof message["value"] === "string" ? message["value"] : "";
+}
+
+/** Let the user pick one of the agent's commands, such as those for memory, skills and permissions, and run it. */
+async function runCommand(host: ActionHost): Promise<void> {
+  const items = (await host.commands()).map(({ name, description }) => ({ label: `/${name}`, detail: description }));
+  const chosen = await window.showQuickPick(items, { title: "Commands of the Agent", matchOnDetail: true });
+  if (chosen !== undefined) await host.ask(chosen.label, []);
 }
 
 /** The part of the Git extension's API that is used here. */

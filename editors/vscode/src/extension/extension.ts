@@ -24,6 +24,7 @@ import { findProgram, locateServer, locateUv, type ServerCommand } from "../host
 import { DirectoryTextStore } from "../host/directoryTextStore.js";
 import type { TextStore, WorkspaceState } from "../host/ports.js";
 import { NodeDisk } from "../host/nodeDisk.js";
+import { commandsIn } from "../host/sessionDescription.js";
 import { startServer } from "../host/serverProcess.js";
 import type { AskedQuestion, HostState, ServerHandle } from "../host/hostServices.js";
 import { isRecord } from "../shared/intents.js";
@@ -47,7 +48,7 @@ const REVIEW_COMMANDS = [
   ...["openChange", "keepFile", "revertFile", "keepAll", "revertAll"],
 ];
 /** Actions outside of the chat, loaded with the first one. */
-const ACTION_COMMANDS = ["fix", "explain", "inlineEdit", "fixTest", "mentionFiles", "commitMessage", "reviewChanges", "explainTerminal"];
+const ACTION_COMMANDS = ["fix", "explain", "inlineEdit", "fixTest", "mentionFiles", "commitMessage", "reviewChanges", "explainTerminal", "runCommand"];
 const ALLOW = "Allow Once";
 const REJECT = "Reject";
 const SHOW = "Show Chat";
@@ -198,6 +199,7 @@ function actionHostOf(controller: Controller, readiness: Readiness): ActionHost 
     return readiness.wait();
   };
   const switches = { withSelection: false, withFile: false, withProblems: false };
+  const { viewPublisher } = controller;
   return {
     ask: async (text, mentions) => {
       controller.editorWindow.revealChat();
@@ -208,6 +210,7 @@ function actionHostOf(controller: Controller, readiness: Readiness): ActionHost 
       controller.editorWindow.revealChat();
       return "";
     },
+    commands: async () => ((await start()) ? commandsIn(viewPublisher.eventsOf(viewPublisher.shownSessionId)) : []),
     attach: (paths) => {
       controller.editorWindow.revealChat();
       controller.attach(paths);

@@ -33,10 +33,10 @@ export class StatusBar implements Disposable {
   }
 
   show(state: HostState): void {
-    const { status, message, isRunning, openQuestions } = state;
+    const { status, message, isRunning, openQuestions, session } = state;
     const isError = status === "failed" || status === "missing";
     this.#item.text = labelFor(status, isRunning, openQuestions);
-    this.#item.tooltip = new MarkdownString([questionText(state), DESCRIPTIONS[status], message].join("\n\n").trim());
+    this.#item.tooltip = new MarkdownString([questionText(state), DESCRIPTIONS[status], message, session].filter((part) => part !== "").join("\n\n"));
     this.#item.backgroundColor = isError
       ? new ThemeColor("statusBarItem.errorBackground")
       : openQuestions > 0

@@ -28,6 +28,7 @@ import { QuestionAnnouncer } from "./questionAnnouncer.js";
 import { Questions } from "./questions.js";
 import { ReviewLoader } from "./reviewLoader.js";
 import type { SessionContext } from "./session.js";
+import { sessionDescriptionOf } from "./sessionDescription.js";
 import { SessionManager, type AgentHandle } from "./sessionManager.js";
 import { ServerSetup } from "./serverSetup.js";
 import { labelIn, pathInside } from "./workspacePaths.js";
@@ -169,6 +170,7 @@ export class Controller implements IntentHost {
       this.#services.log.error(`${intent.type}: ${messageOf(error)}`);
       await this.editorWindow.showMessage(messageOf(error), []);
     }
+    this.#publishState(); // the model or the mode may be another one
   }
 
   /** Report the active file, selection and problems to the view and to the agent. */
@@ -388,12 +390,11 @@ export class Controller implements IntentHost {
   }
 
   #publishState(): void {
+    const { sessions, questions, questionAnnouncer, viewPublisher } = this;
     this.#services.onState({
-      status: this.#status,
-      message: this.#message,
-      isRunning: this.sessions.isRunning,
-      openQuestions: this.questions.openCount,
-      askingTitle: this.questionAnnouncer.askingTitle,
+      ...{ status: this.#status, message: this.#message, isRunning: sessions.isRunning },
+      ...{ openQuestions: questions.openCount, askingTitle: questionAnnouncer.askingTitle },
+      session: sessionDescriptionOf(viewPublisher.eventsOf(viewPublisher.shownSessionId)),
     });
   }
 }

@@ -62,6 +62,8 @@ export interface HostState {
   readonly openQuestions: number;
   /** Title of the session with the oldest question; empty if it has none, or is shown. */
   readonly askingTitle: string;
+  /** Model, mode and cost of the shown session; empty if the agent reports none. */
+  readonly session: string;
 }
 
 /** A question that an agent has just asked. */

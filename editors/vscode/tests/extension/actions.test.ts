@@ -17,6 +17,7 @@ const host: ActionHost = {
     inBackground.push(text);
     return Promise.resolve(answer);
   },
+  commands: () => Promise.resolve([{ name: "memory", description: "What is remembered" }, { name: "skills", description: "" }]),
   attach: (paths) => void attached.push(...paths),
 };
 
@@ -110,4 +111,12 @@ test("the selected text of a terminal is explained, and the clipboard is as befo
   await runAction("explainTerminal", host, []);
   assert.deepEqual(asked[1]?.[1], [{ kind: "terminal", path: "", firstLine: 0, lastLine: 0 }]);
   assert.equal(editor.clipboard, "mine");
+});
+
+test("the agent's commands can be picked and run", async () => {
+  await runAction("runCommand", host, []);
+  assert.deepEqual([asked, editor.calls], [[], ["pick /memory, /skills"]]);
+  editor.choice = "/skills";
+  await runAction("runCommand", host, []);
+  assert.deepEqual(asked, [["/skills", []]]);
 });

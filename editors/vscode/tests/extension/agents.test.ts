@@ -61,7 +61,7 @@ test("the registry is read only on request, and a download is confirmed with its
   assert.deepEqual(requests, [REGISTRY]);
   assert.match(editor.calls.at(-1) ?? "", /Download and run One\?.*npx --yes @a\/one@1\.2\.3 --acp/);
   editor.choice = "Download and Run";
-  assert.deepEqual((await choose()) as object, { id: "one", name: "One", command: "npx", arguments: ["--yes", "@a/one@1.2.3", "--acp"], environment: { MODE: "acp" } });
+  assert.deepEqual((await choose()), { id: "one", name: "One", command: "npx", arguments: ["--yes", "@a/one@1.2.3", "--acp"], environment: { MODE: "acp" } });
   fetched.mock.restore();
 });
 

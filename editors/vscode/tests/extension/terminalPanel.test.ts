@@ -64,7 +64,7 @@ test("the four newest ended terminals stay open until the window closes", () => 
   assert.deepEqual(isDisposed(), Array(6).fill(true));
 });
 
-const READY: HostState = { status: "ready", message: "", isRunning: false, askingTitle: "", openQuestions: 0 };
+const READY: HostState = { status: "ready", message: "", isRunning: false, askingTitle: "", session: "", openQuestions: 0 };
 
 for (const [name, state, text, color, description] of [
   ["ready", READY, "$(hubot) Hermes", undefined, /is ready/],

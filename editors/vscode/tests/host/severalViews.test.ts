@@ -1,6 +1,7 @@
 /** Several views with sessions of their own, the sessions of several folders, and archived sessions. */
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
+import type { SessionConfigOption } from "@agentclientprotocol/sdk";
 import type { HostMessage } from "../../src/shared/events.js";
 import { storeAgentChoice } from "../../src/host/agentChoice.js";
 import { reduceAll } from "../../src/shared/reducer.js";
@@ -169,4 +170,19 @@ test("sessions get the editor's MCP servers", async () => {
   await window.handle({ type: "openSession", id: "earlier" });
   const passed = [...window.agent.paramsOf("session/new"), ...window.agent.paramsOf("session/load")] as { mcpServers: unknown }[];
   assert.deepEqual(passed.map(({ mcpServers }) => mcpServers), [[server], [server]]);
+});
+
+test("the status bar is told the mode, the model and the cost of the shown session", async () => {
+  await window.connect();
+  window.agent.turn = async ({ show }) => {
+    await show({ sessionUpdate: "usage_update", used: 1, size: 10, cost: { amount: 0.123, currency: "USD" } });
+    return { stopReason: "end_turn" };
+  };
+  await window.prompt("go");
+  assert.equal(window.states.at(-1)?.session, "Mode: Ask\n\nCost: 0.12 USD");
+  const options = [{ group: "g", name: "G", options: [{ value: "b", name: "B" }] }];
+  const model: SessionConfigOption = { id: "model", name: "Model", type: "select", category: "model", currentValue: "b", options };
+  window.controller.viewPublisher.record("session-1", { type: "update", update: { sessionUpdate: "config_option_update", configOptions: [model] } });
+  await window.handle({ type: "listSessions" });
+  assert.equal(window.states.at(-1)?.session, "Model: B\n\nCost: 0.12 USD");
 });

@@ -1,0 +1,35 @@
+/** What is known of a session by its events: its model, its mode, what it has cost, and its commands. */
+import type { AvailableCommand, SessionConfigOption } from "@agentclientprotocol/sdk";
+import type { SessionEvent } from "../shared/events.js";
+
+/** Return the description of a session by its events, one line each; empty if the agent reports nothing. */
+export function sessionDescriptionOf(events: readonly SessionEvent[]): string {
+  const options = optionsIn(events);
+  const usage = events.findLast((event) => event.type === "update" && event.update.sessionUpdate === "usage_update");
+  const cost = usage?.type === "update" && usage.update.sessionUpdate === "usage_update" ? usage.update.cost : undefined;
+  const lines = ["model", "mode"].map((category) => {
+    const option = options.find((each) => each.category === category);
+    return option?.type === "select" ? `${option.name}: ${nameOf(option)}` : "";
+  });
+  const costLine = cost === null || cost === undefined ? "" : `Cost: ${cost.amount.toFixed(2)} ${cost.currency}`;
+  return [...lines, costLine].filter((line) => line !== "").join("\n\n");
+}
+
+/** Return the commands that the agent offers in a session. */
+export function commandsIn(events: readonly SessionEvent[]): readonly AvailableCommand[] {
+  const last = events.findLast((event) => event.type === "update" && event.update.sessionUpdate === "available_commands_update");
+  return last?.type === "update" && last.update.sessionUpdate === "available_commands_update" ? last.update.availableCommands : [];
+}
+
+function optionsIn(events: readonly SessionEvent[]): readonly SessionConfigOption[] {
+  const last = events.findLast(
+    (event) => event.type === "choices" || (event.type === "update" && event.update.sessionUpdate === "config_option_update"),
+  );
+  if (last?.type === "choices") return last.options;
+  return last?.type === "update" && last.update.sessionUpdate === "config_option_update" ? last.update.configOptions : [];
+}
+
+function nameOf({ currentValue, options }: Extract<SessionConfigOption, { type: "select" }>): string {
+  const choices = options.flatMap((each) => ("options" in each ? each.options : [each]));
+  return choices.find(({ value }) => value === currentValue)?.name ?? currentValue;
+}
