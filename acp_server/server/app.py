@@ -64,6 +64,7 @@ from acp_server.session.prompting.shared_reads import SharedReads
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.services import SessionServices
 from acp_server.session.session import Session
+from acp_server.startup.allocator import use_one_heap
 from acp_server.startup.code_store import CodeStore
 from acp_server.startup.handshake import (
     EXIT_SIGNALS,
@@ -94,6 +95,7 @@ def run_stdio(
 
     `code_store` is in use since the start; it is written and closed once a session is ready.
     """
+    use_one_heap()
     disable_plugins()
     configuration = settings.load(options)
     configure_logging(configuration.settings.log_level, configuration.settings.log_file)

@@ -2,6 +2,7 @@
 
 from anyio import to_thread
 
+from acp_server.startup.allocator import return_free_memory
 from acp_server.startup.code_store import CodeStore
 
 
@@ -11,6 +12,8 @@ async def write_code_store_in_thread(code_store: CodeStore) -> None:
         await to_thread.run_sync(_write_code_store, code_store)
     else:
         code_store.close()
+    # Nearly all imports are done: from now on the free memory between their objects is not needed.
+    await to_thread.run_sync(return_free_memory)
 
 
 def _write_code_store(code_store: CodeStore) -> None:

@@ -77,13 +77,14 @@ class CodeStore:
         self.is_complete = "acp_server.server.app" not in sys.modules
         """Whether this process has compiled after `open` all that a start compiles."""
         self.modules: Mapping[str, ModuleEntry] = {}
+        self.imported_before = frozenset(sys.modules)
+        """Modules that this store can be of no use for."""
         self.is_current = False
         """Whether a file was read, and no source that was asked for has changed since."""
         self.passed: set[str] = set()
         """Names of checks that this code has passed, in this process or when it was stored."""
         self.new_codes: dict[CodeKey, CodeType] = {}
         self.new_patterns: dict[PatternKey, re.Pattern[str]] = {}
-        # Each is removed when it is used: nearly all of them are used once.
         self._codes: dict[CodeKey, bytes] = {}
         self._patterns: dict[PatternKey, bytes] = {}
         self._descriptor = -1
@@ -206,7 +207,7 @@ class CodeStore:
         def compiled(function: str, text: str | CodeType) -> CodeType:
             if isinstance(text, CodeType):
                 return text
-            stored = self._codes.pop((function, text), None)
+            stored = self._codes.get((function, text))
             if stored is not None:
                 return marshal.loads(stored)
             code = compile(text, "<string>", function, dont_inherit=True)
@@ -237,7 +238,7 @@ class CodeStore:
         def compile_pattern(pattern: object, flags: int = 0) -> re.Pattern[str]:
             if type(pattern) is not str:
                 return plain(pattern, flags)
-            stored = self._patterns.pop((pattern, flags), None)
+            stored = self._patterns.get((pattern, flags))
             if stored is not None:
                 return make_pattern(pattern, marshal.loads(stored))
             compiled = plain(pattern, flags)

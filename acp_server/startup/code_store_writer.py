@@ -56,7 +56,7 @@ def _write_if_needed(store: CodeStore) -> None:
         for name, module in [*sys.modules.items()]
         if (file := _source_file(name, module)) is not None
     }
-    missing = imported.keys() - store.modules.keys()
+    missing = imported.keys() - store.modules.keys() - store.imported_before
     compiled = len(store.new_codes) + len(store.new_patterns)
     if store.modules and len(missing) + compiled <= SMALL_SHARE * len(imported):
         return

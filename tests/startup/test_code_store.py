@@ -49,6 +49,10 @@ WORD = re.compile(r"(?P<word>ab+)c?(?i:D)")
 class Example:
     number: int
 
+@dataclass(frozen=True)
+class SameFields:
+    number: int
+
 def describe():
     match = WORD.match("abbcd")
     return repr(Example({number})), match["word"], re.search("x+", "axx")[0]
