@@ -7,17 +7,19 @@
     --json FILE, --from FILE        save the figures; print saved figures
     --compare FILE FILE FILE        whether saved benchmarks agree within their spread
     --against-bar                   each performance target, and whether it is met
+    day --peers hermes,claude       300 steps over one repository instead
 
 `docs/benchmarks.md` explains the rows.
 """
 
 import argparse
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tests.benchmarks import agreement, report, targets
+from tests.benchmarks import agreement, report, targets, workday
 from tests.benchmarks.installing import install
 from tests.benchmarks.peers import OWN_AGENT, PEERS, PeerAgent, make_custom_agent
 from tests.benchmarks.rows import RowGroup, make_groups
@@ -26,6 +28,9 @@ from tests.benchmarks.runner import BenchmarkResults, print_progress, run
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; return 1 if runs disagree or a performance target is missed."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["day"]:
+        return workday.main(arguments[1:])
     options = _parser().parse_args(arguments)
     groups = _chosen(make_groups(), _names(options.rows))
     if options.install_peers:

@@ -68,21 +68,33 @@ def compute_bill(usages: Sequence[InputUsage]) -> Bill:
     )
 
 
+class RunningBill:
+    """The bill of requests that are added one by one; their bodies are not kept."""
+
+    def __init__(self) -> None:
+        self._cache = PromptCache()
+        self._usages: list[InputUsage] = []
+
+    def add(self, body: Body) -> None:
+        """Account for the next request."""
+        headers, endpoint = ParsedHeaders(VERSION, frozenset()), MessagesServerConfig()
+        ask = parse_request(dict(body), MessagesRequest, headers, endpoint)
+        usage, store = self._cache.account(ask, prefix_parts(ask.request))
+        store()
+        self._usages.append(usage)
+
+    @property
+    def bill(self) -> Bill:
+        """The bill so far."""
+        return compute_bill(self._usages)
+
+
 def replay(bodies: Sequence[Body], placement: MarkerPlacement | None = None) -> Bill:
     """Return the bill for these requests in order, with cache markers set by `place`."""
-    cache, headers, endpoint = (
-        PromptCache(),
-        ParsedHeaders(VERSION, frozenset()),
-        MessagesServerConfig(),
-    )
-    usages: list[InputUsage] = []
+    running = RunningBill()
     for body in bodies:
-        sent = dict(body) if placement is None else _apply_placement(body, placement)
-        ask = parse_request(sent, MessagesRequest, headers, endpoint)
-        usage, store = cache.account(ask, prefix_parts(ask.request))
-        store()
-        usages.append(usage)
-    return compute_bill(usages)
+        running.add(body if placement is None else _apply_placement(body, placement))
+    return running.bill
 
 
 def _apply_placement(body: Body, set_markers: MarkerPlacement) -> dict[str, JsonValue]:

@@ -46,7 +46,7 @@ def main() -> None:
 def explore(name: str, folder: Path, endpoint: EndpointProcess) -> Sequence[str]:
     """Return the texts of the results that an agent's model gets, one for each operation."""
     setup = create_setup(PEERS[name], folder, endpoint)
-    _copy_repository(setup.project)
+    copy_repository(setup.project)
     texts: list[str] = []
     with setup.start() as agent:
         agent.initialize()
@@ -60,7 +60,7 @@ def explore(name: str, folder: Path, endpoint: EndpointProcess) -> Sequence[str]
     return texts
 
 
-def _copy_repository(project: Path) -> None:
+def copy_repository(project: Path) -> None:
     """Replace a project by a clone of this repository."""
     shutil.rmtree(project)
     subprocess.run(

@@ -67,6 +67,7 @@ FIGURE_TARGETS = (
         "memory after session/new, RSS", "session-rss", 50, unit="MiB", python="104", node="499"
     ),
     FigureTarget("memory at the end, RSS", "end-rss", 100, unit="MiB", python="107", node="738"),
+    FigureTarget("memory at the end, PSS", "end-pss", 75, unit="MiB"),
     FigureTarget("memory of an idle session", "idle-session", 0.2, unit="MiB"),
     FigureTarget(
         '"hi": system prompt and tools',
@@ -120,11 +121,13 @@ FIGURE_TARGETS = (
 )
 RATIO_TARGETS = (
     RatioTarget("initialize ahead of every measured agent", "initialize", 1.0),
+    RatioTarget(
+        "spawn to the end of a prompt sent at once, half of the best", "at-once-total", 0.5
+    ),
     RatioTarget("CPU of a chunk under a fifth of hermes'", "2k-cpu", 0.2, ["hermes"]),
     RatioTarget("billed input under half", "day-billed", 0.5),
 )
 PROVEN_TARGETS = (
-    ProvenTarget("first prompt sent at once: stated (row at-once-turn), no bound", "tests/wire"),
     ProvenTarget(
         "writes that bypass approval: none", "tests/permissions, tests/architecture/effects.toml"
     ),

@@ -2,8 +2,8 @@
 
 `chunks N` is N pieces of text at once, `paced N MS` one piece every MS milliseconds. `read`, `run
 S`, `edits N`, `explore N` and `grow` call tools and then say that they are done; the arguments of
-`grow` stream slowly. `day T` is turn T of the scripted day. Anything else is answered with one
-word.
+`grow` stream slowly. `day T` is turn T of the scripted day, `workday T S` turn T of the day of 300
+steps from step S on. Anything else is answered with one word.
 """
 
 import json
@@ -14,6 +14,7 @@ from functools import cache
 from tests.benchmarks.endpoint.exploration import call_of
 from tests.benchmarks.endpoint.model_requests import BenchmarkRequest
 from tests.benchmarks.endpoint.tool_dialects import Arguments, DialectCall, translate_call
+from tests.benchmarks.endpoint.workday import STEPS, SUMMARY, SUMMARY_BYTES, workday_call
 from tests.benchmarks.scripted_session import PLAN, make_script
 from tests.support.messages_api import CallTool, ScriptedReply
 from tests.support.messages_api.script import Say
@@ -51,13 +52,14 @@ def _make_chunks(count: int) -> list[str]:
 
 def answer(ask: BenchmarkRequest) -> BenchmarkAnswer:
     """Return the model's answer to a request."""
+    if ask.command[:1] == ("workday",):
+        return _answer_workday(ask)
     if not ask.tools:  # a title or a summary: not part of the benchmark
         return HELLO
     match ask.command:
-        case ("chunks", count):
-            return BenchmarkAnswer(_make_chunks(int(count)))
-        case ("paced", count, milliseconds):
-            return BenchmarkAnswer(_make_chunks(int(count)), pause_seconds=int(milliseconds) / 1000)
+        case ("chunks" | "paced", count, *milliseconds):
+            pause_seconds = sum(map(int, milliseconds)) / 1000
+            return BenchmarkAnswer(_make_chunks(int(count)), pause_seconds=pause_seconds)
         case ("day", turn):
             return _answer_day_turn(ask, int(turn))
         case ("explore" | "read" | "grow" | "run" | "edits", *_):
@@ -93,6 +95,18 @@ def _answer_first_request(ask: BenchmarkRequest) -> BenchmarkAnswer:
                 pause_seconds=GROWING_PAUSE_SECONDS,
                 argument_piece_count=GROWING_PIECES,
             )
+
+
+def _answer_workday(ask: BenchmarkRequest) -> BenchmarkAnswer:
+    turn, done = (int(word) for word in ask.command[1:])
+    step = min(done + ask.step, STEPS - 1)
+    if ask.asks_for_summary or (not ask.tools and ask.bytes > SUMMARY_BYTES):
+        return BenchmarkAnswer((SUMMARY.format(turn=turn, done=step, folder=ask.folder),))
+    if not ask.tools:
+        return HELLO
+    if step == STEPS - 1:
+        return BenchmarkAnswer((f"The test of part {turn} is written and passes.",))
+    return BenchmarkAnswer(tool_uses=[workday_call(ask.tools, ask.folder, turn, step)])
 
 
 def _make_use(ask: BenchmarkRequest, name: str, /, **arguments: str | int) -> DialectCall:

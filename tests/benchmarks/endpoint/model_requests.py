@@ -45,6 +45,8 @@ class BenchmarkRequest:
     """Number of answers that the model has already given to this prompt."""
     tools: frozenset[str]
     bytes: int
+    asks_for_summary: bool = False
+    """Whether it ends with words of the agent's own about a summary."""
 
 
 def format_command(words: str, folder: object) -> str:
@@ -63,8 +65,15 @@ def parse_request(form: ApiFormat, body: Object, size: int) -> BenchmarkRequest:
             found, next_index = commands[-1], index + 1
     turns = [speaker for speaker, _ in groupby(speaker for speaker, _ in messages[next_index:])]
     words = tuple(found[1].split()) if found else ()
+    role, last = messages[-1] if messages else ("user", "")
+    is_own = role == "user" and not COMMAND_PATTERN.search(last)
     return BenchmarkRequest(
-        words, found[2] if found else "", turns.count("model"), tools_of(body), size
+        words,
+        found[2] if found else "",
+        turns.count("model"),
+        tools_of(body),
+        size,
+        is_own and "summar" in last.lower(),
     )
 
 
