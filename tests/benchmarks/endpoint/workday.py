@@ -1,7 +1,7 @@
 """300 steps of a model at work on one repository: 30 turns of nine calls and a closing text.
 
 Each turn reads two large files and a part of a third, searches, writes a test that fails, runs it,
-mends it, runs it again, and has a sub-agent look at a file or looks at the history. Together the
+corrects it, runs it again, and has a sub-agent look at a file or looks at the history. Together the
 results fill two context windows. The repository is this one.
 """
 
