@@ -12,11 +12,13 @@ ANNOUNCEMENT = "config_option_update"
 PROGRAM = """
 import sys
 from acp_server import __main__; from acp_server.startup import handshake
+from acp_server.server import app
 from acp_server.session.registry import SessionRegistry
 from pydantic import BaseModel
 
 warm_up, build, leave = SessionRegistry.warm_up, BaseModel.model_rebuild, handshake.exit_process
 before, built = set(), []
+app.WATCH_DELAY_SECONDS = 0.0  # or the watcher would be imported at any time
 
 async def warm_up_and_announce(registry, session, *arguments):
     await warm_up(registry, session, *arguments)
