@@ -115,6 +115,8 @@ class FleetDriver:
     )
     """Heap of retries by time."""
     _running: dict[str, _PendingUnit] = field(default_factory=dict[str, _PendingUnit], init=False)
+    _only_node: str = field(default="", init=False)
+    """Name of the node, if there is one only; else the engine chooses when a slot is free."""
     _settling: int = field(default=0, init=False)
     """Attempts that have ended, and whose unit is being decided about."""
     _changed: anyio.Event = field(default_factory=anyio.Event, init=False)
@@ -136,6 +138,9 @@ class FleetDriver:
     ) -> None:
         """Run units; `earlier` has the cost of earlier runs and results that are not final."""
         self._spent = earlier.spent_usd
+        nodes = await self.engine.nodes()
+        if len(nodes) == 1:
+            self._only_node = nodes[0].name
         for unit in units:
             before = earlier.ended.get(unit.key)
             usage, cost = (before.usage, before.cost_usd) if before else (UnitUsage(), None)
@@ -228,6 +233,7 @@ class FleetDriver:
             key=unit.key,
             id=unit.id,
             attempt=pending.number,
+            node=self._only_node,
             handle=handle,
             reserved_usd=unit.max_cost if self.policy.total_cost is not None else None,
         )

@@ -5,7 +5,7 @@ Records are JSON objects with `type` and `time` (seconds since 1970):
   run      a driver began: version, server, host, pid, engine, jobs, shard, units, total_cost_usd,
            digests (of its options and settings)
   queued   unit key, id, task, repeat, tags, model, mode, commit
-  began    key, id, attempt, node, reserved_usd
+  began    key, id, attempt, node (if there is one only), handle, reserved_usd
   ended    key, id, attempt, node, is_final, attempt_cost_usd, result (`UnitResult.as_json`)
   retry    key, id, attempt, seconds, reason
   budget   spent_usd, reserved_usd, total_cost_usd

@@ -41,6 +41,8 @@ CHECK_OUTPUT_CHARACTERS = 20_000
 CHECKED_OUTCOMES = frozenset({"done", "denied", "findings", "timeout", "budget"})
 """Outcomes after which the check runs: the agent has worked."""
 MIN_FREE_BYTES = 500_000_000
+HOME_ENTRIES = ("config.yaml", ".env", "auth.json", "SOUL.md", "skills", "acp/config.yaml")
+"""Entries of a Hermes home that every agent of a node shares; sessions and memory are its own."""
 GUARDED_SHELL = (
     *("/bin/sh", "-c", 'read -r go && [ "$go" = go ] && exec </dev/null && exec /bin/sh -c "$1"'),
     "sh",
@@ -57,6 +59,8 @@ class UnitSource:
     changes: bytes = b""
 
 
+_Place = tuple[Path, Mapping[str, str]]
+"""Working directory and environment of a process."""
 FindSource = Callable[[Unit], UnitSource]
 """Provides the repository of a unit; may raise `FleetGitError` or `OSError`."""
 
@@ -81,10 +85,16 @@ class FleetNode:
         self,
         find_source: FindSource,
         command: Sequence[str] = (),
-        name: str = "",
+        *,
+        has_own_homes: bool = False,
     ) -> None:
-        """Run `command`, by default `acp-server run -`, for each attempt."""
-        self.name = name or platform.node()
+        """Run `command`, by default `acp-server run -`, for each attempt.
+
+        With `has_own_homes`, each agent has a HERMES_HOME of its own, with the settings and skills
+        of the node's: what one task learns must not reach another.
+        """
+        self.name = platform.node()
+        self._has_own_homes = has_own_homes
         self._find_source = find_source
         self._command = tuple(command) or isolated_server("run", "-")
         self._environment = settings.child_environment({})
@@ -173,7 +183,12 @@ class FleetNode:
                 *("--cwd", str(workspace.working_directory)),
                 *("--format", "json", "--no-github", "--patch", str(patch)),
             )
-            output, code = self._run_process(command, unit.prompt, log, running)
+            environment = self._environment
+            if self._has_own_homes:
+                home = _make_home(workspace.directory, settings.hermes_home(environment))
+                environment = {**environment, "HERMES_HOME": str(home)}
+            place = (workspace.working_directory, environment)
+            output, code = self._run_process(command, unit.prompt, log, running, place)
             result = parse_result(output)
             check = None
             if unit.check and result is not None and result.get("outcome") in CHECKED_OUTCOMES:
@@ -192,10 +207,15 @@ class FleetNode:
             )
 
     def _run_process(
-        self, command: Sequence[str], prompt: str, log: BinaryIO, running: _RunningAttempt
+        self,
+        command: Sequence[str],
+        prompt: str,
+        log: BinaryIO,
+        running: _RunningAttempt,
+        place: _Place,
     ) -> tuple[bytes, int]:
         """Run the agent; return its stdout and exit code."""
-        with self._start(command, running, subprocess.PIPE, log) as process:
+        with self._start(command, running, subprocess.PIPE, log, place) as process:
             try:
                 output, _ = process.communicate(prompt.encode(errors="replace"))
             finally:
@@ -244,14 +264,14 @@ class FleetNode:
         running: _RunningAttempt,
         stdout: BinaryIO | int,
         stderr: BinaryIO,
-        place: tuple[Path, Mapping[str, str]] | None = None,
+        place: _Place,
     ) -> subprocess.Popen[bytes]:
         """Start a process that ends with this one, in a directory with an environment.
 
         Its session is its own: Ctrl-C in our terminal must reach the driver alone, which lets
         running attempts end.
         """
-        directory, environment = place or (None, self._environment)
+        directory, environment = place
         with running.lock:
             if running.cancelled.is_set():
                 raise OSError("the attempt was cancelled")
@@ -281,6 +301,16 @@ def parse_result(output: bytes) -> Json | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) and value.get("type") == "result" else None
+
+
+def _make_home(directory: Path, node_home: Path) -> Path:
+    """Create the home of one agent, with links to the settings and skills of the node's home."""
+    home = directory / "home"
+    (home / "acp").mkdir(parents=True, mode=0o700)
+    for name in HOME_ENTRIES:
+        if (node_home / name).exists():
+            (home / name).symlink_to((node_home / name).absolute())
+    return home
 
 
 def _write_inputs(unit: Unit, directory: Path) -> list[str]:

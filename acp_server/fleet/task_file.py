@@ -153,8 +153,11 @@ class TaskLine(BaseModel):
         if value is not None and value.startswith("-"):
             raise ValueError("must not begin with a dash")
         # Units, journals and the metadata of engines must not hold secrets.
-        if value is not None and is_url(value) and urlsplit(value).password is not None:
-            raise ValueError("must not hold a password; the node uses its own credentials")
+        url = urlsplit(value) if value is not None and "://" in value else None
+        # A user name alone may be a token, except in ssh.
+        has_token = url is not None and url.scheme in {"http", "https"} and bool(url.username)
+        if url is not None and (has_token or url.password is not None):
+            raise ValueError("must not hold credentials; the node uses its own")
         return value
 
     @field_validator("memory")

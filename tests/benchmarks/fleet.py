@@ -30,7 +30,7 @@ from tests.fleet.dask_cluster import dask_cluster
 from tests.fleet.fleets import run_fleet, units_of
 from tests.headless.run.repositories import create_repository
 
-RUNS = 12
+RUNS = 6
 UNITS = 1_000
 ANSWER = """echo '{"type": "result", "outcome": "done"}'"""
 TRUE = ("/bin/sh", "-c", ANSWER)

@@ -43,6 +43,10 @@ if word == "die-once":  # a file says whether it has
     if not os.path.exists(rest):
         pathlib.Path(rest).touch()
         os.kill(os.getpid(), signal.SIGKILL)
+if word == "kill-actor-once":
+    if not os.path.exists(rest):
+        pathlib.Path(rest).touch()
+        os.kill(os.getppid(), signal.SIGKILL)
 if word == "wait":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(print(json.dumps(
         result | {"outcome": "terminated", "reason": "stopped"})) or 143))
@@ -52,6 +56,10 @@ if word == "babble":
     print("no json"); sys.exit(3)
 if word == "outcome":
     result |= {"outcome": rest, "reason": "as asked"}
+if word == "home":
+    home = os.environ.get("HERMES_HOME", "")
+    pathlib.Path(home, "learned").write_text("x")
+    result["text"] = " ".join(sorted(os.listdir(home)))
 if word == "files":
     result["text"] = " ".join(sorted(os.listdir(folder)))
 if word == "link":
@@ -125,7 +133,7 @@ async def run_fleet(
     await anyio.Path(directory).mkdir(exist_ok=True)
     run = FleetRun(directory)
     config = config or EngineConfig(jobs=policy.jobs, command=COMMAND)
-    with FleetJournal(directory) as journal, anyio.fail_after(HANG_TIMEOUT_SECONDS):
+    with FleetJournal(directory) as journal, anyio.fail_after(HANG_TIMEOUT_SECONDS + len(units)):
         earlier = read_journal(directory)
         journal.append("run", version=1, total_cost_usd=policy.total_cost)
         journal.append_queued(units)

@@ -30,6 +30,7 @@ from acp_server.fleet.unit import InputFile, Unit
 from acp_server.version import __version__
 from tests.fleet.dask_cluster import dask_cluster
 from tests.fleet.fleets import COMMAND, units_of
+from tests.fleet.ray_cluster import ON_REQUEST, ray_cluster
 from tests.headless.run.repositories import create_repository
 from tests.support.server_process import NO_KEYRING
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -43,15 +44,24 @@ POLICY = InputFile("--policy", "policy.toml", "version = 1")
 @pytest.fixture(scope="module")
 def cluster_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with dask_cluster(tmp_path_factory.mktemp("cluster") / "dask", 1, **NO_KEYRING) as cluster:
+        (cluster.folder / "home1/config.yaml").write_text("{}\n")
         yield cluster.address
 
 
-@pytest.fixture(params=["local", "dask"])
+@pytest.fixture(scope="module")
+def ray_address() -> Iterator[str]:
+    with ray_cluster() as address:
+        yield address
+
+
+FIXTURES = {"dask": "cluster_address", "ray": "ray_address"}
+
+
+@pytest.fixture(params=["local", "dask", pytest.param("ray", marks=ON_REQUEST)])
 def config(request: pytest.FixtureRequest) -> EngineConfig:
-    if request.param == "local":
-        return EngineConfig(jobs=2, command=COMMAND)
-    address: str = request.getfixturevalue("cluster_address")
-    return EngineConfig(jobs=2, command=COMMAND, address=address)
+    name: str = request.param
+    address: str = request.getfixturevalue(FIXTURES[name]) if name in FIXTURES else ""
+    return EngineConfig(jobs=2, command=COMMAND, address=address, options={"engine": name})
 
 
 async def next_report(engine: FleetEngine) -> AttemptReport:
@@ -64,7 +74,7 @@ def attempt_at(unit: Unit, handle: str = "one") -> Attempt:
 
 
 def open_engine(config: EngineConfig) -> AbstractAsyncContextManager[FleetEngine]:
-    return find_engine("dask" if config.address else "local")(config)
+    return find_engine(str(config.options.get("engine", "dask")))(config)
 
 
 async def test_a_unit_runs_in_a_worktree_and_its_report_comes_back(
@@ -88,6 +98,19 @@ async def test_a_unit_runs_in_a_worktree_and_its_report_comes_back(
     assert report.check.output == "changed\n"
     assert report.patch == b"patch of files"
     assert (report.log, report.exit_code) == (b"worked on files\n", 0)
+
+
+async def test_an_agent_on_a_node_has_a_home_of_its_own(
+    tmp_path: Path, cluster_address: str
+) -> None:
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    config = EngineConfig(command=COMMAND, address=cluster_address)
+    async with open_engine(config) as engine:
+        for unit in units_of(repository, "home", "home"):
+            await engine.submit(attempt_at(unit))
+        reports = [await next_report(engine) for _ in range(2)]
+    texts = [each.result and each.result["text"] for each in reports]
+    assert texts == ["acp config.yaml learned"] * 2
 
 
 async def test_a_cancelled_unit_reports_the_work_it_has_done(
@@ -185,7 +208,7 @@ def test_a_cluster_that_others_could_control_is_refused(address: str, is_refused
 
 
 async def test_an_unknown_engine_and_a_missing_cluster_are_named() -> None:
-    with pytest.raises(EngineError, match="there is no engine 'cloud'; there are dask, local"):
+    with pytest.raises(EngineError, match="there is no engine 'cloud'; there are dask, local, ray"):
         find_engine("cloud")
     with pytest.raises(EngineError, match="needs --engine-address"):
         async with find_engine("dask")(EngineConfig()):

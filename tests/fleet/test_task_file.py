@@ -44,7 +44,14 @@ def test_a_task_without_an_id_is_named_after_its_line() -> None:
         ('{"prompt": "a", "id": "x"}\n{"prompt": "a", "id": "x"}', "two tasks have the id 'x'"),
         ('{"id": "x"}', "give either prompt or prompt_file"),
         ('{"prompt": "a", "prompt_file": "b"}', "give either prompt or prompt_file"),
-        ('{"prompt": "a", "repo": "https://me:secret@host.example/x"}', "must not hold a password"),
+        (
+            '{"prompt": "a", "repo": "https://me:secret@h.example"}',
+            "must not hold credentials",
+        ),
+        (
+            '{"prompt": "a", "repo": "https://ghp_token@h.example"}',
+            "must not hold credentials",
+        ),
         ('{"prompt": "a", "ref": "--upload-pack=x"}', "must not begin with a dash"),
         ('{"prompt": "a", "check_files": ["../x"]}', "not a path inside the repository"),
         ('{"prompt": "a", "check_files": {".git/hooks/x": "y"}}', "not a path inside"),

@@ -17,11 +17,8 @@ from acp_server.fleet.engines.seam import EngineConfig, EngineError
 from acp_server.text.json_values import as_object, as_text
 
 CONNECT_SECONDS = 20
-JOIN_SECONDS = 60.0
-"""Time for a first worker to join: clusters of batch systems start them on demand."""
 TLS_FILES = ("ca_file", "client_cert", "client_key")
 Json = dict[str, JsonValue]
-NO_WORKER = "the Dask cluster at {address} has no worker that can run tasks"
 
 
 class DaskFuture(Protocol):
@@ -152,12 +149,7 @@ async def open_dask_engine(config: EngineConfig) -> AsyncGenerator[RemoteEngine]
         ):
             engine = RemoteEngine(backend, config, Path(directory))
             stack.callback(engine.close)
-            await engine.wait_for_workers(JOIN_SECONDS)
-            nodes = await engine.nodes()
-            if all(each.problem for each in nodes):
-                problems = [f"{each.name}: {each.problem}" for each in nodes]
-                reason = NO_WORKER.format(address=config.address)
-                raise EngineError("\n".join((reason, *problems)))
+            await engine.wait_for_workers()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(engine.run)
                 yield engine

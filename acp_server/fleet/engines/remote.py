@@ -34,6 +34,8 @@ from acp_server.text.json_values import as_object, as_text
 from acp_server.version import __version__
 
 POLL_SECONDS = 1.0
+JOIN_SECONDS = 60.0
+"""Time for a first worker to join: clusters of batch systems start them on demand."""
 RENEW_SECONDS = 5.0
 PART_BYTES = 8_000_000
 BUNDLES_DIRECTORY = "bundles"
@@ -70,7 +72,11 @@ class RemoteBackend(Protocol):
         arguments: Sequence[object],
         done: Callable[[Json | None], None],
     ) -> None:
-        """Start `remote_node.run_attempt`; call `done` in a thread, with None if it was lost."""
+        """Start `remote_node.run_attempt`; call `done` in a thread, with None if it was lost.
+
+        Raises:
+            NodeLostError: The worker is gone.
+        """
         ...
 
     def forget(self, handle: str) -> None:
@@ -186,14 +192,20 @@ class RemoteEngine:
         self._send.close()
         self._receive.close()
 
-    async def wait_for_workers(self, seconds: float) -> None:
-        """Check the workers; wait for a first one to join."""
-        with anyio.move_on_after(seconds):
-            while True:
+    async def wait_for_workers(self) -> None:
+        """Check the workers; wait for a first one to join.
+
+        Raises:
+            EngineError: No node can run tasks.
+        """
+        with anyio.move_on_after(JOIN_SECONDS):
+            while not (self._workers or self._refused or self._gone):
                 await self.look_for_workers()
-                if self._workers or self._refused or self._gone:
-                    return
-                await anyio.sleep(POLL_SECONDS)
+                await anyio.sleep(0 if self._workers else POLL_SECONDS)
+        if not self._workers:
+            problems = [f"{each.name}: {each.problem}" for each in self._refused.values()]
+            reason = f"the cluster at {self._config.address} has no node that can run tasks"
+            raise EngineError("\n".join((reason, *problems, *filter(None, (self._gone,)))))
 
     async def look_for_workers(self) -> None:
         """Check new workers, and report the attempts of those that are gone as lost."""
@@ -281,10 +293,11 @@ class RemoteEngine:
             if attempt.handle in self._places:  # the worker was not lost meanwhile
                 arguments = (self._config.command, self._fleet, state.process, attempt.as_json())
                 done = _DoneCallback(self, attempt.handle)
-                await to_thread.run_sync(
-                    *(self._backend.start, worker, attempt.handle, arguments, done),
-                    limiter=self._threads,
-                )
+                start = partial(self._backend.start, worker, attempt.handle, arguments, done)
+                try:
+                    await to_thread.run_sync(start, limiter=self._threads)
+                except NodeLostError:
+                    self._lose(worker)
 
     async def _send_files(self, worker: str, state: _Worker, attempt: Attempt) -> None:
         """Send the repository and the uncommitted changes of a unit, unless the node has them."""
@@ -336,6 +349,10 @@ class RemoteEngine:
         """Report the end of an attempt; called in a thread of the backend."""
         report = AttemptReport(handle, is_lost=True) if answer is None else report_from_json(answer)
         with suppress(RuntimeError, anyio.ClosedResourceError):  # the engine is closed
+            if report.is_lost:
+                # No attempt may be placed there before the worker has been checked again.
+                worker = self._places.get(handle, "")
+                from_thread.run_sync(self._lose, worker, token=self._token)
             from_thread.run_sync(self._end, report, token=self._token)
 
     def _end(self, report: AttemptReport) -> None:

@@ -34,7 +34,7 @@ class RemoteNode:
         environment = settings.child_environment({})
         self._cache = settings.hermes_home(environment) / "acp" / "fleet" / "clones"
         self._clones = CloneCache(self._cache, FleetGit(environment))
-        self.node = FleetNode(self._find_source, command)
+        self.node = FleetNode(self._find_source, command, has_own_homes=True)
         self._leases: dict[str, float] = {}
         self._attempts: dict[str, str] = {}
         """Fleet of each running attempt."""
