@@ -87,10 +87,11 @@ class TaskLine(BaseModel):
     repeat: Count = Field(default=1, description="How often the task runs.")
     tags: tuple[Text, ...] = Field(default=(), description="Labels for `--select` and for reports.")
     cpus: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="Processors that an engine reserves."
+        default=None, description="Slots that the task takes on a cluster."
     )
     memory: str | int | None = Field(
-        default=None, description="Memory that an engine reserves: bytes, or a size such as `2GiB`."
+        default=None,
+        description="Memory that must be left on the node: bytes, or a size such as `2GiB`.",
     )
     env: tuple[Annotated[str, Field(pattern=VARIABLE_PATTERN)], ...] = Field(
         default=(),

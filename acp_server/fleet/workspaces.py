@@ -30,6 +30,7 @@ class WorkspaceFactory:
 
     def __init__(self, git: FleetGit) -> None:
         self._git = git
+        self._common: dict[Path, str] = {}
         self._root: Path | None = None
         self._lock_file: BinaryIO | None = None
         # Git locks the repository's list of worktrees, and fails at once if it is locked.
@@ -51,8 +52,7 @@ class WorkspaceFactory:
         # Named like the unit, because the model sees the path.
         tree = directory / unit.id
         try:
-            asked = ("rev-parse", "--path-format=absolute", "--git-common-dir")
-            common = self._git.run(repository, *asked)
+            common = self._common_directory(repository)
             # Before git registers the worktree, so that a sweep finds it whenever we are killed.
             (directory / RECORD_NAME).write_text(common, encoding="utf-8")
             add = ("worktree", "add", "--detach", "--quiet", str(tree), unit.workspace.commit)
@@ -78,6 +78,13 @@ class WorkspaceFactory:
             if self._lock_file is not None:
                 self._lock_file.close()
             self._root = self._lock_file = None
+
+    def _common_directory(self, repository: Path) -> str:
+        """Return the git directory that has a repository's worktrees; git is asked once."""
+        if repository not in self._common:
+            asked = ("rev-parse", "--path-format=absolute", "--git-common-dir")
+            self._common[repository] = self._git.run(repository, *asked)
+        return self._common[repository]
 
     def _make_root(self) -> Path:
         while self._root is None:

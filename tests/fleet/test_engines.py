@@ -31,7 +31,8 @@ from acp_server.version import __version__
 from tests.fleet.dask_cluster import dask_cluster
 from tests.fleet.fleets import COMMAND, units_of
 from tests.fleet.ray_cluster import ON_REQUEST, ray_cluster
-from tests.headless.run.repositories import create_repository
+from tests.headless.run.pipeline import UNREACHABLE_URL, PipelineStep
+from tests.headless.run.repositories import create_repository, git
 from tests.support.server_process import NO_KEYRING
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -172,6 +173,24 @@ async def test_nodes_are_named_with_their_version(config: EngineConfig) -> None:
     assert nodes[0].git.startswith("2.")
 
 
+async def test_a_unit_takes_as_many_slots_as_processors(
+    tmp_path: Path, cluster_address: str
+) -> None:
+    """Two slots are taken by one unit, so a second one waits until it has ended."""
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    began = tmp_path / "began"
+    os.mkfifo(began)
+    large, second = units_of(repository, f"wait {began}", "work")
+    config = EngineConfig(command=COMMAND, address=cluster_address)
+    async with open_engine(config) as engine:
+        first = await engine.submit(attempt_at(replace(large, cpus=1.5)))
+        waiting = await engine.submit(attempt_at(second))
+        await to_thread.run_sync(began.read_text)
+        await engine.cancel(first)
+        handles = [(await next_report(engine)).handle for _ in range(2)]
+    assert handles == [first, waiting]
+
+
 async def test_a_node_with_another_version_is_refused_by_name(
     cluster_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +224,26 @@ def test_a_cluster_that_others_could_control_is_refused(address: str, is_refused
     assert check(EngineConfig()) == is_refused
     assert not check(EngineConfig(), is_authenticated=True)
     assert not check(EngineConfig(is_insecure_allowed=True))
+
+
+def test_the_command_runs_tasks_on_a_cluster(tmp_path: Path, cluster_address: str) -> None:
+    step = PipelineStep(tmp_path, UNREACHABLE_URL)
+    create_repository(step.workspace, {"a.txt": b"a\n"})
+    script = tmp_path / "s.script"
+    script.write_text(
+        "prompt: *\ncall: write_file\n  path: b.txt\n  content: b\nstep:\nsay: Done.\n"
+    )
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text(json.dumps({"id": "one", "prompt": "Go", "check": "test -f b.txt"}) + "\n")
+    output = tmp_path / "out"
+    done = step.run(
+        *("--tasks", str(tasks), "--output", str(output), "--model", f"scripted:{script}"),
+        *("--engine", "dask", "--engine-address", cluster_address),
+    )
+    assert (done.exit_code, done.stdout) == (0, "one: done\n"), done.stderr
+    assert "+++ b/b.txt" in (output / "one.patch").read_text()
+    assert "edit: Create b.txt: done" in (output / "one.log").read_text()
+    assert git(step.workspace, "worktree", "list").count("\n") == 1
 
 
 async def test_an_unknown_engine_and_a_missing_cluster_are_named() -> None:

@@ -30,6 +30,7 @@ from acp_server.fleet.engines.seam import EngineConfig, EngineError
 from acp_server.fleet.git import FleetGit, FleetGitError
 from acp_server.fleet.results import whole_number
 from acp_server.fleet.task_file import is_url
+from acp_server.fleet.unit import Unit
 from acp_server.text.json_values import as_object, as_text
 from acp_server.version import __version__
 
@@ -113,9 +114,27 @@ class _Worker:
 
     facts: NodeFacts
     process: int
-    running: set[str] = field(default_factory=set[str])
+    memory: int
+    """Bytes of the machine."""
+    running: dict[str, Unit] = field(default_factory=dict[str, Unit])
+    """Unit of each running attempt."""
     files: set[str] = field(default_factory=set[str])
     """Names of the files that it has."""
+
+    @property
+    def free_slots(self) -> int:
+        """Slots that no attempt takes."""
+        return self.facts.slots - sum(self.slots_of(each) for each in self.running.values())
+
+    def slots_of(self, unit: Unit) -> int:
+        """Return the slots that a unit takes: one per processor, at most all."""
+        return min(self.facts.slots, max(1, math.ceil(unit.cpus or 1)))
+
+    def has_room_for(self, unit: Unit) -> bool:
+        """Return whether a unit fits beside those that run; one that is alone always does."""
+        used = sum(each.memory or 0 for each in self.running.values())
+        has_memory = not self.running or used + (unit.memory or 0) <= self.memory
+        return has_memory and self.slots_of(unit) <= self.free_slots
 
 
 class RemoteEngine:
@@ -265,22 +284,25 @@ class RemoteEngine:
         if problem:
             self._refused[worker] = facts
         else:
-            self._workers[worker] = _Worker(facts, whole_number(value.get("process")))
+            self._workers[worker] = _Worker(
+                facts, whole_number(value.get("process")), whole_number(value.get("memory"))
+            )
 
     async def _place_waiting(self) -> None:
         """Start waiting attempts on workers with free slots."""
         while self._waiting:
+            unit = self._waiting[0].unit
             free = {
-                name: state.facts.slots - len(state.running)
+                name: state.free_slots
                 for name, state in self._workers.items()
-                if state.facts.slots > len(state.running)
+                if state.has_room_for(unit)
             }
             if not free:
                 return
             worker = max(free, key=lambda name: free[name])
             attempt = self._waiting.popleft()
             state = self._workers[worker]
-            state.running.add(attempt.handle)
+            state.running[attempt.handle] = unit
             self._places[attempt.handle] = worker
             try:
                 await self._send_files(worker, state, attempt)
@@ -360,7 +382,7 @@ class RemoteEngine:
         if worker is None:  # reported as lost before
             return
         if worker in self._workers:
-            self._workers[worker].running.discard(report.handle)
+            self._workers[worker].running.pop(report.handle, None)
         self._send.send_nowait(report)
         self._changed.set()
 

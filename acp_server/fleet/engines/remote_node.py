@@ -155,4 +155,5 @@ def node_facts(command: tuple[str, ...], slots: int) -> Json:
         "slots": facts.slots,
         "problem": facts.problem,
         "process": os.getpid(),
+        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
     }
