@@ -9,8 +9,6 @@ from functools import partial
 import click
 
 from acp_server.cli.async_runner import run_until_signal
-from acp_server.cli.fleet_view import follow_fleet
-from acp_server.cli.report import report_on
 from acp_server.cli.run_options import (
     OutputFormat,
     OutputOptions,
@@ -22,7 +20,6 @@ from acp_server.cli.run_options import (
 from acp_server.cli.run_outputs import crash_reason, print_failed_start, run_and_report
 from acp_server.cli.run_preview import show_preview
 from acp_server.cli.run_requests import RunOptionsError, request_from
-from acp_server.cli.run_tasks import run_tasks
 from acp_server.cli.shutdown_signals import ShutdownRequestedError, ShutdownSignals
 from acp_server.headless.run.outcome import EXIT_CODES, outcome_of_signal
 
@@ -76,13 +73,19 @@ def dispatch_run(options: dict[str, object], signals: ShutdownSignals) -> int:
     try:
         _check_task_options(chosen, is_dry_run=outputs.dry_run)
         if chosen.follow is not None:
+            from acp_server.cli.fleet_view import follow_fleet
+
             return run_until_signal(partial(follow_fleet, chosen.follow), signals)
         if chosen.merge and chosen.output is not None:
+            from acp_server.cli.report import report_on
+
             is_json = outputs.format_ != "text"
             return report_on(
                 chosen.merge, chosen.output, chosen.min_pass, outputs.github, is_json=is_json
             )
         if chosen.tasks is not None:
+            from acp_server.cli.run_tasks import run_tasks
+
             return run_tasks(chosen.tasks, chosen, run_options, outputs, signals)
         with _reporting_crashes(outputs.format_), signals.interrupt_blocking():
             request = request_from(run_options, None if sys.stdin is None else sys.stdin.buffer)

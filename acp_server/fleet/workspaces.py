@@ -17,9 +17,9 @@ from typing import BinaryIO
 
 from acp_server.fleet.git import FleetGit, FleetGitError
 from acp_server.fleet.unit import Unit
+from acp_server.headless.run.changes import OWNER_LOCK, RUN_PREFIX
 
 PREFIX = "acp-tasks-"
-LOCK_NAME = "owner.lock"
 RECORD_NAME = "repository"
 """File in an attempt's directory with the path of the git directory that has the worktree."""
 _ADMINISTRATIONS = "worktrees"
@@ -75,9 +75,14 @@ class WorkspaceFactory:
         with self._lock:
             if self._root is not None:
                 shutil.rmtree(self._root, ignore_errors=True)
-            if self._lock_file is not None:
-                self._lock_file.close()
-            self._root = self._lock_file = None
+            self.release_lock()
+            self._root = None
+
+    def release_lock(self) -> None:
+        """Release the lock of the directory, as the end of the process does."""
+        if self._lock_file is not None:
+            self._lock_file.close()
+        self._lock_file = None
 
     def _common_directory(self, repository: Path) -> str:
         """Return the git directory that has a repository's worktrees; git is asked once."""
@@ -89,7 +94,7 @@ class WorkspaceFactory:
     def _make_root(self) -> Path:
         while self._root is None:
             root = Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
-            lock = (root / LOCK_NAME).open("wb")
+            lock = (root / OWNER_LOCK).open("wb")
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:  # a sweep was faster, and removes it
@@ -114,18 +119,19 @@ class AttemptWorkspace:
 def sweep_dead_workspaces() -> int:
     """Remove the workspaces of processes that were killed; return how many there were."""
     found = 0
-    for root in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    directory = Path(tempfile.gettempdir())
+    for root in (*directory.glob(f"{PREFIX}*"), *directory.glob(f"{RUN_PREFIX}*")):
         with suppress(OSError):
             status = root.lstat()
             # Only our own: anybody may create directories in the directory of temporary files.
             if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
                 continue
-            with (root / LOCK_NAME).open("rb") as lock:
+            with (root / OWNER_LOCK).open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                for directory in root.iterdir():
-                    if directory.is_dir():
+                for each in root.iterdir():
+                    if each.is_dir():
                         found += 1
-                        _remove_attempt(directory)
+                        _remove_attempt(each)
                 shutil.rmtree(root, ignore_errors=True)
     return found
 

@@ -4,6 +4,7 @@ Snapshots of the workspace are taken before and after the run, in a temporary di
 user's repository, its index, hooks and filters are not involved.
 """
 
+import fcntl
 import os
 import tempfile
 import time
@@ -12,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import BinaryIO, Literal, Self
 
 from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.checkpoints.errors import CheckpointStoreError
@@ -23,6 +24,8 @@ from acp_server.checkpoints.root_snapshot import probe, tree_of, user_repository
 from acp_server.checkpoints.store import CheckpointStore
 from acp_server.checkpoints.workspace_snapshots import WorkspaceSnapshots
 
+RUN_PREFIX = "acp-run-"
+OWNER_LOCK = "owner.lock"
 SNAPSHOT_SECONDS = 60.0
 INTERRUPTED_SNAPSHOT_SECONDS = 4.0
 """Snapshot time limit after an interrupt: the caller is waiting for the process to exit."""
@@ -64,14 +67,27 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
     """HERMES_HOME, which is excluded from the comparison."""
     environment: Mapping[str, str]
     _temporary: tempfile.TemporaryDirectory[str] = field(init=False)
+    _owner_lock: BinaryIO = field(init=False)
     _snapshots: WorkspaceSnapshots = field(init=False)
     _before: Manifest | None = field(default=None, init=False)
     _error: str = field(default="", init=False)
 
     def __enter__(self) -> Self:
         """Create the temporary snapshot store."""
-        self._temporary = tempfile.TemporaryDirectory(prefix="acp-run-", ignore_cleanup_errors=True)
-        directory = Path(self._temporary.name).resolve()
+        # A fleet removes the directories of runs that were killed, whose lock is free. Between the
+        # creation of the file and its lock, it takes ours for one of them.
+        while True:
+            self._temporary = tempfile.TemporaryDirectory(
+                prefix=RUN_PREFIX, ignore_cleanup_errors=True
+            )
+            directory = Path(self._temporary.name).resolve()
+            self._owner_lock = (directory / OWNER_LOCK).open("wb")
+            try:
+                fcntl.flock(self._owner_lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                self._owner_lock.close()
+                self._temporary.cleanup()
         store = CheckpointStore(
             directory / "store", CheckpointConfig(snapshot_seconds=SNAPSHOT_SECONDS)
         )
@@ -83,6 +99,7 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
     def __exit__(self, *_: object) -> None:
         """Remove the temporary snapshot store."""
         self._temporary.cleanup()
+        self._owner_lock.close()
 
     def take_first_snapshot(self) -> None:
         """Take the first snapshot; call it before the run changes any file."""
