@@ -55,7 +55,14 @@ class WorkspaceFactory:
             common = self._common_directory(repository)
             # Before git registers the worktree, so that a sweep finds it whenever we are killed.
             (directory / RECORD_NAME).write_text(common, encoding="utf-8")
-            add = ("worktree", "add", "--detach", "--quiet", str(tree), unit.workspace.commit)
+            add = (
+                "worktree",
+                "add",
+                "--detach",
+                "--quiet",
+                str(tree),
+                unit.workspace.commit,
+            )
             with self._lock:
                 self._git.run(repository, *add)
             if changes:
@@ -132,18 +139,30 @@ def sweep_dead_workspaces() -> int:
                     if each.is_dir():
                         found += 1
                         _remove_attempt(each)
-                shutil.rmtree(root, ignore_errors=True)
+                # A process that is being ended may write still: then the next sweep finds the lock.
+                if not any(each.is_dir() for each in root.iterdir()):
+                    shutil.rmtree(root, ignore_errors=True)
     return found
 
 
 def _remove_attempt(directory: Path) -> None:
     """Remove an attempt's directory, and git's record of its worktree."""
-    administrations = _administrations(directory)
-    shutil.rmtree(directory, ignore_errors=True)
-    for each in administrations:
+    # Git's record first: if we are killed in between, the next sweep still finds our own record.
+    for each in _administrations(directory):
         shutil.rmtree(each, ignore_errors=True)
         with suppress(OSError):
             each.parent.rmdir()  # git has it only while there are worktrees
+    trees = [each for each in _entries(directory) if each.name != RECORD_NAME]
+    for each in trees:
+        shutil.rmtree(each, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _entries(directory: Path) -> list[Path]:
+    try:
+        return [*directory.iterdir()]
+    except OSError:
+        return []
 
 
 def _administrations(directory: Path) -> list[Path]:
