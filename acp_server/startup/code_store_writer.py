@@ -58,7 +58,7 @@ def _write_if_needed(store: CodeStore) -> None:
     }
     missing = imported.keys() - store.modules.keys() - store.imported_before
     compiled = len(store.new_codes) + len(store.new_patterns)
-    if store.modules and len(missing) + compiled <= SMALL_SHARE * len(imported):
+    if store.is_current and len(missing) + compiled <= SMALL_SHARE * len(imported):
         return
     entries = dict[str, "ModuleEntry"]()
     codes = list[bytes]()
