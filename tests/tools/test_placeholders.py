@@ -2,7 +2,13 @@
 
 import pytest
 
-from acp_server.tools.edit.placeholders import PlaceholderError, check_placeholders, is_placeholder
+from acp_server.tools.edit.placeholders import (
+    MAX_LINE_CHARACTERS,
+    PlaceholderError,
+    check_placeholders,
+    is_placeholder,
+)
+from tests.support.case_table import each_case
 
 PLACEHOLDERS = """\
 // ... existing code ...
@@ -20,6 +26,8 @@ PLACEHOLDERS = """\
 // Rest of your component stays the same.
 /* unchanged */
 # unchanged
+# [unchanged]
+# The code is unchanged.
 // ... unchanged ...
 // ... keep existing code ...
 // (existing code unchanged)
@@ -57,6 +65,7 @@ def f(self) -> int: ...
 # Existing code relies on this order.
 # The rest of the file is generated.
 # unchanged.
+# code is unchanged.
 # Return the remaining lines.
 # other methods
 ## Rest of the document
@@ -72,14 +81,20 @@ Loading existing code...
 """
 
 
-@pytest.mark.parametrize("line", PLACEHOLDERS.splitlines())
+@each_case("line", PLACEHOLDERS.splitlines())
 def test_a_line_that_stands_for_code_is_recognized(line: str) -> None:
     assert is_placeholder(line)
 
 
-@pytest.mark.parametrize("line", ORDINARY.splitlines())
+@each_case("line", ORDINARY.splitlines())
 def test_an_ordinary_line_is_none(line: str) -> None:
     assert not is_placeholder(line)
+
+
+def test_a_longer_line_is_no_placeholder() -> None:
+    text = "existing code unchanged"
+    assert is_placeholder("#" + text.rjust(MAX_LINE_CHARACTERS - 1))
+    assert not is_placeholder("#" + text.rjust(MAX_LINE_CHARACTERS))
 
 
 OLD = "def a():\n    return 1\n\n\ndef b():\n    return 2\n"
