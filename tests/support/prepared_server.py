@@ -1,4 +1,4 @@
-"""A prepared process: what `run` and `demo` get when they start this server as their child.
+"""A prepared process: what `demo` and `doctor` get when they start this server as their child.
 
 They start it as a new interpreter, whose imports take most of their time. A fork of the fork server
 (`tests.support.fork_server`) therefore forks once more before it runs such a command. The second
@@ -23,8 +23,8 @@ RunCommand: TypeAlias = Callable[[Sequence[int], Sequence[str], Mapping[str, str
 """Runs a command line on descriptors, with an environment, in a directory; it does not return."""
 StartChild: TypeAlias = Callable[..., int]
 """`_posixsubprocess.fork_exec`, which returns the process id."""
-STARTERS = {"run", "demo"}
-"""Commands that start this server."""
+STARTERS = {"demo", "doctor"}
+"""Commands that start this server; `run --tasks` starts runs."""
 START_CHILD = "_fork_exec"
 HEAD_BYTES = 4
 
@@ -81,7 +81,7 @@ class PreparedServer:
 
 def prepare_server(arguments: Sequence[str], run_command: RunCommand) -> None:
     """Fork a process for the server that this command is going to start, if it does that."""
-    if not STARTERS.intersection(arguments[:1]):
+    if not STARTERS.intersection(arguments[:1]) and "--tasks" not in arguments:
         return
     connection, its = socket.socketpair()
     process_id = os.fork()
