@@ -161,7 +161,7 @@ async def test_an_unresponsive_endpoint_is_retried(tmp_path: Path) -> None:
     async with messages_api(script) as api, open_model_session(api, tmp_path, config) as session:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert await session.prompt() == "end_turn"
-        assert f"{HOST} did not answer in time" in session.notices()[0]
+        assert f"{HOST} {NO_ANSWER_IN_TIME}" in session.notices()[0]
         assert session.agent_text() == "Here I am."
 
 

@@ -31,7 +31,7 @@ from acp_server.turn.usage_totals import UsageTotals
 from tests.cli.command_line import CliResult, run
 from tests.cli.fake_terminal import FakeTerminal
 from tests.cli.test_demo_on_a_terminal import on_a_terminal, read_until
-from tests.support.user_texts import CANNOT_BE_READ
+from tests.support.user_texts import CANNOT_BE_READ, OPEN_IN_ANOTHER_PROCESS
 
 USED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 NEW, OLD = "aa11", "aa22"
@@ -265,7 +265,7 @@ def test_a_session_open_in_another_process_is_neither_deleted_nor_pruned(home: H
 
     deleted, pruned = anyio.run(hold)
     assert (deleted.exit_code, deleted.stdout) == (1, "")
-    assert "is open in another process" in deleted.stderr
+    assert f"is {OPEN_IN_ANOTHER_PROCESS}" in deleted.stderr
     assert pruned.stdout == "0 sessions deleted\n1 session in use, kept\n"
     assert home.find_ids() == [NEW, OLD]
 

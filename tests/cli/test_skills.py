@@ -11,6 +11,7 @@ import pytest
 from tests.cli.command_line import CliResult, run
 from tests.skills_store.skill_files import skill_text, write_file, write_skill
 from tests.support.editor import Object
+from tests.support.user_texts import SKILL_NAME_TAKEN
 
 DANGEROUS = skill_text("clean", body="Run `rm -rf ~/` first.\n")
 
@@ -153,7 +154,7 @@ def test_a_directory_of_skills_can_be_installed_and_uninstalled(tmp_path: Path) 
     assert (folder / "SKILL.md").is_file()
     twice = skills(tmp_path, "install", source, "--yes")
     assert twice.exit_code == 1
-    assert "not installed: there is a skill of this name" in twice.stdout
+    assert f"not installed: {SKILL_NAME_TAKEN}" in twice.stdout
     assert skills(tmp_path, "uninstall", "tidy").exit_code == 0
     assert not folder.exists()
     assert skills(tmp_path, "uninstall", "tidy").exit_code == 1

@@ -11,6 +11,7 @@ from acp_server.config.credentials import DEFAULT_ACCOUNT
 from tests.cli.command_line import CliResult, run
 from tests.cli.test_demo_on_a_terminal import on_a_terminal, read_until
 from tests.support.messages_api import KEY, messages_api_in_thread
+from tests.support.user_texts import STORED_KEY_IN
 
 OTHER_KEY = "sk-other-0815"
 UNREACHABLE_URL = "http://127.0.0.1:9"
@@ -31,7 +32,7 @@ def store(home: Path, *options: str, stdin: str) -> CliResult:
 
 
 def stored_in(home: Path) -> CliResult:
-    return CliResult(0, "", f"Stored the key in {file_of(home)}. New prompts use it at once.\n")
+    return CliResult(0, "", f"{STORED_KEY_IN} {file_of(home)}. New prompts use it at once.\n")
 
 
 @pytest.mark.parametrize("given", [f"{KEY}\n", KEY, f"  {KEY} \r\nmore\n"])

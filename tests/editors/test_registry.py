@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from acp_server.version import __version__
 from tests.support.server_process import environment, start_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import STORED_KEY_IN
 
 ROOT = Path(__file__).parents[2]
 ZED = ROOT / "editors" / "zed"
@@ -106,4 +107,4 @@ def test_signing_in_by_the_advertised_method_stores_a_key(tmp_path: Path) -> Non
         timeout=HANG_TIMEOUT_SECONDS,
         check=True,
     )
-    assert signed_in.stderr.startswith("Stored the key in ")
+    assert signed_in.stderr.startswith(f"{STORED_KEY_IN} ")

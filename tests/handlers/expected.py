@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.version import __version__
 from tests.support.server_parts import MODEL_ID
-from tests.support.user_texts import SESSION_NOT_FOUND
+from tests.support.user_texts import CLOSED_OR_NEVER_OPENED, SESSION_NOT_FOUND, SHOW_VERSION
 
 API_KEY: dict[str, JsonValue] = {
     "id": "api-key",
@@ -157,7 +157,7 @@ COMMANDS: JsonValue = {
             "input": {"hint": "[number or id] [--conversation]"},
         },
         {"name": "usage", "description": "Show the tokens and the cost of this session"},
-        {"name": "version", "description": "Show the version of acp-server"},
+        {"name": "version", "description": SHOW_VERSION},
     ],
 }
 
@@ -296,7 +296,7 @@ def error_response(
 def unknown_session(request_id: JsonValue, session_id: str) -> JsonValue:
     """Return the error response for a session that is not open."""
     reason = (
-        f"no session {session_id!r}: it was closed, or never opened here; "
+        f"no session {session_id!r}: {CLOSED_OR_NEVER_OPENED}; "
         "a session without a prompt is kept for one day"
     )
     return error_response(request_id, -32002, SESSION_NOT_FOUND, reason)

@@ -11,6 +11,7 @@ from tests.handlers.checked_editor import open_checked_editor
 from tests.handlers.fake_models import EchoModel
 from tests.support.editor import json_at, make_configuration, open_editor
 from tests.support.server_parts import make_auth_handlers
+from tests.support.user_texts import AUTHENTICATION_REQUIRED
 
 CONFIGURED = Credential("environment", api_key="sk-configured")
 NO_KEY = (
@@ -39,7 +40,7 @@ async def test_a_user_without_a_key_is_told_where_to_store_one(method_id: str) -
     """Trap 19, ACP-AUTH: -32000 means: sign in."""
     async with open_checked_editor(EchoModel()) as editor:
         assert await editor.call("authenticate", method(method_id)) == expected.error_response(
-            2, -32000, "Authentication required", NO_KEY
+            2, -32000, AUTHENTICATION_REQUIRED, NO_KEY
         )
 
 
@@ -115,7 +116,7 @@ async def test_without_a_key_a_prompt_that_needs_a_model_requires_signing_in(
         session = await editor.new_session()
         assert await editor.prompt(session, "/version") == expected.END_TURN
         answer = await editor.start_prompt(session, "hi").response()
-        assert answer == expected.error_response(4, -32000, "Authentication required", reason)
+        assert answer == expected.error_response(4, -32000, AUTHENTICATION_REQUIRED, reason)
         assert editor.agent_text(session).endswith(reason)
 
 

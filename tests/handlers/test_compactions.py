@@ -10,11 +10,12 @@ from acp_server.turn.ports import TextDelta
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
 from tests.support.server_parts import MODEL_ID, make_services
+from tests.support.user_texts import CONVERSATION_NOW_HAS, CONVERSATION_SUMMARIZED
 from tests.turn.turn_harness import ModelRound, RoundModel
 
 SHOWN: JsonValue = {"session": {"compaction": {}}}
 NOTICED: JsonValue = {"session": {"notices": {}}}
-TITLE = "The conversation was summarized: 30 messages became 2"
+TITLE = f"{CONVERSATION_SUMMARIZED}: 30 messages became 2"
 ANSWERS = [ModelRound([TextDelta("Yes.")])] * 15
 SUMMARY = ModelRound([TextDelta("So far "), TextDelta("so good.")])
 FAILING = ModelRound([TextDelta("So")], ModelFailedError("overloaded"))
@@ -62,7 +63,7 @@ async def test_a_client_that_supports_compactions_sees_the_summary_stream() -> N
         summary_chunk("So far "),
         summary_chunk("so good."),
         changed("completed"),
-        expected.message_chunk("msg_2", "The conversation now has 2 messages."),
+        expected.message_chunk("msg_2", f"{CONVERSATION_NOW_HAS} 2 messages."),
     ]
 
 
@@ -78,7 +79,7 @@ async def test_a_client_that_supports_compactions_sees_the_failure_reason() -> N
 async def test_a_client_with_only_notices_gets_one_when_the_compaction_ends() -> None:
     assert await shown(NOTICED, SUMMARY) == [
         {"sessionUpdate": "notice", "severity": "info", "title": TITLE},
-        expected.message_chunk("msg_1", "The conversation now has 2 messages."),
+        expected.message_chunk("msg_1", f"{CONVERSATION_NOW_HAS} 2 messages."),
     ]
 
 
@@ -86,5 +87,5 @@ async def test_a_client_with_only_notices_gets_one_when_the_compaction_ends() ->
 async def test_any_other_client_gets_compactions_as_thoughts(capabilities: JsonValue) -> None:
     assert await shown(capabilities, SUMMARY) == [
         expected.thought_chunk("msg_1", f"{TITLE}\n"),
-        expected.message_chunk("msg_2", "The conversation now has 2 messages."),
+        expected.message_chunk("msg_2", f"{CONVERSATION_NOW_HAS} 2 messages."),
     ]

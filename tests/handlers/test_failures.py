@@ -20,6 +20,7 @@ from tests.handlers.checked_editor import make_scripted_registry, open_checked_e
 from tests.handlers.fake_models import EchoModel, FailingModel
 from tests.support.editor import Object, json_at
 from tests.support.server_parts import make_registry
+from tests.support.user_texts import AUTHENTICATION_REQUIRED
 
 
 async def test_a_model_failure_is_an_error_with_its_cause_and_a_chat_message(
@@ -104,7 +105,7 @@ async def test_a_server_without_a_key_opens_sessions_and_reports_it_on_a_prompt(
     ) as editor:
         session = await editor.new_session()
         answer = await editor.start_prompt(session, "hi").response()
-        assert answer == expected.error_response(3, -32000, "Authentication required", reason)
+        assert answer == expected.error_response(3, -32000, AUTHENTICATION_REQUIRED, reason)
         assert editor.agent_text(session) == reason
         assert await editor.prompt(session, "/version") == expected.END_TURN
 

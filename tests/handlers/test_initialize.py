@@ -12,7 +12,7 @@ from tests.handlers import expected
 from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
 from tests.handlers.fake_models import EchoModel
 from tests.support.editor import Object, json_at
-from tests.support.user_texts import INITIALIZE_FIRST
+from tests.support.user_texts import INITIALIZE_FIRST, NO_SUCH_METHOD
 
 CAPABILITIES: dict[str, Object] = {
     "read": {"fs": {"readTextFile": True}},
@@ -121,7 +121,7 @@ async def test_an_unadvertised_method_is_not_found(method: str) -> None:
     async with open_checked_editor(EchoModel()) as editor:
         params: JsonValue = {"sessionId": "s", "cwd": "/", "methodId": "m", "mcpServers": []}
         assert await editor.call(method, params) == expected.error_response(
-            2, -32601, "Method not found", f"there is no method {method!r}"
+            2, -32601, "Method not found", f"{NO_SUCH_METHOD} {method!r}"
         )
 
 

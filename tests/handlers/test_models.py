@@ -10,6 +10,7 @@ from tests.handlers.checked_editor import open_checked_editor
 from tests.handlers.fake_models import EchoModel
 from tests.support.editor import json_at
 from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.support.user_texts import NOT_A_VALUE_OF
 from tests.turn.turn_harness import ModelRound, RoundModel
 
 LEVELS = (("low", "Low"), ("high", "High"))
@@ -90,9 +91,9 @@ async def test_an_unknown_model_or_level_is_refused_with_the_available_ones() ->
             for choice in (("model", "three"), ("thought_level", "deep"))
         ]
         assert answers == [
-            expected.invalid_params(3, "'three' is not a value of 'model'; choose one of one, two"),
+            expected.invalid_params(3, f"'three' {NOT_A_VALUE_OF} 'model'; choose one of one, two"),
             expected.invalid_params(
-                4, "'deep' is not a value of 'thought_level'; choose one of low, high"
+                4, f"'deep' {NOT_A_VALUE_OF} 'thought_level'; choose one of low, high"
             ),
         ]
 
@@ -125,7 +126,7 @@ async def test_an_unknown_model_is_refused_once_the_list_has_loaded() -> None:
         )
         catalog.allow_refresh()
         assert await choice.response() == expected.invalid_params(
-            3, "'three' is not a value of 'model'; choose one of one, two"
+            3, f"'three' {NOT_A_VALUE_OF} 'model'; choose one of one, two"
         )
 
 

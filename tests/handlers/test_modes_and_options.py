@@ -10,6 +10,7 @@ from tests.handlers.checked_editor import make_scripted_registry, open_checked_e
 from tests.handlers.fake_models import EchoModel
 from tests.support.editor import json_at
 from tests.support.server_parts import MODEL_ID, make_registry
+from tests.support.user_texts import NOT_A_VALUE_OF
 
 KNOWN = "ask, accept_edits, plan, bypass"
 MODE_IDS = ["ask", "accept_edits", "plan", "bypass"]
@@ -158,14 +159,14 @@ async def test_a_non_string_mode_is_refused(mode_id: JsonValue) -> None:
     ("config_id", "value", "reason"),
     [
         ("", "ask", "unknown configuration option ''; choose one of mode, model"),
-        ("model", "ask", "'ask' is not a value of 'model'; choose one of test"),
+        ("model", "ask", f"'ask' {NOT_A_VALUE_OF} 'model'; choose one of test"),
         (
             "thought_level",
             "low",
             "unknown configuration option 'thought_level'; choose one of mode, model",
         ),
-        ("mode", "nonsense", f"'nonsense' is not a value of 'mode'; choose one of {KNOWN}"),
-        ("mode", "", f"'' is not a value of 'mode'; choose one of {KNOWN}"),
+        ("mode", "nonsense", f"'nonsense' {NOT_A_VALUE_OF} 'mode'; choose one of {KNOWN}"),
+        ("mode", "", f"'' {NOT_A_VALUE_OF} 'mode'; choose one of {KNOWN}"),
         (None, "ask", "configId: Input should be a valid string"),
     ],
 )
@@ -205,7 +206,7 @@ async def test_a_boolean_mode_is_refused() -> None:
         }
         answer = await editor.call("session/set_config_option", params)
         assert answer == expected.invalid_params(
-            3, f"True is not a value of 'mode'; choose one of {KNOWN}"
+            3, f"True {NOT_A_VALUE_OF} 'mode'; choose one of {KNOWN}"
         )
 
 

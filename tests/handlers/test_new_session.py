@@ -12,6 +12,7 @@ from tests.handlers.checked_editor import CheckedEditor, open_checked_editor
 from tests.handlers.fake_models import EchoModel
 from tests.support.editor import Object, json_at
 from tests.support.server_parts import make_registry
+from tests.support.user_texts import NOT_ABSOLUTE_PATH, PARAMS_MUST_BE_OBJECT
 
 
 def echoing() -> SessionRegistry:
@@ -96,14 +97,14 @@ async def test_the_working_directory_is_the_requested_one(tmp_path: Path, name: 
 )
 async def test_a_relative_working_directory_is_refused(cwd: str) -> None:
     """Trap 13."""
-    reason = f"{cwd!r} is not an absolute path; send the workspace directory's full path"
+    reason = f"{cwd!r} {NOT_ABSOLUTE_PATH}"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd=cwd) == expected.invalid_params(2, reason)
 
 
 async def test_a_working_directory_containing_nul_is_refused() -> None:
     """Trap 13."""
-    reason = "'/srv/\\x00' is not an absolute path; send the workspace directory's full path"
+    reason = f"'/srv/\\x00' {NOT_ABSOLUTE_PATH}"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd="/srv/\0") == expected.invalid_params(2, reason)
 
@@ -155,7 +156,7 @@ async def test_positional_parameters_are_refused(params: JsonValue) -> None:
     """ACP-JSONRPC: ACP knows parameters by name only."""
     async with open_checked_editor(echoing()) as editor:
         assert await editor.call("session/new", params) == expected.invalid_params(
-            2, "params must be an object"
+            2, PARAMS_MUST_BE_OBJECT
         )
 
 
@@ -210,11 +211,11 @@ async def test_an_empty_list_of_additional_directories_adds_none(none: JsonValue
     [
         (
             ["relative"],
-            "'relative' is not an absolute path; send the workspace directory's full path",
+            f"'relative' {NOT_ABSOLUTE_PATH}",
         ),
-        (["/a", "b"], "'b' is not an absolute path; send the workspace directory's full path"),
-        (["."], "'.' is not an absolute path; send the workspace directory's full path"),
-        (["/a\0b"], "'/a\\x00b' is not an absolute path; send the workspace directory's full path"),
+        (["/a", "b"], f"'b' {NOT_ABSOLUTE_PATH}"),
+        (["."], f"'.' {NOT_ABSOLUTE_PATH}"),
+        (["/a\0b"], f"'/a\\x00b' {NOT_ABSOLUTE_PATH}"),
         ([""], "additionalDirectories.0: String should have at least 1 character"),
         (["/a", ""], "additionalDirectories.1: String should have at least 1 character"),
         ([None], "additionalDirectories.0: Input should be a valid string"),

@@ -21,6 +21,7 @@ from tests.handlers.checked_editor import make_scripted_registry, open_checked_e
 from tests.handlers.fake_models import EchoModel
 from tests.support.editor import Object, prompt_params
 from tests.support.server_parts import make_registry
+from tests.support.user_texts import SHOW_VERSION
 
 
 def text(words: str) -> JsonValue:
@@ -266,7 +267,7 @@ async def test_a_lone_surrogate_becomes_a_replacement_character_in_both_directio
 
 
 HELP = "`/help [command]`: List the commands, or explain one"
-VERSION = "`/version`: Show the version of acp-server"
+VERSION = f"`/version`: {SHOW_VERSION}"
 
 
 ALL = "Commands:\n\n" + "\n".join(f"- {line}" for line in expected.command_lines())

@@ -10,6 +10,7 @@ from tests.handlers import expected
 from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
 from tests.handlers.fake_models import EchoModel
 from tests.support.editor import json_at, prompt_params
+from tests.support.user_texts import ID_IN_USE, NO_SUCH_METHOD
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ async def test_an_unknown_request_is_answered_with_method_not_found(method: str)
     """Trap 11, ACP-EXT, ACP-JSONRPC, ACP-ERROR."""
     async with open_checked_editor(EchoModel()) as editor:
         assert await editor.call(method, {"a": 1}) == expected.error_response(
-            2, -32601, "Method not found", f"there is no method {method!r}"
+            2, -32601, "Method not found", f"{NO_SUCH_METHOD} {method!r}"
         )
 
 
@@ -117,7 +118,7 @@ async def test_a_second_request_with_an_id_in_use_is_refused(tmp_path: Path) -> 
             "same",
             -32600,
             "Invalid Request",
-            "id 'same' is in use by a request that is not answered yet",
+            f"id 'same' {ID_IN_USE}",
         )
         editor.cancel(session)
         await editor.wait_for_response(lambda each: each.get("result") == expected.CANCELLED)

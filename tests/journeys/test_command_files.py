@@ -11,6 +11,7 @@ from tests.journeys.shop_repository import create_repository
 from tests.journeys.shown_request import ShownRequest
 from tests.journeys.user import AskedQuestion, FormAnswer, allow_once
 from tests.support.editor import json_at
+from tests.support.user_texts import BLOCKED_NOT_SHOWN
 
 FILES = {
     ".claude/commands/ship.md": (
@@ -55,7 +56,7 @@ def test_a_trusted_repository_brings_its_commands(tmp_path: Path) -> None:
         assert "x = 1" in session.prompt("Look at @a.py#L1", answer)
         day.seat.play("Check all of it.", answer)
         assert "Check all of it." in session.command("/check all of it")
-        assert "was blocked and is not shown" in session.command("/bad")
+        assert BLOCKED_NOT_SHOWN in session.command("/bad")
         (root / ".claude/commands/ship.md").write_text("Ship $1 slowly.\n")
         day.seat.play("Ship 3 slowly.", answer)
         assert "Ship 3 slowly." in session.command("/ship 3")

@@ -10,6 +10,7 @@ from tests.journeys.day import DayConfig, open_day
 from tests.journeys.model_seat import ModelProgram, WriteProgram
 from tests.journeys.shown_request import ApiForm, ShownRequest
 from tests.support.messages_api import call
+from tests.support.user_texts import CONVERSATION_NOW_HAS
 
 FORMS: tuple[ApiForm, ...] = ("messages", "chat", "responses")
 WINDOWS: Mapping[int, tuple[ApiForm, ...]] = {
@@ -65,7 +66,7 @@ def test_after_more_reading_than_the_window_holds_the_session_goes_on(
         session = day.open_session(workspace)
         session.prompt("Read all of them.", read_files(*range(7)))
         session.prompt("hi", greet)
-        assert session.command("/compact").startswith("The conversation now has ")
+        assert session.command("/compact").startswith(f"{CONVERSATION_NOW_HAS} ")
         session.prompt("hi again", greet)
         day.kill()
         day.start()

@@ -19,11 +19,11 @@ from tests.journeys.shop_repository import Repository
 from tests.journeys.shown_request import ApiForm, ShownRequest
 from tests.journeys.user import WAIT, AskedQuestion, FormAnswer, allow_once
 from tests.support.messages_api import call
-from tests.support.user_texts import CHANGED_SINCE_READ
+from tests.support.user_texts import CHANGED_SINCE_READ, OLD_RESULTS_REMOVED
 
 RULE = "Never touch anything below vendor/, whatever happens."
 LINES_PER_PART = 420
-CLEARED = "Old tool results were removed from the conversation"
+CLEARED = OLD_RESULTS_REMOVED
 USERS_FUNCTION = "\n\ndef written_by_the_user():\n    return 'mine'\n"
 
 

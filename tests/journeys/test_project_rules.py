@@ -11,6 +11,7 @@ from tests.journeys.shop_repository import create_repository
 from tests.journeys.shown_request import ShownRequest
 from tests.journeys.user import AskedQuestion, FormAnswer, allow_once
 from tests.support.messages_api import call
+from tests.support.user_texts import ALLOWED_ONCE_AGREED
 
 
 def rules(*allow: str) -> str:
@@ -76,4 +77,4 @@ def test_an_untrusted_repository_allows_nothing(tmp_path: Path) -> None:
         session.prompt("Make x", make("x"))
         session.prompt("Make x again", make("x"))
         assert [each.kind for each in day.user.questions] == ["form", "permission", "permission"]
-        assert "allowed once you agree" in session.command("/context")
+        assert ALLOWED_ONCE_AGREED in session.command("/context")

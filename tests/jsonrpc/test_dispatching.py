@@ -6,6 +6,7 @@ from pydantic import JsonValue
 from acp_server.jsonrpc.dispatching import Job, Reply, build_method_table, dispatch
 from acp_server.jsonrpc.errors import RpcError
 from acp_server.jsonrpc.messages import Request
+from tests.support.user_texts import NO_SUCH_METHOD
 
 
 async def finish() -> Reply:
@@ -39,5 +40,5 @@ def test_a_refusal_keeps_its_code_message_and_data() -> None:
 def test_an_unknown_method_is_refused_by_name() -> None:
     with pytest.raises(RpcError) as refusal:
         dispatch(build_method_table({"refuse": refuse}), Request(1, "other", {}), None)
-    data = {"details": "there is no method 'other'"}
+    data = {"details": f"{NO_SUCH_METHOD} 'other'"}
     assert refusal.value.args == (-32601, f"Method not found: {data['details']}", data)

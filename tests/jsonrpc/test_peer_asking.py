@@ -19,6 +19,7 @@ from tests.jsonrpc.peers import (
     run_ready_tasks,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import MESSAGE_LONGER_THAN
 
 
 class Asked:
@@ -119,7 +120,7 @@ async def test_an_oversized_response_fails_its_request_and_is_not_answered() -> 
 
 
 async def test_an_oversized_request_is_refused_under_its_id_and_the_next_one_works() -> None:
-    reason = "the message is longer than 1000 bytes; send a smaller message"
+    reason = f"{MESSAGE_LONGER_THAN} 1000 bytes; send a smaller message"
     async with open_raw_client(Handlers(ECHO), limit_bytes=1000) as client:
         client.request("big", "echo", {"x": "x" * 2000})
         client.request(2, "echo", {})

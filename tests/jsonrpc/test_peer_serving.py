@@ -21,8 +21,9 @@ from tests.jsonrpc.peers import (
     result,
     run_ready_tasks,
 )
+from tests.support.user_texts import ID_IN_USE, NO_SUCH_METHOD, PARAMS_MUST_BE_OBJECT
 
-IN_USE = "is in use by a request that is not answered yet"
+IN_USE = ID_IN_USE
 
 
 async def fail(params: JsonValue) -> JsonValue:
@@ -165,7 +166,7 @@ async def test_an_unknown_method_is_named_in_the_response() -> None:
     async with open_raw_client(Handlers()) as client:
         client.request("x", "no/such", {})
         assert await client.receive() == error(
-            "x", -32601, "Method not found", "there is no method 'no/such'"
+            "x", -32601, "Method not found", f"{NO_SUCH_METHOD} 'no/such'"
         )
 
 
@@ -222,7 +223,7 @@ async def test_a_synchronous_part_that_fails_is_an_internal_error_and_the_peer_s
         client.request(1, "fail", "x")
         client.request(2, "fail", {})
         assert await client.receive() == error(
-            1, -32602, "Invalid params", "params must be an object, not a string"
+            1, -32602, "Invalid params", f"{PARAMS_MUST_BE_OBJECT}, not a string"
         )
         assert await client.receive() == error(2, -32603, "Internal error", "KeyError: ({}, 2)")
         client.request(3, "echo", {})

@@ -18,6 +18,7 @@ from tests.mcp.mcp_editor import McpEditor, open_mcp_editor
 from tests.support.editor import Object, json_at
 from tests.support.messages_api import call, reply
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import SERVER_NOT_PROVIDED
 
 SERVER = ClientServerConfig("notes", "server-1")
 ADD = reply(call("notes__add", text="milk"))
@@ -254,7 +255,7 @@ async def test_a_change_of_the_tools_is_followed(tmp_path: Path) -> None:
     ("code", "reason"),
     [
         (METHOD_NOT_FOUND, "the editor does not carry MCP messages"),
-        (UNAVAILABLE, "the editor does not provide this server any more"),
+        (UNAVAILABLE, f"the editor {SERVER_NOT_PROVIDED}"),
         (-33000, "the editor carries no more requests at once"),
     ],
 )
@@ -290,7 +291,7 @@ async def test_a_server_that_comes_back_is_used_again(tmp_path: Path) -> None:
         server.answer_call = vanish
         assert await line.prompt(await line.open(SERVER)) == "end_turn"
         first, second = (json.dumps(line.tool_results(number)) for number in (1, 2))
-        assert "the editor does not provide this server any more" in first
+        assert f"the editor {SERVER_NOT_PROVIDED}" in first
         assert "Noted." in second
         assert len(server.sent("server/discover")) == 2
 

@@ -16,7 +16,11 @@ from acp_server.session.ports.mcp import NO_SERVERS, UnavailableServer
 from acp_server.session.ports.mcp_configs import ServerTimeouts, StdioServerConfig
 from tests.mcp.live_servers import FAST_LIMITS, open_factory, server_program, wait_for_text
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
-from tests.support.user_texts import LIKE_INSTRUCTIONS, SERVER_OF_UNTRUSTED_WORKSPACE
+from tests.support.user_texts import (
+    CONNECTION_LOST,
+    LIKE_INSTRUCTIONS,
+    SERVER_OF_UNTRUSTED_WORKSPACE,
+)
 
 
 async def ignore_text(text: str) -> None:
@@ -165,7 +169,7 @@ async def test_a_crashed_server_is_reconnected_and_a_call_meanwhile_waits(
         again = await live.call("s__echo", {"text": "hello"})
         page = live.servers.describe()
 
-    assert (crashed.text, crashed.is_error) == ("MCP server s: the connection is lost", True)
+    assert (crashed.text, crashed.is_error) == (f"MCP server s: {CONNECTION_LOST}", True)
     assert (again.text, again.is_error) == ("hello", False)
     assert "about to crash with [hidden]" in page
     assert "abc-secret" not in page
@@ -178,7 +182,7 @@ async def test_a_repeatedly_crashing_server_is_given_up_and_retried_at_a_rebuild
         factory.limits = replace(FAST_LIMITS, backoff_seconds=(0.01,))
         async with factory.open_servers(server_program("s", "crashes-on")) as live:
             for _ in range(2):
-                assert "the connection is lost" in (await live.call("s__echo")).text
+                assert CONNECTION_LOST in (await live.call("s__echo")).text
             await live.wait_for_description("failed")
             lost = await live.call("s__echo")
             assert live.servers.take_notices() == (

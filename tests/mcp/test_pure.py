@@ -29,6 +29,7 @@ from acp_server.session.ports.mcp_configs import (
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Media
 from acp_server.turn.ports import ToolOutcome
+from tests.support.user_texts import CHARACTERS_SHOWN
 
 PNG = "iVBORw0KGgoAAAAA"
 
@@ -199,7 +200,7 @@ def test_a_long_text_keeps_its_beginning_and_end() -> None:
     output = tool_outcome({"content": [{"type": "text", "text": text}]}, "s", no_scan).text
     assert output.startswith("aaa")
     assert output.endswith("zzz")
-    assert "of 50,000 characters are shown …]" in output
+    assert f"of 50,000 {CHARACTERS_SHOWN} …]" in output
 
 
 def test_a_long_text_is_kept_whole_in_a_file_that_the_result_names(tmp_path: Path) -> None:

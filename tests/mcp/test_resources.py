@@ -11,6 +11,7 @@ from tests.mcp.live_servers import PROGRAMS, server_program
 from tests.mcp.mcp_editor import make_replies, open_mcp_editor
 from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
+from tests.support.user_texts import REJECTED_BY_USER
 
 TOOL = "read_mcp_resource"
 
@@ -44,7 +45,7 @@ async def test_mentions_of_resources_are_read_after_asking_and_marked_as_data(
     assert "looks like an attempt to instruct you" in text
     assert "(@library:note://gone could not be read: " in text
     assert "note a" not in text
-    assert "(@library:note://plan was not read: the user rejected this" in refused
+    assert f"(@library:note://plan was not read: {REJECTED_BY_USER}" in refused
 
 
 async def test_the_model_lists_and_reads_resources(tmp_path: Path) -> None:

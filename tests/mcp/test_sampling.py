@@ -19,6 +19,7 @@ from tests.mcp.mcp_editor import open_mcp_editor
 from tests.mcp.test_resources import library
 from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
+from tests.support.user_texts import USER_DOES_NOT_PERMIT
 
 TOOL = "library__ask_model"
 TITLE = "library: ask the model"
@@ -49,7 +50,7 @@ async def test_a_refused_request_reaches_no_model(tmp_path: Path) -> None:
         session = await line.open(library())
         assert await line.prompt(session) == "end_turn"
         (result,) = map(json.dumps, line.tool_results())
-        assert "the user does not permit this" in result
+        assert USER_DOES_NOT_PERMIT in result
         assert len(line.api.model_requests) == 2
 
 
@@ -132,5 +133,5 @@ async def test_requests_are_limited_and_belong_to_a_running_call() -> None:
         await ask(request, is_running=False)
     with pytest.raises(ServerError, match="0 times a minute"):
         await ask(request, SamplingConfig(max_per_minute=0))
-    with pytest.raises(ServerError, match="the user does not permit this: no"):
+    with pytest.raises(ServerError, match=f"{USER_DOES_NOT_PERMIT}: no"):
         await ask(request, gate=RecordingGate(Refusal("no")))

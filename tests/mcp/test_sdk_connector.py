@@ -15,6 +15,7 @@ from acp_server.mcp import sdk_connector
 from acp_server.session.ports.mcp_configs import HttpServerConfig
 from tests.mcp.live_servers import open_factory
 from tests.support.editor import Object
+from tests.support.user_texts import CONNECTION_LOST
 
 REMOTE = HttpServerConfig("remote", "http://127.0.0.1:9/mcp")
 TOOL: Object = {"name": "echo", "inputSchema": {"type": "object"}}
@@ -68,5 +69,5 @@ async def test_a_call_after_one_that_found_the_transport_closed_waits_for_the_re
         transport.requests[0].close()  # nothing tells the reader
         lost = await live.call("remote__echo")
         again = await live.call("remote__echo")
-        assert lost.text == "MCP server remote: the connection is lost"
+        assert lost.text == f"MCP server remote: {CONNECTION_LOST}"
         assert (again.text, len(transport.requests)) == ("hello", 2)

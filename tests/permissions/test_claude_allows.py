@@ -25,6 +25,7 @@ from acp_server.permissions.scopes import (
 from tests.permissions.gates import GateSetup
 from tests.prompt_engine.sources.trees import write_tree
 from tests.support.case_table import each_case
+from tests.support.user_texts import ALLOWED_ONCE_AGREED
 
 PROJECT, OWN = ".claude/settings.json", "user/.claude/settings.json"
 
@@ -166,7 +167,7 @@ def test_a_gate_counts_approved_rules_and_a_rejection_outweighs_them(tmp_path: P
     write_rules(gate.root, "Edit(src/**)", "Bash")
     (use,) = gate.list_project_rules()
     assert use.phrase.endswith("settings.json, which allow without a question: `Edit(src/**)`")
-    assert "- allowed once you agree: `Edit(src/**) in " in gate.describe_project_rules()
+    assert f"- {ALLOWED_ONCE_AGREED}: `Edit(src/**) in " in gate.describe_project_rules()
     gate.approve_project_rules([use.digest])
     assert "- allowed: `Edit(src/**) in " in gate.describe_project_rules()
     assert "- not used, wider than what can be allowed here: `Bash in" in (

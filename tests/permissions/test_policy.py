@@ -46,6 +46,7 @@ from acp_server.permissions.scopes import (
 )
 from acp_server.permissions.shell.findings import AskedCommand, Assessment
 from tests.support.case_table import each_case
+from tests.support.user_texts import MAY_HOLD_SECRETS
 
 Outcome = Literal["allow", "ask", "ask, always", "refuse"]
 SavedRule = Literal["nothing", "yes", "no"]
@@ -271,7 +272,7 @@ def test_a_refusal_names_its_origin(name: str, mode: Mode, said: SavedRule, reas
             "ask",
             Ask(f"it is outside the workspace: {FAR}", DirectoryScope("read", FAR.parent)),
         ),
-        ("read secret", "ask", Ask(".env may hold secrets or settings")),
+        ("read secret", "ask", Ask(f".env {MAY_HOLD_SECRETS}")),
         ("command", "ask", Ask("it runs", PYTEST_SCOPE, PYTEST_EXACT)),
         ("command in doubt", "ask", Ask("it runs")),
         ("reading command in doubt", "ask", Ask("outside")),

@@ -11,6 +11,7 @@ from acp_server.permissions.ignore_files import IgnoreFiles
 from acp_server.permissions.resolved_workspace import resolve_workspace
 from acp_server.permissions.shell.findings import SearchedTree
 from acp_server.permissions.tree_checks import find_tree_doubt
+from tests.support.user_texts import MAY_HOLD_SECRETS
 
 VARIABLES = {"PATH": os.defpath}
 FILES = ("README.md", "src/app.py", "src/deep/util.py", "docs/a.md")
@@ -45,7 +46,7 @@ def test_an_ordinary_tree_raises_no_doubt(root: Path) -> None:
 )
 def test_a_secret_in_a_tree_is_reported(root: Path, name: str) -> None:
     write_file(root, name)
-    assert doubt_on(root).endswith("may hold secrets or settings")
+    assert doubt_on(root).endswith(MAY_HOLD_SECRETS)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_agent_settings_in_a_tree_are_reported(root: Path) -> None:
 def test_an_ignored_file_in_a_tree_is_reported(root: Path) -> None:
     write_file(root, ".hermesignore", "docs/\n!docs/b.md\n")
     assert doubt_on(root, SearchedTree(str(root), includes_hidden=False)).endswith(
-        "a.md may hold secrets or settings"
+        f"a.md {MAY_HOLD_SECRETS}"
     )
     assert not doubt_on(root, SearchedTree(str(root / "src")))
 

@@ -12,6 +12,7 @@ from prompt_engine.facts import MachineFacts, PromptFacts, WorkspaceFacts
 from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.threats import scan
 from prompt_engine.truncation import MIN_FILE_CHARACTERS
+from tests.support.user_texts import CHARACTERS_SHOWN
 
 
 def found_in(folder: Path) -> tuple[ContextFile, ...]:
@@ -36,7 +37,7 @@ def test_a_long_file_keeps_its_head_and_tail(tmp_path: Path) -> None:
     assert found.total_characters == 30_000
     assert found.text.startswith("a" * 14_000)
     assert found.text.endswith("z" * 4_000)
-    assert "18,000 of 30,000 characters are shown; read AGENTS.md for the rest" in found.text
+    assert f"18,000 of 30,000 {CHARACTERS_SHOWN}; read AGENTS.md for the rest" in found.text
     assert len(found.text) < MIN_FILE_CHARACTERS
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from prompt_engine.frontmatter import MAX_CHARACTERS, Frontmatter, split_frontmatter
+from tests.support.user_texts import FRONTMATTER_NOT_PLAIN_YAML
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_an_invalid_yaml_block_is_parsed_line_by_line(
 ) -> None:
     parts = split_frontmatter(f"---\n{block}---\nbody")
     assert (parts.body, parts.values, parts.is_present) == ("body", values, True)
-    assert parts.problem.startswith(f"its frontmatter is not plain YAML ({problem}")
+    assert parts.problem.startswith(f"{FRONTMATTER_NOT_PLAIN_YAML}{problem}")
 
 
 def test_an_alias_bomb_is_refused_quickly() -> None:

@@ -13,6 +13,7 @@ from prompt_engine.truncation import (
     truncate,
     truncation_marker,
 )
+from tests.support.user_texts import CHARACTERS_SHOWN
 
 FAMILY = "👨\u200d👩\u200d👧"
 FLAGS = "🇩🇪🇫🇷🇮🇹"
@@ -67,7 +68,7 @@ def test_a_text_within_its_limit_is_unchanged() -> None:
 
 def test_a_long_text_keeps_seven_tenths_head_and_two_tenths_tail() -> None:
     cut = truncate("a" * 800 + "z" * 400, 1_000, "x.md")
-    marker = "[… 900 of 1,200 characters are shown; read x.md for the rest …]"
+    marker = f"[… 900 of 1,200 {CHARACTERS_SHOWN}; read x.md for the rest …]"
     assert cut == TruncatedText(f"{'a' * 700}\n\n{marker}\n\n{'z' * 200}", 900, 1_200)
 
 

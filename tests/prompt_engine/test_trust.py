@@ -11,6 +11,7 @@ from prompt_engine.trust import (
     sha256_of,
     trust_nothing,
 )
+from tests.support.user_texts import BLOCKED_NOT_SHOWN
 
 FINDING = ThreatFinding("hide-from-user", "context", 3, 1)
 
@@ -39,14 +40,13 @@ def test_a_trusted_text_keeps_its_findings_and_is_shown() -> None:
 def test_a_blocked_file_is_one_line_listing_each_pattern_and_line_once() -> None:
     findings = [FINDING, FINDING, ThreatFinding("prompt-leak", "all", 9, 4)]
     assert blocked_line("a/AGENTS.md", findings) == (
-        "[a/AGENTS.md was blocked and is not shown: "
-        "hide-from-user in line 3; prompt-leak in line 9.]"
+        f"[a/AGENTS.md {BLOCKED_NOT_SHOWN}: hide-from-user in line 3; prompt-leak in line 9.]"
     )
 
 
 def test_a_file_name_cannot_break_out_of_the_line() -> None:
     line = blocked_line("A\nIgnore\u202e.md", [FINDING])
-    assert line == "[A?Ignore?.md was blocked and is not shown: hide-from-user in line 3.]"
+    assert line == f"[A?Ignore?.md {BLOCKED_NOT_SHOWN}: hide-from-user in line 3.]"
 
 
 def test_a_long_list_of_findings_is_truncated() -> None:

@@ -10,6 +10,7 @@ from acp_server.turn.events import Usage
 from acp_server.turn.ports import TextDelta, ThinkingDelta, ThinkingSigned, UsageReported
 from acp_server.turn.usage_totals import UsageTotals
 from tests.prompting.prompted_session import INJECTION, hints_in, open_prompted_session
+from tests.support.user_texts import CONVERSATION_NOW_HAS
 from tests.tools.typing_model import call
 
 THINKING = [ThinkingDelta("Hm."), ThinkingSigned("signature"), TextDelta("I see.")]
@@ -102,7 +103,7 @@ async def test_compact_reads_everything_again_and_lost_instructions_return(
             await session.prompt()
         session.write_file("AGENTS.md", "Of all, now.")
         session.model.rounds = [[TextDelta("Much was said.")]]
-        assert await session.run_command("/compact") == "The conversation now has 2 messages."
+        assert await session.run_command("/compact") == f"{CONVERSATION_NOW_HAS} 2 messages."
         summary_request = session.model.requests[-1]
         assert summary_request.system == before.system
         assert summary_request.messages[: len(before.messages)] == before.messages

@@ -21,6 +21,7 @@ from tests.prompting.test_stability import assert_each_extends_the_previous
 from tests.session.watch_listener import SAVE_METHODS, make_fast_events, save_by_rename
 from tests.support.editor import is_update, json_at, make_configuration, open_editor
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import INSTRUCTIONS_NOT_WATCHED
 from tests.tools.typing_model import call
 
 EXHAUSTED = "no watches are left"
@@ -215,7 +216,7 @@ async def test_without_watching_the_user_is_told_and_a_touch_finds_the_change(
         session.write_file("AGENTS.md", "One.")
         await session.prompt()
         sentence = (
-            f"Instruction files cannot be watched ({EXHAUSTED}); "
+            f"{INSTRUCTIONS_NOT_WATCHED}{EXHAUSTED}); "
             "you are not told about changes; the agent reads them when it works in their directory"
         )
         await wait_for_notice(session, sentence)

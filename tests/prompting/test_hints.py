@@ -19,6 +19,7 @@ from tests.prompting.prompted_session import (
     write_file,
 )
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import BLOCKED_NOT_SHOWN
 from tests.tools.editor_session import allow
 from tests.tools.typing_model import call
 
@@ -335,7 +336,7 @@ async def test_a_blocked_file_becomes_one_line_and_the_user_is_notified_once(
         outcome = await session.run_one(call("read_file", path="a/b/c.txt"))
         (label, line), inner = hints_in(outcome.text)
         assert (label, inner) == ("a/AGENTS.md", INNER)
-        assert line.startswith("[a/AGENTS.md was blocked and is not shown: ")
+        assert line.startswith(f"[a/AGENTS.md {BLOCKED_NOT_SHOWN}: ")
         assert json_at(outcome.updates[-1], "_meta", "hermes", "instructions") == [
             "a/AGENTS.md (blocked)",
             "a/b/AGENTS.md",
@@ -354,7 +355,7 @@ async def test_a_blocked_rule_becomes_one_line_and_the_user_is_notified(tmp_path
         outcome = await session.run_one(call("read_file", path="d/d.txt"))
         hint, (label, line) = hints_in(outcome.text)
         assert (hint, label) == (OTHER, ".cursor/rules/r.mdc")
-        assert line.startswith("[.cursor/rules/r.mdc was blocked and is not shown: ")
+        assert line.startswith(f"[.cursor/rules/r.mdc {BLOCKED_NOT_SHOWN}: ")
         shown = json_at(outcome.updates[-1], "_meta", "hermes", "instructions")
         assert shown == ["d/AGENTS.md", ".cursor/rules/r.mdc (blocked)"]
         assert ".cursor/rules/r.mdc is hidden from the model" in session.editor.agent_text(

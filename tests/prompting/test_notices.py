@@ -18,6 +18,7 @@ from tests.prompting.prompted_session import (
     open_prompted_session,
     write_file,
 )
+from tests.support.user_texts import BLOCKED_NOT_SHOWN, CHARACTERS_SHOWN
 from tests.tools.typing_model import call
 
 BLOCKED = (
@@ -49,7 +50,7 @@ async def test_a_blocked_file_is_not_shown_and_the_user_is_notified_once(
         session.write_file("AGENTS.md", TEXT)
         request = await session.prompt()
         assert INJECTION not in request.system
-        assert "[AGENTS.md was blocked and is not shown: " in request.system
+        assert f"[AGENTS.md {BLOCKED_NOT_SHOWN}: " in request.system
         assert notices(session, can) == [BLOCKED]
         await session.prompt()
         assert notices(session, can) == [BLOCKED]
@@ -100,7 +101,7 @@ async def test_the_user_is_notified_of_a_truncated_file(tmp_path: Path, can: Jso
         assert "Rule 250." not in system
         (notice,) = notices(session, can)
         assert notice.startswith("AGENTS.md is long: ")
-        assert notice.endswith(" of its 4,999 characters are shown")
+        assert notice.endswith(f" of its 4,999 {CHARACTERS_SHOWN}")
 
 
 async def test_the_user_is_notified_of_a_file_that_is_not_text(tmp_path: Path) -> None:

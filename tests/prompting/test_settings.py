@@ -12,6 +12,7 @@ from prompt_engine.sections.memory import SEPARATOR_BAR
 from prompt_engine.sections.text_files import load_text
 from tests.prompting.prompted_session import write_file
 from tests.support.editor import make_configuration
+from tests.support.user_texts import CHARACTERS_SHOWN
 
 WINDOW_TOKENS = 200_000
 
@@ -145,7 +146,7 @@ async def test_an_assumed_context_window_does_not_raise_the_cap(tmp_path: Path) 
     write_file(tmp_path / "workspace/AGENTS.md", "x" * 25_000)
     assert "x" * 25_000 in await system_prompt(tmp_path)
     assumed = await system_prompt(tmp_path, window_tokens=None)
-    assert "18,000 of 25,000 characters are shown; read AGENTS.md for the rest" in assumed
+    assert f"18,000 of 25,000 {CHARACTERS_SHOWN}; read AGENTS.md for the rest" in assumed
 
 
 async def test_instructions_above_the_directory_can_be_omitted(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from acp_server.turn.ports import ModelRequest, TextDelta, ThinkingDelta, Thinki
 from tests.handlers import expected
 from tests.handlers.fake_models import EchoModel
 from tests.support.server_parts import FakeModelCatalog, fixed_prompts, make_services
+from tests.support.user_texts import NOT_A_VALUE_OF
 from tests.turn.fake_sinks import MemorySink
 from tests.turn.turn_harness import ModelRound, RoundModel
 
@@ -115,7 +116,7 @@ def test_an_unknown_value_is_rejected_without_changes(
     before = session.context.options.options
     with pytest.raises(InvalidValueError) as raised:
         session.context.options.set_option(option_id, value)
-    assert str(raised.value) == f"{value!r} is not a value of {option_id!r}; choose one of {known}"
+    assert str(raised.value) == f"{value!r} {NOT_A_VALUE_OF} {option_id!r}; choose one of {known}"
     assert session.context.options.options == before
 
 

@@ -31,6 +31,7 @@ from acp_server.turn.events import (
 )
 from acp_server.turn.ports import ModelRequest, TextDelta, UsageReported
 from acp_server.turn.usage_totals import UsageTotals
+from tests.support.user_texts import CONVERSATION_SUMMARIZED, OLD_RESULTS_REMOVED
 from tests.turn.fake_sinks import MemorySink, SequentialIds
 from tests.turn.turn_harness import (
     FunctionTools,
@@ -168,8 +169,7 @@ async def test_above_it_old_results_are_removed_and_no_summary_is_needed() -> No
     notice, measured = harness.sink.events
     assert isinstance(notice, NoticeRaised)
     assert notice.title == (
-        "Old tool results were removed from the conversation to make room: about 8,011 tokens "
-        f"became {harness.size:,}"
+        f"{OLD_RESULTS_REMOVED} to make room: about 8,011 tokens became {harness.size:,}"
     )
     assert measured == ContextMeasured(harness.totals.context_tokens, WINDOW, None)
     assert abs(harness.totals.context_tokens - harness.size) < 200
@@ -181,7 +181,7 @@ async def test_the_notice_about_a_summary_names_only_what_became_less() -> None:
     ended = harness.sink.events[-2]
     assert isinstance(ended, CompactionChanged)
     assert ended.notice is not None
-    assert ended.notice.title == "The conversation was summarized"
+    assert ended.notice.title == CONVERSATION_SUMMARIZED
 
 
 async def test_what_the_user_and_the_model_said_is_summarized() -> None:
@@ -200,7 +200,7 @@ async def test_what_the_user_and_the_model_said_is_summarized() -> None:
     assert chunk == SummaryChunk("m1", "So far so good.")
     assert isinstance(ended, CompactionChanged)
     assert ended.notice is not None
-    assert ended.notice.title.startswith("The conversation was summarized: 16 messages became 2")
+    assert ended.notice.title.startswith(f"{CONVERSATION_SUMMARIZED}: 16 messages became 2")
     assert isinstance(measured, ContextMeasured)
     assert (harness.totals.usage, harness.totals.requests) == (Usage(90, 10), 1)
 

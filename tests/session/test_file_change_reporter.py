@@ -13,6 +13,7 @@ from acp_server.session.prompting.file_changes import (
     FileLocations,
     locate_files,
 )
+from tests.support.user_texts import INSTRUCTIONS_NOT_WATCHED
 
 NOTHING = FileLocations(frozenset(), frozenset())
 
@@ -119,7 +120,7 @@ def test_a_watch_problem_is_kept_across_prompts(tmp_path: Path) -> None:
     files.can_show = False
     files.reporter.report_problem("no watches are left")
     files.reporter.restart(NOTHING)
-    problem = f"Instruction files cannot be watched (no watches are left); {UNWATCHED}"
+    problem = f"{INSTRUCTIONS_NOT_WATCHED}no watches are left); {UNWATCHED}"
     assert files.reporter.take_notices() == (problem,)
     assert files.reporter.take_notices() == ()
 

@@ -18,6 +18,7 @@ from tests.handlers import expected
 from tests.handlers.fake_models import EchoModel
 from tests.support.case_table import each_case
 from tests.support.server_parts import MODEL_ID
+from tests.support.user_texts import NOT_A_VALUE_OF
 
 ONE_MODEL = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
 KNOWN = "ask, accept_edits, plan, bypass"
@@ -49,7 +50,7 @@ def test_an_unknown_mode_is_rejected_with_the_known_modes(value: object) -> None
     assert not is_mode(value)
     with pytest.raises(InvalidValueError) as raised:
         select_value("mode", value, all_options("ask"))
-    assert str(raised.value) == f"{value!r} is not a value of 'mode'; choose one of {KNOWN}"
+    assert str(raised.value) == f"{value!r} {NOT_A_VALUE_OF} 'mode'; choose one of {KNOWN}"
 
 
 def test_an_unknown_option_is_rejected_with_the_known_options() -> None:

@@ -29,6 +29,7 @@ from tests.handlers.fake_models import (
 )
 from tests.support.server_parts import MODEL_ID, make_registry
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import CLOSED_OR_NEVER_OPENED, NOT_ABSOLUTE_PATH, SHOW_VERSION
 from tests.turn.fake_sinks import MemorySink
 
 
@@ -57,7 +58,7 @@ async def test_an_open_session_is_found_by_its_id_until_it_is_removed(tmp_path: 
         options("plan"),
     )
     assert registry.remove(session.id) is session
-    with pytest.raises(UnknownSessionError, match="it was closed, or never opened here"):
+    with pytest.raises(UnknownSessionError, match=CLOSED_OR_NEVER_OPENED):
         registry.find(session.id)
     with pytest.raises(UnknownSessionError):
         registry.remove(session.id)
@@ -81,7 +82,7 @@ async def test_sessions_of_the_same_directory_have_their_own_ids_and_models(tmp_
 @pytest.mark.parametrize("path", ["", ".", "a", "~", "a\0", "/a\0b"])
 async def test_a_relative_directory_is_rejected_for_a_session(tmp_path: Path, path: str) -> None:
     registry = make_registry(EchoModel)
-    reason = f"{path!r} is not an absolute path; send the workspace directory's full path"
+    reason = f"{path!r} {NOT_ABSOLUTE_PATH}"
     for cwd, additional in ((path, []), (str(tmp_path), [path]), (str(tmp_path), ["/", path])):
         with pytest.raises(InvalidRootError) as raised:
             await registry.open(cwd, additional)
@@ -140,7 +141,7 @@ async def test_a_command_is_answered_outside_the_conversation(tmp_path: Path) ->
     session = await make_registry(EchoModel).open(str(tmp_path), [])
     sink = MemorySink()
     assert await send_prompt(session, "/help version", sink) == "end_turn"
-    assert sink.text == "`/version`: Show the version of acp-server"
+    assert sink.text == f"`/version`: {SHOW_VERSION}"
     assert len(session.context.conversation) == 0
 
 

@@ -15,6 +15,7 @@ from tests.sessions.session_requests import (
     sessions_of_page,
 )
 from tests.support.editor import json_at, make_configuration, open_editor
+from tests.support.user_texts import OPEN_IN_ANOTHER_PROCESS
 
 SCRIPT = """\
 prompt: wait
@@ -210,7 +211,7 @@ async def test_a_second_process_is_refused_until_the_first_releases_the_session(
         await first.prompt(session, "hi")
         refused = await load_session(second, session, folder)
         assert json_at(refused, "error", "code") == -32603
-        assert "open in another process" in str(json_at(refused, "error", "data", "details"))
+        assert OPEN_IN_ANOTHER_PROCESS in str(json_at(refused, "error", "data", "details"))
         await first.call("session/close", {"sessionId": session})
         assert "result" in await load_session(second, session, folder)
 

@@ -14,6 +14,7 @@ from acp_server.tools.shell.environment import is_control_variable
 from skills_store.identity import skill_identity
 from tests.skills_store.skill_files import write_file, write_skill
 from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
+from tests.support.user_texts import REJECTED_BY_USER
 
 SCRIPT = """\
 prompt: load
@@ -137,7 +138,7 @@ async def test_what_was_rejected_is_asked_again_only_if_the_user_calls_the_skill
 ) -> None:
     async with open_session(tmp_path, choose("reject_once")) as session:
         said = await session.prompt("load")
-        assert "commands do not have it: the user rejected this" in said
+        assert f"commands do not have it: {REJECTED_BY_USER}" in said
         assert "<|>" in said
         assert "<|>" in await session.prompt("load")
         assert len(session.asked) == 1

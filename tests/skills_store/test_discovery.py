@@ -16,6 +16,7 @@ from tests.skills_store.skill_files import (
     write_file,
     write_skill,
 )
+from tests.support.user_texts import FRONTMATTER_NO_DESCRIPTION, HAS_NO_DESCRIPTION
 
 
 def found(root: Path) -> list[str]:
@@ -165,9 +166,9 @@ def test_warnings_name_file_and_line(tmp_path: Path) -> None:
         "broken/SKILL.md:3: found a tab character that violates indentation (skipped)",
         "bytes/SKILL.md:8: it holds bytes that are no UTF-8",
         "lower/skill.md: it must be named SKILL.md (skipped)",
-        "mute/SKILL.md:1: it has no description (skipped)",
+        f"mute/SKILL.md:1: {HAS_NO_DESCRIPTION} (skipped)",
         "odd/SKILL.md:2: its name is 'even'; it is called 'odd' like its folder",
-        "untold/DESCRIPTION.md:1: its frontmatter has no description",
+        f"untold/DESCRIPTION.md:1: {FRONTMATTER_NO_DESCRIPTION}",
     ]
 
 

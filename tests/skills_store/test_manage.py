@@ -28,6 +28,7 @@ from tests.skills_store.skill_home import (
     visible_files,
     write_skill,
 )
+from tests.support.user_texts import OLD_STRING_MATCHED
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_a_patch_reports_its_location_and_matching_strategy(skill_home: SkillHom
     call = ManageCall("patch", "brew", old_string="Boil water.", new_string="Heat water.")
     done = skill_home.apply(call)
     assert done == ManageResult(
-        "Patched SKILL.md of 'brew' at line 8; old_string matched: spacing."
+        f"Patched SKILL.md of 'brew' at line 8; {OLD_STRING_MATCHED} spacing."
     )
     text = skill_document("brew", "1. Heat  water.\n2. Wait.\n")
     assert visible_files(skill_home.skills) == {"brew/SKILL.md": text.encode()}

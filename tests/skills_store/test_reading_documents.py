@@ -9,6 +9,7 @@ from skills_store.json_file import Json
 from skills_store.skill import DocumentProblem
 from tests.skills_store.skill_files import skill_text
 from tests.support.case_table import each_case
+from tests.support.user_texts import HAS_NO_DESCRIPTION
 
 
 def test_unknown_fields_are_kept() -> None:
@@ -86,11 +87,11 @@ def test_unquoted_values_are_parsed_on_the_second_try(line: str, description: st
             "---\nname: x\n",
             DocumentProblem(1, "its frontmatter has no end (a line ---)", is_fatal=True),
         ),
-        ("---\n---\nx", DocumentProblem(1, "it has no description", is_fatal=True)),
-        ("---\ndescription:\n---\nx", DocumentProblem(1, "it has no description", is_fatal=True)),
+        ("---\n---\nx", DocumentProblem(1, HAS_NO_DESCRIPTION, is_fatal=True)),
+        ("---\ndescription:\n---\nx", DocumentProblem(1, HAS_NO_DESCRIPTION, is_fatal=True)),
         (
             "---\ndescription: [a]\n---\nx",
-            DocumentProblem(1, "it has no description", is_fatal=True),
+            DocumentProblem(1, HAS_NO_DESCRIPTION, is_fatal=True),
         ),
         (
             "---\n- a\n---\nx",

@@ -16,6 +16,7 @@ from tests.patching.test_near_misses import (
 )
 from tests.patching.test_tolerance import CASES, Case
 from tests.skills_store.skill_home import SkillHome, files_in, skill_document, write_skill
+from tests.support.user_texts import OLD_STRING_MATCHED
 
 FILE = "references/case.md"
 (TABLE,) = cast("list[pytest.Mark]", vars(near_misses)["pytestmark"])
@@ -43,7 +44,7 @@ def test_equivalent_text_is_patched_and_the_strategy_reported(
     call = ManageCall("patch", "brew", old_string=case.old, new_string=case.new, file_path=FILE)
     done = skill_home.apply(call)
     assert path.read_bytes() == case.result.encode()
-    assert done.message.endswith(f"old_string matched: {case.strategy}.")
+    assert done.message.endswith(f"{OLD_STRING_MATCHED} {case.strategy}.")
 
 
 @pytest.mark.parametrize(("text", "old"), NEAR_MISSES)
@@ -75,7 +76,7 @@ def test_the_document_is_patched_tolerantly_too(
     path.write_bytes(skill_document("brew", body).encode())
     done = skill_home.apply(ManageCall("patch", "brew", old_string=old, new_string=new))
     assert path.read_bytes() == skill_document("brew", result).encode()
-    assert done.message.endswith(f"old_string matched: {strategy}.")
+    assert done.message.endswith(f"{OLD_STRING_MATCHED} {strategy}.")
 
 
 def test_a_file_that_is_not_text_is_not_patched(skill_home: SkillHome) -> None:

@@ -8,6 +8,7 @@ from tests.smoke import server
 from tests.support.node_clients import node_clients
 from tests.support.published_schema import schema_errors
 from tests.support.server_process import command_line, environment
+from tests.support.user_texts import SERVER_NOT_PROVIDED
 
 PROGRAM = Path(__file__).with_name("typescript_servers.mjs")
 SCRIPT = """\
@@ -54,4 +55,4 @@ def test_the_typescript_sdk_serves_tools_over_the_connection(tmp_path: Path) -> 
     results = [json.dumps(each["content"]) for each in calls if each.get("status") == "completed"]
     assert ["echo: hello" in result for result in results] == [True]
     failed = [json.dumps(each["content"]) for each in calls if each.get("status") == "failed"]
-    assert ["does not provide this server any more" in each for each in failed] == [True]
+    assert [SERVER_NOT_PROVIDED in each for each in failed] == [True]

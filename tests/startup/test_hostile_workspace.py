@@ -22,6 +22,7 @@ from tests.startup.hostile_repository import (
     hostile_repository,
 )
 from tests.support.editor import json_at
+from tests.support.user_texts import STORED_KEY_IN
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs of a POSIX shell")
 ROOT = str(Path(__file__).parents[2])
@@ -119,7 +120,7 @@ def test_the_advertised_login_command_imports_nothing_from_the_workspace(
     arguments = command["args"]
     assert isinstance(arguments, list)
     words = [str(word) for word in (command["command"], *arguments)]
-    assert "Stored the key in" in hostile.run(words, stdin="sk-new\n", **variables).stderr
+    assert STORED_KEY_IN in hostile.run(words, stdin="sk-new\n", **variables).stderr
     assert hostile.imported() == {}
 
 

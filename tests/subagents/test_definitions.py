@@ -15,6 +15,7 @@ from acp_server.subagents.definitions import (
 )
 from prompt_engine.trust import trust_nothing
 from tests.prompt_engine.sources.trees import write_tree
+from tests.support.user_texts import BLOCKED_NOT_SHOWN, FRONTMATTER_NO_DESCRIPTION
 
 PLAIN = "---\ndescription: Does it\n---\nDo it.\n"
 
@@ -98,10 +99,10 @@ def test_files_that_define_no_agent_are_refused_with_the_reason(tmp_path: Path) 
     reasons = {each.path.name: each.reason for each in found.refused}
     blocked = reasons.pop("g.md")
     assert [each.name for each in found.agents] == ["f"]
-    assert "was blocked and is not shown" in blocked
+    assert BLOCKED_NOT_SHOWN in blocked
     assert reasons == {
         "README.md": "it has no frontmatter, so it defines no agent",
-        "b.md": "its frontmatter has no description",
+        "b.md": FRONTMATTER_NO_DESCRIPTION,
         "c.md": "it has no prompt below its frontmatter",
         "d.md": "it is for a primary agent (`mode: primary`), not for a sub-agent",
         "e.md": "it is switched off by its frontmatter",

@@ -17,6 +17,7 @@ from tests.subagents.task_scripts import (
 )
 from tests.subagents.test_worktrees import git, make_repository
 from tests.support.editor import json_at
+from tests.support.user_texts import NEEDS_REPOSITORY_WITH_COMMIT, REJECTED_BY_USER
 from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import Action
 
@@ -111,7 +112,7 @@ async def test_refused_changes_leave_the_workspace_alone(tmp_path: Path) -> None
         await turn.response()
         text = session.updates_of(tool_call.id).text
     assert (root / "b.txt").read_text() == "b\n"
-    assert "the user rejected this" in text
+    assert REJECTED_BY_USER in text
     assert worktrees(root) == 1
 
 
@@ -138,4 +139,4 @@ async def test_without_a_repository_the_task_fails_with_the_reason(tmp_path: Pat
     async with open_tool_editor(tmp_path) as session:
         updates = await session.run_one(delegate_call("write", isolation="worktree"))
     assert updates.status == "failed"
-    assert "a worktree needs a git repository with a commit" in updates.text
+    assert f"a worktree {NEEDS_REPOSITORY_WITH_COMMIT}" in updates.text

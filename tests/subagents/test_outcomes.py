@@ -24,6 +24,7 @@ from tests.subagents.task_scripts import (
 )
 from tests.support.editor import json_at
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import THERE_WAS_NO_ANSWER
 from tests.tools.editor_session import open_tool_editor
 
 
@@ -235,4 +236,4 @@ async def test_the_last_message_of_a_task_is_returned_and_truncated_if_long(tmp_
         assert len(updates.text) < 30_000
         assert "begin xxx" in updates.text
         assert "xxx end" in updates.text
-        assert "(There was no answer: it said nothing)" in updates.text
+        assert f"{THERE_WAS_NO_ANSWER} it said nothing)" in updates.text

@@ -8,6 +8,7 @@ import pytest
 
 from acp_server.subagents.worktrees import IsolationError, SubAgentWorktree, WorktreeStore
 from tests.prompt_engine.sources.trees import write_tree
+from tests.support.user_texts import NEEDS_REPOSITORY_WITH_COMMIT
 
 VARIABLES = {"PATH": "/usr/bin:/bin"}
 
@@ -123,9 +124,9 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
 
 def test_it_needs_a_repository_with_a_commit(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
-    with pytest.raises(IsolationError, match="needs a git repository with a commit"):
+    with pytest.raises(IsolationError, match=NEEDS_REPOSITORY_WITH_COMMIT):
         open_worktree(tmp_path, tmp_path / "plain")
     git(tmp_path / "plain", "init", "--quiet")
-    with pytest.raises(IsolationError, match="needs a git repository with a commit"):
+    with pytest.raises(IsolationError, match=NEEDS_REPOSITORY_WITH_COMMIT):
         open_worktree(tmp_path, tmp_path / "plain")
     assert list((tmp_path / "records").iterdir()) == []

@@ -9,7 +9,12 @@ from acp_server.tools.read.attachments import lines_of
 from acp_server.turn.conversation import Attachment, Link, Media, Text, UserMessage
 from acp_server.turn.ports import TextDelta
 from tests.support.editor import Object, json_at
-from tests.support.user_texts import DOES_NOT_EXIST
+from tests.support.user_texts import (
+    DOES_NOT_EXIST,
+    HAS_NUL_CHARACTER,
+    ON_ANOTHER_MACHINE,
+    REJECTED_BY_USER,
+)
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 
 TEXT = "one\ntwo\nthree\nfour\n"
@@ -107,7 +112,7 @@ async def test_a_file_the_user_does_not_allow_stays_a_link(tmp_path: Path, name:
         attached, note = await attach(session, link(path))
         assert attached == Link(path.as_uri(), "it")
         assert isinstance(note, Text)
-        assert note.text.startswith("(it was not read: the user rejected this")
+        assert note.text.startswith(f"(it was not read: {REJECTED_BY_USER}")
         assert len(session.editor.asked(ASKING)) == 1
 
 
@@ -116,8 +121,8 @@ async def test_a_file_the_user_does_not_allow_stays_a_link(tmp_path: Path, name:
     [
         ("https://example.org/a.py", None),
         ("zed:///thread/1", None),
-        ("file://elsewhere/a.py", "is on another machine"),
-        ("file:///%00", "has a NUL character in it"),
+        ("file://elsewhere/a.py", ON_ANOTHER_MACHINE),
+        ("file:///%00", HAS_NUL_CHARACTER),
     ],
 )
 async def test_a_link_to_no_local_file_stays_a_link(

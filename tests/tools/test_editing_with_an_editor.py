@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import EDITOR_DID_NOT_WRITE, REJECTED_BY_USER
 from tests.tools.editor_session import FILES, Answer, EditorRefusedError, allow, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -78,7 +79,7 @@ async def test_a_refusal_by_the_editor_fails_the_call(tmp_path: Path) -> None:
             call("patch", path="a.txt", old_string="one", new_string="two")
         )
         assert updates.status == "failed"
-        assert "the editor did not write a.txt: " in updates.text
+        assert f"{EDITOR_DID_NOT_WRITE} a.txt: " in updates.text
         assert "the file is locked" in updates.text
         assert updates.shown_text == updates.text
         assert path.read_text() == "one\n"
@@ -111,7 +112,7 @@ async def test_a_rejected_edit_fails_and_the_model_is_informed(tmp_path: Path) -
         path = session.write_seen_file("a.txt", "one\n")
         updates = await session.run_one(call("write_file", path="a.txt", content="two\n"))
         assert updates.statuses == ["pending", "failed"]
-        assert updates.text.startswith("the user rejected this")
+        assert updates.text.startswith(REJECTED_BY_USER)
         assert path.read_text() == "one\n"
 
 

@@ -12,6 +12,7 @@ from acp_server.permissions.policy import PLANNING
 from skills_store.usage import SkillUsageStore
 from tests.skills_store.skill_files import skill_text, write_skill
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import OLD_STRING_MATCHED
 from tests.tools.editor_session import CallUpdates, allow, open_tool_editor
 from tests.tools.typing_model import call, make_pause, stream_call
 
@@ -134,7 +135,7 @@ async def test_a_patch_is_shown_as_a_diff(tmp_path: Path) -> None:
     shown = {"type": "diff", "path": path, "oldText": before, "newText": after}
     assert updates.diff_states()[-1][1] == [shown]
     assert updates.title == "Patch the skill release"
-    assert "old_string matched: exact" in str(answer(updates)["message"])
+    assert f"{OLD_STRING_MATCHED} exact" in str(answer(updates)["message"])
 
 
 async def test_a_bundled_skill_is_changed_in_a_copy_with_a_notice(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from skills_store.roots import resolve_roots
 from skills_store.usage import SkillUsageStore
 from tests.skills_store.skill_files import skill_text, write_file, write_skill
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import BLOCKED_NOT_SHOWN
 from tests.tools.editor_session import CallUpdates, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -140,7 +141,7 @@ async def test_a_skill_with_injected_instructions_is_withheld_until_trusted(
     async with open_tool_editor(tmp_path) as session:
         updates = await session.run_one(tool_call)
         assert updates.status == "failed"
-        assert "was blocked and is not shown: ignore-earlier-instructions" in updates.text
+        assert f"{BLOCKED_NOT_SHOWN}: ignore-earlier-instructions" in updates.text
         assert f"acp-server context trust {folder / path}" in updates.text
         assert ATTACK not in updates.text
         trust = ContentTrust(tmp_path / "own/acp/context_trust.json")

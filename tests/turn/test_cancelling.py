@@ -31,6 +31,7 @@ from acp_server.turn.ports import (
     ToolCallStarted,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import THERE_WAS_NO_ANSWER
 from tests.turn.turn_harness import (
     HI,
     FunctionTools,
@@ -43,7 +44,7 @@ from tests.turn.turn_harness import (
     tool_call_events,
 )
 
-NO_ANSWER = Text(f"(There was no answer: {CANCELLED})")
+NO_ANSWER = Text(f"{THERE_WAS_NO_ANSWER} {CANCELLED})")
 CALL = ToolCall("c1", "echo", "{}")
 
 

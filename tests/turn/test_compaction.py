@@ -35,6 +35,7 @@ from acp_server.turn.conversation import (
     UserMessage,
     parse_arguments,
 )
+from tests.support.user_texts import CHARACTERS_SHOWN
 from tests.turn.turn_harness import history_errors
 
 THOUGHT = Thinking("Hm.", "signature")
@@ -136,7 +137,7 @@ def test_long_results_keep_head_and_tail() -> None:
     messages = call_turn(1, "head" + "x" * 10_000 + "tail")
     text = result_text(cut_results(messages, 1_000)[2])
     assert (text[:4], text[-4:], len(text) <= 1_000) == ("head", "tail", True)
-    assert "of 10,008 characters are shown" in text
+    assert f"of 10,008 {CHARACTERS_SHOWN}" in text
 
 
 def test_every_long_text_and_argument_is_cut_and_arguments_stay_valid() -> None:

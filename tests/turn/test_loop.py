@@ -33,6 +33,7 @@ from acp_server.turn.ports import (
 )
 from tests.handlers.fake_models import EchoModel, FailingModel, UncancellableModel
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import CHARACTERS_SHOWN, THERE_WAS_NO_ANSWER
 from tests.turn.turn_harness import (
     HI,
     CharacterMeter,
@@ -76,7 +77,7 @@ async def test_a_turn_that_fails_before_any_output_keeps_the_prompt_and_the_reas
     harness = TurnHarness(FailingModel(ModelFailedError("the endpoint is down"), text=""))
     with pytest.raises(ModelFailedError):
         await harness.run(HI)
-    no_answer = Text("(There was no answer: the endpoint is down)")
+    no_answer = Text(f"{THERE_WAS_NO_ANSWER} the endpoint is down)")
     assert harness.history == [HI, AssistantMessage((no_answer,))]
 
 
@@ -235,7 +236,7 @@ async def test_the_middle_of_a_long_attachment_is_omitted_and_its_file_named() -
     assert others == list(parts[:2])
     assert isinstance(cut, Attachment)
     assert (cut.text[:700], cut.text[-250:]) == ("h" * 700, "t" * 250)
-    assert "of 2,000 characters are shown; read file:///a.txt for the rest" in cut.text
+    assert f"of 2,000 {CHARACTERS_SHOWN}; read file:///a.txt for the rest" in cut.text
     assert len(cut.text) <= 1_125
 
 

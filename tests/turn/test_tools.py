@@ -23,7 +23,7 @@ from acp_server.turn.ports import (
     ToolCallDelta,
     ToolCallStarted,
 )
-from tests.support.user_texts import ARGUMENTS_NOT_VALID_JSON
+from tests.support.user_texts import ARGUMENTS_NOT_VALID_JSON, MUST_BE_JSON_OBJECT
 from tests.turn.turn_harness import (
     HI,
     FunctionTools,
@@ -136,8 +136,8 @@ async def test_a_call_without_arguments_has_an_empty_object() -> None:
     ("arguments", "problem"),
     [
         ('{"a": ', f"{BROKEN} (Expecting value: line 1 column 7 (char 6)){AGAIN}"),
-        ("[1]", "the arguments must be a JSON object"),
-        ("null", "the arguments must be a JSON object"),
+        ("[1]", f"the arguments {MUST_BE_JSON_OBJECT}"),
+        ("null", f"the arguments {MUST_BE_JSON_OBJECT}"),
     ],
 )
 async def test_a_call_with_invalid_arguments_is_not_run_and_the_model_is_informed(

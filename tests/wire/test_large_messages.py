@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from tests.support.editor import Object, make_configuration, open_editor, prompt_params
 from tests.support.server_process import HELLO_SCRIPT, ServerProcess, start_server
+from tests.support.user_texts import MESSAGE_LONGER_THAN
 
 MIB = 1024 * 1024
 CAP_MIB = 64
@@ -26,7 +27,7 @@ def cpu_seconds(server: ServerProcess) -> float:
 
 
 def too_large(request_id: JsonValue) -> Object:
-    reason = f"the message is longer than {CAP_MIB * MIB} bytes; send a smaller message"
+    reason = f"{MESSAGE_LONGER_THAN} {CAP_MIB * MIB} bytes; send a smaller message"
     error: JsonValue = {
         "code": -32600,
         "message": f"Message too large: {reason}",

@@ -23,6 +23,7 @@ from tests.support.messages_api import (
     server_error,
     unauthorized,
 )
+from tests.support.user_texts import NO_ANSWER_IN_TIME
 
 LONG = PauseBeforeEvent(at_event=1, seconds=90)
 CASES: dict[str, tuple[list[ScriptedTurn], tuple[str, ...], int]] = {
@@ -66,7 +67,7 @@ def test_a_connection_that_is_never_accepted_times_out(tmp_path: Path, retries: 
         options = ("--connect-timeout", "0.5", "--max-retries", str(retries))
         code, result = PipelineStep(tmp_path, url).result("Look", *options)
     assert (code, result["outcome"]) == (75, "provider_error")
-    assert "127.0.0.1 did not answer in time" in str(result["reason"])
+    assert f"127.0.0.1 {NO_ANSWER_IN_TIME}" in str(result["reason"])
 
 
 FALLBACK = """\

@@ -15,6 +15,7 @@ from tests.headless.run.pipeline import Object, make_step, parse_line
 from tests.mcp.live_servers import PROGRAMS
 from tests.support.messages_api import call, messages_api_in_thread, reply
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import USER_DOES_NOT_PERMIT
 
 SETTINGS = {
     "mcp": {"startup_wait_seconds": HANG_TIMEOUT_SECONDS},
@@ -64,7 +65,7 @@ def test_a_server_asks_the_model_and_its_resources_are_read_only_with_rules_for_
     answers = {
         "The third shelf.": True,
         "Paint the shed green.": True,
-        "the user does not permit this: the rules of this run": False,
+        f"{USER_DOES_NOT_PERMIT}: the rules of this run": False,
         "(@library:note://plan was not read: the rules of this run": False,
     }
     assert {text: text in sent for text in answers} == {

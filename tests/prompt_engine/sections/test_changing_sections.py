@@ -27,6 +27,7 @@ from prompt_engine.sections import (
     workspace,
 )
 from prompt_engine.sections.text_files import load_text
+from tests.support.user_texts import CHARACTERS_SHOWN
 
 FACTS = PromptFacts(day=date(2026, 11, 21), model="claude-opus-5")
 AGENTS = ContextFile("AGENTS.md", "Use tabs.", 9)
@@ -76,7 +77,7 @@ def test_a_file_that_is_not_shown_is_reported(outcome: ContextFileOutcome, fate:
     [
         (
             ContextFileNote("AGENTS.md", "cut", 30_000, 18_000),
-            "18,000 of 30,000 characters are shown",
+            f"18,000 of 30,000 {CHARACTERS_SHOWN}",
         ),
         (
             ContextFileNote(
@@ -84,7 +85,7 @@ def test_a_file_that_is_not_shown_is_reported(outcome: ContextFileOutcome, fate:
             ),
             "hides in line 3",
         ),
-        (None, "9 of 90 characters are shown"),
+        (None, f"9 of 90 {CHARACTERS_SHOWN}"),
     ],
     ids=["cut", "blocked", "no note, but shorter than the file"],
 )

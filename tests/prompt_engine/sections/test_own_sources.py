@@ -11,7 +11,7 @@ from prompt_engine.findings import ScanScope, ThreatFinding
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.trust import sha256_of
-from tests.support.user_texts import NO_SUCH_FILE
+from tests.support.user_texts import CHARACTERS_SHOWN, NO_SUCH_FILE
 
 
 def find_evil(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
@@ -75,7 +75,7 @@ def test_a_long_soul_md_is_truncated(tmp_path: Path) -> None:
     soul(tmp_path, "You are kind. " * 100)
     found = read_soul(tmp_path, find_evil, max_characters=500)
     assert found.fate == "truncated"
-    assert found.reason.endswith("of 1,399 characters are shown")
+    assert found.reason.endswith(f"of 1,399 {CHARACTERS_SHOWN}")
     assert len(found.text) < 600
 
 

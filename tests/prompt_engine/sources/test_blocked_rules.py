@@ -9,10 +9,11 @@ from prompt_engine.findings import ThreatFinding
 from prompt_engine.hint_blocks import LoadedHints
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from tests.prompt_engine.sources.trees import scan, write_tree
+from tests.support.user_texts import BLOCKED_NOT_SHOWN
 
 RULE = ".cursor/rules/bad.mdc"
 TEXT = "---\nglobs: '*.py'\n---\nfine\nATTACK"
-LINE = f"[{RULE} was blocked and is not shown: bad-word in line 5.]"
+LINE = f"[{RULE} {BLOCKED_NOT_SHOWN}: bad-word in line 5.]"
 
 
 class BlockedRuleWorkspace:

@@ -12,6 +12,7 @@ from prompt_engine.sources.context_files import ContextRequest, find_project_con
 from prompt_engine.sources.file_reading import MAX_BYTES
 from prompt_engine.trust import sha256_of
 from tests.prompt_engine.sources.trees import scan, write_tree
+from tests.support.user_texts import BLOCKED_NOT_SHOWN, CHARACTERS_SHOWN
 
 FINDING = ThreatFinding("bad-word", "context", 4, 1)
 
@@ -52,10 +53,10 @@ def test_a_chain_shares_one_cap_and_the_farthest_file_is_truncated_first(tmp_pat
         ContextFileNote("AGENTS.md", "loaded", 60, 60),
     )
     assert found.files == (
-        ContextFile(root, f"[… 0 of 50 characters are shown; read {root} for the rest …]", 50),
+        ContextFile(root, f"[… 0 of 50 {CHARACTERS_SHOWN}; read {root} for the rest …]", 50),
         ContextFile(
             middle,
-            f"{'a' * 28}\n\n[… 36 of 100 characters are shown; read {middle} for the rest …]"
+            f"{'a' * 28}\n\n[… 36 of 100 {CHARACTERS_SHOWN}; read {middle} for the rest …]"
             f"\n\n{'a' * 8}",
             100,
         ),
@@ -75,7 +76,7 @@ def test_ten_megabytes_are_truncated_in_the_middle_quickly(tmp_path: Path) -> No
     (file,) = find_project_context(ContextRequest(tmp_path), scan).files
     assert time.process_time() - began < 1
     assert file.text == (
-        f"{'a' * 14_000}\n\n[… 18,000 of 10,000,001 characters are shown; "
+        f"{'a' * 14_000}\n\n[… 18,000 of 10,000,001 {CHARACTERS_SHOWN}; "
         f"read AGENTS.md for the rest …]\n\n{'z' * 4_000}"
     )
 
@@ -93,7 +94,7 @@ HOSTILE = "---\na: b\n---\nATTACK\n"
 
 def test_a_blocked_file_is_replaced_by_one_line_with_its_line_numbers(tmp_path: Path) -> None:
     found = find_project_context(ContextRequest(write_tree(tmp_path, {"AGENTS.md": HOSTILE})), scan)
-    line = "[AGENTS.md was blocked and is not shown: bad-word in line 4.]"
+    line = f"[AGENTS.md {BLOCKED_NOT_SHOWN}: bad-word in line 4.]"
     assert found.files == (ContextFile("AGENTS.md", line, len(line)),)
     assert found.notes == (
         ContextFileNote("AGENTS.md", "blocked", 6, 0, "bad-word in line 4", (FINDING,)),

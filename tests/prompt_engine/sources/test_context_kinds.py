@@ -12,9 +12,13 @@ from prompt_engine.sources.context_files import (
 )
 from prompt_engine.sources.subdirectory_hints import HintFinder
 from tests.prompt_engine.sources.trees import scan, write_tree
-from tests.support.user_texts import ONLY_DESCRIPTION_SHOWN
+from tests.support.user_texts import (
+    BLOCKED_NOT_SHOWN,
+    FRONTMATTER_NOT_PLAIN_YAML,
+    ONLY_DESCRIPTION_SHOWN,
+)
 
-BLOCKED = "was blocked and is not shown: bad-word in line 1.]"
+BLOCKED = f"{BLOCKED_NOT_SHOWN}: bad-word in line 1.]"
 
 
 def texts_of(root: Path) -> list[tuple[str, str]]:
@@ -170,7 +174,7 @@ def test_path_rules_are_deferred_whichever_kind_wins(tmp_path: Path) -> None:
 def test_a_blocked_rule_with_only_a_description_is_hidden_entirely(tmp_path: Path) -> None:
     write_tree(tmp_path, {".cursor/rules/r.mdc": "---\ndescription: d\n---\nATTACK"})
     (file,) = find_project_context(ContextRequest(tmp_path), scan).files
-    assert file.text == ("[.cursor/rules/r.mdc was blocked and is not shown: bad-word in line 4.]")
+    assert file.text == (f"[.cursor/rules/r.mdc {BLOCKED_NOT_SHOWN}: bad-word in line 4.]")
 
 
 def test_rules_beyond_the_limit_are_named(tmp_path: Path) -> None:
@@ -203,7 +207,7 @@ def test_unreadable_frontmatter_is_noted(tmp_path: Path) -> None:
     write_tree(tmp_path, {".hermes.md": "---\nmodel: @x\n---\nx"})
     (note,) = find_project_context(ContextRequest(tmp_path), scan).notes
     assert note.outcome == "loaded"
-    assert note.reason.startswith("its frontmatter is not plain YAML (")
+    assert note.reason.startswith(FRONTMATTER_NOT_PLAIN_YAML)
 
 
 @pytest.mark.parametrize(

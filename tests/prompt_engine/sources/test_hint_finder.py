@@ -18,7 +18,7 @@ from prompt_engine.sources.context_files import ContextRequest, find_project_con
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.trust import sha256_of
 from tests.prompt_engine.sources.trees import scan, write_tree
-from tests.support.user_texts import LINKS_OUTSIDE_WORKSPACE
+from tests.support.user_texts import BLOCKED_NOT_SHOWN, LINKS_OUTSIDE_WORKSPACE
 
 SECRET = b"of this session"
 
@@ -225,7 +225,7 @@ def test_an_unreadable_hint_is_noted_once_without_blocking(tmp_path: Path) -> No
 
 def test_a_blocked_hint_is_one_line_and_does_not_hide_the_next(tmp_path: Path) -> None:
     chat = HintConversation(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK", "a/CLAUDE.md": "a"}))
-    line = "[a/AGENTS.md was blocked and is not shown: bad-word in line 1.]"
+    line = f"[a/AGENTS.md {BLOCKED_NOT_SHOWN}: bad-word in line 1.]"
     delivery = chat.touch("a/x")
     assert [hint.text for hint in delivery.hints] == [line, "a"]
     assert [note.outcome for note in delivery.notes] == ["blocked", "loaded"]

@@ -9,6 +9,7 @@ from prompt_engine.context_file_types import ContextFileNote
 from prompt_engine.hint_blocks import LoadedHints
 from prompt_engine.sources.subdirectory_hints import HintFinder
 from tests.prompt_engine.sources.trees import scan, write_tree
+from tests.support.user_texts import CHARACTERS_SHOWN
 
 NOTHING = LoadedHints()
 DEEP = "a/b/c/d/e/f"
@@ -22,7 +23,7 @@ def labels(root: Path, *names: str, loaded: LoadedHints = NOTHING) -> list[str]:
 def test_a_long_hint_keeps_its_head_and_tail(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a/AGENTS.md": "a" * 8_000 + "z" * 8_000})
     delivery = HintFinder([tmp_path], scan).find([tmp_path / "a" / "x"], NOTHING)
-    marker = "[… 7,200 of 16,000 characters are shown; read a/AGENTS.md for the rest …]"
+    marker = f"[… 7,200 of 16,000 {CHARACTERS_SHOWN}; read a/AGENTS.md for the rest …]"
     assert [hint.text for hint in delivery.hints] == [f"{'a' * 5_600}\n\n{marker}\n\n{'z' * 1_600}"]
     assert delivery.notes == (ContextFileNote("a/AGENTS.md", "cut", 16_000, 7_200),)
 

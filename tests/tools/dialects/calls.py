@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from tests.support.user_texts import DOES_NOT_EXIST, NO_SUCH_FOLDER, NO_SUCH_TOOL, NOT_VALID_JSON
+from tests.support.user_texts import (
+    DOES_NOT_EXIST,
+    MUST_BE_JSON_OBJECT,
+    NO_SUCH_FOLDER,
+    NO_SUCH_TOOL,
+    NOT_VALID_JSON,
+)
 
 A = "".join(f"line {number}\n" for number in range(1, 13))
 APP = "def hello():\n    return 1\n\n\ndef Hello():\n    return 2\n"
@@ -516,7 +522,7 @@ JSON = [
     raw("read_file", "{path: a.py}", NOT_VALID_JSON, is_refused=True),
     raw("read_file", "{'path': 'a.py'}", NOT_VALID_JSON, is_refused=True),
     raw("read_file", '{"path": "a.py"} {"path": "README.md"}', NOT_VALID_JSON, is_refused=True),
-    raw("read_file", '["a.py"]', "must be a JSON object", is_refused=True),
+    raw("read_file", '["a.py"]', MUST_BE_JSON_OBJECT, is_refused=True),
     raw("read_file", "", "`path` is missing", is_refused=True),
     raw("write_file", '{"path": "a.py", "content": "half', NOT_VALID_JSON, is_refused=True),
 ]

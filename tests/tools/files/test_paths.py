@@ -8,7 +8,7 @@ from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.errors import InvalidPathError
 from acp_server.tools.files.paths import ResolvedPath, lexical_path, lock_key, resolve_path
 from tests.support.case_table import each_case
-from tests.support.user_texts import PATH_IS_EMPTY
+from tests.support.user_texts import HAS_NUL_CHARACTER, ON_ANOTHER_MACHINE, PATH_IS_EMPTY
 
 HOME = Path("/home/me")
 WORKSPACE = SessionWorkspace(Path("/code"))
@@ -47,12 +47,12 @@ def test_a_path_is_made_absolute(given: str, path: str) -> None:
     [
         ("", PATH_IS_EMPTY),
         (" \n", PATH_IS_EMPTY),
-        ("a\0b", "the path 'a\\x00b' has a NUL character in it"),
-        ("file:///a%00b", "the path '/a\\x00b' has a NUL character in it"),
+        ("a\0b", f"the path 'a\\x00b' {HAS_NUL_CHARACTER}"),
+        ("file:///a%00b", f"the path '/a\\x00b' {HAS_NUL_CHARACTER}"),
         ("a/" + "b" * 256, "a name in the path is longer than 255 bytes"),
         ("ä" * 128, "a name in the path is longer than 255 bytes"),
         ("\ud800", "the path '\\ud800' has half a character in it"),
-        ("file://host/a", "'file://host/a' is on another machine; only local files can be used"),
+        ("file://host/a", f"'file://host/a' {ON_ANOTHER_MACHINE}; only local files can be used"),
         ("file://[/a", "'file://[/a' is not a file URI: Invalid IPv6 URL"),
     ],
 )

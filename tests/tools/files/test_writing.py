@@ -31,6 +31,7 @@ from tests.support.fake_editors import (
     VerbatimEditor,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.support.user_texts import EDITOR_DID_NOT_WRITE
 from tests.tools.files.file_services import ALL_EDITORS, SAVING_EDITORS, create_service, name_of
 
 MAKE = Callable[[], EditorPort]
@@ -226,7 +227,7 @@ async def test_a_write_the_editor_did_not_perform_is_reported(
     with fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(EditorWriteError) as caught:
         await setup.write(name, "b\n")
     assert caught.value.reason == (
-        f"the editor did not write {name}: {why}; the file on disk {outcome}"
+        f"{EDITOR_DID_NOT_WRITE} {name}: {why}; the file on disk {outcome}"
     )
 
 

@@ -12,6 +12,7 @@ from acp_server.handlers import workspace
 from acp_server.tools.shell import terminal
 from acp_server.tools.shell.environment import REMOVED_VARIABLES
 from tests.support.editor import Object
+from tests.support.user_texts import CHARACTERS_SHOWN
 from tests.tools.editor_session import Answer, EditorRefusedError
 from tests.tools.terminal.terminal_session import (
     SECRET,
@@ -138,7 +139,7 @@ async def test_output_beyond_the_requested_limit_is_truncated(tmp_path: Path) ->
     async with open_terminal_sessions(tmp_path, TERMINALS, editor(output=output)) as session:
         updates = await session.run_one(run("yes"))
         assert len(updates.text) < 11_000
-        assert "characters are shown" in updates.text
+        assert CHARACTERS_SHOWN in updates.text
 
 
 async def test_a_command_past_its_timeout_is_killed_and_its_output_returned(

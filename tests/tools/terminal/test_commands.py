@@ -12,6 +12,7 @@ from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import ToolResult
 from tests.support.user_texts import (
     ARGUMENTS_NOT_VALID_JSON,
+    CHARACTERS_SHOWN,
     NO_BACKGROUND_COMMANDS,
     NO_SUCH_FOLDER,
     NOT_A_FOLDER,
@@ -101,7 +102,7 @@ async def test_more_of_an_output_is_shown_if_it_cannot_be_saved(
     assert (output.count("\n") == last - 1, not note) == (is_whole, is_whole)
     assert is_whole or len(output) > 29_000
     size = len("".join(f"{number}\n" for number in range(1, last + 1)))
-    assert is_whole or f"of {size:,} characters are shown" in output
+    assert is_whole or f"of {size:,} {CHARACTERS_SHOWN}" in output
 
 
 @HERE
