@@ -17,7 +17,7 @@ ROW = re.compile(r"^\| (\d+) \| `[^`]+` \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", re.
 """A row of `/checkpoints`: its number, the turn and the number of files."""
 
 
-@pytest.mark.parametrize("more", [0, 2])
+@pytest.mark.parametrize("more", [0, 5])
 async def test_an_undo_names_twenty_files_and_counts_the_others(tmp_path: Path, more: int) -> None:
     names = [f"{number:02}" for number in range(MAX_NAMED + more)]
     logs = [f"{number:02}.log" for number in range(MAX_NAMED + 2 * more)]

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +16,7 @@ from acp_server.tools.edit.growing_diff import (
     MIN_GROWTH_CHARACTERS,
     MIN_INTERVAL_SECONDS,
     GrowingDiff,
+    TextPreview,
     matching_head,
 )
 from acp_server.turn.events import CallChanged, FileDiff
@@ -103,6 +106,24 @@ def test_updates_are_at_least_a_tenth_of_a_second_apart(
         count += characters
         growing.show_if_due(count, note)
     assert all(b - a >= MIN_INTERVAL_SECONDS for a, b in pairwise(times)) or not times
+
+
+@pytest.mark.parametrize("preview", [None, TextPreview(Path("/a"), None)])
+async def test_a_text_is_shown_if_its_file_is_known_and_the_file_is_read_once(
+    preview: TextPreview | None,
+) -> None:
+    sink, loads, text = MemorySink(), list[str](), "x" * MIN_GROWTH_CHARACTERS
+    growing = GrowingDiff(CallReporter("call", sink), Clock())
+
+    async def load() -> TextPreview | None:
+        loads.append("read")
+        return preview
+
+    for shown in ("", text, text):
+        await growing.show_text(shown, load)
+    assert loads == ["read"]
+    shown = [diffs_of(event) for event in sink.events if isinstance(event, CallChanged)]
+    assert shown == ([] if preview is None else [(FileDiff("/a", None, text),)])
 
 
 def test_a_protected_diff_is_not_shown() -> None:
