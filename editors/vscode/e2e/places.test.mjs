@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { EXTENSION, HERE, installedFolder } from "./codeServer.mjs";
@@ -62,6 +63,20 @@ station("another agent answers, and with the first one its session comes back", 
   await picture("other-agent");
   await switchTo("acp-server");
   await chat.at("user-message").getByText("who is there?").waitFor();
+});
+
+station("MCP servers of VS Code are passed on after the user has agreed", async () => {
+  const server = { command: process.execPath, args: [join(HERE, "mcpServer.mjs")] };
+  await mkdir(join(code.workspace, ".vscode"), { recursive: true });
+  await writeFile(join(code.workspace, ".vscode", "mcp.json"), JSON.stringify({ servers: { clock: server } }));
+  await chat.at("header-new").click();
+  const toast = window.page.locator(".notifications-toasts .notification-list-item", { hasText: "MCP servers for VS Code: clock" });
+  await toast.getByRole("button", { name: "Review…" }).click();
+  await window.page.locator(".monaco-dialog-box").getByText("mcpServer.mjs").waitFor();
+  await picture("mcp-review");
+  await window.answerDialog("Use Them");
+  await until(async () => /clock/.test(await chat.ask("/mcp").catch(() => "")));
+  await picture("mcp");
 });
 
 station("an editor tab has a session of its own, and is there again after a reload", async () => {

@@ -348,3 +348,10 @@ test("archived sessions are listed apart, and each session has its folder if the
     { type: "openInTab", id: "old" },
   ]);
 });
+
+test("the header names an agent of others", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
+  assert.equal(page.findAll("header-agent").length, 0);
+  await page.dispatch({ ...READY, agent: "Gemini CLI", canStoreKey: false });
+  assert.equal(page.find("header-agent").textContent, "Gemini CLI");
+});

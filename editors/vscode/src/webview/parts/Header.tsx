@@ -39,6 +39,7 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
         <span class="ellipsis">{title}</span>
         <Icon name="chevronDown" />
       </button>
+      {!state.connection.canStoreKey && <span class="small" data-testid="header-agent">{state.connection.agent}</span>}
       <IconButton
         icon="eye"
         label="Follow the agent"
