@@ -254,6 +254,15 @@ async def test_an_unknown_engine_and_a_missing_cluster_are_named() -> None:
             pass
 
 
+def test_an_engine_whose_package_is_missing_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "acp_server.fleet.engines.dask", raising=False)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(EngineError, match=r"install what it needs, .*\[dask\]"):
+        find_engine("dask")
+
+
 def test_attempts_and_reports_survive_json(tmp_path: Path) -> None:
     repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
     attempt = attempt_at(units_of(repository, "work")[0])

@@ -22,4 +22,10 @@ def find_engine(name: str) -> EngineFactory:
     if name not in found:
         names = ", ".join(sorted({LOCAL, *found}))
         raise EngineError(f"there is no engine {name!r}; there are {names}")
-    return cast("EngineFactory", found[name].load())
+    try:
+        return cast("EngineFactory", found[name].load())
+    except ImportError as error:
+        raise EngineError(
+            f"the engine {name!r} cannot be loaded ({error}); install what it needs, such as "
+            f"'hermes-acp-server[{name}]'"
+        ) from error
