@@ -41,7 +41,7 @@ def test_a_completion_script_has_valid_syntax(shell: str, tmp_path: Path) -> Non
         (["acp-server", "d"], ["demo", "doctor"]),
         (["acp-server", "serve", "--lo"], ["--log-level", "--log-file"]),
         (["acp-server", "conf"], ["config"]),
-        (["acp-server", "config", ""], ["show", "edit", "check", "schema"]),
+        (["acp-server", "config", ""], ["show", "edit", "set", "check", "schema"]),
         (["acp-server", "doctor", "--b"], ["--bundle"]),
         (["acp-server", "completion", ""], ["bash", "fish", "zsh"]),
     ],
