@@ -100,7 +100,7 @@ def test_signing_in_by_the_advertised_method_stores_a_key(tmp_path: Path) -> Non
     offered = json.loads(found[1])
     signed_in = subprocess.run(
         [offered["command"], *offered["args"]],
-        env=environment(tmp_path),
+        env={**environment(tmp_path), "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"},  # tried there
         input="sk-test-key\n",
         capture_output=True,
         encoding="utf-8",

@@ -156,4 +156,4 @@ def test_changes_of_a_worktree_are_asked_about_undone_and_never_left_behind(
         session.load()
         wait_until(lambda: len(worktrees(root)) == 1)
         assert not (root / "new.py").exists()
-        assert not list((tmp_path / "home/acp/worktrees").iterdir())
+        wait_until(lambda: not list((tmp_path / "home/acp/worktrees").iterdir()))

@@ -76,4 +76,4 @@ def test_an_untrusted_repository_brings_none(tmp_path: Path) -> None:
         for _ in range(2):
             assert "not trusted" in session.command("/ship 2.0")
         assert len(day.user.questions) == 1
-        assert len(day.api.requests) == 0
+        assert len(day.api.model_requests) == 0

@@ -120,7 +120,9 @@ def test_the_advertised_login_command_imports_nothing_from_the_workspace(
     arguments = command["args"]
     assert isinstance(arguments, list)
     words = [str(word) for word in (command["command"], *arguments)]
-    assert STORED_KEY_IN in hostile.run(words, stdin="sk-new\n", **variables).stderr
+    address = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}  # where nobody answers: it tries the key
+    done = hostile.run(words, stdin="sk-new-key\n", **variables, **address)
+    assert STORED_KEY_IN in done.stderr
     assert hostile.imported() == {}
 
 
