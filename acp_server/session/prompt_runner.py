@@ -135,7 +135,10 @@ class PromptRunner:
 
         turn_sink = RevocableSink(sink, recorder.journal)
         try:
-            reason = await self.context.queue.run(queued, turn_sink, TurnJob(run, flush, abandon))
+            # A cancel may end the turn before it has announced the commands; then the warm-up
+            # does, and the answer waits for it.
+            job = TurnJob(run, flush, abandon, self.context.commands.is_announced)
+            reason = await self.context.queue.run(queued, turn_sink, job)
         finally:
             turn_sink.end_text()
             self._end_prompt(queued)

@@ -281,11 +281,11 @@ class SessionRegistry:
         return session
 
     async def end_turns(self) -> None:
-        """Cancel the work of all sessions and wait for it to end."""
+        """Cancel the work of all sessions, before they close, and wait for it to end."""
         sessions = tuple(self._sessions.values())
         # Cancel all before waiting for any, so that their grace periods run in parallel.
         for session in sessions:
-            session.cancel()
+            session.stop()
         for session in sessions:
             await session.wait_until_idle()
 

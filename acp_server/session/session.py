@@ -114,6 +114,11 @@ class Session:
         self.reviews.cancel()
         self.context.queue.cancel_all()
 
+    def stop(self) -> None:
+        """Cancel everything for good: the session is about to close."""
+        self.reviews.cancel()
+        self.context.queue.close()
+
     async def wait_until_idle(self) -> None:
         """Wait until every prompt queued so far, and a cancelled review, have ended."""
         await self.context.queue.wait_until_idle()
@@ -130,7 +135,7 @@ class Session:
         # Watchers first, so that no change is reported to a session that is going away.
         self.prompting.stop_following()
         self.tools.stop_following()
-        self.cancel()
+        self.stop()
         # Tools and servers are closed only after the turns that use them have ended.
         await self.wait_until_idle()
         await self.tools.close()

@@ -19,6 +19,8 @@ from acp_server.turn.events import TEXT_CHUNKS, Event
 from acp_server.turn.ports import StopReason
 
 GRACE_SECONDS = 0.2
+SETTLE_SECONDS = 1.0
+"""The longest wait, after a cancelled turn, until its prompt may be answered."""
 
 
 class QueuedPrompt:
@@ -33,12 +35,21 @@ class QueuedPrompt:
         """Id of the state before it, once it runs a turn."""
         self.is_aside = False
         """Whether it is answered while a turn runs."""
+        self._settling: anyio.CancelScope | None = None
 
     def cancel(self) -> None:
         """Stop waiting or running. The prompt is answered with `cancelled`."""
         # The scope only interrupts the job; the event wakes the watcher that may abandon it.
         self.is_cancelled.set()
         self.scope.cancel()
+        # A user who cancels again does not want to wait.
+        if self._settling is not None:
+            self._settling.cancel()
+
+    async def settle(self, is_answerable: anyio.Event) -> None:
+        """Wait, for a limited time, until it may be answered; another cancel ends the wait."""
+        with anyio.move_on_after(SETTLE_SECONDS) as self._settling:
+            await is_answerable.wait()
 
 
 class EventSink(Protocol):
@@ -111,6 +122,8 @@ class TurnJob:
     """Records unfinished work before the next turn starts."""
     abandon: Callable[[], None]
     """Answers the prompt without waiting for the job."""
+    is_answerable: anyio.Event | None = None
+    """Set once everything is shown that must not follow the answer, even of a cancelled prompt."""
 
 
 class TurnQueue:
@@ -120,6 +133,7 @@ class TurnQueue:
         self._prompts: deque[QueuedPrompt] = deque()
         self._asides: list[QueuedPrompt] = []
         """Prompts that are answered while a turn runs."""
+        self._is_closing = False
 
     def enqueue(self) -> QueuedPrompt:
         """Enqueue a prompt."""
@@ -142,6 +156,11 @@ class TurnQueue:
         # A copy: cancelling may release a prompt, which changes the queue during the iteration.
         for queued_prompt in (*self._prompts, *self._asides):
             queued_prompt.cancel()
+
+    def close(self) -> None:
+        """Cancel all prompts; from now on their answers wait for nothing."""
+        self._is_closing = True
+        self.cancel_all()
 
     @property
     def is_empty(self) -> bool:
@@ -176,6 +195,7 @@ class TurnQueue:
                         if not prompt.is_cancelled.is_set():
                             raise
                 watcher.cancel_scope.cancel()  # the job ended in time: stop the watcher
+            await self._settle(prompt, job)
         except ExceptionGroup as group:
             # The task group wraps the job's error; callers expect the bare TurnError.
             failure = group.exceptions[0]
@@ -192,11 +212,21 @@ class TurnQueue:
         await queued_prompt.is_cancelled.wait()
         await anyio.sleep(GRACE_SECONDS)
         # The order matters. Flush while the sink is open, so that unfinished calls are shown as
-        # failed; close the sink, so that nothing follows the response; answer; let the next run.
+        # failed; close the sink, so that nothing follows the response; settle; answer; let the
+        # next run.
         job.flush()
         turn_sink.is_open = False
+        await self._settle(queued_prompt, job)
         job.abandon()
         self._release(queued_prompt)
+
+    async def _settle(self, prompt: QueuedPrompt, job: TurnJob) -> None:
+        """Wait until a cancelled prompt may be answered, unless it was abandoned before."""
+        event = job.is_answerable
+        if event is None or event.is_set() or self._is_closing:
+            return
+        if prompt.is_cancelled.is_set() and not prompt.is_done.is_set():
+            await prompt.settle(event)
 
     def _release(self, queued_prompt: QueuedPrompt) -> None:
         # Set even if the prompt never ran, or `wait_until_idle` would wait for ever.

@@ -1,12 +1,21 @@
 """Stopping: a turn, the turns behind it, one request; whatever the model makes of it."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 from pydantic import JsonValue
 
+from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.session import turn_queue
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.toolset import SessionToolset
+from acp_server.session.registry import SessionRegistry
+from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
 from tests.handlers import expected
@@ -17,8 +26,9 @@ from tests.handlers.fake_models import (
     UncancellableModel,
     UncancellableTalker,
 )
-from tests.support.editor import Object, prompt_params
-from tests.support.server_parts import make_registry
+from tests.support.editor import Object, json_at, prompt_params
+from tests.support.server_parts import MODEL_ID, make_registry, make_services
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 ANSWER_SECONDS = 0.3
 ATTEMPTS = 3
@@ -178,6 +188,70 @@ async def test_repeated_cancels_have_no_further_effect(tmp_path: Path) -> None:
             editor.notify("$/cancel_request", {"requestId": pending.id})
         assert await pending.response() == expected.result_response(3, expected.CANCELLED)
         assert await editor.prompt(session, "hi") == expected.END_TURN
+
+
+# Before the session is ready.
+
+
+class SlowToolset:
+    """A toolset that is built once the test lets it."""
+
+    def __init__(self) -> None:
+        self.is_building = anyio.Event()
+        self.may_build = anyio.Event()
+
+    async def build(
+        self, context: SessionContext, servers: Sequence[ServerConfig]
+    ) -> SessionToolset:
+        del context, servers
+        self.is_building.set()
+        await self.may_build.wait()
+        return SessionToolset(SessionToolbox(()))
+
+
+def registry_of(toolset: SlowToolset) -> SessionRegistry:
+    catalog = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
+    return SessionRegistry(replace(make_services(catalog), toolset=toolset.build))
+
+
+async def test_the_commands_come_before_the_answer_to_a_prompt_cancelled_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Trap 3, ACP-CANCEL: a client that reads until the response must not miss them."""
+    monkeypatch.setattr(turn_queue, "SETTLE_SECONDS", HANG_TIMEOUT_SECONDS)
+    toolset = SlowToolset()
+    async with open_checked_editor(registry_of(toolset)) as editor:
+        session = await editor.new_session()
+        pending = editor.start_prompt(session, "hi")
+        await toolset.is_building.wait()
+        editor.cancel(session)
+        await anyio.wait_all_tasks_blocked()
+        toolset.may_build.set()
+        assert await pending.response() == expected.result_response(3, expected.CANCELLED)
+        await editor.wait_until(lambda: editor.updates_of(session) or None, "commands")
+        last, answer = editor.messages[-2:]
+        assert answer == expected.result_response(3, expected.CANCELLED)
+        assert json_at(last, "params", "update", "sessionUpdate") == "available_commands_update"
+
+
+async def test_closing_a_session_does_not_wait_for_its_commands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Trap 3, ACP-CLOSE: nor for the answer to a prompt that was cancelled before."""
+    monkeypatch.setattr(turn_queue, "SETTLE_SECONDS", HANG_TIMEOUT_SECONDS)
+    toolset = SlowToolset()
+    async with open_checked_editor(registry_of(toolset)) as editor:
+        session = await editor.new_session()
+        cancelled = editor.start_prompt(session, "hi")
+        await toolset.is_building.wait()
+        editor.cancel(session)
+        await anyio.wait_all_tasks_blocked()
+        assert not cancelled.is_answered
+        close = editor.start_request("session/close", {"sessionId": session})
+        assert await close.response() == expected.result_response(4, {})
+        assert await cancelled.response() == expected.result_response(3, expected.CANCELLED)
+        toolset.may_build.set()
+        assert editor.updates_of(session) == []
 
 
 # $/cancel_request

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
+from acp_server.session import turn_queue
 from acp_server.session.turn_queue import (
     GRACE_SECONDS,
     QueuedPrompt,
@@ -28,6 +29,12 @@ class TurnQueueHarness:
         self.turns = TurnQueue()
         self.sink = MemorySink()
         self.log: list[str] = []
+        self.is_answerable: anyio.Event | None = None
+        self.is_flushed = anyio.Event()
+
+    def _flush(self, name: str) -> None:
+        self.log.append(f"{name} settled")
+        self.is_flushed.set()
 
     async def run(self, name: str, ticket: QueuedPrompt, work: Doing) -> None:
         """Run a turn and note its outcome."""
@@ -37,8 +44,9 @@ class TurnQueueHarness:
                 RevocableSink(self.sink),
                 TurnJob(
                     work,
-                    flush=lambda: self.log.append(f"{name} settled"),
+                    flush=lambda: self._flush(name),
                     abandon=lambda: self.log.append(f"{name} abandoned"),
+                    is_answerable=self.is_answerable,
                 ),
             )
         except ModelFailedError as error:
@@ -243,6 +251,95 @@ async def test_a_turn_that_does_not_end_is_abandoned_once_and_the_next_one_runs(
         "one cancelled",
     ]
     assert queue.sink.text == "two"
+
+
+# A cancelled prompt that may not be answered yet.
+
+
+@pytest.fixture
+def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let events alone end the wait for the answer, however slow the machine is."""
+    monkeypatch.setattr(turn_queue, "SETTLE_SECONDS", HANG_TIMEOUT_SECONDS)
+
+
+@pytest.mark.usefixtures("long_wait")
+async def test_a_cancelled_prompt_is_answered_once_it_may_be() -> None:
+    queue = TurnQueueHarness()
+    queue.is_answerable = anyio.Event()
+    ticket = queue.turns.enqueue()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(queue.run, "one", ticket, queue.is_blocked("one"))
+            await anyio.wait_all_tasks_blocked()
+            ticket.cancel()
+            await anyio.wait_all_tasks_blocked()
+            assert (queue.log, ticket.is_done.is_set()) == (["one runs"], False)
+            queue.is_answerable.set()
+    assert queue.log == ["one runs", "one cancelled"]
+
+
+@pytest.mark.usefixtures("long_wait")
+async def test_an_abandoned_prompt_is_answered_once_it_may_be() -> None:
+    queue, may_end = TurnQueueHarness(), anyio.Event()
+    queue.is_answerable = anyio.Event()
+    ticket = queue.turns.enqueue()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(queue.run, "one", ticket, queue.ignores_cancelling("one", may_end))
+            await anyio.wait_all_tasks_blocked()
+            ticket.cancel()
+            await queue.is_flushed.wait()
+            await anyio.wait_all_tasks_blocked()
+            assert queue.log == ["one runs", "one settled"]
+            queue.is_answerable.set()
+            await ticket.is_done.wait()
+            may_end.set()
+    assert queue.log == ["one runs", "one settled", "one abandoned", "one cancelled"]
+    assert queue.sink.text == ""
+
+
+@pytest.mark.usefixtures("long_wait")
+@pytest.mark.parametrize("end", [TurnQueue.cancel_all, TurnQueue.close])
+async def test_a_second_cancel_or_a_close_ends_the_wait_for_the_answer(
+    end: Callable[[TurnQueue], None],
+) -> None:
+    queue = TurnQueueHarness()
+    queue.is_answerable = anyio.Event()
+    ticket = queue.turns.enqueue()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(queue.run, "one", ticket, queue.is_blocked("one"))
+            await anyio.wait_all_tasks_blocked()
+            queue.turns.cancel_all()
+            await anyio.wait_all_tasks_blocked()
+            assert not ticket.is_done.is_set()
+            end(queue.turns)
+            await ticket.is_done.wait()
+    assert queue.log == ["one runs", "one cancelled"]
+
+
+@pytest.mark.usefixtures("long_wait")
+async def test_prompts_of_a_closing_queue_are_answered_without_a_wait() -> None:
+    queue = TurnQueueHarness()
+    queue.is_answerable = anyio.Event()
+    ticket = queue.turns.enqueue()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(queue.run, "one", ticket, queue.is_blocked("one"))
+        await anyio.wait_all_tasks_blocked()
+        queue.turns.close()
+        await anyio.wait_all_tasks_blocked()
+        assert queue.log == ["one runs", "one cancelled"]
+
+
+async def test_the_wait_for_the_answer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_queue, "SETTLE_SECONDS", 0)
+    queue = TurnQueueHarness()
+    queue.is_answerable = anyio.Event()
+    ticket = queue.turns.enqueue()
+    ticket.cancel()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        await queue.run("one", ticket, queue.logs_name("one"))
+    assert queue.log == ["one cancelled"]
 
 
 async def test_waiting_until_idle_covers_queued_turns_but_no_later_one() -> None:

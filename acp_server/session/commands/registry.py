@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import anyio
+
 from acp_server.session.commands.command import (
     Command,
     CommandInvocation,
@@ -28,7 +30,7 @@ class CommandRegistry:
         self._commands: dict[str, SlashCommand | PromptCommand] = {}
         self._owned: dict[str, Mapping[str, SlashCommand | PromptCommand]] = {}
         self._listed: dict[str, ListedCommand] = {}
-        self._is_announced = False
+        self.is_announced = anyio.Event()
         self.add(
             SlashCommand(
                 "help",
@@ -65,12 +67,12 @@ class CommandRegistry:
 
         Call it once all sources have been read, so that clients get one complete list.
         """
-        if not self._is_announced:
-            self._is_announced = True
+        if not self.is_announced.is_set():
+            self.is_announced.set()
             self._report_change()
 
     def _report_change(self) -> None:
-        if self._is_announced:
+        if self.is_announced.is_set():
             self._observer.commands_changed(self.all())
 
     def is_known(self, name: str) -> bool:
