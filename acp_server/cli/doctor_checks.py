@@ -182,6 +182,7 @@ async def check_model(configuration: Configuration) -> CheckResult:
         advice = f"run `{PROGRAM} setup`, or set {variables}; scripted:demo needs no account"
         if first.profile.sign_in_command:
             advice = provider_adapter(first).sign_in_message
+        advice = await to_thread.run_sync(first.explain_missing_key) or advice
         return CheckResult("model", "warning", "no API key: prompts will fail", advice)
     if credential is None:
         return CheckResult(

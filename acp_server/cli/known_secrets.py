@@ -11,11 +11,10 @@ from acp_server.text.redaction import Redactor
 
 def create_redactor(configuration: Configuration) -> Redactor:
     """Return a redactor that knows the secrets of a configuration. Blocks."""
-    credential = KeyStore(configuration.home, use_keyring=False).load()
     return Redactor(
         secrets=(
             *iter_secrets(setting_values(configuration.settings)),
-            *filter(None, [credential and credential.api_key]),
+            *KeyStore(configuration.home, use_keyring=False).keys_in_file(),
             *(
                 value
                 for name, value in configuration.dotenv.items()

@@ -82,7 +82,7 @@ def command(  # noqa: PLR0913  one for each option
     configuration = settings.load({})
     provider = _find_provider(configuration, name)
     if forget:
-        return _remove_key(provider.store)
+        return _remove_key(provider)
     if local or (name is None and sys.stdin.isatty() and _confirm_local_search()):
         return _choose_local_model(configuration.home)
     provider, changes = _plan_settings(
@@ -153,8 +153,8 @@ def _plan_settings(
 
 
 def _describe_stored_key(provider: ConfiguredProvider, location: str, remark: str) -> Iterator[str]:
-    is_custom = provider.profile.name == CUSTOM.name
-    host = f" for {url_host(provider.base_url)}" if is_custom else ""
+    names_host = provider.profile.name == CUSTOM.name or provider.own_store is not None
+    host = f" for {redact_secrets(url_host(provider.base_url))}" if names_host else ""
     yield f"Stored the key{host} in {location}."
     if remark:
         yield remark
@@ -246,13 +246,16 @@ def _address_problem(text: str) -> str:
     return "" if is_address else f"{text!r} is not an address such as https://host/v1"
 
 
-def _remove_key(store: KeyStore) -> int:
+def _remove_key(provider: ConfiguredProvider) -> int:
+    is_stored = provider.store.load() is not None
     try:
-        store.delete()
+        provider.store.delete()
     except OSError as error:
         click.echo(f"The key cannot be removed: {error}", err=True)
         return 1
-    click.echo("Removed the stored key.", err=True)
+    host = redact_secrets(url_host(provider.base_url))
+    done = "Removed the stored key." if is_stored else f"No key is stored for {host}."
+    click.echo(done, err=True)
     return 0
 
 

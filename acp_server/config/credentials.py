@@ -72,6 +72,12 @@ class KeyStore:
         from_keyring = _keyring_get(self.account) if self._use_keyring else None
         return Credential("the system keyring", api_key=from_keyring) if from_keyring else None
 
+    def keys_in_file(self) -> Sequence[str]:
+        """Return the keys of all accounts in the file, such as to remove them from texts."""
+        with suppress(OSError):
+            return tuple(self._read_keys().values())
+        return ()
+
     def save(self, api_key: str) -> str:
         """Store a key and return its location, for display.
 

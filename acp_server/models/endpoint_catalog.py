@@ -119,7 +119,10 @@ class EndpointCatalog:
         credentials: Callable[[], Awaitable[Credential | None]],
         client: Lazy[ProviderEntryPoint],
         pool: CredentialPool | None = None,
+        explain_missing_key: Callable[[], str] = str,
     ) -> None:
+        """Prepare; `explain_missing_key` says why a stored key is not used, and may block."""
+        self._explain_missing_key = explain_missing_key
         self._pool = pool
         self._config = config
         self._provider = provider
@@ -282,7 +285,7 @@ class EndpointCatalog:
         Raises:
             TurnError: The list could not be fetched.
         """
-        access = self._access_with(await self._credentials())
+        access = await self._access_with(await self._credentials())
         entry_point = await self._load_client()
         models = await entry_point.list_models(access)
         self._has_list = True
@@ -310,7 +313,8 @@ class EndpointCatalog:
     async def open_adapter(self, model_id: str) -> tuple[Model, Credential | None]:
         """Do the same as `adapter`, and return the credential that the model uses, too."""
         credential = await self._credentials()
-        access, entry_point = self._access_with(credential), await self._load_client()
+        access = await self._access_with(credential)
+        entry_point = await self._load_client()
         if model_id == UNDECIDED_MODEL_ID:
             await self.resolve_default()
             model_id = self.default_id
@@ -381,7 +385,7 @@ class EndpointCatalog:
                 CLIENT_UNUSABLE.format(error=f"{type(error).__name__}: {reason}")
             ) from error
 
-    def _access_with(self, credential: Credential | None) -> EndpointAccess:
+    async def _access_with(self, credential: Credential | None) -> EndpointAccess:
         if self._is_disabled:
             raise ModelUnavailableError(DISABLED)
         # Security: a configured key belongs to the configured address.
@@ -389,7 +393,8 @@ class EndpointCatalog:
             return self._config.access
         if credential is None:
             if self._provider.needs_key:
-                raise CredentialsMissingError(self._provider.sign_in_message)
+                elsewhere = await to_thread.run_sync(self._explain_missing_key)
+                raise CredentialsMissingError(elsewhere or self._provider.sign_in_message)
             return self._config.access
         return replace(
             self._config.access,

@@ -184,7 +184,9 @@ def _open_provider(
         credentials = CredentialProvider(REPLAY_CREDENTIAL, provider.store)
     client = _lazy_client(provider, current, config.access, recording.traffic(provider))
     api = provider_adapter(provider)
-    catalog = EndpointCatalog(config, api, credentials.current, client, credentials)
+    catalog = EndpointCatalog(
+        config, api, credentials.current, client, credentials, provider.explain_missing_key
+    )
     return provider, catalog, credentials, client
 
 

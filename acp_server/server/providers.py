@@ -35,6 +35,7 @@ from acp_server.models.provider_profiles import (
 )
 from acp_server.server.config_mapping import configured_credential
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.redaction import redact_secrets
 
 AUTO_PROVIDER_NAMES = ("", "auto")
 ANTHROPIC_BASE_URL = "https://api.anthropic.com"
@@ -50,6 +51,10 @@ _FORMATS_BY_HOST: Mapping[str, ApiFormat] = {
 WITHHELD = (
     "{variable} is not sent to {host}, which is not an address of {title}. If you trust it with "
     "that key, set `model.key_env: {variable}` in HERMES_HOME/acp/config.yaml"
+)
+
+OTHER_KEY_STORED = (
+    "the stored key is for {own} and is not sent to {host}; run `{command}` to store one for it"
 )
 
 
@@ -74,6 +79,8 @@ class ConfiguredProvider:
     """Configured context windows of single models."""
     named_models: tuple[str, ...] = ()
     """Models that the configuration lists, also if the endpoint does not."""
+    own_store: KeyStore | None = None
+    """The key that is stored for the provider's own address, if `store` is for another one."""
     withheld_variable: str = ""
     """The variable with a key that is not sent, because the address is not the provider's own."""
 
@@ -89,6 +96,18 @@ class ConfiguredProvider:
             return ""
         return WITHHELD.format(
             variable=self.withheld_variable, host=url_host(self.base_url), title=self.profile.title
+        )
+
+    def explain_missing_key(self) -> str:
+        """Return that a key is stored, but for another address; "" if none is. Blocks."""
+        if self.own_store is None or self.own_store.load() is None:
+            return ""
+        own_host = url_host(self.profile.base_url)
+        command = "acp-server setup"
+        if self.profile.name != ANTHROPIC.name:
+            command = f"{command} --provider {self.profile.name}"
+        return OTHER_KEY_STORED.format(
+            own=own_host, host=redact_secrets(url_host(self.base_url)), command=command
         )
 
     def credentials(self) -> CredentialProvider:
@@ -274,7 +293,6 @@ def _configure(
     is_custom_host = base_url not in (None, default) and not _is_own_host(
         profile, url_host(base_url), url_host(default)
     )
-    account = account_name(profile.name, url_host(base_url) if is_custom_host else "")
     credential = _main_credential(configuration) if is_main else None
     withheld = ""
     if credential is None and is_custom_host and own_key is not None:
@@ -285,7 +303,7 @@ def _configure(
         profile,
         base_url,
         credential,
-        KeyStore(configuration.home, account=account),
+        _key_store(profile, base_url, configuration),
         needs_key=not profile.extra
         and (profile.api_format == "messages" or (profile.needs_key and not is_custom_host)),
         is_main=is_main,
@@ -294,7 +312,43 @@ def _configure(
         hermes=None
         if is_custom_host or profile is CUSTOM
         else HermesAuth(configuration.home, profile.auth_names or (profile.name,)),
+        own_store=_own_key_store(profile, base_url, configuration),
         withheld_variable=withheld,
+    )
+
+
+def _key_store(
+    profile: ProviderProfile, base_url: str | None, configuration: Configuration
+) -> KeyStore:
+    """Return the store of the key for this address.
+
+    Security: an address that a variable or a setting names is not the provider's own. The key
+    that was stored for the provider's own address does not follow such a change.
+    """
+    host = "" if _is_vendor_address(profile, base_url) else url_host(base_url)
+    return KeyStore(configuration.home, account=account_name(profile.name, host))
+
+
+def _own_key_store(
+    profile: ProviderProfile, base_url: str | None, configuration: Configuration
+) -> KeyStore | None:
+    """Return the store of the key for the provider's own address, if this is another one."""
+    has_own = profile.base_url is not None or profile.name == ANTHROPIC.name
+    if not has_own or _is_vendor_address(profile, base_url):
+        return None
+    return KeyStore(configuration.home, account=account_name(profile.name))
+
+
+def _is_vendor_address(profile: ProviderProfile, base_url: str | None) -> bool:
+    """Return whether an address is one of the provider itself, whatever the settings say."""
+    if base_url is None:
+        return True
+    own = profile.base_url
+    if own is None and profile.name == ANTHROPIC.name:
+        own = ANTHROPIC_BASE_URL
+    hosts = {url_host(each.base_url) for each in profile.key_forms}
+    return url_host(base_url) in hosts or _is_own_host(
+        profile, url_host(base_url), url_host(own) if own else ""
     )
 
 
@@ -360,8 +414,7 @@ def configure_fallback(
     # Security: the provider's usual key goes to its usual host only.
     credential, store, hermes = plain.credential, plain.store, plain.hermes
     if is_own_host:
-        account = account_name(profile.name, url_host(base_url))
-        credential, store = None, KeyStore(configuration.home, account=account)
+        credential, store = None, _key_store(profile, base_url, configuration)
         hermes = None
     if fallback.api_key is not None:
         source = fallback.key_env or "the fallback's settings"
@@ -375,6 +428,7 @@ def configure_fallback(
         base_url=base_url,
         credential=credential,
         store=store,
+        own_store=_own_key_store(profile, base_url, configuration),
         hermes=hermes,
         needs_key=plain.needs_key and not (is_own_host and api_format != "messages"),
         model_id=fallback.model,

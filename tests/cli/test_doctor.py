@@ -17,7 +17,7 @@ from acp_server.cli.doctor_checks import (
 )
 from acp_server.cli.setting_rows import displayable, setting_rows
 from acp_server.config import settings
-from acp_server.config.credentials import KeyStore
+from acp_server.config.credentials import KeyStore, account_name
 from acp_server.config.values import HttpServer, StdioServer
 from acp_server.text.redaction import REDACTED
 from tests.cli.command_line import run
@@ -267,8 +267,9 @@ async def test_an_endpoint_that_answers_anything_counts_as_reachable(
 
 
 async def test_a_key_that_the_endpoint_refuses_is_a_problem(tmp_path: Path) -> None:
-    KeyStore(tmp_path, use_keyring=False).save("sk-wrong-0815")
     async with messages_api([]) as api:
+        account = account_name("anthropic", api.url.removeprefix("http://"))
+        KeyStore(tmp_path, account=account, use_keyring=False).save("sk-wrong-0815")
         address = {"ANTHROPIC_BASE_URL": api.url}
         stored = await check_endpoint(configured(tmp_path, **address))
         other = await check_endpoint(configured(tmp_path, ANTHROPIC_API_KEY="sk-bad", **address))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from acp_server.config.credentials import DEFAULT_ACCOUNT
+from acp_server.config.credentials import DEFAULT_ACCOUNT, account_name
 from tests.cli.command_line import CliResult, run
 from tests.cli.test_demo_on_a_terminal import on_a_terminal, read_until
 from tests.support.messages_api import KEY, messages_api_in_thread
@@ -31,8 +31,13 @@ def store(home: Path, *options: str, stdin: str) -> CliResult:
     return run(home, "setup", "--force", *options, stdin=stdin)
 
 
-def stored_in(home: Path) -> CliResult:
-    return CliResult(0, "", f"{STORED_KEY_IN} {file_of(home)}. New prompts use it at once.\n")
+def stored_in(home: Path, host: str = "") -> CliResult:
+    key = STORED_KEY_IN.replace("key", f"key for {host}") if host else STORED_KEY_IN
+    return CliResult(0, "", f"{key} {file_of(home)}. New prompts use it at once.\n")
+
+
+def account_at(url: str) -> str:
+    return account_name("anthropic", url.removeprefix("http://"))
 
 
 @pytest.mark.parametrize("given", [f"{KEY}\n", KEY, f"  {KEY} \r\nmore\n"])
@@ -63,15 +68,34 @@ def test_a_key_that_the_endpoint_refuses_is_stored_only_by_force(tmp_path: Path)
         forced = run(tmp_path, "setup", "--force", stdin=OTHER_KEY, **address)
     assert (refused.exit_code, nothing_stored) == (1, True)
     assert f"{address['ANTHROPIC_BASE_URL']} refuses this key (HTTP status 401)" in refused.stderr
-    assert accepted == stored_in(tmp_path)
-    assert (forced.exit_code, stored(tmp_path)) == (0, {DEFAULT_ACCOUNT: OTHER_KEY})
+    assert accepted == stored_in(tmp_path, api.url.removeprefix("http://"))
+    assert (forced.exit_code, stored(tmp_path)) == (0, {account_at(api.url): OTHER_KEY})
 
 
 def test_a_key_that_could_not_be_tried_is_stored_and_that_is_said(tmp_path: Path) -> None:
     outcome = run(tmp_path, "setup", stdin=KEY, ANTHROPIC_BASE_URL=UNREACHABLE_URL)
     assert outcome.exit_code == 0
     assert f"It was not tried: {UNREACHABLE_URL} does not answer" in outcome.stderr
-    assert stored(tmp_path) == {DEFAULT_ACCOUNT: KEY}
+    assert stored(tmp_path) == {account_at(UNREACHABLE_URL): KEY}
+
+
+def test_a_key_is_not_sent_to_an_address_that_is_set_later(tmp_path: Path) -> None:
+    """Also a key of an older version, whose account has no address, is the provider's own."""
+    store(tmp_path, stdin=KEY)
+    with messages_api_in_thread([]) as api:
+        host = api.url.removeprefix("http://")
+        set_later = run(tmp_path, "config", "set", "anthropic.base_url", api.url)
+        doctor = run(tmp_path, "doctor", "--json")
+        prompted = run(tmp_path, "run", "hello", "--cwd", str(tmp_path))
+        keys = {request.headers.get("x-api-key") for request in api.requests}
+        at_it = store(tmp_path, stdin=OTHER_KEY)
+    assert set_later.exit_code == 0
+    reason = f"the stored key is for api.anthropic.com and is not sent to {host}"
+    assert reason in doctor.stdout
+    assert reason in prompted.stderr
+    assert keys == {None}
+    assert at_it == stored_in(tmp_path, host)
+    assert stored(tmp_path) == {DEFAULT_ACCOUNT: KEY, account_at(api.url): OTHER_KEY}
 
 
 def test_a_key_that_another_one_hides_is_stored_and_that_is_said(tmp_path: Path) -> None:
@@ -153,8 +177,9 @@ def test_empty_stdin_stores_nothing_and_exits_with_1(tmp_path: Path, given: str)
 @pytest.mark.parametrize("options", [["--forget"], ["--forget", "--no-keyring"]])
 def test_a_stored_key_can_be_deleted(tmp_path: Path, options: list[str]) -> None:
     store(tmp_path, stdin=KEY)
-    for _ in range(2):
-        assert run(tmp_path, "setup", *options) == CliResult(0, "", "Removed the stored key.\n")
+    none = "No key is stored for api.anthropic.com.\n"
+    for said in ("Removed the stored key.\n", none):
+        assert run(tmp_path, "setup", *options) == CliResult(0, "", said)
         assert not file_of(tmp_path).exists()
 
 
@@ -184,7 +209,7 @@ def test_an_unwritable_home_is_named_and_exits_with_1(tmp_path: Path) -> None:
     problem = f"[Errno 20] Not a directory: {str(home / 'acp')!r}"
     assert outcome == CliResult(1, "", f"The key cannot be stored: {problem}\n")
     outcome = run(tmp_path, "setup", "--forget", HERMES_HOME=str(home))
-    assert outcome == CliResult(0, "", "Removed the stored key.\n")
+    assert outcome == CliResult(0, "", "No key is stored for api.anthropic.com.\n")
 
 
 def test_a_key_that_cannot_be_removed_is_named_and_exits_with_1(tmp_path: Path) -> None:
@@ -195,7 +220,8 @@ def test_a_key_that_cannot_be_removed_is_named_and_exits_with_1(tmp_path: Path) 
 
 
 def test_the_report_does_not_contain_the_key(tmp_path: Path) -> None:
-    store(tmp_path, stdin="sk-verysecret\n")
-    outcome = run(tmp_path, "doctor", "--json", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    address = {"ANTHROPIC_BASE_URL": UNREACHABLE_URL}
+    run(tmp_path, "setup", "--force", stdin="sk-verysecret\n", **address)
+    outcome = run(tmp_path, "doctor", "--json", **address)
     assert "verysecret" not in outcome.stdout + outcome.stderr
     assert f"with the key from {file_of(tmp_path)}" in outcome.stdout
