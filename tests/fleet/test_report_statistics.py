@@ -133,3 +133,10 @@ def test_repeated_tasks_are_compared_by_their_pass_rates() -> None:
     )
     found = compare_fleets(first, second)
     assert (found.common, found.solved_by_second) == (1, ("x",))
+
+
+def test_a_tiny_p_value_is_not_shown_as_zero() -> None:
+    first = [make_result(number) for number in range(30)]
+    second = [make_result(number, outcome="check_failed") for number in range(30)]
+    lines = list(compare_fleets(first, second).lines(("one", "two")))
+    assert "difference: p < 0.0001 (exact paired test), probably not chance" in lines

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from acp_server.fleet.reports.statistics import exact_sign_test
 from acp_server.fleet.reports.summary import GroupSummary, summarize_group
-from acp_server.fleet.reports.texts import cost_text, rate_text, seconds_text, tokens_text
+from acp_server.fleet.reports.texts import cost_text, p_text, rate_text, seconds_text, tokens_text
 from acp_server.fleet.results import UnitResult
 
 MAX_LISTED = 50
@@ -110,13 +110,13 @@ class FleetComparison:
         yield ""
         yield f"passed by {one} only: {_listed(self.solved_by_first)}"
         yield f"passed by {two} only: {_listed(self.solved_by_second)}"
-        verdict = "likely no chance" if self.p_value < SIGNIFICANT else "may be chance"
-        yield f"difference: p = {self.p_value:.4f} (exact paired test), {verdict}"
+        verdict = "probably not chance" if self.p_value < SIGNIFICANT else "may be chance"
+        yield f"difference: {p_text(self.p_value)} (exact paired test), {verdict}"
         for each in self.measures:
             if each.ratio is not None:
                 yield (
                     f"{each.name}: {two} needs {each.ratio:.2f} times as much as {one} "
-                    f"(less for {each.less}, more for {each.more} tasks, p = {each.p_value:.4f})"
+                    f"(less for {each.less}, more for {each.more} tasks, {p_text(each.p_value)})"
                 )
         for name, (before, after) in self.differing.items():
             yield f"{name}: {before or '-'} / {after or '-'}"

@@ -15,6 +15,7 @@ HEADINGS = (
 _THOUSAND = 1000
 _MINUTE = 60
 _CENT = 0.01
+_SMALLEST_P = 0.0001
 
 
 def rate_text(group: GroupSummary) -> str:
@@ -34,6 +35,15 @@ def cost_text(cost: float | None) -> str:
     if cost is None:
         return NONE
     return f"${cost:.4f}" if 0 < cost < _CENT else f"${cost:,.2f}"
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value, which is never shown as zero.
+
+    >>> p_text(0.0703), p_text(0.00003)
+    ('p = 0.0703', 'p < 0.0001')
+    """
+    return "p < 0.0001" if p_value < _SMALLEST_P else f"p = {p_value:.4f}"
 
 
 def seconds_text(seconds: float | None) -> str:
