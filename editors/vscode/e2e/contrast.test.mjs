@@ -1,5 +1,5 @@
 /**
- * Accessibility test of the rendered view with axe, mainly for colour contrast.
+ * Accessibility test of the rendered view with axe, mainly for colour contrast, and a check of what has its place.
  *
  * Checks every scene in VS Code's light, dark and high-contrast themes, at a normal and a narrow width.
  * Environment: CHROMIUM, LOOKS (a pattern of themes and widths) and SCENES (a pattern of
@@ -23,7 +23,7 @@ let axe;
 
 before(async () => {
   [browser, view, axe] = await Promise.all([
-    chromium.launch({ executablePath, args: ["--no-sandbox"] }),
+    chromium.launch({ executablePath, args: ["--no-sandbox"], ignoreDefaultArgs: ["--hide-scrollbars"] }),
     loadScenes(),
     readFile(AXE, "utf8"),
   ]);
@@ -40,6 +40,7 @@ for (const [theme, look] of Object.entries(THEMES)) {
       for (const [name, scene] of Object.entries(view.scenes)) {
         if (!new RegExp(chosen).test(name)) continue;
         await drawScene(page, view, look, scene);
+        if (scene.scroll === undefined) for (const fault of await page.evaluate(misplaced)) found.push(`${name}: ${fault}`);
         await page.evaluate(axe);
         for (const violation of await page.evaluate(violations)) found.push(`${name}: ${violation}`);
       }
@@ -47,6 +48,20 @@ for (const [theme, look] of Object.entries(THEMES)) {
       assert.deepEqual(found, []);
     });
   }
+}
+
+/**
+ * Runs in the page: return one line for everything in the dock and the conversation that is wider or narrower than
+ * the input, and one if the end of the conversation is out of view though nobody has scrolled.
+ */
+function misplaced() {
+  const rightOf = (node) => node.getBoundingClientRect().right;
+  const composer = document.querySelector(".composer");
+  if (composer === null) return [];
+  const aligned = document.querySelectorAll(".dock > :not(.dock-panels), .dock-panels > *, .queue > li, .call:not(.nested)");
+  const faults = [...aligned].filter((node) => Math.abs(rightOf(node) - rightOf(composer)) > 1 && node.getClientRects().length > 0);
+  const lines = faults.map((node) => `the right edge of ${node.className || node.tagName} is at ${rightOf(node)}, not ${rightOf(composer)}`);
+  return document.querySelector(".to-end") === null ? lines : [...lines, "the end of the conversation is out of view"];
 }
 
 /** Runs in the page: return one line per violation. */

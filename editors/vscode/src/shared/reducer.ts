@@ -164,7 +164,9 @@ function withAnswer(session: SessionState, { questionId: id, outcome, content }:
   if (question === undefined) return answered;
   const decision = outcome.outcome === "selected" ? outcome.name : "Cancelled";
   if (question.kind === "permission") {
-    return withCallChanged(answered, question.callId, (call) => ({ ...call, decision }));
+    const chosen = outcome.outcome === "selected" ? question.options.find(({ optionId }) => optionId === outcome.optionId) : undefined;
+    const isRejected = chosen?.kind.startsWith("reject_") === true;
+    return withCallChanged(answered, question.callId, (call) => ({ ...call, decision, isRejected }));
   }
   const { message, form } = question.request;
   const answers = answersOf(form, content ?? {});

@@ -52,6 +52,8 @@ export interface ToolCallState {
   readonly instructions: readonly string[];
   /** The user's answer to the permission request; empty if there was none. */
   readonly decision: string;
+  /** Whether the user said no to it. */
+  readonly isRejected: boolean;
   readonly isCancelled: boolean;
 }
 
@@ -214,6 +216,7 @@ export function emptyCall(id: string): ToolCallState {
     texts: [],
     instructions: [],
     decision: "",
+    isRejected: false,
     isCancelled: false,
   };
 }

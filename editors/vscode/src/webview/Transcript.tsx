@@ -41,6 +41,7 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
   const [isAtEnd, setIsAtEnd] = useState(true);
   const [revealed, setRevealed] = useState("");
   const isSticky = useRef(true);
+  const lastTop = useRef(0);
   const scrollToEnd = (): void => {
     const node = scroller.current;
     if (isSticky.current && node !== null) node.scrollTop = node.scrollHeight;
@@ -69,7 +70,10 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
   const onScroll = (): void => {
     const node = scroller.current;
     if (node === null) return;
-    isSticky.current = node.scrollHeight - node.scrollTop - node.clientHeight < AT_END_PIXELS;
+    const isNowAtEnd = node.scrollHeight - node.scrollTop - node.clientHeight < AT_END_PIXELS;
+    // Only moving up leaves the end. If there is more below now, the view has grown or shrunk since it was there.
+    if (isNowAtEnd || node.scrollTop < lastTop.current) isSticky.current = isNowAtEnd;
+    lastTop.current = node.scrollTop;
     setIsAtEnd(isSticky.current);
   };
   const sections = partsOf(session.items, SECTION_SIZE);
@@ -283,12 +287,14 @@ function useReveal(onReveal: (callId: string) => void): void {
 function WorkingIndicator({ questions }: { questions: readonly Question[] }): JSX.Element {
   return (
     <p class="working" data-testid="working">
-      <span class="dots" aria-hidden="true">
-        <i />
-        <i />
-        <i />
-      </span>
-      {questions.length === 0 ? "Working…" : "Waits for your answer…"}
+      {questions.length === 0 && (
+        <span class="dots" aria-hidden="true">
+          <i />
+          <i />
+          <i />
+        </span>
+      )}
+      {questions.length === 0 ? "Working…" : "Waiting for your answer"}
     </p>
   );
 }

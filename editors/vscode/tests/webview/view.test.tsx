@@ -181,6 +181,16 @@ test("a permission request is docked above the input and disappears with the tur
   assert.equal(page.findAll("tool-call").at(-1)?.getAttribute("data-status"), "failed");
 });
 
+test("a call that the user rejected is folded: they have seen it", async () => {
+  const call = { toolCallId: "e", title: "Edit a", content: [{ type: "diff" as const, path: "/a", oldText: "a", newText: "b" }] };
+  const options = [{ optionId: "n", name: "Reject", kind: "reject_once" as const }];
+  const page = await new TestPage().dispatch(...SESSION_OPENED, { type: "permission", questionId: "q", call, options });
+  assert.equal(page.find("tool-call-toggle").getAttribute("aria-expanded"), "false");
+  await page.dispatch({ type: "answered", questionId: "q", outcome: { outcome: "selected", optionId: "n", name: "Reject" } });
+  assert.equal(page.find("tool-call-toggle").getAttribute("aria-expanded"), "false");
+  assert.match(page.find("tool-call").textContent, /Edit a.*Reject/);
+});
+
 test("a form sends only the filled-in fields", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, FORM_REQUEST);
   await page.press("choice-hi");
@@ -223,6 +233,8 @@ test("what a sub-agent writes is below its call, and not in the conversation", a
 test("changes are kept and reverted per file and per hunk", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   await page.press("changes-toggle");
+  const [, added] = page.findAll("changed-file-toggle");
+  assert.match(added?.textContent ?? "", /added\+1$/); // a count of zero is left out
   await page.press("keep-file");
   await page.press("changed-file-toggle");
   await page.press("revert-hunk");

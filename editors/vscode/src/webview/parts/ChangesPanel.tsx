@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { ChangedFile } from "../../shared/events.js";
 import type { Hunk } from "../../shared/hunks.js";
 import { Icon, IconButton } from "../Icon.js";
+import { LineCounts } from "../LineCounts.js";
 import { useHost } from "../hostContext.js";
 import { DiffBlock } from "./DiffView.js";
 
@@ -32,8 +33,7 @@ export function ChangesPanel({ files }: { files: readonly ChangedFile[] }): JSX.
             {files.length === 1 ? "1 file" : `${String(files.length)} files`}
             <span class="optional-label"> changed</span>
           </span>
-          <span class="added-count">+{sum(({ added }) => added)}</span>
-          <span class="removed-count">−{sum(({ removed }) => removed)}</span>
+          <LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
         </button>
         <button type="button" class="secondary" data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
           Keep
@@ -73,8 +73,7 @@ function ChangedFileRow({ file }: { file: ChangedFile }): JSX.Element {
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
           <span class="ellipsis">{label}</span>
           {kind !== "changed" && <span class="small">{kind}</span>}
-          <span class="added-count">+{file.added}</span>
-          <span class="removed-count">−{file.removed}</span>
+          <LineCounts added={file.added} removed={file.removed} />
         </button>
         <IconButton
           icon="diff"

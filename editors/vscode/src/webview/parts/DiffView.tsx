@@ -5,6 +5,7 @@ import { memo } from "../memo.js";
 import { useMemo, useState } from "preact/hooks";
 import { lineChanges, linesOf } from "../../shared/diff.js";
 import { IconButton } from "../Icon.js";
+import { LineCounts } from "../LineCounts.js";
 import type { DiffSegment } from "../diffSegments.js";
 import { useHost } from "../hostContext.js";
 import { languageOf, useHighlightEngine } from "../markdown/highlight.js";
@@ -37,8 +38,7 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
         <span class="diff-path" title={diff.path}>
           {diff.path.split(/[/\\]/).at(-1)}
         </span>
-        <span class="added-count">+{counts.added}</span>
-        <span class="removed-count">−{counts.removed}</span>
+        <LineCounts added={counts.added} removed={counts.removed} />
         <IconButton
           icon="diff"
           label="Open Diff"

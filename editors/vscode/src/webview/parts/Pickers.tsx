@@ -5,6 +5,9 @@ import { useState } from "preact/hooks";
 import { Icon, IconButton } from "../Icon.js";
 import { useHost } from "../hostContext.js";
 
+/** Longer names are cut where there is no space. */
+const LONGEST_WHOLE_NAME = 6;
+
 interface PickersProps {
   readonly modes: SessionModeState | null;
   readonly options: readonly SessionConfigOption[];
@@ -131,11 +134,11 @@ interface SelectProps {
 }
 
 function Select({ label, testId, value, choices, onChoose }: SelectProps): JSX.Element {
-  const shown = choices.find((choice) => choice.value === value);
+  const name = choices.find((choice) => choice.value === value)?.name ?? value;
   return (
-    <span class="picker" title={`${label}: ${shown?.name ?? value}`}>
+    <span class={name.length > LONGEST_WHOLE_NAME ? "picker long" : "picker"} title={`${label}: ${name}`}>
       <span class="picker-value" aria-hidden="true">
-        {shown?.name ?? value}
+        {name}
       </span>
       <Icon name="chevronDown" />
       <select

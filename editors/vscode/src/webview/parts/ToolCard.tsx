@@ -95,8 +95,12 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
   );
 }
 
-/** Whether a call is expanded by default: failed calls, diffs and terminals are, plain results are not. */
+/**
+ * Whether a call is expanded by default: failed calls, diffs and terminals are, plain results are not. Nor is what the
+ * user rejected: they have seen it, and its result tells the model what to do now.
+ */
 function isOpenByDefault(call: ToolCallState): boolean {
+  if (call.isRejected) return false;
   if (call.status === "failed") return true;
   return call.content.some(({ type }) => type !== "content");
 }

@@ -70,7 +70,7 @@ interface WelcomeCardProps {
 function WelcomeCard({ icon, title, testId, children }: WelcomeCardProps): JSX.Element {
   return (
     <section class="welcome" data-testid={testId}>
-      <div class="emblem">
+      <div class={icon === "sparkle" ? "emblem" : "emblem quiet"}>
         <Icon name={icon} spins={icon === "loading"} />
       </div>
       <h2>{title}</h2>
@@ -179,7 +179,7 @@ function StartCard({ state }: { state: ViewState }): JSX.Element {
         ))}
       </ul>
       <p class="small hints">
-        <kbd>/</kbd> commands <kbd>@</kbd> files · paste pictures
+        <kbd>/</kbd> commands · <kbd>@</kbd> files · paste pictures
       </p>
     </WelcomeCard>
   );
