@@ -131,12 +131,12 @@ async def follow_fleet(output: Path) -> int:
             for after, record in read_records(output / NAME, position):
                 position = after
                 status.add(record)
+            if status.stopped or not is_driven:
+                break
             now = time.time()
             if not has_terminal and now - last_line >= LINE_SECONDS:
                 last_line = now
                 click.echo(status_line(status, now))
-            if status.stopped or not is_driven:
-                break
             await anyio.sleep(FOLLOW_SECONDS)
     click.echo(status_line(status, time.time()))
     if not status.stopped:

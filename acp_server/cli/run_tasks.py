@@ -14,7 +14,7 @@ import anyio
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.fleet_view import print_lines, show_fleet
+from acp_server.cli.fleet_view import print_lines, rough_duration, show_fleet
 from acp_server.cli.run_options import OutputOptions, RunOptions, TaskListOptions, option_name
 from acp_server.cli.run_outputs import RunOutput, open_output, write_bytes
 from acp_server.cli.run_requests import RunOptionsError, rules_from
@@ -42,6 +42,8 @@ from acp_server.fleet.outcomes import UnitOutcome, worst_of
 from acp_server.fleet.planning import FleetPlan, FleetPlanner, PlanRequest
 from acp_server.fleet.rate import parse_rate
 from acp_server.fleet.reports.loading import ReportedUnit
+from acp_server.fleet.reports.summary import summarize_group
+from acp_server.fleet.reports.texts import cost_text
 from acp_server.fleet.reports.writing import outcome_of, write_reports
 from acp_server.fleet.results import UnitResult
 from acp_server.fleet.status import FleetStatus
@@ -85,6 +87,8 @@ class FleetCommand:
     directory: Path
     results: dict[str, UnitResult] = field(default_factory=dict[str, UnitResult])
     """Final results by key."""
+    earlier: JournalContents = field(default_factory=JournalContents)
+    """What earlier runs in the directory have left."""
     stop_outcome: UnitOutcome | None = None
     stop_reason: str = ""
     status: FleetStatus = field(default_factory=FleetStatus)
@@ -92,6 +96,7 @@ class FleetCommand:
     def result_of(self, unit: Unit) -> UnitResult:
         """Return the result of a unit, which may not have run."""
         reason = self.stop_reason or NOT_STARTED_REASON
+        before = self.earlier.ended.get(unit.key)
         return self.results.get(unit.key) or UnitResult(
             unit.key,
             unit.id,
@@ -101,6 +106,8 @@ class FleetCommand:
             unit.tags,
             unit.model,
             reason=reason,
+            cost_usd=before.cost_usd if before else None,
+            assumed_usd=self.earlier.assumed_of(unit.key),
         )
 
     def entries(self) -> Iterator[Json]:
@@ -153,7 +160,8 @@ def run_tasks(
         ):
             for note in plan.notes:
                 output.print_line(note, "warning")
-            earlier = read_journal(directory)
+            command.earlier = earlier = read_journal(directory)
+            command.status.spent_usd = earlier.spent_usd or None
             for key in earlier.final:
                 command.status.keep(earlier.ended[key])
             if common.resume is None and earlier.ended:
@@ -235,7 +243,8 @@ async def _obey_signals(signals: ShutdownSignals, control: FleetControl, output:
             )
         elif numbers:
             control.cancel.set()
-        if numbers:
+        if signals.signal_number is not None:
+            control.outcome = outcome_of_signal(signals.signal_number)
             control.drain.set()
 
 
@@ -414,7 +423,8 @@ def _report_all(
         outcome = outcome_of(results, command.many.min_pass)
     outcome = _write_files(command, results, outcome, output)
     if command.outputs.format_ == "text":
-        output.lines.write_now(output.cleaner.plain(_table(results)))
+        text = f"{_table(results)}\n{_totals(command, results, seconds)}"
+        output.lines.write_now(output.cleaner.plain(text))
     else:
         output.write_json(_report(command, results, outcome, seconds))
     if output.lines.error:
@@ -472,7 +482,7 @@ def _junit_case(result: UnitResult, entry: Json, cleaner: OutputSanitizer) -> Ju
 def _report(
     command: FleetCommand, results: Sequence[UnitResult], outcome: UnitOutcome, seconds: float
 ) -> Json:
-    known = [each.cost_usd for each in results if each.cost_usd is not None]
+    cost = summarize_group(results).cost_usd
     return {
         "type": "result",
         "version": RESULT_VERSION,
@@ -481,7 +491,7 @@ def _report(
         "reason": _unfinished_text(results) or None,
         "shard": command.many.shard,
         "duration_seconds": round(seconds, 3),
-        "cost_usd": round(sum(known), COST_DECIMALS) if known else None,
+        "cost_usd": None if cost is None else round(cost, COST_DECIMALS),
         "tasks": [*command.entries()],
     }
 
@@ -489,6 +499,16 @@ def _report(
 def _unfinished_text(results: Sequence[UnitResult]) -> str:
     ids = [each.id for each in results if not each.is_passed]
     return f"{len(ids)} of {len(results)} tasks are not done: {', '.join(ids)}" if ids else ""
+
+
+def _totals(command: FleetCommand, results: Sequence[UnitResult], seconds: float) -> str:
+    """Return the last line: how many passed, what they cost, and where the summary is."""
+    whole = summarize_group(results)
+    parts = [f"{whole.passed} of {whole.total} passed"]
+    if whole.cost_usd is not None:
+        parts.append(cost_text(whole.cost_usd))
+    parts.append(rough_duration(seconds))
+    return f"{', '.join(parts)}; {command.many.output or command.directory}/summary.md"
 
 
 def _table(results: Sequence[UnitResult]) -> str:

@@ -60,6 +60,8 @@ class AttemptReport:
     """Whether the driver asked for the end."""
     problem: str = ""
     """Why the agent could not be started; empty if it was."""
+    has_agent: bool = True
+    """Whether the agent may have begun; without it, the attempt has cost nothing."""
     has_failed_setup: bool = False
     """Whether `setup` failed; `problem` says how."""
     check: UnitCheck | None = None
@@ -67,6 +69,15 @@ class AttemptReport:
     patch: bytes = b""
     log: bytes = b""
     """End of the log; empty if the node has written it to the attempt's log file."""
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Cost of the attempt; None if it is unknown."""
+        printed = self.result or {}
+        # A run counts each call that it begins, also those that fail or are cancelled.
+        has_called = as_object(printed.get("usage")).get("model_calls") != 0
+        known = number(printed.get("cost_usd"))
+        return known if known is not None or (self.has_agent and has_called) else 0.0
 
     def as_json(self) -> Json:
         """Return the report as JSON."""
@@ -88,6 +99,7 @@ def report_from_json(value: Json) -> AttemptReport:
         is_lost=value.get("is_lost") is True,
         is_cancelled=value.get("is_cancelled") is True,
         problem=as_text(value.get("problem")),
+        has_agent=value.get("has_agent") is not False,
         has_failed_setup=value.get("has_failed_setup") is True,
         check=check_from_json(value.get("check")),
         seconds=number(value.get("seconds")) or 0.0,

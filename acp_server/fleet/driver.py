@@ -24,7 +24,7 @@ from acp_server.fleet.engines.seam import EngineError, FleetEngine
 from acp_server.fleet.journal import JournalContents
 from acp_server.fleet.outcomes import UnitOutcome
 from acp_server.fleet.rate import AdaptiveLimit, StartRate
-from acp_server.fleet.results import UnitResult, UnitUsage, number, usage_from_json
+from acp_server.fleet.results import UnitResult, UnitUsage, usage_from_json
 from acp_server.fleet.retries import AttemptVerdict, RetryWaits, judge_attempt
 from acp_server.fleet.unit import Unit
 from acp_server.headless.run.outcome import Outcome
@@ -63,6 +63,8 @@ class FleetControl:
     """Start no more attempts; those that run may end."""
     cancel: anyio.Event = field(default_factory=anyio.Event)
     """End the running attempts too."""
+    outcome: UnitOutcome = "interrupted"
+    """Of the fleet and of attempts that are cancelled: `interrupted` or `terminated`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class _PendingUnit:
     number: int = 1
     usage: UnitUsage = field(default_factory=UnitUsage)
     cost: float | None = None
+    assumed: float = 0.0
 
 
 @dataclass(slots=True)
@@ -126,6 +129,7 @@ class FleetDriver:
     _failures_in_a_row: int = field(default=0, init=False)
     _failed_units: int = field(default=0, init=False)
     _spent: float = field(default=0.0, init=False)
+    _cancel_outcome: UnitOutcome = field(default="interrupted", init=False)
     _order: "count[int]" = field(default_factory=count, init=False)
 
     def __post_init__(self) -> None:
@@ -137,14 +141,17 @@ class FleetDriver:
         self, units: Sequence[Unit], control: FleetControl, earlier: JournalContents
     ) -> None:
         """Run units; `earlier` has the cost of earlier runs and results that are not final."""
+        earlier.note_no_driver()
         self._spent = earlier.spent_usd
+        self._append_budget()
         nodes = await self.engine.nodes()
         if len(nodes) == 1:
             self._only_node = nodes[0].name
         for unit in units:
             before = earlier.ended.get(unit.key)
             usage, cost = (before.usage, before.cost_usd) if before else (UnitUsage(), None)
-            self._ready.append(_PendingUnit(unit, usage=usage, cost=cost))
+            assumed = earlier.assumed_of(unit.key)
+            self._ready.append(_PendingUnit(unit, usage=usage, cost=cost, assumed=assumed))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._receive)
             tasks.start_soon(self._watch, control)
@@ -172,7 +179,8 @@ class FleetDriver:
     async def _watch(self, control: FleetControl) -> None:
         """Obey requests to stop."""
         await control.drain.wait()
-        self.stop("interrupted", "the run was ended before this task started")
+        self._cancel_outcome = control.outcome
+        self.stop(control.outcome, "the run was ended before this task started")
         await control.cancel.wait()
         for handle in [*self._running]:
             await self.engine.cancel(handle)
@@ -243,7 +251,7 @@ class FleetDriver:
             await self.engine.submit(Attempt(handle, pending.number, unit, log))
         except EngineError as error:
             self.stop("internal_error", str(error))
-            await self._end(AttemptReport(handle, is_lost=True))
+            await self._end(AttemptReport(handle, is_lost=True, has_agent=False))
 
     async def _end(self, report: AttemptReport) -> None:
         """Journal the end of an attempt, and decide about its unit and the fleet."""
@@ -259,12 +267,18 @@ class FleetDriver:
 
     async def _settle(self, pending: _PendingUnit, report: AttemptReport) -> None:
         verdict = judge_attempt(report)
+        if report.is_cancelled and verdict.outcome == "terminated":
+            verdict = replace(verdict, outcome=self._cancel_outcome)
         unit = pending.unit
-        cost = number((report.result or {}).get("cost_usd"))
+        cost = report.cost_usd
         pending.usage = _add_usage(pending.usage, report)
         pending.cost = pending.cost if cost is None else (pending.cost or 0.0) + cost
-        is_budgeted = self.policy.total_cost is not None
-        self._spent += cost if cost is not None else (unit.max_cost or 0.0) * is_budgeted
+        if cost is None and self.policy.total_cost is not None and unit.max_cost:
+            pending.assumed += unit.max_cost
+            self._spent += unit.max_cost
+            note = f"its cost is unknown and counts as its limit, ${unit.max_cost:g}"
+            verdict = replace(verdict, reason=f"{verdict.reason}; {note}".removeprefix("; "))
+        self._spent += cost or 0.0
         is_probe = self._pause is not None
         self._note_effect(verdict, is_probe=is_probe)
         is_retried = (
@@ -284,13 +298,7 @@ class FleetDriver:
             attempt_cost_usd=cost,
             result=result.as_json(),
         )
-        if self.policy.total_cost is not None:
-            self.append(
-                "budget",
-                spent_usd=round(self._spent, 6),
-                reserved_usd=round(self._reserved, 6),
-                total_cost_usd=self.policy.total_cost,
-            )
+        self._append_budget()
         if is_retried:
             self._retry(pending, verdict, is_probe=is_probe)
         else:
@@ -300,6 +308,15 @@ class FleetDriver:
                     reason = f"{self._failed_units} tasks did not pass (--fail-fast)"
                     self.stop(result.outcome, reason)
             self.on_end(UnitEnd(result, entry))
+
+    def _append_budget(self) -> None:
+        if self.policy.total_cost is not None:
+            self.append(
+                "budget",
+                spent_usd=round(self._spent, 6),
+                reserved_usd=round(self._reserved, 6),
+                total_cost_usd=self.policy.total_cost,
+            )
 
     def _retry(self, pending: _PendingUnit, verdict: AttemptVerdict, *, is_probe: bool) -> None:
         if is_probe:  # its next attempt is the next probe, and does not count
@@ -384,6 +401,7 @@ def _make_result(
         seconds=round(report.seconds, 3),
         usage=pending.usage,
         cost_usd=None if pending.cost is None else round(pending.cost, 6),
+        assumed_usd=round(pending.assumed, 6),
         check=report.check,
         patch_sha256=hashlib.sha256(report.patch).hexdigest() if report.patch else "",
         server=report.server,
@@ -398,8 +416,8 @@ def _write_files(output: Path, result: UnitResult, report: AttemptReport, is_ret
             log.write(report.log)
     (output / f"{result.id}.patch").write_bytes(report.patch)
     printed = report.result
-    if printed is None and result.outcome == "terminated":
-        printed = failed_result("terminated", result.reason)
+    if printed is None and result.outcome in ("interrupted", "terminated"):
+        printed = failed_result(result.outcome, result.reason)
     entry = result_entry(output, result, printed)
     if not is_retried:
         text = json.dumps(entry, indent=1)

@@ -70,11 +70,28 @@ class JournalContents:
     """How many attempts of each unit key began, in all runs."""
     retries: int = 0
     """Number of retries of the last run."""
-    spent_usd: float = 0.0
-    """Cost of all attempts of all runs; an attempt of unknown cost counts as it was reserved."""
+    ended_usd: float = 0.0
+    """Cost of all attempts that have ended; one of unknown cost counts as it was reserved."""
+    killed_usd: dict[str, float] = field(default_factory=dict[str, float])
+    """What was reserved for attempts of killed drivers, by unit key; their cost is unknown."""
     total_cost_usd: float | None = None
     stopped: Json | None = None
     """The `stopped` record of the last run; None while it runs, or if it was killed."""
+
+    @property
+    def spent_usd(self) -> float:
+        """Cost of all attempts of all runs, except those that may run now."""
+        return self.ended_usd + sum(self.killed_usd.values())
+
+    def assumed_of(self, key: str) -> float:
+        """Return the limits that count for a unit's attempts of unknown cost."""
+        before = self.ended.get(key)
+        return (before.assumed_usd if before else 0.0) + self.killed_usd.get(key, 0.0)
+
+    def note_no_driver(self) -> None:
+        """Count attempts without an end: their driver was killed."""
+        for key in [*self.open_attempts]:
+            self._close_attempt(key)
 
     @property
     def results(self) -> list[UnitResult]:
@@ -86,6 +103,7 @@ class JournalContents:
         key = as_text(record.get("key"))
         match record.get("type"):
             case "run":
+                self.note_no_driver()
                 self.runs.append(record)
                 # Units of an earlier task file do not belong to the new run.
                 self.queued.clear()
@@ -116,14 +134,16 @@ class JournalContents:
         opened = self.open_attempts.pop(key, None)
         cost = number(record.get("attempt_cost_usd"))
         reserved = opened.reserved_usd if opened else None
-        self.spent_usd += cost if cost is not None else reserved or 0.0
+        self.ended_usd += cost if cost is not None else reserved or 0.0
+        self.ended_usd += self.killed_usd.pop(key, 0.0)  # its result has it now
         self.ended[key] = result_from_json(record.get("result"))
         (self.final.add if record.get("is_final") is True else self.final.discard)(key)
 
     def _close_attempt(self, key: str) -> None:
         """Count an attempt of a killed driver as if it had cost all that was reserved for it."""
         opened = self.open_attempts.pop(key, None)
-        self.spent_usd += (opened.reserved_usd or 0.0) if opened else 0.0
+        if opened and opened.reserved_usd:
+            self.killed_usd[key] = self.killed_usd.get(key, 0.0) + opened.reserved_usd
 
 
 def _not_run(key: str, record: Mapping[str, JsonValue]) -> UnitResult:

@@ -75,6 +75,8 @@ class _RunningAttempt:
 
     cancelled: Event = field(default_factory=Event)
     process: subprocess.Popen[bytes] | None = None
+    has_agent: bool = False
+    """Whether its agent has begun."""
     lock: Lock = field(default_factory=Lock)
 
 
@@ -131,6 +133,7 @@ class FleetNode:
             report,
             seconds=time.monotonic() - started,
             is_cancelled=running.cancelled.is_set(),
+            has_agent=running.has_agent,
         )
 
     def cancel(self, handle: str) -> None:
@@ -216,6 +219,7 @@ class FleetNode:
     ) -> tuple[bytes, int]:
         """Run the agent; return its stdout and exit code."""
         with self._start(command, running, subprocess.PIPE, log, place) as process:
+            running.has_agent = True
             try:
                 output, _ = process.communicate(prompt.encode(errors="replace"))
             finally:

@@ -61,6 +61,8 @@ class UnitResult:
     """Sum over all attempts."""
     cost_usd: float | None = None
     """Sum over all attempts; None if no price is known."""
+    assumed_usd: float = 0.0
+    """Cost limits of attempts whose cost is unknown: they count in the budget of a fleet."""
     check: UnitCheck | None = None
     patch_sha256: str = ""
     """Empty: no file was changed."""
@@ -78,6 +80,11 @@ class UnitResult:
     def has_run(self) -> bool:
         """Whether the unit began at all."""
         return self.outcome != "not_run"
+
+    @property
+    def counted_usd(self) -> float | None:
+        """Cost that counts, with what is assumed; None if nothing is known of it."""
+        return (self.cost_usd or 0.0) + self.assumed_usd if self.assumed_usd else self.cost_usd
 
     def as_json(self) -> dict[str, JsonValue]:
         """Return the result as JSON."""
@@ -104,6 +111,7 @@ def result_from_json(value: JsonValue) -> UnitResult:
         seconds=number(read.get("seconds")) or 0.0,
         usage=usage_from_json(read.get("usage")),
         cost_usd=number(cost),
+        assumed_usd=number(read.get("assumed_usd")) or 0.0,
         check=check_from_json(check),
         patch_sha256=as_text(read.get("patch_sha256")),
         server=as_text(read.get("server")),

@@ -21,7 +21,7 @@ class RunningUnit:
 
 @dataclass(slots=True)
 class FleetStatus:
-    """Numbers of the last run in a journal."""
+    """Numbers of the last run in a journal, and the cost of all runs."""
 
     began: float = 0.0
     total: int = 0
@@ -100,7 +100,7 @@ class FleetStatus:
         self.total = whole_number(record.get("units"))
         self.total_cost_usd = number(record.get("total_cost_usd"))
         self.passed = self.failed = self.retried = self.tokens = self.ended_now = 0
-        self.pause, self.stopped, self.spent_usd = "", False, None
+        self.pause, self.stopped = "", False
         self.running.clear()
         self._keys.clear()
 
@@ -113,7 +113,8 @@ class FleetStatus:
         if result.outcome != "provider_error":
             self.pause = ""
         cost = number(record.get("attempt_cost_usd"))
-        if cost is not None and self.total_cost_usd is None:
+        is_known = bool(cost) or bool(result.usage.model_calls)  # zero without a call says nothing
+        if cost is not None and is_known and self.total_cost_usd is None:
             self.spent_usd = (self.spent_usd or 0.0) + cost
         self._passed[key] = result.is_passed
         (self._final.add if record.get("is_final") is True else self._final.discard)(key)

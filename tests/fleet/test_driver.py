@@ -14,7 +14,18 @@ from pydantic import JsonValue
 from acp_server.fleet.attempts import Attempt, AttemptReport
 from acp_server.fleet.driver import FleetControl, FleetPolicy
 from acp_server.fleet.journal import read_journal
-from tests.fleet.fleets import QUICK, ScriptedEngine, check_file, reports, run_fleet, units_of
+from acp_server.fleet.outcomes import UnitOutcome
+from acp_server.fleet.reports.markdown import markdown_summary
+from acp_server.fleet.reports.summary import summarize
+from tests.fleet.fleets import (
+    QUICK,
+    FleetRun,
+    ScriptedEngine,
+    check_file,
+    reports,
+    run_fleet,
+    units_of,
+)
 from tests.headless.run.repositories import create_repository, git
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -140,7 +151,8 @@ async def test_ctrl_c_once_lets_running_tasks_end_and_twice_cancels_them(
                 control.cancel.set()
             else:  # it still runs: it can be ended by others
                 os.kill(process, 15)
-    assert runs == [{"t0": "terminated", "t1": "not_run"}]
+    outcome = "interrupted" if times == 2 else "terminated"  # by others
+    assert runs == [{"t0": outcome, "t1": "not_run"}]
     contents = read_journal(tmp_path / "out")
     assert contents.final == set()
     assert contents.results[0].reason == "stopped"
@@ -267,6 +279,55 @@ async def test_an_attempt_of_unknown_cost_counts_as_reserved(
     policy = FleetPolicy(jobs=1, total_cost=2.0)
     run = await run_fleet(tmp_path / "out", units, policy, None, engine.open)
     assert [*run.outcomes.values()] == ["done", "done", "not_run"]
+    first = run.journal.results[0]
+    assert (first.cost_usd, first.assumed_usd, first.counted_usd) == (None, 1.0, 1.0)
+    assert first.reason == "its cost is unknown and counts as its limit, $1"
+    results = run.journal.results
+    summary = markdown_summary(results, summarize(results), str)
+    assert "$2.00 of the cost is assumed" in summary
+    assert "| $2.00 |" in summary
+
+
+async def test_an_attempt_without_a_model_call_costs_nothing(
+    tmp_path: Path, repository: Path
+) -> None:
+    engine = ScriptedEngine(reports("timeout", usage={"model_calls": 0}))
+    units = [replace(unit, max_cost=1.0) for unit in units_of(repository, *"xyz")]
+    policy = FleetPolicy(jobs=1, total_cost=1.0)
+    run = await run_fleet(tmp_path / "out", units, policy, None, engine.open)
+    assert [*run.outcomes.values()] == ["timeout"] * 3
+    assert (run.journal.spent_usd, run.journal.results[0].cost_usd) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("outcome", ["interrupted", "terminated"])
+async def test_a_fleet_that_is_stopped_before_its_agents_begin_costs_nothing(
+    tmp_path: Path, repository: Path, outcome: UnitOutcome
+) -> None:
+    """All records have the outcome of the signal, and the next run has the whole budget."""
+    began = tmp_path / "began"
+    os.mkfifo(began)
+    control = FleetControl(outcome=outcome)
+    (unit,) = units_of(repository, "work")
+    unit = replace(unit, max_cost=1.0, setup=f"echo >{began}; exec sleep 600")
+    policy = FleetPolicy(jobs=1, total_cost=1.5)
+    runs: list[FleetRun] = []
+
+    async def run() -> None:
+        runs.append(await run_fleet(tmp_path / "out", [unit], policy, control))
+
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            await to_thread.run_sync(began.read_text)
+            control.drain.set()
+            control.cancel.set()
+    (driver,) = [each.driver for each in runs]
+    assert driver is not None
+    assert driver.stop_outcome == runs[0].outcomes["t0"] == outcome
+    assert (runs[0].journal.spent_usd, runs[0].journal.results[0].cost_usd) == (0.0, 0.0)
+    again = await run_fleet(tmp_path / "out", [replace(unit, setup="")], policy)
+    assert again.outcomes == {"t0": "done"}
+    assert again.journal.spent_usd == 0.5
 
 
 async def test_a_node_that_is_lost_costs_an_attempt_and_no_task(

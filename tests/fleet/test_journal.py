@@ -72,6 +72,9 @@ def test_a_journal_tells_results_open_attempts_and_cost(tmp_path: Path) -> None:
     assert list(read.open_attempts) == ["key-c"]
     # An end of unknown cost counts as it was reserved.
     assert (read.spent_usd, read.total_cost_usd) == (1.25, 9.0)
+    # Without a driver the open attempt counts too, until its unit's next result has it.
+    read.note_no_driver()
+    assert (read.spent_usd, read.assumed_of("key-c")) == (2.25, 1.0)
 
 
 def test_a_cut_last_line_is_ignored_and_does_not_spoil_the_next(tmp_path: Path) -> None:

@@ -71,11 +71,17 @@ def test_percentiles_are_interpolated() -> None:
     assert percentile([], 0.5) is None
 
 
+def test_a_cost_of_zero_beside_unknown_ones_is_no_total() -> None:
+    results = [make_result(1, cost_usd=0.0), make_result(2, cost_usd=None)]
+    assert summarize(results).whole.cost_usd is None
+    assert summarize(results[:1]).whole.cost_usd == 0.0
+
+
 def test_a_summary_counts_what_has_run_and_groups_by_model_and_tag() -> None:
     results = [
         make_result(1, tags=("a", "b"), cost_usd=1.0),
         make_result(2, tags=("a",), outcome="check_failed", cost_usd=None, attempts=2),
-        make_result(3, outcome="not_run", model="other", attempts=0),
+        make_result(3, outcome="not_run", model="other", attempts=0, cost_usd=None),
     ]
     summary = summarize(results)
     whole = summary.whole

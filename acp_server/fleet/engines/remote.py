@@ -183,7 +183,8 @@ class RemoteEngine:
         for attempt in self._waiting:
             if attempt.handle == handle:
                 self._waiting.remove(attempt)
-                self._send.send_nowait(AttemptReport(handle, is_cancelled=True))
+                report = AttemptReport(handle, is_cancelled=True, has_agent=False)
+                self._send.send_nowait(report)
                 return
         worker = self._places.get(handle)
         if worker is not None:
@@ -235,7 +236,8 @@ class RemoteEngine:
             for worker in [*self._workers]:
                 self._lose(worker)
             for attempt in self._waiting:
-                self._send.send_nowait(AttemptReport(attempt.handle, is_lost=True))
+                report = AttemptReport(attempt.handle, is_lost=True, has_agent=False)
+                self._send.send_nowait(report)
             self._waiting.clear()
             return
         for worker in [each for each in self._workers if each not in found]:
@@ -310,7 +312,8 @@ class RemoteEngine:
                 self._lose(worker)
                 continue
             except (FleetGitError, OSError) as error:
-                self._end(AttemptReport(attempt.handle, problem=str(error)))
+                report = AttemptReport(attempt.handle, problem=str(error), has_agent=False)
+                self._end(report)
                 continue
             if attempt.handle in self._places:  # the worker was not lost meanwhile
                 arguments = (self._config.command, self._fleet, state.process, attempt.as_json())

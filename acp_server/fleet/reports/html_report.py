@@ -156,7 +156,7 @@ def _task(unit: ReportedUnit, text: _Text) -> str:
         f"<span>{text.line(model_of(result))}</span>",
         f'<span class="n">{result.attempts or ""}</span>',
         f'<span class="n">{seconds_text(result.seconds) if result.has_run else ""}</span>',
-        f'<span class="n">{cost_text(result.cost_usd) if result.has_run else ""}</span>',
+        f'<span class="n">{cost_text(result.counted_usd) if result.has_run else ""}</span>',
     )
     content = "".join(_content(unit, text))
     return f'<details class="{kind}"><summary>{"".join(cells)}</summary>\n{content}</details>\n'

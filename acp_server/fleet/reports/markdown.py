@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from acp_server.fleet.outcomes import BY_SEVERITY
 from acp_server.fleet.reports.summary import FleetSummary, GroupSummary, model_of
-from acp_server.fleet.reports.texts import HEADINGS, row_of, seconds_text
+from acp_server.fleet.reports.texts import HEADINGS, cost_text, row_of, seconds_text
 from acp_server.fleet.results import UnitResult
 
 MAX_ROWS = 50
@@ -19,6 +19,12 @@ def markdown_summary(
     whole = summary.whole
     head = f"### acp-server: {whole.passed} of {whole.total} tasks passed"
     lines = [head, "", *_table({"all": whole}, "", clean)]
+    if whole.assumed_usd:
+        assumed = cost_text(whole.assumed_usd)
+        lines += [
+            "",
+            f"{assumed} of the cost is assumed: attempts of unknown cost count as their limit.",
+        ]
     if whole.pass_at:
         shown = ", ".join(f"pass@{k} {100 * each:.0f} %" for k, each in whole.pass_at.items())
         lines += ["", shown]

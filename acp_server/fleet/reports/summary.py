@@ -20,7 +20,9 @@ class GroupSummary:
     not_run: int
     attempts: int
     cost_usd: float | None
-    """None if no price is known."""
+    """With what is assumed; None if no price is known."""
+    assumed_usd: float
+    """The part of the cost that is assumed: limits of attempts of unknown cost."""
     input_tokens: int
     """With those that came from the prompt cache."""
     output_tokens: int
@@ -62,6 +64,7 @@ class GroupSummary:
             "pass_at_k": {str(k): _rounded(each) for k, each in self.pass_at.items()},
             "attempts": self.attempts,
             "cost_usd": _rounded(self.cost_usd, 6),
+            "assumed_usd": _rounded(self.assumed_usd, 6),
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "seconds_p50": _rounded(self.seconds_p50, 3),
@@ -98,7 +101,9 @@ def summarize(results: Sequence[UnitResult]) -> FleetSummary:
 def summarize_group(results: Sequence[UnitResult]) -> GroupSummary:
     """Return the totals of one group."""
     ran = [each for each in results if each.has_run]
-    costs = [each.cost_usd for each in ran if each.cost_usd is not None]
+    # Of all units: one that was not run may have cost something in an earlier run.
+    costs = [each.counted_usd for each in results if each.counted_usd is not None]
+    has_unknown = any(each.counted_usd is None for each in ran)
     seconds = [each.seconds for each in ran]
     usages = [each.usage for each in ran]
     return GroupSummary(
@@ -106,7 +111,9 @@ def summarize_group(results: Sequence[UnitResult]) -> GroupSummary:
         passed=sum(each.is_passed for each in ran),
         not_run=len(results) - len(ran),
         attempts=sum(each.attempts for each in ran),
-        cost_usd=sum(costs) if costs else None,
+        # Zero for some beside an unknown cost of others is no total.
+        cost_usd=sum(costs) if any(costs) or (costs and not has_unknown) else None,
+        assumed_usd=sum(each.assumed_usd for each in results),
         input_tokens=sum(
             each.input_tokens + each.cache_read_tokens + each.cache_write_tokens for each in usages
         ),

@@ -26,7 +26,14 @@ class JunitCase:
 
 ERROR_OUTCOMES = frozenset(
     {
-        *("internal_error", "usage_error", "authentication", "provider_error", "terminated"),
+        *(
+            "internal_error",
+            "usage_error",
+            "authentication",
+            "provider_error",
+            "terminated",
+            "interrupted",
+        ),
         "setup_failed",
     }
 )

@@ -1,6 +1,8 @@
 """Many tasks by the real command: each a process, which may be killed like any other."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 import threading
@@ -150,6 +152,30 @@ def test_on_a_signal_every_task_is_named(tmp_path: Path) -> None:
     assert git(step.workspace, "worktree", "list").count("\n") == 1
 
 
+def test_a_run_that_is_stopped_during_set_up_has_spent_nothing(tmp_path: Path) -> None:
+    """The journal has one outcome for the signal, and `--follow` the cost of the summary."""
+    step = PipelineStep(tmp_path, UNREACHABLE_URL)
+    create_repository(step.workspace, {"a.txt": b"a\n"})
+    began, output = tmp_path / "began", tmp_path / "output"
+    os.mkfifo(began)
+    tasks = tmp_path / "tasks.jsonl"
+    setup = f"echo >{began}; exec sleep 600"
+    tasks.write_text(json.dumps({"id": "one", "prompt": "Go", "setup": setup}) + "\n")
+    options = ("--total-cost", "1", "--max-cost", "0.5", "--output", str(output))
+    with start(step, tasks, *options) as process:
+        began.read_text()
+        process.terminate()
+        result = events_of(process)[-1]
+    assert (process.returncode, result["outcome"], result["cost_usd"]) == (143, "terminated", 0)
+    records = [parse_line(line) for line in (output / "journal.jsonl").read_text().splitlines()]
+    (ended,) = [cast("Object", each["result"]) for each in records if each["type"] == "ended"]
+    assert (records[-1]["outcome"], ended["outcome"]) == ("terminated", "terminated")
+    assert "| $0.00 |" in (output / "summary.md").read_text()
+    followed = step.run("--follow", str(output))
+    (line,) = followed.stdout.splitlines()
+    assert "0 queued, $0.00 of $1," in line
+
+
 def processes_of(driver: int) -> list[psutil.Process]:
     return [each for each in psutil.Process(driver).children(recursive=True) if each.is_running()]
 
@@ -204,6 +230,10 @@ def test_uncommitted_work_is_noted_and_included_on_request(tmp_path: Path) -> No
         unit = cast("Object", entry["unit"])
         checks.append(str(cast("Object", unit["check"])["output"]))
         assert ("3 uncommitted changes" in done.stderr) is (not options), done.stderr
+        task, total = done.stdout.splitlines()
+        assert task == "one: done"
+        assert re.fullmatch(r"1 of 1 passed, (\$0.00, )?\d+ s; (.*)", total), total
+        assert total.endswith(f"; {output}/summary.md")
     assert "gone.txt" in checks[0]
     assert "new.txt" not in checks[0].replace("new.txt: No such file", "")
     assert checks[1] == "changed\nnew\na.txt\nnew.txt\n"
