@@ -2,6 +2,7 @@
 
 import os
 import select
+import stat
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -34,6 +35,7 @@ STDIN_IGNORED_NOTE = (
     f"note: stdin sent no data for {STDIN_TIMEOUT_SECONDS:.0f} seconds and is ignored; "
     "to wait for it, use `-` as the prompt"
 )
+STDIN_EMPTY_NOTE = "note: stdin was empty: the task has no further input"
 
 
 class RunOptionsError(Exception):
@@ -165,7 +167,11 @@ def _read_piped(stdin: BinaryIO | None) -> str:
         return ""
     # select() works on sockets only on Windows, so there the read may block.
     if os.name == "nt" or select.select([stdin], [], [], STDIN_TIMEOUT_SECONDS)[0]:
-        return _decode(stdin.read())
+        data = stdin.read()
+        # Not for /dev/null: who redirects it means to give no input.
+        if not data.strip() and stat.S_ISFIFO(os.fstat(stdin.fileno()).st_mode):
+            click.echo(STDIN_EMPTY_NOTE, err=True)
+        return _decode(data)
     click.echo(STDIN_IGNORED_NOTE, err=True)
     return ""
 

@@ -40,6 +40,8 @@ RuleAction = Literal["allow", "deny", "ask"]
 SKILL_VARIABLES = "skill_variables"
 """The name by which rules know the variables that commands get for a skill. It is no tool."""
 
+EDIT_TOOL = "patch"
+"""The tool whose rules apply to files that are restored."""
 DENIED_BY_RULE = "the rules of this run forbid it: {rule}"
 ASK_BY_RULE = "a rule of this run requires your approval: {rule}"
 FORBIDDEN_BY_FILE = "a rule of Claude Code's settings forbids it: {rule}"
@@ -164,7 +166,9 @@ def summarize_effect(tool: str, facts: Facts) -> EffectSummary:  # noqa: PLR0911
                 is_unconfined=facts.sandbox_status in {"unconfined", "networked"},
             )
         case RestoreFacts():
-            return EffectSummary(tool, facts.files.files, is_protected=bool(facts.files.protected))
+            # A restore is an edit, by a command of the user instead of a tool.
+            files = facts.files
+            return EffectSummary(EDIT_TOOL, files.files, is_protected=bool(files.protected))
         case FetchFacts(scope):
             return EffectSummary(tool, host=_host_of(scope.site))
         case ConnectFacts(scope):

@@ -124,7 +124,7 @@ def _target_of_call(call: ToolCall, folder: Path) -> EffectTarget:
 def allow_rule(tool: str, effect: Effect, folder: Path) -> str:
     """Return the narrowest rule for `--allow` that allows an effect in the workspace `folder`."""
     match effect:
-        case ReadFiles(targets) | WriteFiles(targets):
+        case ReadFiles(targets) | WriteFiles(targets) | RestoreFiles(targets):
             # A rule has one pattern, which must match every file.
             path = Path(os.path.commonpath([target.real for target in targets]))
             name = path.relative_to(folder) if path.is_relative_to(folder) else path

@@ -6,6 +6,7 @@ content is checkpointed first, so that an undo can be undone.
 """
 
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from acp_server.checkpoints.files import FileImage, remove_empty_directory, repl
 from acp_server.checkpoints.manager import CheckpointManager
 from acp_server.checkpoints.turn_recorder import TouchedFile
 from acp_server.permissions.effects import RestoreFiles
+from acp_server.permissions.gate import REJECTED, UNATTENDED, Refusal
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
@@ -34,6 +36,7 @@ MAX_SINGLE_QUESTIONS = 10
 """Up to so many files changed since the turn are asked about one by one; more in one question."""
 BATCH_SIZE = 100
 OWNER_WRITES = 0o200
+RULES_FORBID = "the rules of this run do not allow it"
 
 
 @dataclass(slots=True)
@@ -96,7 +99,10 @@ class Restorer:
                 await reporter.show(shown)
             refusal = await self._services.gate.authorize(replace(question, content=shown))
             if refusal is not None:
-                self.result.failures |= dict.fromkeys((str(s.path) for s in steps), refusal.reason)
+                self.result.failures |= {
+                    str(step.path): self._describe_refusal(refusal, step, is_changed=is_changed)
+                    for step in steps
+                }
                 return
             if not can_preview:
                 await reporter.show(shown)
@@ -105,6 +111,19 @@ class Restorer:
         finally:  # also if cancelled: else the editor shows the call as running forever
             status = "completed" if is_complete else "failed"
             self._sink.emit_now(CallChanged(reporter.call_id, status))
+
+    def _describe_refusal(self, refusal: Refusal, step: RestoreStep, *, is_changed: bool) -> str:
+        """Return why a file was not restored, for the user: a refusal's text is for the model."""
+        if refusal.reason == REJECTED:
+            return "you did not permit it"
+        if refusal.reason != UNATTENDED:
+            return refusal.reason
+        writer = f"by {step.changed_by.label}" if step.changed_by else "since that turn"
+        reason = f"it was changed {writer}" if is_changed else RULES_FORBID
+        if not refusal.is_allowable:
+            return RULES_FORBID
+        rule = shlex.quote(f"edit({self._services.display_path(step.path)})")
+        return f"{reason}. To restore it all the same: `--allow {rule}`"
 
     def _build_question(
         self, call_id: str, steps: Sequence[RestoreStep], *, is_changed: bool

@@ -1,10 +1,13 @@
 """What is piped in: joined to the task, whatever bytes it is; no reason to hang or crash."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from acp_server.cli.run_options import RunOptions
+from acp_server.cli.run_requests import STDIN_EMPTY_NOTE, request_from
 from tests.cli.command_line import command_line, environment
 from tests.headless.run.pipeline import make_step, parse_line
 from tests.support.messages_api import ParsedRequest, messages_api_in_thread
@@ -40,6 +43,21 @@ def test_piped_input_is_appended_to_the_task(tmp_path: Path, given: bytes, asked
             check=False,
         )
     assert (done.returncode, prompts) == (0, [asked]), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "notes"), [(b"", [STDIN_EMPTY_NOTE]), (b"x", [])], ids=["empty", "text"]
+)
+def test_an_empty_pipe_is_named(
+    given: bytes, notes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, given)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stdin:
+        request = request_from(RunOptions(prompt="Look"), stdin)
+    assert request.prompt == "\n\n".join(["Look", *([given.decode()] if given else [])])
+    assert capsys.readouterr().err.splitlines() == notes
 
 
 @FULL
