@@ -23,6 +23,7 @@ from acp_server.cli.screen import TerminalScreen
 from acp_server.cli.setting_rows import changed_rows, print_rows, setting_rows
 from acp_server.config import settings
 from acp_server.config.schema import config_schema as configuration_schema
+from acp_server.config.yaml_files import parse_mapping
 from acp_server.text.redaction import redact_secrets
 
 FILE = click.Path(path_type=Path)
@@ -136,7 +137,10 @@ def set_key(key: str, value: str) -> int:
     if problems:
         click.echo("Nothing was changed; `acp-server config show --all` lists the keys.", err=True)
         return 1
-    click.echo(f"Set {key} in {file}. New sessions use it.", err=True)
+    if parse_mapping(f"value: {value}") == {"value": None}:
+        click.echo(f"Removed {key} from {file}. New sessions use its default.", err=True)
+    else:
+        click.echo(f"Set {key} in {file}. New sessions use it.", err=True)
     return 0
 
 

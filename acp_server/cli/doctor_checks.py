@@ -45,6 +45,7 @@ from acp_server.server.endpoints import provider_adapter
 from acp_server.server.providers import ConfiguredProvider, configured_providers
 from acp_server.skills.service import SkillService
 from acp_server.text.redaction import redact_secrets
+from acp_server.tools.shell.confinement.launchers import MissingLauncher, find_launcher
 from acp_server.version import __version__
 from skills_store.programs import find_program
 
@@ -101,6 +102,7 @@ async def run_checks(configuration: Configuration, report: Callable[[CheckResult
         report(finding)
     report(check_editors(await to_thread.run_sync(find_editors, Path.home())))
     report(await check_git())
+    report(await check_sandbox(configuration))
     report(await check_round_trip())
 
 
@@ -338,6 +340,19 @@ async def check_git() -> CheckResult:
         return CheckResult("git", "warning", f"{found} does not run: {error}", advice)
     version = done.stdout.decode("utf-8", "replace").strip()
     return CheckResult("git", "ok", f"{version}, {found}")
+
+
+async def check_sandbox(configuration: Configuration) -> CheckResult:
+    """Check that commands can be confined on this machine, as the server does at its start."""
+    mode = configuration.settings.sandbox.mode
+    if mode == "off":
+        return CheckResult("sandbox", "ok", "off, as set by `sandbox.mode`")
+    environment = settings.child_environment(dict.fromkeys(configuration.secret_variables))
+    found = await to_thread.run_sync(find_launcher, environment)
+    if isinstance(found, MissingLauncher):
+        advice = found.remedy or "until it works, you are asked about every command"
+        return CheckResult("sandbox", "warning", found.reason, advice)
+    return CheckResult("sandbox", "ok", f"confines commands ({mode}), with {found.files[0]}")
 
 
 async def check_round_trip() -> CheckResult:

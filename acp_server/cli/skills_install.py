@@ -96,15 +96,17 @@ def _confirm_install(candidate: InstallCandidate) -> bool:
     Raises:
         click.ClickException: There is no terminal, and stdin has no answer.
     """
-    try:
-        default = candidate.decision == "allow"
-        return click.confirm(f"  Install {candidate.name}?", default=default)
-    except click.Abort:
-        if sys.stdin.isatty():  # Ctrl-C
-            raise
-        click.echo()
+    default = candidate.decision == "allow"
+    question = f"  Install {candidate.name}?"
+    if sys.stdin.isatty():
+        return click.confirm(question, default=default)
+    # Without an answer, the error alone says what to do.
+    answer = sys.stdin.readline()
+    if not answer:
         reason = "stdin is not a terminal: add --yes to install without asking"
-        raise click.ClickException(reason) from None
+        raise click.ClickException(reason)
+    click.echo(f"{question} {answer.strip()}")
+    return click.BOOL.convert(answer.strip(), None, None) if answer.strip() else default
 
 
 def _plan(skills: CliSkills, installer: Installer, source: str) -> InstallPlan:

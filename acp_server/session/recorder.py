@@ -35,20 +35,25 @@ class SessionRecorder:
     """The current facts; their usage is taken from `totals` whenever they are stored."""
     totals: UsageTotals
     observer: SessionObserver = field(default_factory=NullObserver)
+    _is_title_command: bool = field(default=False, init=False)
+    """Whether the title is a command, which the first other prompt replaces."""
 
     def record_prompt(self, message: UserMessage, checkpoint: str = "") -> None:
-        """Record a prompt as sent; the first one that is not a command sets the title."""
+        """Record a prompt as sent; the first sets the title, a command only for the time being."""
         parts = prompt_parts(message)
         self.facts = replace(self.facts, updated_at=datetime.now(UTC))
         self.journal.show(PromptReceived(new_id(), parts, checkpoint))
-        # A command says nothing about the topic; the first real prompt does.
-        if not self.facts.title and parse_invocation(prompt_to_text(parts)) is None:
+        # A command says less about the topic than the first other prompt, but more than nothing.
+        is_command = parse_invocation(prompt_to_text(parts)) is not None
+        if not self.facts.title or (self._is_title_command and not is_command):
+            self._is_title_command = is_command
             self.facts = replace(self.facts, title=make_title(parts))
             self.observer.title_changed(self.facts.title, self.facts.updated_at)
         self.save_facts()
 
     def set_title(self, title: str) -> None:
         """Replace the title by one that the user chose."""
+        self._is_title_command = False
         self.facts = replace(self.facts, title=title)
         self.observer.title_changed(title, self.facts.updated_at)
         self.save_facts()

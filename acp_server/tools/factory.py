@@ -635,7 +635,9 @@ class ToolFactory:
             return None
         scope_inputs = config.user_home, config.config_home, config.environment
         sandbox_scope = SandboxScope(roots, config.sandbox, *scope_inputs)
-        tasks.start_soon(self._sandbox.announce, session.notices.add)
+        is_unattended = config.headless_policy is not None
+        announce = partial(self._sandbox.announce, is_unattended=is_unattended)
+        tasks.start_soon(announce, session.notices.add)
         network = SessionNetwork(
             SessionNamespaces(config.environment),
             HostQuestions(config.sandbox.allowed_hosts),

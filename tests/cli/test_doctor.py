@@ -48,6 +48,7 @@ def test_json_output_contains_findings_and_measurements(tmp_path: Path) -> None:
         "skills",
         "editors",
         "git",
+        "sandbox",
         "round trip",
     ]
     assert found["model"]["fact"] == "scripted:demo (environment)"

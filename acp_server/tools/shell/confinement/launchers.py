@@ -88,6 +88,8 @@ class MissingLauncher:
     """No launcher works here; `reason` is a phrase that says why."""
 
     reason: str
+    remedy: str = ""
+    """What the user can do, as a phrase; empty if that is unknown."""
 
 
 def find_launcher(environment: Mapping[str, str]) -> SandboxLauncher | MissingLauncher:
@@ -106,7 +108,7 @@ def find_launcher(environment: Mapping[str, str]) -> SandboxLauncher | MissingLa
     )
     perl = find_program("perl", os.pathsep.join(("/usr/bin", "/bin", *system_entries)))
     if perl is None:
-        return MissingLauncher("perl is not installed")
+        return MissingLauncher("perl is not installed", "install perl")
     return _probe(perl_launcher(perl), environment)
 
 

@@ -35,8 +35,12 @@ from acp_server.tools.shell.confinement.session_directory import SessionDirector
 from acp_server.tools.shell.errors import ShellError
 
 UNAVAILABLE = (
-    "The sandbox does not work on this machine: {reason}. You are therefore asked about every "
-    "command, including those that only read. To turn this off, set `sandbox.mode: off`."
+    "The sandbox does not work on this machine: {reason}.{remedy} Until then, you are asked about "
+    "every command, including those that only read. To do without it, set `sandbox.mode: off`."
+)
+UNAVAILABLE_IN_RUN = (
+    "The sandbox does not work on this machine: {reason}.{remedy} Until then, the rules of this "
+    "run alone decide about every command. To do without it, set `sandbox.mode: off`."
 )
 
 FindLauncher = Callable[[], SandboxLauncher | MissingLauncher]
@@ -78,13 +82,15 @@ class Sandbox:
                 self._found = await to_thread.run_sync(self._find)
         return self._found
 
-    async def announce(self, notify: Callable[[str], None]) -> None:
+    async def announce(self, notify: Callable[[str], None], *, is_unattended: bool = False) -> None:
         """Notify the user, once, if commands cannot be confined on this machine."""
         found = await self.launcher()
         if isinstance(found, MissingLauncher) and not self._has_announced:
             # Set before notifying, so that concurrent sessions do not both notify.
             self._has_announced = True
-            notify(UNAVAILABLE.format(reason=found.reason))
+            text = UNAVAILABLE_IN_RUN if is_unattended else UNAVAILABLE
+            remedy = f" To use it, {found.remedy}." if found.remedy else ""
+            notify(text.format(reason=found.reason, remedy=remedy))
 
 
 @frozen_dataclass
