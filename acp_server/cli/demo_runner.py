@@ -1,7 +1,10 @@
 """Runs the demo: plays the user of an editor, and shows the session, measurements and a summary."""
 
+import shlex
+import shutil
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from acp_server.cli.demo_project import DemoCheckResult, DemoScript, DemoStep, v
 from acp_server.cli.screen import TerminalScreen, printable
 from acp_server.cli.session_view import SessionView
 from acp_server.cli.transcript import TextEntry, Transcript, option_texts
+from acp_server.config.settings import child_environment
 from acp_server.headless.agent import AgentClient
 from acp_server.headless.driver import SpawnedAgent
 from acp_server.headless.process import AgentExit
@@ -33,14 +37,31 @@ from acp_server.text.quantities import count, duration
 
 UNNAMED_AGENT = Implementation(name="unnamed agent", version="")
 INTRODUCTION = "A real server over stdio with a scripted model; this terminal is the editor."
+PROGRAM = "acp-server"
 NEXT_STEPS = {
-    "acp-server doctor": "check the installation",
-    "acp-server demo --json": "see the protocol messages of this demo",
-    "acp-server setup --editor NAME": "add it to your editor",
+    "doctor": "check the installation",
+    "demo --json": "see the protocol messages of this demo",
+    "setup --editor NAME": "add it to your editor",
 }
 COMMANDS_TIMEOUT_SECONDS = 10.0
 PROMPT_PAUSE_SECONDS = 0.35
 ANSWER_PAUSE_SECONDS = 1.2
+
+
+def program_as_started(environment: Mapping[str, str]) -> str:
+    """Return how to start this program again: it is not on PATH after `uv run`.
+
+    >>> program_as_started({"UV_RUN_RECURSION_DEPTH": "1"})
+    'uv run acp-server'
+    """
+    if "UV_RUN_RECURSION_DEPTH" in environment:
+        return f"uv run {PROGRAM}"
+    if shutil.which(PROGRAM, path=environment.get("PATH")) is not None:
+        return PROGRAM
+    started = Path(sys.argv[0])
+    is_script = started.name == PROGRAM
+    words = [str(started)] if is_script else [sys.executable, "-m", "acp_server"]
+    return shlex.join(words)
 
 
 @dataclass(slots=True)
@@ -282,8 +303,10 @@ class DemoRunner:
         screen.print()
         screen.print_parts((screen.join(*self.counts), "title"))
         screen.print()
-        width = max(map(len, NEXT_STEPS))
-        for command, reason in NEXT_STEPS.items():
+        program = program_as_started(child_environment({}))
+        steps = {f"{program} {command}": reason for command, reason in NEXT_STEPS.items()}
+        width = max(map(len, steps))
+        for command, reason in steps.items():
             label = Text.styled(f"  {command.ljust(width)}   ", "accent")
             screen.print_parts((reason, "quiet"), first_prefix=label)
         screen.print()

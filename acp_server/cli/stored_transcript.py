@@ -4,13 +4,14 @@ Readable forms omit reasoning; JSON Lines contains all stored data.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import assert_never
 
 from pydantic import JsonValue
 
 from acp_server.cli.screen import printable
+from acp_server.cli.text_lines import output_lines
 from acp_server.cli.transcript import (
     FactEntry,
     PlanChange,
@@ -49,6 +50,7 @@ from acp_server.turn.events import (
 
 HEADINGS: dict[str, str] = {"user": "User", "assistant": "Assistant"}
 """Speakers with a heading in Markdown; the other entries become quotes below them."""
+MAX_FAILURE_LINES = 3
 PLAN_CHECKBOXES = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
 TEXT_KINDS: dict[str, TextKind] = {"user": "prompt", "assistant": "message"}
 
@@ -185,7 +187,7 @@ def _speech_of(entry: TranscriptEntry) -> tuple[str, str]:
         case TextEntry():
             return ("user" if entry.kind == "prompt" else "assistant"), entry.text
         case ToolCallState():
-            return "tool", f"{entry.title} ({entry.status})"
+            return "tool", "\n".join((f"{entry.title} ({entry.status})", *_failure_lines(entry)))
         case PlanChange():
             lines = (f"{PLAN_CHECKBOXES[each.status]} {each.content}" for each in entry.entries)
             return "plan", "\n".join(lines)
@@ -193,6 +195,14 @@ def _speech_of(entry: TranscriptEntry) -> tuple[str, str]:
             return entry.label, "\n".join(entry.parts)
         case _:
             assert_never(entry)
+
+
+def _failure_lines(call: ToolCallState) -> Sequence[str]:
+    """Return the last lines that a failed command printed; none of any other call."""
+    if call.status != "failed" or call.kind != "execute":
+        return ()
+    lines = [each for each in output_lines(call.text) if each.strip().strip("`")]
+    return [f"  {each}" for each in lines[-MAX_FAILURE_LINES:]]
 
 
 def _task_texts(task_message: TaskMessage) -> Iterator[str]:

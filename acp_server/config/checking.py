@@ -22,6 +22,7 @@ from acp_server.config.table import (
     value_at,
 )
 from acp_server.config.unused_keys import find_unused_keys, known_keys, sections_of
+from acp_server.config.values import mcp_server_keys
 from acp_server.config.yaml_files import (
     InvalidYamlError,
     NotAMappingError,
@@ -29,6 +30,7 @@ from acp_server.config.yaml_files import (
     parse_mapping,
 )
 
+MCP_SERVERS = "mcp_servers"
 OWN_VARIABLE_PREFIX = "ACP_SERVER_"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 _NULL_TAG = "tag:yaml.org,2002:null"
@@ -158,6 +160,8 @@ def _find_unusual_keys(
             yield ConfigProblem(
                 line, name, "dotted keys are not supported; nest the keys", is_harmless=True
             )
+        elif name == MCP_SERVERS and isinstance(value, MappingNode):
+            yield from _find_unknown_keys_of_servers(value)
         elif name in sections_of(known_keys()):
             is_short_model = name == MODEL_KEY.partition(".")[0]
             if isinstance(value, MappingNode):
@@ -168,6 +172,22 @@ def _find_unusual_keys(
             yield replace(old_names[name], line=line)
         elif name not in known_keys():
             yield ConfigProblem(line, name, _unknown_key_reason(name), is_harmless=True)
+
+
+def _find_unknown_keys_of_servers(servers: MappingNode) -> Iterator[ConfigProblem]:
+    for server, settings in _entries(servers):
+        if not isinstance(settings, MappingNode):
+            continue  # not a server: the check of the value says so
+        prefix = f"{MCP_SERVERS}.{server.value}."
+        for key_node, _ in _entries(settings):
+            key: str = key_node.value
+            name = f"{prefix}{key}"
+            if key not in mcp_server_keys():
+                # Only the last part tells the names apart.
+                close = difflib.get_close_matches(key, mcp_server_keys(), n=1)
+                guess = f"; did you mean {prefix}{close[0]}?" if close else ""
+                reason = f"is not known{guess}"
+                yield ConfigProblem(_line(key_node), name, reason, is_harmless=True)
 
 
 def _unknown_key_reason(name: str) -> str:

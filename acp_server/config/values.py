@@ -406,6 +406,12 @@ def _server_type(value: object) -> str:
     return "http" if "url" in entry and "command" not in entry else "stdio"
 
 
+def mcp_server_keys() -> tuple[str, ...]:
+    """Return the keys that an MCP server may have, whatever its transport."""
+    fields = (*StdioServer.model_fields, *HttpServer.model_fields)
+    return tuple(dict.fromkeys((*fields, "transport")))
+
+
 McpServerSetting: TypeAlias = Annotated[
     Annotated[StdioServer, Tag("stdio")]
     | Annotated[HttpServer, Tag("http")]

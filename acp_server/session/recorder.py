@@ -48,7 +48,8 @@ class SessionRecorder:
         if not self.facts.title or (self._is_title_command and not is_command):
             self._is_title_command = is_command
             self.facts = replace(self.facts, title=make_title(parts))
-            self.observer.title_changed(self.facts.title, self.facts.updated_at)
+            if not is_command:  # the editor shows the command anyway
+                self.observer.title_changed(self.facts.title, self.facts.updated_at)
         self.save_facts()
 
     def set_title(self, title: str) -> None:

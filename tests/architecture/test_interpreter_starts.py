@@ -21,6 +21,7 @@ MAY_MENTION = re.compile(
 )
 """What every mention holds in its text: most modules need not be parsed."""
 LOOKS_ONLY = {
+    "acp_server.cli.demo_runner:program_as_started": "prints how to start the program again",
     "acp_server.cli.bundle:describe_machine": "has a key of this name in its report",
     "acp_server.cli.demo:_server_environment": "puts the interpreter's directory on a PATH",
     "acp_server.cli.editor_settings:server_command": "looks for the command that was installed",

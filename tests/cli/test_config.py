@@ -155,7 +155,8 @@ def test_the_first_key_is_set_over_its_line_in_the_template(tmp_path: Path) -> N
     assert yaml.safe_load(f"{others}\nmodel:\n{section}") == {
         "model": {"default": "5", "provider": "openrouter"}
     }
-    run(tmp_path, "config", "set", "model.default", "null")
+    removed = run(tmp_path, "config", "set", "model.default", "null")
+    assert removed.stderr.startswith(f"Removed model.default from {file}.")
     assert file.read_text() == config_template()
 
 

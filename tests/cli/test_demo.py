@@ -1,6 +1,7 @@
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -8,6 +9,7 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
+from acp_server.cli.demo_runner import program_as_started
 from tests.cli.command_line import CliResult, command_line, environment, run
 from tests.support.published_schema import schema_errors
 
@@ -43,6 +45,17 @@ def messages(outcome: CliResult) -> Iterator[tuple[str, Message]]:
         record = cast("dict[str, object]", json.loads(line))
         assert list(record) == ["from", "message"]
         yield cast("str", record["from"]), cast("Message", record["message"])
+
+
+def test_the_next_steps_name_the_program_as_it_was_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "acp-server"
+    program.touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(program), "demo"])
+    assert program_as_started({"PATH": str(tmp_path)}) == "acp-server"
+    assert program_as_started({"PATH": ""}) == str(program)
+    assert program_as_started({"PATH": "", "UV_RUN_RECURSION_DEPTH": "1"}) == "uv run acp-server"
 
 
 def test_the_demo_succeeds_in_time(plain: tuple[CliResult, Path]) -> None:

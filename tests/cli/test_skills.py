@@ -174,6 +174,7 @@ def test_without_a_terminal_installing_needs_an_option(tmp_path: Path) -> None:
     outcome = skills(tmp_path, "install", str(tmp_path / "source"))
     assert outcome.exit_code == 1
     assert "add --yes" in outcome.stderr
+    assert "Install tidy?" not in outcome.stdout + outcome.stderr
     assert not (tmp_path / "skills/tidy").exists()
 
 

@@ -48,6 +48,13 @@ def format_problems(text: str) -> list[str]:
                 "5 mcp_servers.b.url: must begin with http:// or https://",
             ],
         ),
+        (
+            "mcp_servers:\n  a: {command: x, comand: y}\n  b:\n    url: http://x\n    header: {}",
+            [
+                "2 mcp_servers.a.comand: is not known; did you mean mcp_servers.a.command?",
+                "5 mcp_servers.b.header: is not known; did you mean mcp_servers.b.headers?",
+            ],
+        ),
         ("a: [", ["1 not YAML: expected the node content, but found '<stream end>'"]),
         ("a: 2001-99-99", ["None not YAML"]),
         ("- a", ["1 must be a mapping of keys to values"]),

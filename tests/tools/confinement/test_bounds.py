@@ -140,7 +140,9 @@ def test_no_perl_of_a_workspace_confines(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(launchers, "find_program", find)
     path = os.pathsep.join((str(tmp_path), "bin", "", "/opt/perl/bin"))
-    assert launchers.find_launcher({"PATH": path}) == MissingLauncher("perl is not installed", "install perl")
+    assert launchers.find_launcher({"PATH": path}) == MissingLauncher(
+        "perl is not installed", "install perl"
+    )
     assert searched == ["/usr/bin", "/bin", "/opt/perl/bin"]
 
 
@@ -187,12 +189,11 @@ async def test_a_missing_sandbox_is_reported_once(ground: SandboxDirectories) ->
 
 
 async def test_a_run_without_perl_says_what_to_install_and_that_nobody_is_asked(
-    ground: SandboxDirectories, monkeypatch: pytest.MonkeyPatch
+    ground: SandboxDirectories,
 ) -> None:
-    monkeypatch.setattr(launchers, "find_program", lambda *_: None)
-    monkeypatch.setattr(launchers.sys, "platform", "linux")
+    missing = MissingLauncher("perl is not installed", "install perl")
     messages: list[str] = []
-    await Sandbox(ground.config, {}).announce(messages.append, is_unattended=True)
+    await Sandbox(ground.config, {}, lambda: missing).announce(messages.append, is_unattended=True)
     told = (
         "The sandbox does not work on this machine: perl is not installed. To use it, install "
         "perl. Until then, the rules of this run alone decide about every command. To do without "
