@@ -65,7 +65,7 @@ OWN_WRITERS_ONLY = 0o022
 GENERATING_MODULES = ("collections", "dataclasses", "acp_server.startup.fast_dataclass")
 """Modules that compile texts of functions, with `exec` or `eval`."""
 UNREADABLE = (OSError, EOFError, ValueError, TypeError, KeyError)
-"""Errors of reading a file that is damaged, or was made by another program."""
+"""Errors of reading a file that is damaged or was made by another program, and of writing one."""
 
 
 class CodeStore:
@@ -230,6 +230,8 @@ class CodeStore:
     # Regular expressions
 
     def _use_patterns(self) -> None:
+        if "re._compiler" not in sys.modules:
+            return
         compiler = _pattern_compiler()
         plain = cast("Callable[[object, int], re.Pattern[str]]", compiler["compile"])
         if pattern_parts("(a)|b", 0) is None:
@@ -238,6 +240,9 @@ class CodeStore:
         def compile_pattern(pattern: object, flags: int = 0) -> re.Pattern[str]:
             if type(pattern) is not str:
                 return plain(pattern, flags)
+            flags = int(
+                flags
+            )  # Python 3.13 passes an integer of another type, which cannot be stored
             stored = self._patterns.get((pattern, flags))
             if stored is not None:
                 return make_pattern(pattern, marshal.loads(stored))

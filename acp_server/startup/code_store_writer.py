@@ -20,6 +20,7 @@ from acp_server.startup.code_store import (
     LENGTH_BYTES,
     PREFIX,
     SUFFIX,
+    UNREADABLE,
     CodeStore,
     make_pattern,
     pattern_parts,
@@ -44,7 +45,7 @@ def write_code_store(store: CodeStore) -> None:
     try:
         if store.may_write:
             _write_if_needed(store)
-    except OSError as error:
+    except UNREADABLE as error:  # also what `marshal` cannot write
         logger.debug("the code of a first turn was not stored: %s", error)
     finally:
         store.close()

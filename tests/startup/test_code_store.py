@@ -7,10 +7,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from acp_server.startup.code_store import CodeStore
+from acp_server.startup.code_store_writer import write_code_store
 from tests.support.editor import json_at
 from tests.support.server_process import HANG_TIMEOUT_SECONDS, start_server
 
@@ -43,7 +45,10 @@ MODULE = """
 import re
 from dataclasses import dataclass
 
-WORD = re.compile(r"(?P<word>ab+)c?(?i:D)")
+class Zero(int):
+    "Flags as Python 3.13 passes them to the compiler."
+
+WORD = re.compile(r"(?P<word>ab+)c?(?i:D)", Zero())
 
 @dataclass(frozen=True)
 class Example:
@@ -213,6 +218,18 @@ def test_a_closed_store_leaves_the_standard_library_as_it_was(tmp_path: Path) ->
     assert used != before
     assert pattern.match("abcd within a test")
     assert state() == before
+
+
+def test_what_cannot_be_stored_harms_nobody(tmp_path: Path) -> None:
+    store = CodeStore(str(tmp_path))
+    store.open()
+    store.is_complete = True
+    store.passed = cast("set[str]", {object()})
+
+    write_code_store(store)
+
+    assert [*tmp_path.iterdir()] == []
+    assert store not in sys.meta_path
 
 
 def test_a_ready_server_stores_its_code_for_the_next(tmp_path: Path) -> None:
