@@ -89,7 +89,7 @@ async def test_what_was_not_restored_is_left_with_a_reason(tmp_path: Path) -> No
         result = await restore(session, first, "files")
         (left,) = cast("list[Object]", result["left"])
         assert (result["restored"], left["path"]) == ([], str(path))
-        assert "rejected" in str(left["reason"])
+        assert "you did not permit it" in str(left["reason"])
 
 
 async def test_an_unknown_checkpoint_and_a_running_turn_are_refused(tmp_path: Path) -> None:

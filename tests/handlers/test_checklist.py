@@ -43,7 +43,7 @@ $/cancel_request.
     ACP-RESUME               not served yet: session/resume
     ACP-LIST                 not served yet: session/list
     ACP-DELETE               not served yet: session/delete
-    ACP-CLOSE                test_close
+    ACP-CLOSE                test_cancel test_close
     ACP-ADDDIRS              test_new_session
     ACP-MODES                test_modes_and_options test_new_session
     ACP-CONFIG               test_models test_modes_and_options test_new_session

@@ -122,7 +122,7 @@ def test_the_advertised_login_command_imports_nothing_from_the_workspace(
     words = [str(word) for word in (command["command"], *arguments)]
     address = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}  # where nobody answers: it tries the key
     done = hostile.run(words, stdin="sk-new-key\n", **variables, **address)
-    assert STORED_KEY_IN in done.stderr
+    assert STORED_KEY_IN.replace(" in", " for 127.0.0.1:9 in") in done.stderr
     assert hostile.imported() == {}
 
 
