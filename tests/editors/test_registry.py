@@ -107,4 +107,4 @@ def test_signing_in_by_the_advertised_method_stores_a_key(tmp_path: Path) -> Non
         timeout=HANG_TIMEOUT_SECONDS,
         check=True,
     )
-    assert signed_in.stderr.startswith(f"{STORED_KEY_IN} ")
+    assert signed_in.stderr.startswith(STORED_KEY_IN.replace(" in", " for 127.0.0.1:9 in"))
