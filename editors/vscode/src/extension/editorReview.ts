@@ -23,16 +23,30 @@ const MAX_OPENED_FILES = 5;
 const BUSY_MILLISECONDS = 3000;
 /** Commands of the list, which never mean a proposal. */
 const FILE_COMMANDS: ReadonlySet<string> = new Set(["openChange", "keepFile", "revertFile"]);
+/** Commands with keys of their own. */
+const KEY_COMMANDS: readonly string[] = ["allow", "reject", "keepHunk", "revertHunk", "nextChange", "previousChange"];
+/** Argument of a command that is to do nothing; see `#orderKeys`. */
+const FIRST_USE = "acpServer.firstUse";
 
 /** What the commands do to a changed file as a whole, and to a part of it. */
 const WHOLE_COMMANDS: Readonly<Record<string, "keep" | "revert">> = { allow: "keep", keepFile: "keep", reject: "revert", revertFile: "revert" };
 const PART_COMMANDS: Readonly<Record<string, "keep" | "revert">> = { keepHunk: "keep", revertHunk: "revert" };
+
+const NOT_AT_A_PART = "The cursor is not in exactly one part of the change, so nothing was done. Go to the part, for example with Go to the Next Change (Alt+F5).";
 
 /** The new side of a proposal: what the user accepts or rejects. */
 interface ShownProposal {
   readonly proposal: Proposal;
   readonly file: ProposedFile;
   readonly hunks: readonly Hunk[];
+}
+
+/** Where the cursors of the active editor are, in which version of its text. */
+interface CursorLines {
+  readonly document: TextDocument;
+  readonly version: number;
+  /** From 1. */
+  readonly lines: readonly number[];
 }
 
 export class EditorReview implements ReviewDisplay, Disposable {
@@ -57,6 +71,8 @@ export class EditorReview implements ReviewDisplay, Disposable {
   readonly #proposals = new Map<string, ShownProposal>();
   #activeAt = 0;
   #lastCommand: Promise<void> = Promise.resolve();
+  /** Whether VS Code runs the commands of keys in the order of the keys; see `#orderKeys`. */
+  #areKeysInOrder = false;
   #editTimer: NodeJS.Timeout | undefined;
 
   constructor(editorWindow: EditorWindow, shouldOpenDiffs: () => boolean) {
@@ -64,7 +80,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
     this.#shouldOpenDiffs = shouldOpenDiffs;
     this.#listeners = [
       window.onDidChangeActiveTextEditor(() => {
-        this.#updateContext();
+        void this.#updateContext();
       }),
       window.onDidChangeVisibleTextEditors(() => {
         this.#decorate();
@@ -78,6 +94,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
     ];
     // After a reload of the window, VS Code opens diffs again whose texts are gone.
     void closeDiffs((left, right) => [left, right].some(({ scheme }) => scheme === SCHEME));
+    void this.#orderKeys();
   }
 
   /** Connect the services that carry out what the user chooses. */
@@ -93,7 +110,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
     void commands.executeCommand("setContext", "acpServer.hasChanges", files.length > 0);
     this.#lenses.refresh();
     this.#decorate();
-    this.#updateContext();
+    void this.#updateContext();
   }
 
   async showProposal(proposal: Proposal): Promise<void> {
@@ -108,7 +125,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
     this.#lenses.refresh();
     const isBusy = Date.now() - this.#activeAt < BUSY_MILLISECONDS;
     if (isNew && !isBusy && this.#shouldOpenDiffs()) await this.#openProposal(proposal, true);
-    this.#updateContext();
+    void this.#updateContext();
   }
 
   async closeProposal(questionId: string): Promise<void> {
@@ -117,7 +134,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
     for (const key of uris) this.#proposals.delete(key);
     await closeDiffs((_, right) => uris.includes(right.toString()));
     for (const key of uris) this.#documents.forget(Uri.parse(key));
-    this.#updateContext();
+    void this.#updateContext();
   }
 
   async openProposal(proposal: Proposal): Promise<void> {
@@ -135,8 +152,25 @@ export class EditorReview implements ReviewDisplay, Disposable {
     else await openDiff(uriOf(path, BEFORE), Uri.file(path), title, { preview: true });
   }
 
+  /**
+   * Make VS Code run the commands of keys in the order of the keys, and bind the keys then.
+   *
+   * The first time that a window uses a command, VS Code asks its extensions to activate and runs it after their answers; a command that
+   * it has used before overtakes it. "Keep, next, reject" would reject before it keeps, and so another part. So all are used here once.
+   */
+  async #orderKeys(): Promise<void> {
+    const used = KEY_COMMANDS.map((name) => ({ command: `acpServer.${name}`, args: [FIRST_USE] }));
+    const bind = (): Promise<void> => {
+      this.#areKeysInOrder = true;
+      return this.#updateContext();
+    };
+    // An editor that refuses has the keys nevertheless: a part that is not at the cursor is refused anyway.
+    await commands.executeCommand("runCommands", { commands: used }).then(bind, bind);
+  }
+
   /** Carry out one of the commands of `REVIEW_COMMANDS`, on what VS Code passes with it. */
   run(name: string, args: readonly unknown[]): Promise<void> {
+    if (args[0] === FIRST_USE) return Promise.resolve();
     // One after the other: a key that follows quickly means the changes as the one before leaves them.
     const done = this.#lastCommand.then(() => this.#run(name, args));
     this.#lastCommand = done.catch(() => undefined);
@@ -150,11 +184,11 @@ export class EditorReview implements ReviewDisplay, Disposable {
       return;
     }
     const path = pathOf(target) ?? this.#activePath();
-    const hunk = typeof hunkId === "string" ? hunkId : this.#hunkAtCursor()?.id;
+    const clicked = typeof hunkId === "string" ? hunkId : undefined;
     const shown = this.#activeProposal();
     const isForProposal = shown !== undefined && !FILE_COMMANDS.has(name) && (path ?? shown.file.path) === shown.file.path;
-    if (isForProposal) await this.#runOnProposal(name, shown, hunk);
-    else if (path !== undefined) await this.#runOnFile(name, path, hunk);
+    if (isForProposal) await this.#runOnProposal(name, shown, clicked);
+    else if (path !== undefined) await this.#runOnFile(name, path, clicked);
   }
 
   dispose(): void {
@@ -162,22 +196,39 @@ export class EditorReview implements ReviewDisplay, Disposable {
     for (const each of [...this.#listeners, this.#documents, this.#decorations, this.#tree, this.#lenses]) each.dispose();
   }
 
-  async #runOnProposal(name: string, { proposal, file }: ShownProposal, hunkId: string | undefined): Promise<void> {
+  /** `clicked` is the part that a CodeLens named; without it, the part at the cursor is meant. */
+  async #runOnProposal(name: string, shown: ShownProposal, clicked: string | undefined): Promise<void> {
+    const { file, proposal } = shown;
     const { questionId } = proposal;
     const proposals = this.#reviews?.proposals;
     if (name === "allow") await proposals?.accept(questionId);
     else if (name === "reject") await proposals?.reject(questionId);
     else if (name === "restoreHunks") await proposals?.restoreHunks(questionId, file.path);
-    else if (name === "revertHunk" && hunkId !== undefined) await proposals?.rejectHunk(questionId, file.path, hunkId);
+    else if (name === "revertHunk") await this.#rejectPart(shown, clicked);
     else if (name === "keepHunk") await this.#goToChange(1);
   }
 
-  async #runOnFile(name: string, path: string, hunkId: string | undefined): Promise<void> {
+  async #rejectPart({ proposal, file }: ShownProposal, clicked: string | undefined): Promise<void> {
+    const hunkId = clicked ?? this.#partAt(cursorLines());
+    if (hunkId !== undefined) await this.#reviews?.proposals.rejectHunk(proposal.questionId, file.path, hunkId);
+  }
+
+  async #runOnFile(name: string, path: string, clicked: string | undefined): Promise<void> {
     const part = PART_COMMANDS[name];
     const whole = WHOLE_COMMANDS[name];
     if (name === "openChange") await this.openChange(path);
     else if (whole !== undefined) await this.#reviews?.[whole](this.#shownSessionId(), path, "");
-    else if (part !== undefined && hunkId !== undefined) await this.#reviews?.[part](this.#shownSessionId(), path, hunkId);
+    else if (part !== undefined) {
+      const hunkId = clicked ?? (await this.#writtenPartAtCursor(path));
+      if (hunkId !== undefined) await this.#reviews?.[part](this.#shownSessionId(), path, hunkId);
+    }
+  }
+
+  /** Return the part of a written change at the cursor, in the text as it is now: typing moves the parts. */
+  async #writtenPartAtCursor(path: string): Promise<string | undefined> {
+    const cursor = this.#activePath() === path ? cursorLines() : undefined;
+    await this.#reviews?.refresh(this.#shownSessionId());
+    return this.#partAt(cursor);
   }
 
   async #openProposal(proposal: Proposal, preserveFocus: boolean): Promise<void> {
@@ -205,12 +256,14 @@ export class EditorReview implements ReviewDisplay, Disposable {
   }
 
   /** Set what the titles of editors and the keybindings depend on. */
-  #updateContext(): void {
-    const isProposal = this.#activeProposal() !== undefined;
+  async #updateContext(): Promise<void> {
+    const isProposal = this.#areKeysInOrder && this.#activeProposal() !== undefined;
     const document = window.activeTextEditor?.document;
-    const isChangedFile = document !== undefined && this.#fileOf(document) !== undefined;
-    void commands.executeCommand("setContext", "acpServer.isProposal", isProposal);
-    void commands.executeCommand("setContext", "acpServer.isChangedFile", isChangedFile);
+    const isChangedFile = this.#areKeysInOrder && document !== undefined && this.#fileOf(document) !== undefined;
+    await Promise.all([
+      commands.executeCommand("setContext", "acpServer.isProposal", isProposal),
+      commands.executeCommand("setContext", "acpServer.isChangedFile", isChangedFile),
+    ]);
   }
 
   /** Return the changed file that a document shows: the file itself, or its text from before. */
@@ -240,16 +293,30 @@ export class EditorReview implements ReviewDisplay, Disposable {
     return file && { isProposal: false, path: file.path, hunks: file.hunks, rejectedCount: 0 };
   }
 
-  #activeHunks(): readonly Hunk[] {
-    const document = window.activeTextEditor?.document;
-    return this.#activeProposal()?.hunks ?? (document && this.#fileOf(document)?.hunks) ?? [];
+  #hunksOf(document: TextDocument): readonly Hunk[] {
+    return this.#proposals.get(document.uri.toString())?.hunks ?? this.#fileOf(document)?.hunks ?? [];
   }
 
-  /** Return the hunk at the cursor, or the next one below it; without one below, the last. */
-  #hunkAtCursor(): Hunk | undefined {
-    const line = (window.activeTextEditor?.selection.active.line ?? 0) + 1;
-    const hunks = this.#activeHunks();
-    return hunks.find(({ newLine, added }) => line < newLine + Math.max(added.length, 1)) ?? hunks.at(-1);
+  /**
+   * Return the id of the part that the cursors are in.
+   *
+   * A part is never guessed, because a wrong one would be lost: without exactly one, the user is told.
+   */
+  #partAt(cursor: CursorLines | undefined): string | undefined {
+    const found = cursor?.document.version === cursor?.version ? this.#partsAt(cursor) : [];
+    const [part] = found;
+    if (part !== undefined && found.length === 1) return part.id;
+    void this.#editorWindow.showMessage(NOT_AT_A_PART, []);
+    return undefined;
+  }
+
+  #partsAt(cursor: CursorLines | undefined): readonly Hunk[] {
+    if (cursor === undefined) return [];
+    const { document, lines } = cursor;
+    return this.#hunksOf(document).filter((hunk) => {
+      const { first, last } = linesIn(document, hunk);
+      return lines.some((line) => first <= line && line <= last);
+    });
   }
 
   /** Move the cursor to the next or previous change; behind the last one, to the next changed file. */
@@ -257,11 +324,16 @@ export class EditorReview implements ReviewDisplay, Disposable {
     const editor = window.activeTextEditor;
     if (editor === undefined) return;
     const line = editor.selection.active.line + 1;
-    const isBeyond = ({ newLine }: Hunk): boolean => (direction > 0 ? newLine > line : newLine < line);
-    const found = this.#activeHunks().filter(isBeyond);
-    const hunk = direction > 0 ? found[0] : found.at(-1);
-    if (hunk !== undefined) moveTo(editor, hunk.newLine);
-    else if (this.#activeProposal() === undefined) await this.#openNeighbour(direction);
+    const starts = this.#hunksOf(editor.document).map((hunk) => linesIn(editor.document, hunk).first);
+    const found = starts.filter((each) => (direction > 0 ? each > line : each < line));
+    const start = direction > 0 ? found[0] : found.at(-1);
+    if (start !== undefined) {
+      moveTo(editor, start);
+      // A report of an earlier move that is on its way undoes this one here for a moment. VS Code answers in order: once it has answered
+      // anything, the cursor that the next command reads is the one that the user sees.
+      await this.#updateContext();
+    }
+    if (start === undefined && this.#activeProposal() === undefined) await this.#openNeighbour(direction);
   }
 
   async #openNeighbour(direction: 1 | -1): Promise<void> {
@@ -285,8 +357,23 @@ function pathOf(target: unknown): string | undefined {
   return undefined;
 }
 
+function cursorLines(): CursorLines | undefined {
+  const editor = window.activeTextEditor;
+  if (editor === undefined) return undefined;
+  const { document, selections } = editor;
+  return { document, version: document.version, lines: selections.map(({ active }) => active.line + 1) };
+}
+
+/** Return the lines from 1 that a part has in a document; one that has none there is in the line that it stands before. */
+function linesIn({ uri, lineCount }: TextDocument, { oldLine, newLine, removed, added }: Hunk): { readonly first: number; readonly last: number } {
+  const isOldSide = uri.scheme === SCHEME && (uri.query === BEFORE || uri.query.startsWith("old-"));
+  const [start, count] = isOldSide ? [oldLine, removed.length] : [newLine, added.length];
+  const first = Math.min(start, lineCount);
+  return { first, last: first + Math.max(count, 1) - 1 };
+}
+
 function moveTo(editor: TextEditor, line: number): void {
-  const position = new Position(Math.min(line, editor.document.lineCount) - 1, 0);
+  const position = new Position(line - 1, 0);
   editor.selection = new Selection(position, position);
   editor.revealRange(new Range(position, position), TextEditorRevealType.InCenterIfOutsideViewport);
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { loadReview, type LoadedReview } from "../../src/extension/review.js";
 import { FileService } from "../../src/host/fileService.js";
+import type { ReviewContext } from "../../src/host/reviewService.js";
 import type { PermissionEvent, SessionEvent } from "../../src/shared/events.js";
 import { FakeEditorWindow, FakeFiles, FakeTextStore } from "../support/fakes.js";
 import { editor, resetEditor, Selection, Position, TabInputTextDiff, TextDocument, Uri, type CodeLens } from "../support/vscode.js";
@@ -21,6 +22,7 @@ let files: FakeFiles;
 let events: SessionEvent[];
 let answers: string[];
 let editorWindow: FakeEditorWindow;
+let context: ReviewContext;
 let loaded: LoadedReview;
 let opensDiffs: boolean;
 
@@ -32,7 +34,7 @@ beforeEach(() => {
   answers = [];
   opensDiffs = true;
   editorWindow = new FakeEditorWindow();
-  const context = {
+  context = {
     fileService: new FileService(files, files),
     textStore: new FakeTextStore(),
     editorWindow,
@@ -54,18 +56,37 @@ afterEach(() => {
 });
 
 /** Make a document the active editor's, with the cursor in a line from 1; return the editor. */
-function activate(uri: Uri, text: string, line = 1): { selection: Selection; decorations: unknown[][] } {
-  const position = new Position(line - 1, 0);
+function activate(uri: Uri, text: string, line = 1): { document: TextDocument; selection: Selection; selections: readonly Selection[]; decorations: unknown[][] } {
   const decorations: unknown[][] = [];
   const setDecorations = (_type: object, marks: { range: { start: Position; end: Position } }[]): void =>
     void decorations.push(marks.map(({ range }) => [range.start.line + 1, range.end.line + 1]));
   const document = new TextDocument(uri, text);
-  const active = { document, selection: new Selection(position, position), setDecorations, decorations, revealRange: () => undefined, viewColumn: 1 };
+  const active = {
+    document,
+    selection: cursorIn(line),
+    get selections(): readonly Selection[] {
+      return [active.selection];
+    },
+    setDecorations,
+    decorations,
+    revealRange: () => undefined,
+    viewColumn: 1,
+  };
   editor.active = active;
   editor.visibleEditors = [active];
   editor.events.editor.fire(undefined);
   editor.events.visibleEditors.fire(undefined);
   return active;
+}
+
+function cursorIn(line: number): Selection {
+  const position = new Position(line - 1, 0);
+  return new Selection(position, position);
+}
+
+/** Return how often the user was told that the cursor is in no part. */
+function refusals(): number {
+  return editorWindow.actions.filter((each) => each.startsWith("tell The cursor is not in exactly one part")).length;
 }
 
 /** Return the value of a context key. */
@@ -108,7 +129,8 @@ test("a proposal opens as a diff without taking the focus, and is accepted by a 
 
 test("parts of a proposal are rejected at the cursor and by CodeLens, and proposed again", async () => {
   const { right } = await propose();
-  const { document } = activate(right, NEW, 4) as unknown as { document: TextDocument };
+  const active = activate(right, NEW, 4);
+  const { document } = active;
   assert.deepEqual(lensesOf(document), ["1 $(close) Reject this part", "4 $(close) Reject this part"]);
   await loaded.display.run("revertHunk", []);
   assert.equal(textOf(right), "1\ntwo\nthree\nfour\n");
@@ -116,6 +138,7 @@ test("parts of a proposal are rejected at the cursor and by CodeLens, and propos
   await loaded.display.run("restoreHunks", [FILE]);
   assert.equal(textOf(right), NEW);
   await loaded.display.run("revertHunk", [FILE, "0:0:unknown"]);
+  active.selection = cursorIn(1);
   await loaded.display.run("revertHunk", []);
   await loaded.display.run("allow", []);
   assert.deepEqual(answers, ["q allow_once I accept this change only in part. I rejected these parts, so the files do not have them:"]);
@@ -153,6 +176,7 @@ test("written changes are marked in the open file, listed, and kept and reverted
   assert.deepEqual(lensesOf(new TextDocument(Uri.file(FILE), NEW)), ["1 $(check) Keep", "1 $(discard) Revert", "4 $(check) Keep", "4 $(discard) Revert"]);
   await loaded.display.run("revertHunk", []);
   assert.equal(files.disk.get(FILE), "1\ntwo\nthree\nfour\n");
+  active.selection = cursorIn(1);
   await loaded.display.run("keepHunk", []);
   assert.deepEqual([contextOf("isChangedFile"), contextOf("hasChanges"), tree?.getChildren()], [false, false, []]);
   assert.deepEqual(active.decorations.slice(-2), [[], []]);
@@ -163,8 +187,83 @@ test("commands that follow each other quickly are carried out one after the othe
   await loaded.service.onFileWritten("s", FILE, OLD);
   activate(Uri.file(FILE), "0\n1\ntwo\nthree\n4\n", 1);
   // Keeping the first part moves the second one, whose id changes.
-  await Promise.all([loaded.display.run("keepHunk", []), loaded.display.run("revertHunk", [])]);
+  await Promise.all(["keepHunk", "nextChange", "revertHunk"].map((name) => loaded.display.run(name, [])));
   assert.deepEqual([files.disk.get(FILE), contextOf("hasChanges")], ["0\n1\ntwo\nthree\nfour\n", false]);
+});
+
+test("a command waits until the cursor was moved by the one before it", async () => {
+  await write();
+  const active = activate(Uri.file(FILE), NEW, 1);
+  // As in VS Code: a report of an earlier move undoes the new one here, until VS Code has carried it out and answers what came after it.
+  let shown = active.selection;
+  Object.defineProperty(active, "selection", { get: () => shown, set: (moved: Selection) => void setImmediate(() => (shown = moved)) });
+  editor.commandResults.set("setContext", { then: (answer: () => void) => void setImmediate(answer) });
+  await Promise.all([loaded.display.run("nextChange", []), loaded.display.run("revertHunk", [])]);
+  assert.equal(files.disk.get(FILE), "1\ntwo\nthree\nfour\n");
+});
+
+test("the keys are bound once VS Code has used all of their commands, because a first use is overtaken by later keys", async () => {
+  loaded.display.dispose();
+  editor.executedCommands = [];
+  let end = (): void => undefined;
+  editor.commandResults.set("runCommands", new Promise<void>((resolve) => (end = resolve)));
+  loaded = loadReview(context, editorWindow, () => opensDiffs);
+  await write();
+  activate(Uri.file(FILE), NEW);
+  assert.deepEqual([contextOf("hasChanges"), contextOf("isChangedFile")], [true, false]);
+  const [, used] = editor.executedCommands.find(([name]) => name === "runCommands") ?? [];
+  for (const { command, args } of (used as { commands: { command: string; args: unknown[] }[] }).commands) {
+    await loaded.display.run(command.replace("acpServer.", ""), args);
+  }
+  assert.deepEqual([files.disk.get(FILE), contextOf("hasChanges"), refusals()], [NEW, true, 0]);
+  end();
+  await new Promise(setImmediate);
+  assert.equal(contextOf("isChangedFile"), true);
+});
+
+test("a part that is not at the cursor is neither kept nor reverted, and the user is told", async () => {
+  await write();
+  const active = activate(Uri.file(FILE), NEW, 2);
+  await loaded.display.run("keepHunk", []);
+  await loaded.display.run("revertHunk", []);
+  assert.equal(refusals(), 2);
+  Object.defineProperty(active, "selections", { value: [cursorIn(1), cursorIn(4)] });
+  await loaded.display.run("revertHunk", []);
+  activate(Uri.file("/project/b.py"), NEW);
+  await loaded.display.run("revertHunk", [FILE]);
+  assert.deepEqual([files.disk.get(FILE), refusals(), lensesOf(new TextDocument(Uri.file(FILE), NEW)).length], [NEW, 4, 4]);
+});
+
+test("a part is refused if the text changes while the parts are computed again", async () => {
+  await write();
+  const { document } = activate(Uri.file(FILE), NEW, 4);
+  const done = loaded.display.run("revertHunk", []);
+  await Promise.resolve();
+  document.version += 1;
+  await done;
+  assert.deepEqual([files.disk.get(FILE), refusals()], [NEW, 1]);
+});
+
+test("parts are found where they are now, after the user has typed above them", async () => {
+  await write();
+  files.disk.set(FILE, NEW.replace("two", "two\nmine\nmine"));
+  activate(Uri.file(FILE), NEW.replace("two", "two\nmine\nmine"), 6);
+  await loaded.display.run("revertHunk", []);
+  assert.equal(files.disk.get(FILE), "1\ntwo\nmine\nmine\nthree\nfour\n");
+});
+
+test("on the old side of a diff, a part is where its old lines are", async () => {
+  files.disk.set(FILE, "one\nfour\n5\nsix\n");
+  await loaded.service.onFileWritten("s", FILE, "one\ntwo\nthree\nfour\nfive\nsix\n");
+  await loaded.display.run("openChange", [FILE]);
+  const [diff] = editor.diffs;
+  assert.ok(diff !== undefined);
+  const active = activate(diff.original, textOf(diff.original), 3);
+  await loaded.display.run("nextChange", []);
+  assert.equal(active.selection.active.line, 4);
+  active.selection = cursorIn(3);
+  await loaded.display.run("revertHunk", []);
+  assert.equal(files.disk.get(FILE), "one\ntwo\nthree\nfour\n5\nsix\n");
 });
 
 test("the whole file and all files are kept and reverted by commands", async () => {

@@ -96,6 +96,7 @@ export class TextDocument {
   readonly uri: Uri;
   text: string;
   saved: string;
+  version = 1;
   isClosed = false;
   canSave = true;
 
