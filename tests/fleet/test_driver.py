@@ -225,7 +225,8 @@ async def test_ten_failures_in_a_row_pause_all_and_one_probe_ends_the_pause(
 async def test_a_provider_that_stays_away_ends_the_fleet(tmp_path: Path, repository: Path) -> None:
     engine = ScriptedEngine(reports("provider_error", reason="down"))
     policy = FleetPolicy(pause_after=2, max_probes=3, waits=QUICK)
-    run = await run_fleet(tmp_path / "out", units_of(repository, *"abc"), policy, None, engine.open)
+    more_than_attempts = units_of(repository, *"abcdef")
+    run = await run_fleet(tmp_path / "out", more_than_attempts, policy, None, engine.open)
     assert run.driver is not None
     assert run.driver.stop_outcome == "provider_error"
     assert "not_run" in run.outcomes.values()
