@@ -1,18 +1,20 @@
 """Dask engine: attempts run on the workers of a running Dask cluster. Needs the extra `[dask]`."""
 
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol, cast
 
-import anyio
 import distributed
 from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.fleet.engines import remote_node
-from acp_server.fleet.engines.remote import NodeLostError, RemoteEngine, check_address
+from acp_server.fleet.engines.remote import (
+    NodeLostError,
+    RemoteEngine,
+    check_address,
+    run_remote_engine,
+)
 from acp_server.fleet.engines.seam import EngineConfig, EngineError
 from acp_server.text.json_values import as_object, as_text
 
@@ -142,21 +144,8 @@ async def open_dask_engine(config: EngineConfig) -> AsyncGenerator[RemoteEngine]
     is_authenticated = config.address.startswith("tls://") and bool(tls)
     check_address(config.address, config, is_authenticated=is_authenticated)
     backend = DaskBackend(await to_thread.run_sync(_connect, config.address, tls))
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="acp-engine-") as directory,
-            ExitStack() as stack,
-        ):
-            engine = RemoteEngine(backend, config, Path(directory))
-            stack.callback(engine.close)
-            await engine.wait_for_workers()
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(engine.run)
-                yield engine
-                tasks.cancel_scope.cancel()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(backend.close)
+    async with run_remote_engine(backend, config) as engine:
+        yield engine
 
 
 def _connect(address: str, tls: Json) -> DaskClient:

@@ -4,20 +4,22 @@ Each node has one actor, in which its attempts run. The actor dies with this dri
 """
 
 import importlib
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
-from pathlib import Path
+from contextlib import asynccontextmanager, suppress
 from threading import Lock, Thread
 from typing import Protocol, cast
 
-import anyio
 from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.config import settings
 from acp_server.fleet.engines import remote_node
-from acp_server.fleet.engines.remote import NodeLostError, RemoteEngine, check_address
+from acp_server.fleet.engines.remote import (
+    NodeLostError,
+    RemoteEngine,
+    check_address,
+    run_remote_engine,
+)
 from acp_server.fleet.engines.seam import EngineConfig, EngineError
 
 CALL_SECONDS = 60
@@ -182,21 +184,8 @@ async def open_ray_engine(config: EngineConfig) -> AsyncGenerator[RemoteEngine]:
     is_authenticated = variables.get("RAY_AUTH_MODE") == "token"
     check_address(config.address, config, is_authenticated=is_authenticated)
     backend = RayBackend(await to_thread.run_sync(_join, config.address))
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="acp-engine-") as directory,
-            ExitStack() as stack,
-        ):
-            engine = RemoteEngine(backend, config, Path(directory))
-            stack.callback(engine.close)
-            await engine.wait_for_workers()
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(engine.run)
-                yield engine
-                tasks.cancel_scope.cancel()
-    finally:
-        with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(backend.close)
+    async with run_remote_engine(backend, config) as engine:
+        yield engine
 
 
 def _join(address: str) -> RayModule:

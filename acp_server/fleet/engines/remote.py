@@ -7,10 +7,11 @@ of its attempts, and reports attempts as lost whose worker is gone. A backend ca
 import ipaddress
 import math
 import secrets
+import tempfile
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -399,3 +400,29 @@ class _DoneCallback:
 
     def __call__(self, answer: Json | None) -> None:
         self.engine.end_from_thread(self.handle, answer)
+
+
+@asynccontextmanager
+async def run_remote_engine(
+    backend: RemoteBackend, config: EngineConfig
+) -> AsyncGenerator[RemoteEngine]:
+    """Run an engine over a backend; close both when the context exits.
+
+    Raises:
+        EngineError: No node can run tasks.
+    """
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="acp-engine-") as directory,
+            ExitStack() as stack,
+        ):
+            engine = RemoteEngine(backend, config, Path(directory))
+            stack.callback(engine.close)
+            await engine.wait_for_workers()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(engine.run)
+                yield engine
+                tasks.cancel_scope.cancel()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(backend.close)
