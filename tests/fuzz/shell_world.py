@@ -9,6 +9,7 @@ and stand-ins for interpreters and network clients, leave a trace there when the
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -228,6 +229,8 @@ class ShellWorld:
         _write(evil / ".gitattributes", "* diff=x filter=x\n")
         # A change, so that git compares.
         _write(evil / ".gitignore", "/.env\n")
+        # Without this it compares contents, by the filter, only if the index is not older.
+        os.utime(evil / "x", (1, 1))
         shutil.copytree(evil / ".git", bare)
 
 
