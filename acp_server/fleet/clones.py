@@ -48,10 +48,6 @@ class CloneCache:
                 self._clone(str(bundle), path, "the repository")
         return path
 
-    def has_bundle(self, digest: str) -> bool:
-        """Return whether there is a clone of the bundle already."""
-        return (self._directory / digest[:24]).is_dir()
-
     def _clone(self, source: str, path: Path, name: str) -> None:
         part = path.with_suffix(".part")
         shutil.rmtree(part, ignore_errors=True)
