@@ -47,6 +47,27 @@ const withoutJsonSchemas = {
   },
 };
 
+/** The methods of zod's schemas that the protocol's schemas, the connection and zod itself call. */
+const SCHEMA_METHODS = new Set([
+  ...["and", "array", "catch", "check", "clone", "default", "nullable", "nullish", "optional", "pipe", "refine", "superRefine", "transform"],
+  ...["parse", "safeParse", "gte", "lte", "min", "max", "int", "url", "strict", "loose", "extend"],
+]);
+
+/**
+ * Leaves the methods of zod's schemas that nothing calls out of the host: formats such as e-mail addresses hang on
+ * them. A method that is missing is noticed at once: all schemas are built when the module is loaded.
+ */
+const withoutUnusedMethods = {
+  name: "without-unused-methods",
+  setup(build) {
+    const method = /^ {4}(?:async )?(?:(?:get|set) )?"?([\w~]+)"?(?:\(|: (?:async )?function ).*\{\n(?:(?: {5}.*)?\n)*? {4}\},\n/gm;
+    build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]classic[\\/]schemas\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      return { contents: text.replaceAll(method, (whole, name) => (SCHEMA_METHODS.has(name) ? whole : "")), loader: "js" };
+    });
+  },
+};
+
 /**
  * Leaves marked's parsers and renderers of HTML out of the view, which uses its lexer alone: an instance of
  * them in the same module keeps them from being shaken off.
@@ -93,7 +114,7 @@ export const HOST = {
   target: "node20",
   format: "cjs",
   external: ["vscode"],
-  plugins: [codicons, withoutJsonSchemas, loadedAtFirstUse],
+  plugins: [codicons, withoutJsonSchemas, withoutUnusedMethods, loadedAtFirstUse],
   // VS Code provides its module to `require` alone.
   supported: { "dynamic-import": false },
   // Node warns of code that reads the global, which browsers have: a dependency looks for its user agent.

@@ -4,7 +4,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { test } from "node:test";
+import { createRequire } from "node:module";
+import { compileFunction } from "node:vm";
+import type { SessionNotification } from "@agentclientprotocol/sdk";
 import { build, type BuildOptions, type Metafile } from "esbuild";
+import type * as Bundled from "../../src/host/connection.js";
+import { messageOf } from "../../src/host/errors.js";
+import { FakeAgent } from "../support/agent.js";
 
 /** Limit for the files that are loaded at activation and with the view, in bytes. */
 const MAX_LOADED_BYTES = 400 * 1024;
@@ -32,4 +38,38 @@ test("what is loaded at activation and with the view is small, and every bundled
 test("no bundle of the host reads the browser's global `navigator`", async () => {
   const { outputFiles } = await build({ ...HOST, minify: true, write: false });
   assert.doesNotMatch(outputFiles[0]?.text ?? "", /\bnavigator\b/);
+});
+
+test("the bundled connection, without zod's unused methods, validates what an agent sends", async () => {
+  const { outputFiles } = await build({ ...HOST, entryPoints: ["src/host/connection.ts"], minify: true, write: false });
+  const module = { exports: {} as typeof Bundled };
+  const load = compileFunction(outputFiles[0]?.text ?? "", ["module", "require"]) as (own: typeof module, require: NodeJS.Require) => void;
+  load(module, createRequire(import.meta.url));
+  const agent = new FakeAgent();
+  const updates: SessionNotification[] = [];
+  const answers: unknown[] = [];
+  const option = { optionId: "once", name: "Allow once", kind: "allow_once" } as const;
+  agent.turn = async ({ client, sessionId, say }) => {
+    await say("hello");
+    answers.push(await client.request("session/request_permission", { sessionId, toolCall: { toolCallId: "c" }, options: [option] }));
+    const requestedSchema = { type: "object", properties: { name: { type: "string", minLength: 1 } } } as const;
+    answers.push(await client.request("elicitation/create", { sessionId, mode: "form", message: "Who?", requestedSchema }));
+    const withoutPath: unknown = { sessionId };
+    answers.push(await client.request("fs/read_text_file", withoutPath as { sessionId: string; path: string }).catch(messageOf));
+    return { stopReason: "end_turn" };
+  };
+  const handlers: Partial<Bundled.ClientHandlers> = {
+    update: (notification) => updates.push(notification),
+    permission: () => Promise.resolve({ outcome: { outcome: "selected", optionId: "once" } }),
+    elicit: () => Promise.resolve({ action: "accept", content: { name: "me" } }),
+  };
+  const { stream, close } = agent.open();
+  const connection = await module.exports.connect(stream, handlers as Bundled.ClientHandlers, "1");
+  const { sessionId } = await connection.agent.request("session/new", { cwd: "/project", mcpServers: [] });
+  const { stopReason } = await connection.agent.request("session/prompt", { sessionId, prompt: [{ type: "text", text: "go" }] });
+  close();
+  assert.equal(stopReason, "end_turn");
+  assert.deepEqual(updates.map(({ update }) => update.sessionUpdate), ["agent_message_chunk"]);
+  assert.deepEqual(answers.slice(0, 2), [{ outcome: { outcome: "selected", optionId: "once" } }, { action: "accept", content: { name: "me" } }]);
+  assert.match(String(answers[2]), /Invalid params/);
 });
