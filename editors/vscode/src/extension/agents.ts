@@ -9,11 +9,12 @@ import type { AgentChoice } from "../host/agentChoice.js";
 import { findProgram } from "../host/serverLocator.js";
 import { isListOf, isRecord, isText } from "../shared/validation.js";
 import { SECTION } from "./settings.js";
+import { t } from "../shared/l10n.js";
 
 export const REGISTRY = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json";
 const REGISTRY_MILLISECONDS = 15_000;
 const OWN_AGENT: AgentItem = { label: "$(hubot) Hermes Agent", description: "acp-server", choice: null };
-const MORE_AGENTS: QuickPickItem = { label: "$(cloud-download) From the registry…", description: "reads agentclientprotocol.com" };
+const MORE_AGENTS: QuickPickItem = { label: `$(cloud-download) ${t("From the registry…")}`, description: t("reads agentclientprotocol.com") };
 
 type KnownAgent = readonly [id: string, name: string, command: string, ...commandArguments: string[]];
 
@@ -40,7 +41,7 @@ export interface AgentItem extends QuickPickItem {
 /** Let the user choose an agent; undefined if the choice is dismissed. Null is the own server. */
 export async function chooseAgent(environment: NodeJS.ProcessEnv): Promise<AgentChoice | null | undefined> {
   const items = [OWN_AGENT, ...configuredAgents(), ...(await installedAgents(environment)), MORE_AGENTS];
-  const options = { title: "Agent", placeHolder: "Which agent should answer in this window?", matchOnDescription: true };
+  const options = { title: t("Agent"), placeHolder: t("Which agent should answer in this window?"), matchOnDescription: true };
   const chosen = await window.showQuickPick(items, options);
   if (chosen !== MORE_AGENTS) return confirmed(chosen);
   return confirmed(await window.showQuickPick(registryAgents(await readRegistry()), options));
@@ -89,7 +90,7 @@ export function registryAgents(registry: unknown): AgentItem[] {
 
 async function readRegistry(): Promise<unknown> {
   const answer = await fetch(REGISTRY, { signal: AbortSignal.timeout(REGISTRY_MILLISECONDS) });
-  if (!answer.ok) throw new Error(`The registry answered with status ${String(answer.status)}.`);
+  if (!answer.ok) throw new Error(t("The registry answered with status {0}.", answer.status));
   return answer.json();
 }
 
@@ -97,9 +98,9 @@ async function readRegistry(): Promise<unknown> {
 async function confirmed(item: AgentItem | QuickPickItem | undefined): Promise<AgentChoice | null | undefined> {
   if (item === undefined || !("choice" in item)) return undefined;
   if (item.isDownloaded !== true || item.choice === null) return item.choice;
-  const question = `Download and run ${item.choice.name}?`;
-  const detail = `${[item.choice.command, ...item.choice.arguments].join(" ")}\n\nIt is a program of others. It runs with your rights, and with its own rules for what it asks.`;
-  const action = "Download and Run";
+  const question = t("Download and run {0}?", item.choice.name);
+  const detail = `${[item.choice.command, ...item.choice.arguments].join(" ")}\n\n${t("It is a program of others. It runs with your rights, and with its own rules for what it asks.")}`;
+  const action = t("Download and Run");
   return (await window.showWarningMessage(question, { modal: true, detail }, action)) === action ? item.choice : undefined;
 }
 

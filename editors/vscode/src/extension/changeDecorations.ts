@@ -3,6 +3,7 @@ import { MarkdownString, OverviewRulerLane, Range, ThemeColor, window, type Deco
 import type { Disposable } from "../host/ports.js";
 import type { ReviewedFile } from "../host/reviewService.js";
 import type { Hunk } from "../shared/hunks.js";
+import { t } from "../shared/l10n.js";
 
 const MAX_REMOVED_LINES = 30;
 
@@ -50,7 +51,7 @@ function removalMarkOf(hunk: Hunk, lastLine: number): DecorationOptions {
 /** Show the removed lines on hover, as code: what files contain is not read as Markdown. */
 function hoverOf({ removed }: Hunk): { hoverMessage?: MarkdownString } {
   if (removed.length === 0) return {};
-  const more = removed.length > MAX_REMOVED_LINES ? `… ${String(removed.length - MAX_REMOVED_LINES)} more lines` : "";
+  const more = removed.length > MAX_REMOVED_LINES ? t("… {0} more lines", removed.length - MAX_REMOVED_LINES) : "";
   const text = `${removed.slice(0, MAX_REMOVED_LINES).join("")}${more}`;
-  return { hoverMessage: new MarkdownString("Before the agent's change:").appendCodeblock(text) };
+  return { hoverMessage: new MarkdownString(t("Before the agent's change:")).appendCodeblock(text) };
 }

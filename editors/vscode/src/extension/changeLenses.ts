@@ -3,6 +3,7 @@ import { CodeLens, EventEmitter, languages, Range, type CodeLensProvider, type D
 import type { Disposable } from "../host/ports.js";
 import type { Hunk } from "../shared/hunks.js";
 import { SCHEME } from "./diffDocuments.js";
+import { t } from "../shared/l10n.js";
 
 /** What a document shows: a file with changes, or the new side of a proposal. */
 export interface ReviewedDocument {
@@ -37,12 +38,12 @@ export class ChangeLenses implements CodeLensProvider, Disposable {
       new CodeLens(new Range(line, 0, line, 0), { title, command: `acpServer.${command}`, arguments: [path, ...args] });
     const ofHunks = hunks.flatMap(({ id, newLine }) => {
       const line = Math.min(newLine - 1, lastLine);
-      if (isProposal) return [lens(line, "$(close) Reject this part", "revertHunk", id)];
+      if (isProposal) return [lens(line, `$(close) ${t("Reject this part")}`, "revertHunk", id)];
       return [lens(line, "$(check) Keep", "keepHunk", id), lens(line, "$(discard) Revert", "revertHunk", id)];
     });
     if (rejectedCount === 0) return ofHunks;
-    const parts = rejectedCount === 1 ? "1 part is rejected" : `${String(rejectedCount)} parts are rejected`;
-    return [lens(0, `${parts}: propose again`, "restoreHunks"), ...ofHunks];
+    const parts = rejectedCount === 1 ? t("1 part is rejected") : t("{0} parts are rejected", rejectedCount);
+    return [lens(0, t("{0}: propose again", parts), "restoreHunks"), ...ofHunks];
   }
 
   dispose(): void {

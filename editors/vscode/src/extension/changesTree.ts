@@ -2,6 +2,7 @@
 import { EventEmitter, ThemeIcon, TreeItem, Uri, window, type TreeView } from "vscode";
 import type { Disposable } from "../host/ports.js";
 import type { ReviewedFile } from "../host/reviewService.js";
+import { t } from "../shared/l10n.js";
 
 export const TREE_ID = "acpServer.changes";
 const ICONS = { added: "diff-added", changed: "diff-modified", deleted: "diff-removed" } as const;
@@ -23,7 +24,7 @@ export class ChangesTree implements Disposable {
 
   show(files: readonly ReviewedFile[]): void {
     this.#files = files;
-    this.#view.description = files.length === 1 ? "1 file" : `${String(files.length)} files`;
+    this.#view.description = files.length === 1 ? t("1 file") : t("{0} files", files.length);
     this.#changed.fire(undefined);
   }
 
@@ -41,6 +42,6 @@ function itemOf(file: ReviewedFile): TreeItem {
   item.description = file.kind === "changed" ? counts : `${counts} ${file.kind}`;
   item.tooltip = file.path;
   item.contextValue = "changedFile";
-  item.command = { command: "acpServer.openChange", title: "Open the Change", arguments: [file] };
+  item.command = { command: "acpServer.openChange", title: t("Open the Change"), arguments: [file] };
   return item;
 }

@@ -6,6 +6,8 @@
 import { randomUUID } from "node:crypto";
 import {
   commands,
+  env,
+  l10n,
   Uri,
   ViewColumn,
   window,
@@ -19,6 +21,7 @@ import type { Disposable, Log } from "../host/ports.js";
 import type { HostMessage } from "../shared/events.js";
 import { isIntent, type Intent } from "../shared/intents.js";
 import { renderPage } from "./page.js";
+import { t } from "../shared/l10n.js";
 
 const SECONDARY_SIDE_BAR = "acpServer.secondaryChat";
 const TAB_TYPE = "acpServer.chatTab";
@@ -66,7 +69,7 @@ export class ChatViews implements Disposable {
   /** Show the number of unanswered questions as a badge. */
   showOpenQuestions(openQuestions: number): void {
     this.#openQuestions = openQuestions;
-    const tooltip = openQuestions === 1 ? "1 question is waiting for you" : `${String(openQuestions)} questions are waiting for you`;
+    const tooltip = openQuestions === 1 ? t("1 question is waiting for you") : t("{0} questions are waiting for you", openQuestions);
     for (const view of this.#views.values()) view.badge = openQuestions === 0 ? undefined : { value: openQuestions, tooltip };
   }
 
@@ -140,6 +143,8 @@ export class ChatViews implements Disposable {
       cspSource: webview.cspSource,
       script: uriOf("webview.js"),
       styles: uriOf("webview.css"),
+      language: env.language,
+      translations: l10n.bundle === undefined ? "" : JSON.stringify(l10n.bundle),
     });
     const post = (message: HostMessage): void => {
       const title = titleIn(message, this.#viewPublisher.shownBy(viewId));

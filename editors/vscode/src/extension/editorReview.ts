@@ -13,6 +13,7 @@ import { ChangeDecorations } from "./changeDecorations.js";
 import { ChangeLenses, type ReviewedDocument } from "./changeLenses.js";
 import { ChangesTree } from "./changesTree.js";
 import { closeDiffs, DiffDocuments, openDiff, SCHEME, uriOf } from "./diffDocuments.js";
+import { t } from "../shared/l10n.js";
 
 /** Name of the virtual document with a file's text from before the agent's changes. */
 const BEFORE = "before";
@@ -32,7 +33,7 @@ const FIRST_USE = "acpServer.firstUse";
 const WHOLE_COMMANDS: Readonly<Record<string, "keep" | "revert">> = { allow: "keep", keepFile: "keep", reject: "revert", revertFile: "revert" };
 const PART_COMMANDS: Readonly<Record<string, "keep" | "revert">> = { keepHunk: "keep", revertHunk: "revert" };
 
-const NOT_AT_A_PART = "The cursor is not in exactly one part of the change, so nothing was done. Go to the part, for example with Go to the Next Change (Alt+F5).";
+const NOT_AT_A_PART = t("The cursor is not in exactly one part of the change, so nothing was done. Go to the part, for example with Go to the Next Change (Alt+F5).");
 
 /** The new side of a proposal: what the user accepts or rejects. */
 interface ShownProposal {
@@ -234,7 +235,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
   async #openProposal(proposal: Proposal, preserveFocus: boolean): Promise<void> {
     for (const { path, isWhole } of proposal.files.slice(0, MAX_OPENED_FILES)) {
       const [left, right] = sidesOf(proposal, path);
-      const title = `${basename(path)} (${isWhole ? "proposed" : "proposed, in part"})`;
+      const title = `${basename(path)} (${isWhole ? t("proposed") : t("proposed, in part")})`;
       await openDiff(left, right, title, { preview: false, preserveFocus });
     }
   }

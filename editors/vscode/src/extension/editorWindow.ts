@@ -18,6 +18,7 @@ import type { FileProblem } from "../host/promptBlocks.js";
 import type { ChatViews } from "./chatViews.js";
 import type { ChannelLog } from "./log.js";
 import { SECTION } from "./settings.js";
+import { t } from "../shared/l10n.js";
 
 /** Files that the search for mentions knows. */
 const MAX_FILES = 30_000;
@@ -103,7 +104,7 @@ export class VsCodeWindow implements EditorWindow {
   }
 
   async chooseFiles(): Promise<readonly string[]> {
-    const chosen = await window.showOpenDialog({ canSelectMany: true, openLabel: "Attach" });
+    const chosen = await window.showOpenDialog({ canSelectMany: true, openLabel: t("Attach") });
     return (chosen ?? []).filter(({ scheme }) => scheme === "file").map(({ fsPath }) => fsPath);
   }
 

@@ -3,6 +3,7 @@
  *
  * Connects the host to VS Code: services, commands and listeners, all disposed of on deactivation.
  */
+import "./translations.js";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -41,6 +42,7 @@ import type { ActionHost } from "./actions.js";
 import type { McpContext } from "./mcpServers.js";
 import { Readiness } from "./readiness.js";
 import { StatusBar } from "./statusBar.js";
+import { t } from "../shared/l10n.js";
 
 /** Commands of the review, carried out by `EditorReview`, which is loaded with the first change. */
 const REVIEW_COMMANDS = [
@@ -49,9 +51,9 @@ const REVIEW_COMMANDS = [
 ];
 /** Actions outside of the chat, loaded with the first one. */
 const ACTION_COMMANDS = ["fix", "explain", "inlineEdit", "fixTest", "mentionFiles", "commitMessage", "reviewChanges", "explainTerminal", "runCommand"];
-const ALLOW = "Allow Once";
-const REJECT = "Reject";
-const SHOW = "Show Chat";
+const ALLOW = t("Allow Once");
+const REJECT = t("Reject");
+const SHOW = t("Show Chat");
 
 /** Called once by VS Code. Everything created here is disposed of with the extension's subscriptions. */
 export function activate(context: ExtensionContext): void {
@@ -132,7 +134,7 @@ export function deactivate(): void {
 function startServerProcess(serverCommand: ServerCommand, cwd: string, log: ChannelLog): ServerHandle {
   const server = startServer(serverCommand, cwd, log, isTraceEnabled);
   const ended = server.exited.then(({ status, stderrTail }) =>
-    stderrTail === "" ? `The server stopped with ${status}.` : stderrTail,
+    stderrTail === "" ? t("The server stopped with {0}.", status) : stderrTail,
   );
   return {
     stream: server.stream,
@@ -158,7 +160,7 @@ async function locateChosen(workspaceState: WorkspaceState): Promise<ServerComma
   const command = await findProgram(choice.command, process.env);
   if (command !== null) return { command, programArguments: choice.arguments, serveArguments: [], environment: choice.environment };
   storeAgentChoice(workspaceState, null);
-  void window.showWarningMessage(`${choice.name} was not found (${choice.command}), so the Hermes Agent answers.`);
+  void window.showWarningMessage(t("{0} was not found ({1}), so the Hermes Agent answers.", choice.name, choice.command));
   return locateServer(serverSettings(), process.env);
 }
 
@@ -184,7 +186,7 @@ function reviewStoreIn(storageUri: Uri | undefined): TextStore {
 /** Ask for permission in a notification. Dismissing it answers nothing: the question stays open in the chat. */
 async function notify(controller: Controller, { questionId, text, isPermission }: AskedQuestion): Promise<void> {
   const actions = isPermission ? [ALLOW, REJECT, SHOW] : [SHOW];
-  const chosen = await window.showInformationMessage(`Hermes asks: ${text}`, ...actions);
+  const chosen = await window.showInformationMessage(t("Hermes asks: {0}", text), ...actions);
   const answer = (kind: "allow_once" | "reject_once"): Promise<void> =>
     controller.handle({ type: "permit", questionId, optionId: controller.questions.optionOf(questionId, kind), reason: "" });
   if (chosen === ALLOW) await answer("allow_once");
@@ -271,10 +273,10 @@ function registerCommands(controller: Controller, workspaceState: WorkspaceState
 async function pickSignIn(controller: Controller): Promise<void> {
   const items = controller.signInMethods.map(({ id, name, description }) => ({ id, label: name, detail: description }));
   if (items.length === 0) {
-    await controller.editorWindow.showMessage("The agent offers no sign-in method, or has not started yet.", []);
+    await controller.editorWindow.showMessage(t("The agent offers no sign-in method, or has not started yet."), []);
     return;
   }
-  const placeHolder = "How do you want to sign in?";
+  const placeHolder = t("How do you want to sign in?");
   const chosen = items.length === 1 ? items[0] : await window.showQuickPick(items, { placeHolder });
   if (chosen !== undefined) await controller.handle({ type: "signIn", methodId: chosen.id });
 }
@@ -289,7 +291,7 @@ async function switchAgent(controller: Controller, workspaceState: WorkspaceStat
     controller.viewPublisher.leaveSessions();
     controller.restart();
   } catch (error) {
-    await window.showErrorMessage(`The list of agents could not be read: ${messageOf(error)}`);
+    await window.showErrorMessage(t("The list of agents could not be read: {0}", messageOf(error)));
   }
 }
 
@@ -329,7 +331,7 @@ function pathsOf(uris: readonly Uri[]): string[] {
 }
 
 async function offerRestart(controller: Controller): Promise<void> {
-  const action = "Restart the Server";
-  const chosen = await controller.editorWindow.showMessage("The server settings changed. Restart the server to apply them.", [action]);
+  const action = t("Restart the Server");
+  const chosen = await controller.editorWindow.showMessage(t("The server settings changed. Restart the server to apply them."), [action]);
   if (chosen === action) controller.restart();
 }

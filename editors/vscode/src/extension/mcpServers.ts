@@ -10,12 +10,13 @@ import type { McpServer } from "@agentclientprotocol/sdk";
 import { window } from "vscode";
 import type { WorkspaceState } from "../host/ports.js";
 import { isListOf, isRecord, isText } from "../shared/validation.js";
+import { t } from "../shared/l10n.js";
 
 const KEY = "mcp servers";
-const USE = "Use Them";
-const REVIEW = "Review…";
-const NEVER = "Not in This Workspace";
-const OPEN = "Open mcp.json";
+const USE = t("Use Them");
+const REVIEW = t("Review…");
+const NEVER = t("Not in This Workspace");
+const OPEN = t("Open mcp.json");
 
 export interface McpContext {
   readonly workspaceState: WorkspaceState;
@@ -38,11 +39,11 @@ export function agreedServers(text: string, folder: string, context: McpContext)
 
 async function ask(servers: readonly McpServer[], folder: string, context: McpContext, store: (word: "yes" | "no") => void): Promise<void> {
   const names = servers.map(({ name }) => name).join(", ");
-  const chosen = await window.showInformationMessage(`This workspace has MCP servers for VS Code: ${names}. Should the agent use them too?`, REVIEW, NEVER);
+  const chosen = await window.showInformationMessage(t("This workspace has MCP servers for VS Code: {0}. Should the agent use them too?", names), REVIEW, NEVER);
   if (chosen === NEVER) store("no");
   if (chosen !== REVIEW) return;
   const detail = servers.map((server) => `${server.name}: ${addressOf(server)}`).join("\n");
-  const answer = await window.showWarningMessage("The agent starts or connects to:", { modal: true, detail }, USE, OPEN);
+  const answer = await window.showWarningMessage(t("The agent starts or connects to:"), { modal: true, detail }, USE, OPEN);
   if (answer === OPEN) await context.open(join(folder, ".vscode", "mcp.json"));
   if (answer !== USE) return;
   store("yes");

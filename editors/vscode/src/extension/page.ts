@@ -11,9 +11,12 @@ export interface PageResources {
   readonly cspSource: string;
   readonly script: string;
   readonly styles: string;
+  /** The language of the editor, and the texts of the view in it, as JSON; empty for English. */
+  readonly language: string;
+  readonly translations: string;
 }
 
-export function renderPage({ cspSource, script, styles }: PageResources): string {
+export function renderPage({ cspSource, script, styles, language, translations }: PageResources): string {
   const nonce = randomBytes(18).toString("base64");
   const policy = [
     "default-src 'none'",
@@ -23,8 +26,9 @@ export function renderPage({ cspSource, script, styles }: PageResources): string
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
+  const data = translations === "" ? "" : ` data-translations="${translations.replaceAll("&", "&amp;").replaceAll('"', "&quot;")}"`;
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${language}">
   <head>
     <meta charset="UTF-8" />
     <meta http-equiv="Content-Security-Policy" content="${policy}" />
@@ -33,7 +37,7 @@ export function renderPage({ cspSource, script, styles }: PageResources): string
     <link rel="stylesheet" href="${styles}" />
   </head>
   <body>
-    <div id="root"></div>
+    <div id="root"${data}></div>
     <script nonce="${nonce}" src="${script}"></script>
   </body>
 </html>

@@ -3,6 +3,7 @@ import { MarkdownString, StatusBarAlignment, ThemeColor, window } from "vscode";
 import type { HostState } from "../host/hostServices.js";
 import type { Disposable } from "../host/ports.js";
 import type { ConnectionStatus } from "../shared/events.js";
+import { t } from "../shared/l10n.js";
 
 const LABELS: Readonly<Record<ConnectionStatus, string>> = {
   untrusted: "$(workspace-untrusted) Hermes",
@@ -14,13 +15,13 @@ const LABELS: Readonly<Record<ConnectionStatus, string>> = {
   failed: "$(error) Hermes",
 };
 const DESCRIPTIONS: Readonly<Record<ConnectionStatus, string>> = {
-  untrusted: "The agent starts once this workspace is trusted.",
-  noFolder: "Open a folder to use the agent.",
-  missing: "The acp-server program was not found.",
-  starting: "The agent starts when you open the chat.",
-  ready: "The agent is ready.",
-  restarting: "The server stopped and is restarting.",
-  failed: "The server could not be started.",
+  untrusted: t("The agent starts once this workspace is trusted."),
+  noFolder: t("Open a folder to use the agent."),
+  missing: t("The acp-server program was not found."),
+  starting: t("The agent starts when you open the chat."),
+  ready: t("The agent is ready."),
+  restarting: t("The server stopped and is restarting."),
+  failed: t("The server could not be started."),
 };
 
 export class StatusBar implements Disposable {
@@ -55,12 +56,12 @@ export class StatusBar implements Disposable {
 /** Return how many questions wait, and where; empty if none does. */
 function questionText({ openQuestions, askingTitle }: HostState): string {
   if (openQuestions === 0) return "";
-  const count = openQuestions === 1 ? "1 question waits for you" : `${String(openQuestions)} questions wait for you`;
-  return askingTitle === "" ? `${count}.` : `${count} in “${askingTitle}”.`;
+  const count = openQuestions === 1 ? t("1 question waits for you") : t("{0} questions wait for you", openQuestions);
+  return askingTitle === "" ? `${count}.` : t("{0} in “{1}”.", count, askingTitle);
 }
 
 function labelFor(status: ConnectionStatus, isRunning: boolean, openQuestions: number): string {
-  if (openQuestions > 0) return "$(bell-dot) Hermes asks";
+  if (openQuestions > 0) return `$(bell-dot) ${t("Hermes asks")}`;
   if (isRunning) return "$(loading~spin) Hermes";
   return LABELS[status];
 }

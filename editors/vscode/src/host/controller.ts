@@ -35,6 +35,7 @@ import { labelIn, pathInside } from "./workspacePaths.js";
 import { ServerSupervisor, type RunningServer } from "./serverSupervisor.js";
 import type { HostServices } from "./hostServices.js";
 import { TerminalManager } from "./terminalManager.js";
+import { t } from "../shared/l10n.js";
 
 export class Controller implements IntentHost {
   readonly viewPublisher: ViewPublisher;
@@ -193,7 +194,7 @@ export class Controller implements IntentHost {
    * @throws if the server is not running.
    */
   get agent(): ClientContext {
-    if (this.#connection === null) throw new Error("The server is not running.");
+    if (this.#connection === null) throw new Error(t("The server is not running."));
     return this.#connection.agent;
   }
 
@@ -214,9 +215,8 @@ export class Controller implements IntentHost {
   }
 
   attach(paths: readonly string[]): void {
-    this.#attachCount += 1;
     const choices = paths.map((path) => this.mentionSearch.choiceOf(path));
-    this.viewPublisher.publish({ type: "attach", choices, number: this.#attachCount });
+    this.viewPublisher.publish({ type: "attach", choices, number: (this.#attachCount += 1) });
   }
 
   /** Reload the active instruction files and skills and publish them to the view. */
@@ -300,7 +300,7 @@ export class Controller implements IntentHost {
     const description = this.#lastFailure;
     this.#lastFailure = "";
     if (description === "") return;
-    const title = "The server stopped and was restarted.";
+    const title = t("The server stopped and was restarted.");
     const update = { sessionUpdate: "notice", severity: "warning", title, description } as const;
     this.viewPublisher.record(this.viewPublisher.shownSessionId, { type: "update", update });
   }

@@ -24,6 +24,7 @@ import type { FormAnswerStore } from "./formAnswerStore.js";
 import type { TurnEndStore } from "./turnEndStore.js";
 import type { ViewPublisher } from "./viewPublisher.js";
 import { pathInside } from "./workspacePaths.js";
+import { t } from "../shared/l10n.js";
 
 const WEB_URL = /^https?:\/\//;
 
@@ -152,7 +153,7 @@ async function review(host: IntentHost, action: (reviews: ReviewService, shown: 
 
 function requireShownSession(host: IntentHost): Session {
   const session = host.sessions.shown;
-  if (session === undefined) throw new Error("No session is open.");
+  if (session === undefined) throw new Error(t("No session is open."));
   return session;
 }
 
@@ -188,7 +189,7 @@ export async function permit(
 }
 
 async function deleteSession(host: IntentHost, id: string): Promise<void> {
-  if (!(await host.editorWindow.confirm("Delete this session permanently?", "Delete"))) return;
+  if (!(await host.editorWindow.confirm(t("Delete this session permanently?"), t("Delete")))) return;
   await host.sessions.delete(id);
   host.turnEnds.forget(id);
   host.formAnswers.forget(id);

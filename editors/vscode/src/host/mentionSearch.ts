@@ -7,6 +7,7 @@
 import type { MentionChoice } from "../shared/events.js";
 import { fuzzyScore } from "../shared/fuzzy.js";
 import type { EditorWindow, WorkspaceSymbol } from "./ports.js";
+import { t } from "../shared/l10n.js";
 
 const MAX_CHOICES = 50;
 const MAX_SYMBOLS = 12;
@@ -54,10 +55,10 @@ export class MentionSearch {
 
   #contextLike(query: string): MentionChoice[] {
     const problems = this.#editorWindow.problemCount();
-    const detail = problems === 1 ? "1 problem in the workspace" : `${String(problems)} problems in the workspace`;
+    const detail = problems === 1 ? t("1 problem in the workspace") : t("{0} problems in the workspace", problems);
     const choices: MentionChoice[] = [
       { mention: { kind: "problems", path: "", ...ALL }, label: "problems", detail },
-      { mention: { kind: "terminal", path: "", ...ALL }, label: "terminal", detail: "Output of the last command in a terminal" },
+      { mention: { kind: "terminal", path: "", ...ALL }, label: "terminal", detail: t("Output of the last command in a terminal") },
     ];
     return choices.filter(({ label }) => label.startsWith(query.toLowerCase()));
   }

@@ -11,6 +11,7 @@ import type { EditorWindow } from "./ports.js";
 import type { Questions } from "./questions.js";
 import type { SessionManager } from "./sessionManager.js";
 import type { ViewPublisher } from "./viewPublisher.js";
+import { t } from "../shared/l10n.js";
 
 export interface QuestionAnnouncerContext {
   readonly questions: Questions;
@@ -31,7 +32,7 @@ export class QuestionAnnouncer {
   /** Serve `session/request_permission`. */
   askPermission(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
     const answer = this.#context.questions.askPermission(request, signal);
-    this.#announce(request.sessionId, request.toolCall.title ?? "Run a tool", true);
+    this.#announce(request.sessionId, request.toolCall.title ?? t("Run a tool"), true);
     return answer;
   }
 

@@ -11,6 +11,7 @@ import {
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
 import type { ElicitationEvent, FormContent, QuestionOutcome, PermissionEvent, SessionEvent } from "../shared/events.js";
+import { t } from "../shared/l10n.js";
 
 interface OpenQuestionBase {
   readonly sessionId: string;
@@ -146,14 +147,14 @@ export class Questions {
   submitForm(questionId: string, content: FormContent): void {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation") return;
-    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: "Answered" };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: t("Answered") };
     open.settle({ action: "accept", content: { ...content } }, outcome, content);
   }
 
   decline(questionId: string): void {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation") return;
-    const outcome: QuestionOutcome = { outcome: "selected", optionId: "decline", name: "Declined" };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "decline", name: t("Declined") };
     open.settle({ action: "decline" }, outcome);
   }
 
@@ -161,7 +162,7 @@ export class Questions {
   acceptUrl(questionId: string): string {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation" || open.url === "") return "";
-    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: "Opened" };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: t("Opened") };
     open.settle({ action: "accept" }, outcome);
     return open.url;
   }

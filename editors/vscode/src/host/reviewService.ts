@@ -12,6 +12,7 @@ import type { FileService } from "./fileService.js";
 import type { EditorWindow, TextStore } from "./ports.js";
 import { ProposalService, type Proposal } from "./proposalService.js";
 import { ReviewStore, type SavedChange } from "./reviewStore.js";
+import { t } from "../shared/l10n.js";
 
 export interface ReviewContext {
   readonly fileService: FileService;
@@ -148,8 +149,8 @@ export class ReviewService {
     return this.#enqueue(async () => {
       const tracker = this.#trackerOf(sessionId);
       const { paths } = tracker;
-      const question = `Revert all changes in ${String(paths.length)} files?`;
-      if (paths.length > 1 && !(await this.#context.editorWindow.confirm(question, "Revert All"))) return;
+      const question = t("Revert all changes in {0} files?", paths.length);
+      if (paths.length > 1 && !(await this.#context.editorWindow.confirm(question, t("Revert All")))) return;
       if (!(await this.#confirmRevert(tracker, paths))) return;
       for (const path of paths) await tracker.revert(path, "");
       await this.#publishAndSave(sessionId);
@@ -171,16 +172,16 @@ export class ReviewService {
   async #confirmRevert(tracker: ChangeTracker, paths: readonly string[]): Promise<boolean> {
     for (const path of paths) {
       if (!(await tracker.isChangedByOthers(path))) continue;
-      const question = `${basename(path)} was changed after the agent edited it. Revert those changes too?`;
-      if (!(await this.#context.editorWindow.confirm(question, "Revert"))) return false;
+      const question = t("{0} was changed after the agent edited it. Revert those changes too?", basename(path));
+      if (!(await this.#context.editorWindow.confirm(question, t("Revert")))) return false;
     }
     return true;
   }
 
   async #confirmHunk(tracker: ChangeTracker, path: string, hunkId: string): Promise<boolean> {
     if (await tracker.isAgentsHunk(path, hunkId)) return true;
-    const question = `This part of ${basename(path)} was changed after the agent edited it. Revert it nevertheless?`;
-    return this.#context.editorWindow.confirm(question, "Revert");
+    const question = t("This part of {0} was changed after the agent edited it. Revert it nevertheless?", basename(path));
+    return this.#context.editorWindow.confirm(question, t("Revert"));
   }
 
   #trackerOf(sessionId: string): ChangeTracker {

@@ -6,15 +6,16 @@ import type { Intent, RestoreScope } from "../shared/intents.js";
 import { checkpointOf } from "../shared/sessionUpdates.js";
 import { RESTORE_METHOD } from "./connection.js";
 import type { IntentHost } from "./intentHandlers.js";
+import { t } from "../shared/l10n.js";
 
-const UNDO = "Undo";
+const UNDO = t("Undo");
 
 /** Restore a checkpoint. The prompt's text returns to the input, or is sent again. */
 export async function restore(intent: Extract<Intent, { type: "restore" }>, host: IntentHost): Promise<void> {
   const { checkpoint, scope, text, isSentAgain } = intent;
   const session = host.sessions.shown;
   if (session === undefined) return;
-  if (session.isRunning) throw new Error("Stop the turn before you restore an earlier state.");
+  if (session.isRunning) throw new Error(t("Stop the turn before you restore an earlier state."));
   const blocks = sentBlocks(host.viewPublisher.eventsOf(session.id), checkpoint) ?? [{ type: "text", text }];
   const answer = await request(host, session.id, checkpoint, scope);
   if (scope !== "files") {
@@ -56,8 +57,8 @@ async function request(host: IntentHost, sessionId: string, checkpoint: string, 
 /** Say which files were restored. Files alone can be brought back; a removed conversation has left the view. */
 function report(host: IntentHost, sessionId: string, scope: RestoreScope, answer: RestoreAnswer): void {
   if (scope === "conversation") return;
-  const count = answer.restored.length === 1 ? "1 file was restored." : `${String(answer.restored.length)} files were restored.`;
-  const left = answer.left.length === 0 ? "" : ` Not restored: ${answer.left.join("; ")}`;
+  const count = answer.restored.length === 1 ? t("1 file was restored.") : t("{0} files were restored.", answer.restored.length);
+  const left = answer.left.length === 0 ? "" : " " + t("Not restored: {0}", answer.left.join("; "));
   const canUndo = scope === "files" && answer.checkpoint !== "" && answer.restored.length > 0;
   void host.editorWindow.showMessage(count + left, canUndo ? [UNDO] : []).then(async (chosen) => {
     if (chosen !== UNDO) return;

@@ -9,6 +9,7 @@ import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import { PROGRAM } from "../shared/install.js";
+import { t } from "../shared/l10n.js";
 
 export interface ServerSettings {
   /** Empty to search for the program. */
@@ -59,10 +60,10 @@ export function locateUv(
   return findProgram("uv", environment, exists);
 }
 
-const NOT_FOUND_MESSAGE = "The chat needs the program acp-server, which is installed separately.";
+const NOT_FOUND_MESSAGE = t("The chat needs the program acp-server, which is installed separately.");
 
 function commandNotFoundMessage(command: string): string {
-  return `The program in the acpServer.command setting was not found: ${command}`;
+  return t("The program in the acpServer.command setting was not found: {0}", command);
 }
 
 /** Split arguments into those that select the program and those from `serve` on. */

@@ -12,6 +12,7 @@ import { childEnvironment } from "./environment.js";
 import { messageOf } from "./errors.js";
 import type { ServerCommand } from "./serverLocator.js";
 import type { Disposable, Log } from "./ports.js";
+import { t } from "../shared/l10n.js";
 
 /** How long the server may take to exit after its standard input closes, before it is killed. */
 const SHUTDOWN_MILLISECONDS = 3000;
@@ -74,10 +75,10 @@ function waitForExit(
   return new Promise((resolve) => {
     child.once("error", (error) => {
       log.error(`the server could not be started: ${messageOf(error)}`);
-      resolve({ status: "an error", stderrTail: messageOf(error) });
+      resolve({ status: t("an error"), stderrTail: messageOf(error) });
     });
     child.once("close", (exitCode, signal) => {
-      const status = signal ?? `exit code ${String(exitCode)}`;
+      const status = signal ?? t("exit code {0}", String(exitCode));
       log.info(`the server stopped: ${status}`);
       resolve({ status, stderrTail: stderrTail.join("\n") });
     });

@@ -12,6 +12,7 @@ import type { HostServices } from "./hostServices.js";
 import { KEY_PROVIDERS } from "./keyStore.js";
 import type { ServerCommand } from "./serverLocator.js";
 import { signIn } from "./signIn.js";
+import { t } from "../shared/l10n.js";
 
 const DEMO_MODEL = "scripted:demo";
 const UV_PAGE = "https://docs.astral.sh/uv/getting-started/installation/";
@@ -79,11 +80,11 @@ export class ServerSetup {
     if (serverCommand === null) return;
     const { services } = this.#context;
     const { editorWindow } = services;
-    const label = await editorWindow.pick("Whose API key do you have?", KEY_PROVIDERS.map((each) => each.label));
+    const label = await editorWindow.pick(t("Whose API key do you have?"), KEY_PROVIDERS.map((each) => each.label));
     const provider = KEY_PROVIDERS.find((each) => each.label === label);
     if (provider === undefined) return;
-    const prompt = `The server stores it on this machine and sends it only to ${provider.label}.`;
-    const key = (await editorWindow.askSecret(`${provider.label} API Key`, prompt))?.trim() ?? "";
+    const prompt = t("The server stores it on this machine and sends it only to {0}.", provider.label);
+    const key = (await editorWindow.askSecret(t("{0} API Key", provider.label), prompt))?.trim() ?? "";
     if (key === "") return;
     await services.storeKey(serverCommand, provider.id, key);
     this.#isDemo = false;
@@ -96,19 +97,19 @@ export class ServerSetup {
     const { editorWindow } = services;
     const uv = await services.locateUv();
     if (uv === null) {
-      const action = "How to Install uv";
-      const chosen = await editorWindow.showMessage("uv was not found. Install uv first, then try again.", [action]);
+      const action = t("How to Install uv");
+      const chosen = await editorWindow.showMessage(t("uv was not found. Install uv first, then try again."), [action]);
       if (chosen === action) await editorWindow.openExternal(UV_PAGE);
       return;
     }
-    const exitCode = await editorWindow.runInTerminal("Install acp-server", {
+    const exitCode = await editorWindow.runInTerminal(t("Install acp-server"), {
       command: uv,
       arguments: INSTALL_ARGUMENTS,
       environment: {},
       cwd: editorWindow.folders[0] ?? "",
     });
     if (exitCode === 0) this.#context.restart();
-    else await editorWindow.showMessage("The server was not installed. The terminal shows why.", []);
+    else await editorWindow.showMessage(t("The server was not installed. The terminal shows why."), []);
   }
 
   /** Run the server with its scripted demo, which needs no key; install it first if it is missing. */

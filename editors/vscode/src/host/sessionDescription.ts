@@ -1,6 +1,7 @@
 /** What is known of a session by its events: its model, its mode, what it has cost, and its commands. */
 import type { AvailableCommand, SessionConfigOption } from "@agentclientprotocol/sdk";
 import type { SessionEvent } from "../shared/events.js";
+import { t } from "../shared/l10n.js";
 
 /** Return the description of a session by its events, one line each; empty if the agent reports nothing. */
 export function sessionDescriptionOf(events: readonly SessionEvent[]): string {
@@ -11,7 +12,7 @@ export function sessionDescriptionOf(events: readonly SessionEvent[]): string {
     const option = options.find((each) => each.category === category);
     return option?.type === "select" ? `${option.name}: ${nameOf(option)}` : "";
   });
-  const costLine = cost === null || cost === undefined ? "" : `Cost: ${cost.amount.toFixed(2)} ${cost.currency}`;
+  const costLine = cost === null || cost === undefined ? "" : t("Cost: {0} {1}", cost.amount.toFixed(2), cost.currency);
   return [...lines, costLine].filter((line) => line !== "").join("\n\n");
 }
 

@@ -18,6 +18,7 @@ import { messageOf } from "./errors.js";
 import { SIDE_BAR, type ViewPublisher } from "./viewPublisher.js";
 import type { Log, WorkspaceState } from "./ports.js";
 import { Session, type SessionContext } from "./session.js";
+import { t } from "../shared/l10n.js";
 
 const SHOWN_KEY = "session";
 const TITLE_KEY = "title ";
@@ -319,7 +320,7 @@ export class SessionManager {
   }
 
   #requireHandle(): AgentHandle {
-    if (this.#handle === null) throw new Error("The server is not running.");
+    if (this.#handle === null) throw new Error(t("The server is not running."));
     return this.#handle;
   }
 

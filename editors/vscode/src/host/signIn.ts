@@ -7,6 +7,7 @@ import { methods, type AuthMethod, type ClientContext } from "@agentclientprotoc
 import { messageOf } from "./errors.js";
 import type { ServerCommand } from "./serverLocator.js";
 import type { EditorWindow } from "./ports.js";
+import { t } from "../shared/l10n.js";
 
 export interface SignInContext {
   readonly agent: ClientContext;
@@ -23,7 +24,7 @@ export type SignInResult =
 /** Sign in with the method of this id. */
 export async function signIn(methodId: string, context: SignInContext): Promise<SignInResult> {
   const authMethod = context.authMethods.find((each) => each.id === methodId);
-  if (authMethod === undefined) return { isDone: false, message: "Unknown sign-in method." };
+  if (authMethod === undefined) return { isDone: false, message: t("Unknown sign-in method.") };
   if ("type" in authMethod) return signInInTerminal(authMethod, context);
   try {
     await context.agent.request(methods.agent.authenticate, { methodId: authMethod.id });
@@ -45,5 +46,5 @@ async function signInInTerminal(
     cwd,
   });
   if (exitCode === 0) return { isDone: true, needsRestart: true };
-  return { isDone: false, message: "Sign-in was not completed." };
+  return { isDone: false, message: t("Sign-in was not completed.") };
 }

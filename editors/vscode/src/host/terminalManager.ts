@@ -19,6 +19,7 @@ import { BoundedOutput } from "./boundedOutput.js";
 import type { ClientHandlers, TerminalRef } from "./connection.js";
 import { childEnvironment } from "./environment.js";
 import type { PanelTerminal, TerminalPanel } from "./ports.js";
+import { t } from "../shared/l10n.js";
 
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 /** How long to wait for output after a command exits. Background children may hold its pipes open for ever. */
@@ -258,6 +259,6 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 function describeExit(exit: TerminalExitStatus): string {
-  if (typeof exit.signal === "string") return `ended by ${exit.signal}`;
-  return `exit code ${String(exit.exitCode ?? "unknown")}`;
+  if (typeof exit.signal === "string") return t("ended by {0}", exit.signal);
+  return t("exit code {0}", exit.exitCode ?? t("unknown"));
 }

@@ -17,6 +17,7 @@ import { choicesOf } from "./formChoices.js";
 import { EMPTY_SESSION, type TranscriptItem, type Question, type SessionState, type ViewState } from "./state.js";
 import { NEW_TERMINAL, withOutput } from "./terminalOutput.js";
 import { withCall, withCallChanged, withItem, withOptions, withUpdate } from "./sessionUpdates.js";
+import { t } from "./l10n.js";
 
 const WINDOW_EVENT_TYPES: ReadonlySet<string> = new Set<WindowEvent["type"]>([
   "connection",
@@ -162,7 +163,7 @@ function withAnswer(session: SessionState, { questionId: id, outcome, content }:
   const questions = session.questions.filter((each) => each.id !== id);
   const answered = { ...session, questions };
   if (question === undefined) return answered;
-  const decision = outcome.outcome === "selected" ? outcome.name : "Cancelled";
+  const decision = outcome.outcome === "selected" ? outcome.name : t("Cancelled");
   if (question.kind === "permission") {
     const chosen = outcome.outcome === "selected" ? question.options.find(({ optionId }) => optionId === outcome.optionId) : undefined;
     const isRejected = chosen?.kind.startsWith("reject_") === true;
@@ -184,7 +185,7 @@ function answersOf(form: ElicitationSchema | null, content: FormContent): { labe
 }
 
 function titleOf(schema: ElicitationPropertySchema | undefined, value: string | number | boolean): string {
-  if (typeof value === "boolean") return value ? "Yes" : "No";
+  if (typeof value === "boolean") return value ? t("Yes") : t("No");
   const titled = schema === undefined ? undefined : choicesOf(schema)?.find((choice) => choice.value === String(value));
   return titled?.title ?? String(value);
 }
@@ -216,22 +217,22 @@ function finishedCall(item: TranscriptItem, isCancelled: boolean): TranscriptIte
 function announcementFor(event: SessionEvent): string | undefined {
   switch (event.type) {
     case "permission":
-      return `The agent asks for permission: ${event.call.title ?? "a call"}`;
+      return t("The agent asks for permission: {0}", event.call.title ?? t("a call"));
     case "elicitation":
-      return `The agent asks: ${event.message}`;
+      return t("The agent asks: {0}", event.message);
     case "running":
-      return "The agent is working";
+      return t("The agent is working");
     case "ended":
-      return event.error === "" ? TURN_END_ANNOUNCEMENTS[event.reason] ?? "The agent has finished" : event.error;
+      return event.error === "" ? TURN_END_ANNOUNCEMENTS[event.reason] ?? t("The agent has finished") : event.error;
     default:
       return undefined;
   }
 }
 
 const TURN_END_ANNOUNCEMENTS: Readonly<Record<string, string>> = {
-  cancelled: "Stopped",
-  cut: "Stopped: the connection to the agent was lost",
-  refusal: "The agent refused to continue",
-  max_tokens: "The answer was cut off at the length limit",
-  max_turn_requests: "The turn stopped at the step limit",
+  cancelled: t("Stopped"),
+  cut: t("Stopped: the connection to the agent was lost"),
+  refusal: t("The agent refused to continue"),
+  max_tokens: t("The answer was cut off at the length limit"),
+  max_turn_requests: t("The turn stopped at the step limit"),
 };

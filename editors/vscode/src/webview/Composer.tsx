@@ -17,6 +17,7 @@ import { SUGGESTION_EVENT } from "./parts/Welcome.js";
 import { readImages } from "./images.js";
 import { droppedUris } from "./droppedUris.js";
 import { useHost } from "./hostContext.js";
+import { t } from "../shared/l10n.js";
 
 /** Keys that navigate, accept or close the list of completions. */
 const LIST_KEYS: ReadonlySet<string> = new Set(["ArrowDown", "ArrowUp", "Escape", "Enter", "Tab"]);
@@ -143,8 +144,8 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
         ref={input}
         rows={1}
         value={text}
-        placeholder={session.isRunning ? "Message the agent while it works" : "Ask, or type / for commands, @ for files"}
-        aria-label="Message to the agent"
+        placeholder={session.isRunning ? t("Message the agent while it works") : t("Ask, or type / for commands, @ for files")}
+        aria-label={t("Message to the agent")}
         aria-autocomplete="list"
         aria-haspopup="listbox"
         aria-controls={choices.length > 0 ? "completions" : undefined}

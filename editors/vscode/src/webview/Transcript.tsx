@@ -22,6 +22,7 @@ import {
   UserMessage,
 } from "./parts/Entries.js";
 import { ToolCard } from "./parts/ToolCard.js";
+import { t } from "../shared/l10n.js";
 
 /** Maximum distance to the end that counts as at the end, in pixels. */
 const AT_END_PIXELS = 40;
@@ -83,7 +84,7 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
       <div
         class="transcript"
         role="log"
-        aria-label="Conversation"
+        aria-label={t("Conversation")}
         aria-live="off"
         aria-busy={session.isRunning}
         tabIndex={0}
@@ -92,7 +93,7 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
         data-testid="transcript"
       >
         <div class="transcript-content" ref={content}>
-          {session.isLoading && <p class="loading">Loading the session…</p>}
+          {session.isLoading && <p class="loading">{t("Loading the session…")}</p>}
           {sections.map((items, index) => (
             <Section
               key={`${session.id} ${String(index)}`}
@@ -111,7 +112,7 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
       </div>
       {!isAtEnd && (
         <button type="button" class="to-end" data-testid="scroll-to-end" onClick={stick}>
-          <Icon name="arrowDown" /> Latest
+          <Icon name="arrowDown" /> {t("Latest")}
         </button>
       )}
     </div>
@@ -294,7 +295,7 @@ function WorkingIndicator({ questions }: { questions: readonly Question[] }): JS
           <i />
         </span>
       )}
-      {questions.length === 0 ? "Working…" : "Waiting for your answer"}
+      {questions.length === 0 ? t("Working…") : t("Waiting for your answer")}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 /** Formatting of ages, token counts and costs. */
+import { t } from "../shared/l10n.js";
 
 const MINUTE = 60_000;
 
@@ -6,10 +7,10 @@ const MINUTE = 60_000;
 export function formatAge(timestamp: string, now: number): string {
   const minutes = Math.round((now - Date.parse(timestamp)) / MINUTE);
   if (!Number.isFinite(minutes)) return "";
-  if (minutes < 1) return "now";
-  if (minutes < 60) return `${String(minutes)} min`;
-  if (minutes < 24 * 60) return `${String(Math.round(minutes / 60))} h`;
-  return `${String(Math.round(minutes / 60 / 24))} d`;
+  if (minutes < 1) return t("now");
+  if (minutes < 60) return t("{0} min", minutes);
+  if (minutes < 24 * 60) return t("{0} h", Math.round(minutes / 60));
+  return t("{0} d", Math.round(minutes / 60 / 24));
 }
 
 /** Format a token count: 12345 becomes 12k. */

@@ -1,5 +1,6 @@
 /** Pasted and dropped images, limited by type and size. */
 import type { PastedImage } from "../shared/intents.js";
+import { t } from "../shared/l10n.js";
 
 const ACCEPTED_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 const MAX_BYTES = 8 * 1024 * 1024;
@@ -18,7 +19,7 @@ function readImage(file: File): Promise<PastedImage> {
       resolve({ mimeType: file.type, data: dataUrl.slice(dataUrl.indexOf(",") + 1) });
     });
     reader.addEventListener("error", () => {
-      reject(reader.error ?? new Error(`${file.name} could not be read`));
+      reject(reader.error ?? new Error(t("{0} could not be read", file.name)));
     });
     reader.readAsDataURL(file);
   });

@@ -1,4 +1,5 @@
 /** Entry point of the webview: connects the store, the root component and the host. */
+import "./translations.js";
 import { render } from "preact";
 import { hostMessageOf } from "../shared/hostMessages.js";
 import { isRecord, type Intent } from "../shared/intents.js";

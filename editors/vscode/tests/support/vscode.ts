@@ -391,6 +391,7 @@ export const extensions = {
 };
 
 export const env = {
+  language: "en",
   clipboard: {
     readText: () => Promise.resolve(editor.clipboard),
     writeText: (text: string) => Promise.resolve((editor.clipboard = text)),

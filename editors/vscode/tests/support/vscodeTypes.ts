@@ -203,3 +203,6 @@ export class ThemeColor {
 }
 
 export class ThemeIcon extends ThemeColor {}
+
+/** No translations: the texts are English. */
+export const l10n: { bundle: Readonly<Record<string, string>> | undefined } = { bundle: undefined };

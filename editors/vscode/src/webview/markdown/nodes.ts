@@ -9,6 +9,7 @@ import { highlightInto } from "./highlight.js";
 import { fileReferences, isFileReference } from "./fileReferences.js";
 import type { MathToken } from "./mathTokens.js";
 import { diagramImage, mathElement, sandboxedRenderers } from "./sandbox.js";
+import { t } from "../../shared/l10n.js";
 
 export type OnLink = (href: string) => void;
 
@@ -121,7 +122,7 @@ function renderDiagram(source: string, block: HTMLElement, bar: HTMLElement): vo
     toggle.className = "copy";
     const show = (isSource: boolean): void => {
       block.classList.toggle("shows-diagram", !isSource);
-      toggle.textContent = isSource ? "Diagram" : "Source";
+      toggle.textContent = isSource ? t("Diagram") : t("Source");
     };
     toggle.addEventListener("click", () => {
       show(block.classList.contains("shows-diagram"));
@@ -159,13 +160,13 @@ function copyButton(text: string): HTMLElement {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "copy";
-  button.textContent = "Copy";
-  button.setAttribute("aria-label", "Copy code");
+  button.textContent = t("Copy");
+  button.setAttribute("aria-label", t("Copy code"));
   button.addEventListener("click", () => {
     void navigator.clipboard.writeText(text).then(() => {
-      button.textContent = "Copied";
+      button.textContent = t("Copied");
       setTimeout(() => {
-        button.textContent = "Copy";
+        button.textContent = t("Copy");
       }, COPIED_MILLISECONDS);
     });
   });
@@ -201,7 +202,7 @@ function renderTable(token: Tokens.Table, options: RenderOptions): HTMLElement {
   scroller.className = "table";
   scroller.tabIndex = 0;
   scroller.setAttribute("role", "group");
-  scroller.setAttribute("aria-label", "Table");
+  scroller.setAttribute("aria-label", t("Table"));
   const table = document.createElement("table");
   const head = table.createTHead().insertRow();
   head.append(...token.header.map((cell) => renderCell("th", cell, options)));
@@ -276,7 +277,7 @@ function renderCodeSpan(text: string, options: RenderOptions): Node {
 function linkTo(href: string, text: string, { onLink }: RenderOptions): HTMLElement {
   const link = document.createElement("a");
   link.href = "#";
-  link.title = `Open ${href}`;
+  link.title = t("Open {0}", href);
   link.append(text);
   link.addEventListener("click", (event) => {
     event.preventDefault();

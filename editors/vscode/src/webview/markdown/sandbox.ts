@@ -5,6 +5,7 @@
  * neither the view nor the network. What it returns is data: a diagram becomes an image, and of a formula
  * only known MathML elements are built. The renderers' scripts are loaded at first use.
  */
+import { t } from "../../shared/l10n.js";
 import { isRecord } from "../../shared/validation.js";
 
 export type RendererName = "diagrams" | "math";
@@ -145,7 +146,7 @@ export function diagramImage(result: unknown): HTMLImageElement | null {
   if (typeof result !== "string" || result.length > MAX_RESULT_CHARACTERS || !result.startsWith("<svg")) return null;
   const image = document.createElement("img");
   image.className = "diagram";
-  image.alt = "Diagram";
+  image.alt = t("Diagram");
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(result)}`;
   return image;
 }

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import type { PastedImage } from "../../shared/intents.js";
 import type { ViewState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
+import { t } from "../../shared/l10n.js";
 
 export interface AttachmentSwitches {
   /** Null until the user decides: only files in the workspace are attached then. */
@@ -25,12 +26,12 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
   const hasSelection = firstLine > 0;
   const name = label.split(/[/\\]/).at(-1) ?? label;
   return (
-    <div class="attachments" role="group" aria-label="Attached to the prompt">
+    <div class="attachments" role="group" aria-label={t("Attached to the prompt")}>
       {editor.file !== "" && !hasSelection && (
         <ToggleChip
           icon="file"
           text={name}
-          title={editor.isInWorkspace ? `Attach ${label}` : `Attach ${label}, which is outside of the workspace: the agent asks before it reads it`}
+          title={editor.isInWorkspace ? t("Attach {0}", label) : t("Attach {0}, which is outside of the workspace: the agent asks before it reads it", label)}
           testId="attach-file"
           isOn={switches.withFile ?? editor.isInWorkspace}
           onToggle={(withFile) => {
@@ -42,7 +43,7 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
         <ToggleChip
           icon="file"
           text={`${name}:${String(firstLine)}-${String(lastLine)}`}
-          title="Attach the selection"
+          title={t("Attach the selection")}
           testId="attach-selection"
           isOn={switches.withSelection}
           onToggle={(withSelection) => {
@@ -53,8 +54,8 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
       {problems > 0 && (
         <ToggleChip
           icon="warning"
-          text={problems === 1 ? "1 problem" : `${String(problems)} problems`}
-          title={`Attach the problems in ${label}`}
+          text={problems === 1 ? t("1 problem") : t("{0} problems", problems)}
+          title={t("Attach the problems in {0}", label)}
           testId="attach-problems"
           isOn={switches.withProblems}
           onToggle={(withProblems) => {
@@ -67,8 +68,8 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
           key={index}
           type="button"
           class="thumbnail"
-          title="Remove the image"
-          aria-label="Remove the image"
+          title={t("Remove the image")}
+          aria-label={t("Remove the image")}
           data-testid="attached-image"
           onClick={() => {
             onRemove(index);

@@ -7,6 +7,7 @@ import { Icon, IconButton } from "../Icon.js";
 import { LineCounts } from "../LineCounts.js";
 import { useHost } from "../hostContext.js";
 import { DiffBlock } from "./DiffView.js";
+import { t } from "../../shared/l10n.js";
 
 const MAX_LINES = 40;
 
@@ -17,7 +18,7 @@ export function ChangesPanel({ files }: { files: readonly ChangedFile[] }): JSX.
   const sum = (count: (file: ChangedFile) => number): number =>
     files.reduce((total, file) => total + count(file), 0);
   return (
-    <section class="changes" aria-label="Changes" data-testid="changes">
+    <section class="changes" aria-label={t("Changes")} data-testid="changes">
       <div class="changes-head">
         <button
           type="button"
@@ -30,16 +31,16 @@ export function ChangesPanel({ files }: { files: readonly ChangedFile[] }): JSX.
         >
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
           <span>
-            {files.length === 1 ? "1 file" : `${String(files.length)} files`}
-            <span class="optional-label"> changed</span>
+            {files.length === 1 ? t("1 file") : t("{0} files", files.length)}
+            <span class="optional-label"> {t("changed")}</span>
           </span>
           <LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
         </button>
         <button type="button" class="secondary" data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
-          Keep
+          {t("Keep")}
         </button>
         <button type="button" class="secondary" data-testid="revert-all" onClick={() => { post({ type: "revertAll" }); }}>
-          Revert
+          {t("Revert")}
         </button>
       </div>
       {isOpen && (
@@ -77,7 +78,7 @@ function ChangedFileRow({ file }: { file: ChangedFile }): JSX.Element {
         </button>
         <IconButton
           icon="diff"
-          label={`Open the diff of ${label}`}
+          label={t("Open the diff of {0}", label)}
           testId="open-change"
           onPress={() => {
             post({ type: "openChange", path });
@@ -97,7 +98,7 @@ function KeepRevertButtons({ path, hunkId, label }: { path: string; hunkId: stri
     <>
       <IconButton
         icon="check"
-        label={`Keep ${label}`}
+        label={t("Keep {0}", label)}
         testId={`keep-${scope}`}
         onPress={() => {
           post({ type: "keep", path, hunkId });
@@ -105,7 +106,7 @@ function KeepRevertButtons({ path, hunkId, label }: { path: string; hunkId: stri
       />
       <IconButton
         icon="discard"
-        label={`Revert ${label}`}
+        label={t("Revert {0}", label)}
         testId={`revert-${scope}`}
         onPress={() => {
           post({ type: "revert", path, hunkId });
@@ -121,7 +122,7 @@ function HunkView({ hunk, path }: { hunk: Hunk; path: string }): JSX.Element {
   const added = hunk.added.map((text, index) => ({ kind: "added", text, number: hunk.newLine + index }) as const);
   const all = [...removed, ...added];
   const lines = useMemo(() => all.slice(0, MAX_LINES).map((line) => ({ ...line, text: line.text.replace(/\r?\n$/, "") })), [hunk]);
-  const position = `line ${String(hunk.newLine)}`;
+  const position = t("line {0}", hunk.newLine);
   return (
     <div class="hunk" data-testid="hunk">
       <div class="hunk-head">
@@ -136,9 +137,9 @@ function HunkView({ hunk, path }: { hunk: Hunk; path: string }): JSX.Element {
         </button>
         <KeepRevertButtons path={path} hunkId={hunk.id} label={position} />
       </div>
-      <div class="diff-lines" tabIndex={0} role="group" aria-label={`Change at ${position}`}>
+      <div class="diff-lines" tabIndex={0} role="group" aria-label={t("Change at {0}", position)}>
         <DiffBlock lines={lines} path={path} />
-        {all.length > MAX_LINES && <div class="diff-line gap">⋯ {all.length - MAX_LINES} more</div>}
+        {all.length > MAX_LINES && <div class="diff-line gap">⋯ {t("{0} more", all.length - MAX_LINES)}</div>}
       </div>
     </div>
   );

@@ -6,6 +6,7 @@ import type { Mention, MentionKind } from "../../shared/events.js";
 import type { ViewState } from "../../shared/state.js";
 import { matchingCommands, type CompletionQuery } from "../completion.js";
 import { Icon, type IconName } from "../Icon.js";
+import { t } from "../../shared/l10n.js";
 
 export interface CompletionChoice {
   readonly inserted: string;
@@ -51,7 +52,7 @@ export function Completions({ choices, active, onChoose }: CompletionsProps): JS
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [active, choices]);
   return (
-    <ul class="completions" id="completions" role="listbox" aria-label="Suggestions" data-testid="completions" tabIndex={0} ref={list}>
+    <ul class="completions" id="completions" role="listbox" aria-label={t("Suggestions")} data-testid="completions" tabIndex={0} ref={list}>
       {choices.map((choice, index) => (
         <li
           key={`${choice.inserted} ${choice.detail}`}

@@ -5,6 +5,7 @@ import type { ViewState } from "../../shared/state.js";
 import { Icon, IconButton } from "../Icon.js";
 import { Pickers } from "./Pickers.js";
 import { UsageRing } from "./UsageRing.js";
+import { t } from "../../shared/l10n.js";
 
 interface ComposerBarProps {
   readonly state: ViewState;
@@ -18,7 +19,7 @@ export function ComposerBar({ state, canSend, onAttach, onSend, onStop }: Compos
   const { session, connection } = state;
   return (
     <div class="composer-bar">
-      <IconButton icon="attach" label="Attach files" testId="attach-files" onPress={onAttach} />
+      <IconButton icon="attach" label={t("Attach files")} testId="attach-files" onPress={onAttach} />
       <div class="pickers">
         <Pickers modes={session.modes} options={session.options} />
       </div>
@@ -26,23 +27,23 @@ export function ComposerBar({ state, canSend, onAttach, onSend, onStop }: Compos
       {session.isRunning && canSend && (
         <>
           {connection.features.steer && (
-            <button type="button" class="secondary" title="Send to the running turn (Enter)" data-testid="steer" onClick={() => { onSend("steer"); }}>
-              Steer
+            <button type="button" class="secondary" title={t("Send to the running turn (Enter)")} data-testid="steer" onClick={() => { onSend("steer"); }}>
+              {t("Steer")}
             </button>
           )}
-          <button type="button" class="secondary" title="Send after this turn (Alt+Enter)" data-testid="queue-prompt" onClick={() => { onSend("queue"); }}>
-            Queue
+          <button type="button" class="secondary" title={t("Send after this turn (Alt+Enter)")} data-testid="queue-prompt" onClick={() => { onSend("queue"); }}>
+            {t("Queue")}
           </button>
         </>
       )}
       {session.isRunning ? (
-        <IconButton icon="stop" label="Stop (Escape)" testId="stop" onPress={onStop} />
+        <IconButton icon="stop" label={t("Stop (Escape)")} testId="stop" onPress={onStop} />
       ) : (
         <button
           type="button"
           class="send"
-          title="Send (Enter)"
-          aria-label="Send"
+          title={t("Send (Enter)")}
+          aria-label={t("Send")}
           disabled={!canSend}
           data-testid="send"
           onClick={() => {

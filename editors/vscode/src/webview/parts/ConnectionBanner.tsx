@@ -5,6 +5,7 @@ import { Icon } from "../Icon.js";
 import type { SessionSummary } from "../../shared/events.js";
 import { useHost } from "../hostContext.js";
 import { SignInButtons } from "./SignInButtons.js";
+import { t } from "../../shared/l10n.js";
 
 export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element | null {
   const { connection, signIn, session } = state;
@@ -13,7 +14,7 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
       <div class="banner warning" role="status" data-testid="banner-restarting">
         <Icon name="loading" spins />
         <div>
-          <p>The server stopped and is restarting.</p>
+          <p>{t("The server stopped and is restarting.")}</p>
           {connection.message !== "" && <p class="small">{connection.message}</p>}
         </div>
       </div>
@@ -26,7 +27,7 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
     <div class="banner" role="status" data-testid="banner-sign-in">
       <Icon name="lock" />
       <div>
-        <p>{signIn.message === "" ? "Sign in to continue." : signIn.message}</p>
+        <p>{signIn.message === "" ? t("Sign in to continue.") : signIn.message}</p>
         <SignInButtons methods={connection.signInMethods} canStoreKey={connection.canStoreKey} />
       </div>
     </div>
@@ -36,7 +37,7 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
 /** A question of a session that is not shown, with a button that leads to it. */
 function QuestionElsewhere({ session }: { session: SessionSummary }): JSX.Element {
   const { post } = useHost();
-  const text = session.title === "" ? "Another session asks you something" : `Another session asks: ${session.title}`;
+  const text = session.title === "" ? t("Another session asks you something") : t("Another session asks: {0}", session.title);
   return (
     <div class="banner question-elsewhere" role="status" data-testid="banner-question">
       <Icon name="bell" />
@@ -51,7 +52,7 @@ function QuestionElsewhere({ session }: { session: SessionSummary }): JSX.Elemen
           post({ type: "openSession", id: session.id });
         }}
       >
-        Show
+        {t("Show")}
       </button>
     </div>
   );

@@ -4,6 +4,7 @@ import type { InstructionFile } from "../../shared/events.js";
 import type { SessionState, ViewState } from "../../shared/state.js";
 import { IconButton, Icon } from "../Icon.js";
 import { useHost } from "../hostContext.js";
+import { t } from "../../shared/l10n.js";
 
 export function ContextPanel({ state, onClose }: { state: ViewState; onClose: () => void }): JSX.Element {
   const { post } = useHost();
@@ -12,33 +13,33 @@ export function ContextPanel({ state, onClose }: { state: ViewState; onClose: ()
     (path) => !context.instructions.some((each) => each.path === path),
   );
   return (
-    <section class="panel" aria-label="Context" data-testid="context-panel">
+    <section class="panel" aria-label={t("Context")} data-testid="context-panel">
       <div class="panel-head">
-        <h2>Active context</h2>
+        <h2>{t("Active context")}</h2>
         <IconButton
           icon="refresh"
-          label="Refresh"
+          label={t("Refresh")}
           testId="context-refresh"
           onPress={() => {
             post({ type: "refreshContext" });
           }}
         />
-        <IconButton icon="close" label="Close the context panel" testId="context-close" onPress={onClose} />
+        <IconButton icon="close" label={t("Close the context panel")} testId="context-close" onPress={onClose} />
       </div>
-      {context.status === "loading" && <p class="small empty">Loading…</p>}
+      {context.status === "loading" && <p class="small empty">{t("Loading…")}</p>}
       {context.message !== "" && <p class="small empty">{context.message}</p>}
-      <h3>Instructions</h3>
-      {context.instructions.length + fromCalls.length === 0 && <p class="small empty">No instruction files.</p>}
+      <h3>{t("Instructions")}</h3>
+      {context.instructions.length + fromCalls.length === 0 && <p class="small empty">{t("No instruction files.")}</p>}
       <ul>
         {context.instructions.map((each) => (
           <InstructionRow key={each.path} instruction={each} />
         ))}
         {fromCalls.map((path) => (
-          <InstructionRow key={path} instruction={{ path, outcome: "loaded for a subdirectory", reason: "" }} />
+          <InstructionRow key={path} instruction={{ path, outcome: t("loaded for a subdirectory"), reason: "" }} />
         ))}
       </ul>
-      <h3>Skills</h3>
-      {context.skills.length === 0 && <p class="small empty">No skills.</p>}
+      <h3>{t("Skills")}</h3>
+      {context.skills.length === 0 && <p class="small empty">{t("No skills.")}</p>}
       <ul>
         {context.skills.map((skill) => (
           <li key={skill.name} title={skill.description} data-testid="context-skill">

@@ -9,6 +9,7 @@ import { LineCounts } from "../LineCounts.js";
 import type { DiffSegment } from "../diffSegments.js";
 import { useHost } from "../hostContext.js";
 import { languageOf, useHighlightEngine } from "../markdown/highlight.js";
+import { t } from "../../shared/l10n.js";
 
 const CONTEXT_LINES = 3;
 const MAX_LINES = 200;
@@ -41,14 +42,14 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
         <LineCounts added={counts.added} removed={counts.removed} />
         <IconButton
           icon="diff"
-          label="Open Diff"
+          label={t("Open Diff")}
           testId="open-diff"
           onPress={() => {
             post({ type: "openDiff", callId, path: diff.path });
           }}
         />
       </div>
-      <div class="diff-lines" tabIndex={0} role="group" aria-label={`Changes in ${diff.path}`}>
+      <div class="diff-lines" tabIndex={0} role="group" aria-label={t("Changes in {0}", diff.path)}>
         <DiffLines lines={shown} path={isGrowing ? "" : diff.path} />
       </div>
       {hidden > 0 && !isGrowing && (
@@ -60,7 +61,7 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
             setLimit(limit + STEP_LINES);
           }}
         >
-          Show {Math.min(hidden, STEP_LINES)} more of {lines.length} lines
+          {t("Show {0} more of {1} lines", Math.min(hidden, STEP_LINES), lines.length)}
         </button>
       )}
     </div>

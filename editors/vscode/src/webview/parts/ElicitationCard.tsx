@@ -9,12 +9,13 @@ import type { ElicitationEvent } from "../../shared/events.js";
 import { choicesOf, type Choice } from "../../shared/formChoices.js";
 import type { FormContent } from "../../shared/intents.js";
 import { useHost } from "../hostContext.js";
+import { t } from "../../shared/l10n.js";
 
 export function ElicitationCard({ request }: { request: ElicitationEvent }): JSX.Element {
   const { post } = useHost();
   const { questionId } = request;
   return (
-    <section class="entry elicitation" aria-label="Question" data-testid="elicitation" data-question-id={questionId}>
+    <section class="entry elicitation" aria-label={t("Question")} data-testid="elicitation" data-question-id={questionId}>
       <p class="message-text">{request.message}</p>
       {request.form === null ? (
         <>
@@ -28,7 +29,7 @@ export function ElicitationCard({ request }: { request: ElicitationEvent }): JSX
                 post({ type: "openUrl", questionId });
               }}
             >
-              Open Page
+              {t("Open Page")}
             </button>
             <Decline questionId={questionId} />
           </div>
@@ -51,7 +52,7 @@ function Decline({ questionId }: { questionId: string }): JSX.Element {
         post({ type: "decline", questionId });
       }}
     >
-      Decline
+      {t("Decline")}
     </button>
   );
 }
@@ -82,7 +83,7 @@ function Form({ form, questionId }: { form: ElicitationSchema; questionId: strin
       ))}
       <div class="buttons">
         <button type="submit" class="primary" data-testid="elicitation-submit">
-          Answer
+          {t("Answer")}
         </button>
         <Decline questionId={questionId} />
       </div>

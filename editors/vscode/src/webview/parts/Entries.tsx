@@ -8,15 +8,16 @@ import { Icon, IconButton, type IconName } from "../Icon.js";
 import { Menu } from "../Menu.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { useHost } from "../hostContext.js";
+import { t } from "../../shared/l10n.js";
 
 type ItemOf<K extends TranscriptItem["kind"]> = Extract<TranscriptItem, { kind: K }>;
 
-const BUSY_MODE_LABELS = { turn: "", steer: "sent while the agent worked", queue: "queued" } as const;
+const BUSY_MODE_LABELS = { turn: "", steer: t("sent while the agent worked"), queue: t("queued") } as const;
 
 export function UserMessage({ item, canRestore }: { item: ItemOf<"user">; canRestore: boolean }): JSX.Element {
   const busyModeLabel = BUSY_MODE_LABELS[item.busyMode];
   return (
-    <article class="entry user-message" aria-label="You" data-testid="user-message">
+    <article class="entry user-message" aria-label={t("You")} data-testid="user-message">
       {busyModeLabel !== "" && <p class="busy-mode">{busyModeLabel}</p>}
       {item.blocks.map((block, index) => (
         <PromptBlock key={index} block={block} />
@@ -27,9 +28,9 @@ export function UserMessage({ item, canRestore }: { item: ItemOf<"user">; canRes
 }
 
 const RESTORE_ITEMS = [
-  { id: "both", label: "Restore files and conversation to here", testId: "restore-both" },
-  { id: "conversation", label: "Restore only the conversation", testId: "restore-conversation" },
-  { id: "files", label: "Restore only the files", testId: "restore-files" },
+  { id: "both", label: t("Restore files and conversation to here"), testId: "restore-both" },
+  { id: "conversation", label: t("Restore only the conversation"), testId: "restore-conversation" },
+  { id: "files", label: t("Restore only the files"), testId: "restore-files" },
 ] as const;
 
 /** What can be done with an earlier prompt: copy it, edit and resend it, retry it, restore the state before it. */
@@ -42,15 +43,15 @@ function PromptActions({ item, canRestore }: { item: ItemOf<"user">; canRestore:
     post({ type: "restore", checkpoint: item.checkpoint, scope, text: scope === "files" ? "" : text, isSentAgain });
   };
   return (
-    <div class={isOpen ? "prompt-actions open" : "prompt-actions"} role="group" aria-label="Actions for this prompt">
-      <IconButton icon="copy" label="Copy the prompt" testId="copy-prompt" onPress={() => { post({ type: "copyText", text }); }} />
+    <div class={isOpen ? "prompt-actions open" : "prompt-actions"} role="group" aria-label={t("Actions for this prompt")}>
+      <IconButton icon="copy" label={t("Copy the prompt")} testId="copy-prompt" onPress={() => { post({ type: "copyText", text }); }} />
       {canRestore && item.checkpoint !== "" && (
         <>
-          <IconButton icon="edit" label="Edit and resend: the conversation goes back to here" testId="edit-prompt" onPress={() => { restore("conversation", false); }} />
-          <IconButton icon="refresh" label="Retry: files and conversation go back to here" testId="retry-prompt" onPress={() => { restore("both", true); }} />
+          <IconButton icon="edit" label={t("Edit and resend: the conversation goes back to here")} testId="edit-prompt" onPress={() => { restore("conversation", false); }} />
+          <IconButton icon="refresh" label={t("Retry: files and conversation go back to here")} testId="retry-prompt" onPress={() => { restore("both", true); }} />
           <Menu
             label={<Icon name="history" />}
-            title="Restore to here"
+            title={t("Restore to here")}
             testId="restore-prompt"
             items={RESTORE_ITEMS}
             isOpen={isOpen}
@@ -72,7 +73,7 @@ function PromptBlock({ block }: { block: ContentBlock }): JSX.Element {
 
 export function AgentMessage({ text, isGrowing }: { text: string; isGrowing: boolean }): JSX.Element {
   return (
-    <article class="entry agent-message" aria-label="Agent" data-testid="agent-message">
+    <article class="entry agent-message" aria-label={t("Agent")} data-testid="agent-message">
       <Markdown text={text} isGrowing={isGrowing} />
     </article>
   );
@@ -83,7 +84,7 @@ export function Thought({ text, isGrowing }: { text: string; isGrowing: boolean 
   const [isOpen, setIsOpen] = useState(false);
   const hint = text.trim().split("\n").at(-1) ?? "";
   return (
-    <article class="entry thought" aria-label="Thought" data-testid="thought">
+    <article class="entry thought" aria-label={t("Thought")} data-testid="thought">
       <button
         type="button"
         class="fold"
@@ -94,7 +95,7 @@ export function Thought({ text, isGrowing }: { text: string; isGrowing: boolean 
       >
         <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
         <Icon name="lightbulb" />
-        <span>{isGrowing ? "Thinking" : "Thought"}</span>
+        <span>{isGrowing ? t("Thinking") : t("Thought")}</span>
         {!isOpen && (
           <span class="hint" title={hint}>
             {hint}
@@ -112,7 +113,7 @@ const SHOWN_IMAGES = /^image\/(png|jpeg|gif|webp)$/;
 export function MediaBlock({ block }: { block: ContentBlock }): JSX.Element {
   const { post } = useHost();
   if (block.type === "image" && SHOWN_IMAGES.test(block.mimeType)) {
-    return <img class="picture" src={`data:${block.mimeType};base64,${block.data}`} alt="Attached" />;
+    return <img class="picture" src={`data:${block.mimeType};base64,${block.data}`} alt={t("Attached")} />;
   }
   const uri = uriOf(block);
   if (uri === "") return <p class="chip">{block.type}</p>;
@@ -147,7 +148,7 @@ const SEVERITY_ICONS: Readonly<Record<string, IconName>> = { error: "error", war
 export function Notice({ item }: { item: ItemOf<"notice"> }): JSX.Element {
   const severity = item.severity in SEVERITY_ICONS ? item.severity : "info";
   return (
-    <article class={`entry notice ${severity}`} aria-label="Notice" data-testid="notice">
+    <article class={`entry notice ${severity}`} aria-label={t("Notice")} data-testid="notice">
       <Icon name={SEVERITY_ICONS[severity] ?? "info"} />
       <div>
         <p>{item.title}</p>
@@ -158,16 +159,16 @@ export function Notice({ item }: { item: ItemOf<"notice"> }): JSX.Element {
 }
 
 const COMPACTION_LABELS: Readonly<Record<string, string>> = {
-  in_progress: "Compacting the conversation…",
-  completed: "The conversation was compacted.",
-  failed: "The conversation could not be compacted.",
-  cancelled: "Compaction was stopped.",
+  in_progress: t("Compacting the conversation…"),
+  completed: t("The conversation was compacted."),
+  failed: t("The conversation could not be compacted."),
+  cancelled: t("Compaction was stopped."),
 };
 
 export function Compaction({ item }: { item: ItemOf<"compaction"> }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   return (
-    <article class="entry compaction" aria-label="Summary" data-testid="compaction">
+    <article class="entry compaction" aria-label={t("Summary")} data-testid="compaction">
       <button
         type="button"
         class="fold"
@@ -188,7 +189,7 @@ export function Compaction({ item }: { item: ItemOf<"compaction"> }): JSX.Elemen
 /** What the user answered to a question of the agent. */
 export function AnswerEntry({ item }: { item: ItemOf<"answer"> }): JSX.Element {
   return (
-    <article class="entry answer" aria-label="Your answer" data-testid="answer">
+    <article class="entry answer" aria-label={t("Your answer")} data-testid="answer">
       <p class="message-text">{item.message}</p>
       {item.answers.length === 0 ? (
         <p class="small">{item.outcome}</p>
@@ -207,18 +208,18 @@ export function AnswerEntry({ item }: { item: ItemOf<"answer"> }): JSX.Element {
 }
 
 const TURN_END_TEXTS: Readonly<Record<string, string>> = {
-  cancelled: "Stopped.",
-  cut: "Stopped: the connection to the agent was lost.",
-  refusal: "The agent refused to continue.",
-  max_tokens: "The answer was cut off at the length limit.",
-  max_turn_requests: "The turn stopped at the step limit.",
-  error: "The turn failed.",
+  cancelled: t("Stopped."),
+  cut: t("Stopped: the connection to the agent was lost."),
+  refusal: t("The agent refused to continue."),
+  max_tokens: t("The answer was cut off at the length limit."),
+  max_turn_requests: t("The turn stopped at the step limit."),
+  error: t("The turn failed."),
 };
 
 export function TurnEndNotice({ reason, error }: { reason: string; error: string }): JSX.Element {
   const isError = error !== "";
   return (
-    <article class={`entry turn-end ${isError ? "error" : ""}`} aria-label="End of the turn" data-testid="ending">
+    <article class={`entry turn-end ${isError ? "error" : ""}`} aria-label={t("End of the turn")} data-testid="ending">
       <Icon name={isError ? "error" : reason === "cancelled" || reason === "cut" ? "stop" : "warning"} />
       <p>{isError ? error : (TURN_END_TEXTS[reason] ?? reason)}</p>
     </article>

@@ -6,6 +6,7 @@ import type { JSX } from "preact";
 import type { ViewState } from "../../shared/state.js";
 import { Icon, IconButton } from "../Icon.js";
 import { useHost } from "../hostContext.js";
+import { t } from "../../shared/l10n.js";
 
 export type PanelName = "none" | "sessions" | "context";
 
@@ -17,7 +18,7 @@ interface HeaderProps {
 
 export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
   const { post } = useHost();
-  const title = state.session.title === "" ? "New session" : state.session.title;
+  const title = state.session.title === "" ? t("New session") : state.session.title;
   const toggle = (name: PanelName): void => {
     if (name === "sessions" && panel !== "sessions") post({ type: "listSessions" });
     if (name === "context" && panel !== "context") post({ type: "refreshContext" });
@@ -30,7 +31,7 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
         class="session-title"
         aria-expanded={panel === "sessions"}
         data-testid="header-sessions"
-        title={`${title}: show all sessions`}
+        title={t("{0}: show all sessions", title)}
         onClick={() => {
           toggle("sessions");
         }}
@@ -42,7 +43,7 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
       {!state.connection.canStoreKey && <span class="small" data-testid="header-agent">{state.connection.agent}</span>}
       <IconButton
         icon="eye"
-        label="Follow the agent"
+        label={t("Follow the agent")}
         testId="header-follow"
         isPressed={state.isFollowing}
         onPress={() => {
@@ -51,7 +52,7 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
       />
       <IconButton
         icon="book"
-        label="Active instructions and skills"
+        label={t("Active instructions and skills")}
         testId="header-context"
         isPressed={panel === "context"}
         onPress={() => {
@@ -60,7 +61,7 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
       />
       <IconButton
         icon="add"
-        label="New session"
+        label={t("New session")}
         testId="header-new"
         onPress={() => {
           onPanel("none");

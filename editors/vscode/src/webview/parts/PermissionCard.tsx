@@ -13,6 +13,7 @@ import { useHost } from "../hostContext.js";
 import { IconButton } from "../Icon.js";
 import { InlineCode } from "../InlineCode.js";
 import { Menu } from "../Menu.js";
+import { t } from "../../shared/l10n.js";
 
 const MAX_BUTTON_NAME = 30;
 
@@ -71,7 +72,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
     <div
       class="permission"
       role="group"
-      aria-label={`Permission: ${question.title}`}
+      aria-label={t("Permission: {0}", question.title)}
       data-testid="permission"
       data-question-id={questionId}
       onKeyDown={onKeyDown}
@@ -82,8 +83,8 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
       {!hasMenu && other !== undefined && <OptionButton option={other} keyHint="a" onChoose={choose} />}
       {hasMenu && (
         <Menu
-          label={<>Always… <kbd>a</kbd></>}
-          title="More answers"
+          label={<>{t("Always…")} <kbd>a</kbd></>}
+          title={t("More answers")}
           testId="permission-more"
           items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: <InlineCode text={name} />, testId: `permission-${kind}` }))}
           isOpen={isMenuOpen}
@@ -98,7 +99,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
           <OptionButton option={reject} keyHint="n" buttonRef={rejectButton} onChoose={choose} />
           <IconButton
             icon="comment"
-            label="Reject and say why (r)"
+            label={t("Reject and say why (r)")}
             testId="permission-reason"
             onPress={() => {
               setIsGivingReason(!isGivingReason);
@@ -166,8 +167,8 @@ function ReasonInput({ onDone, onCancel }: { onDone: (reason: string) => void; o
     <input
       type="text"
       class="reason-input"
-      placeholder="What should the agent do instead? Enter rejects."
-      aria-label="Reason for rejecting"
+      placeholder={t("What should the agent do instead? Enter rejects.")}
+      aria-label={t("Reason for rejecting")}
       data-testid="permission-reason-input"
       ref={(input) => input?.focus()}
       onKeyDown={onKeyDown}

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Icon, IconButton } from "../Icon.js";
 import { useHost } from "../hostContext.js";
+import { t } from "../../shared/l10n.js";
 
 /** Longer names are cut where there is no space. */
 const LONGEST_WHOLE_NAME = 6;
@@ -35,7 +36,7 @@ export function Pickers({ modes, options }: PickersProps): JSX.Element {
       {more.length > 0 && (
         <IconButton
           icon="settings"
-          label="More options"
+          label={t("More options")}
           testId="more-options"
           isPressed={isOpen}
           onPress={() => {
@@ -54,7 +55,7 @@ function isOwn({ category }: SessionConfigOption): boolean {
 
 function MoreOptions({ options }: { options: readonly SessionConfigOption[] }): JSX.Element {
   return (
-    <div class="more-options" role="group" aria-label="More options">
+    <div class="more-options" role="group" aria-label={t("More options")}>
       {options.map((option) => (
         <div key={option.id} title={option.description ?? option.name}>
           <span class="option-name">{option.name}</span>
@@ -70,7 +71,7 @@ function ModePicker({ modes }: { modes: SessionModeState }): JSX.Element {
   const choices = modes.availableModes.map(({ id, name }) => ({ value: id, name }));
   return (
     <Select
-      label="Mode"
+      label={t("Mode")}
       testId="picker-mode"
       value={modes.currentModeId}
       choices={choices}

@@ -3,6 +3,7 @@ import type { PlanEntry } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Icon, type IconName } from "../Icon.js";
+import { t } from "../../shared/l10n.js";
 
 const ICONS: Readonly<Record<PlanEntry["status"], IconName>> = {
   pending: "circle",
@@ -10,9 +11,9 @@ const ICONS: Readonly<Record<PlanEntry["status"], IconName>> = {
   completed: "check",
 };
 const LABELS: Readonly<Record<PlanEntry["status"], string>> = {
-  pending: "To do",
-  in_progress: "In progress",
-  completed: "Done",
+  pending: t("To do"),
+  in_progress: t("In progress"),
+  completed: t("Done"),
 };
 
 export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; isRunning: boolean }): JSX.Element | null {
@@ -21,7 +22,7 @@ export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; is
   if (entries.length === 0 || (done === entries.length && !isRunning)) return null;
   const now = entries.find(({ status }) => status !== "completed");
   return (
-    <section class="plan" aria-label="Plan" data-testid="plan">
+    <section class="plan" aria-label={t("Plan")} data-testid="plan">
       <button
         type="button"
         class="fold"
@@ -34,11 +35,11 @@ export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; is
         <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
         <Icon name="list" />
         <span class="plan-count">
-          Plan {done}/{entries.length}
+          {t("Plan")} {done}/{entries.length}
         </span>
         {!isOpen && (
           <span class="hint" title={now?.content}>
-            {now?.content ?? "Done"}
+            {now?.content ?? t("Done")}
           </span>
         )}
       </button>

@@ -11,6 +11,7 @@ import { DiffView } from "./DiffView.js";
 import { ElicitationCard } from "./ElicitationCard.js";
 import { PermissionCard } from "./PermissionCard.js";
 import { commandOf, KIND_ICONS, Title } from "./ToolCard.js";
+import { t } from "../../shared/l10n.js";
 
 /** Dispatched on the document with the id of a tool call that the transcript scrolls to. */
 export const REVEAL_CALL_EVENT = "reveal-call";
@@ -23,7 +24,7 @@ export function QuestionDock({ session }: { session: SessionState }): JSX.Elemen
     <div class="question-dock" data-testid="question-dock">
       {waiting > 0 && (
         <p class="waiting" data-testid="questions-waiting">
-          {waiting === 1 ? "1 more question waits" : `${String(waiting)} more questions wait`}
+          {waiting === 1 ? t("1 more question waits") : t("{0} more questions wait", waiting)}
         </p>
       )}
       <QuestionBody question={question} session={session} />
@@ -53,17 +54,17 @@ function AskedCall({ call }: { call: ToolCallState }): JSX.Element {
     <>
       <div class="question-title">
         <Icon name={KIND_ICONS[call.kind]} />
-        {command === "" ? <Title text={call.title === "" ? call.name : call.title} /> : <span class="title">Run this command?</span>}
+        {command === "" ? <Title text={call.title === "" ? call.name : call.title} /> : <span class="title">{t("Run this command?")}</span>}
         <IconButton
           icon="goToFile"
-          label="Show in the conversation"
+          label={t("Show in the conversation")}
           testId="question-reveal"
           onPress={() => {
             document.dispatchEvent(new CustomEvent(REVEAL_CALL_EVENT, { detail: call.id }));
           }}
         />
       </div>
-      <div class="question-body" tabIndex={0} role="group" aria-label="What is asked" data-testid="question-body">
+      <div class="question-body" tabIndex={0} role="group" aria-label={t("What is asked")} data-testid="question-body">
         {!isCommandShown && <pre class="command">{command}</pre>}
         {texts.map((text, index) => (
           <Markdown key={index} text={text} isGrowing={false} />

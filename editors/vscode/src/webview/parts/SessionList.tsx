@@ -6,6 +6,7 @@ import type { ViewState } from "../../shared/state.js";
 import { formatAge } from "../format.js";
 import { Icon, IconButton } from "../Icon.js";
 import { useHost } from "../hostContext.js";
+import { t } from "../../shared/l10n.js";
 
 export function SessionList({ state, onClose }: { state: ViewState; onClose: () => void }): JSX.Element {
   const [query, setQuery] = useState("");
@@ -18,21 +19,21 @@ export function SessionList({ state, onClose }: { state: ViewState; onClose: () 
     if (event.key === "Escape") onClose();
   };
   return (
-    <section class="panel" aria-label="Sessions" data-testid="session-list" onKeyDown={onKeyDown}>
+    <section class="panel" aria-label={t("Sessions")} data-testid="session-list" onKeyDown={onKeyDown}>
       <div class="panel-head">
         <input
           type="search"
-          placeholder="Search sessions"
-          aria-label="Search sessions"
+          placeholder={t("Search sessions")}
+          aria-label={t("Search sessions")}
           data-testid="session-search"
           value={query}
           onInput={(event) => {
             setQuery(event.currentTarget.value);
           }}
         />
-        <IconButton icon="close" label="Close the session list" testId="session-list-close" onPress={onClose} />
+        <IconButton icon="close" label={t("Close the session list")} testId="session-list-close" onPress={onClose} />
       </div>
-      {found.length === 0 && <p class="small empty">{isArchiveShown || query !== "" ? "No sessions found." : "No sessions yet."}</p>}
+      {found.length === 0 && <p class="small empty">{isArchiveShown || query !== "" ? t("No sessions found.") : t("No sessions yet.")}</p>}
       <ul class="sessions">
         {found.map((session) => (
           <SessionRow key={session.id} session={session} folder={hasFolders ? folderOf(session) : ""} state={state} onClose={onClose} />
@@ -47,7 +48,7 @@ export function SessionList({ state, onClose }: { state: ViewState; onClose: () 
             setIsArchiveShown(!isArchiveShown);
           }}
         >
-          {isArchiveShown ? "Back to the sessions" : `Archived (${String(archived)})`}
+          {isArchiveShown ? t("Back to the sessions") : t("Archived ({0})", archived)}
         </button>
       )}
     </section>
@@ -70,7 +71,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
   const { post } = useHost();
   const [isRenaming, setIsRenaming] = useState(false);
   const { id, isRunning, updatedAt, openQuestions } = session;
-  const title = session.title === "" ? "Untitled" : session.title;
+  const title = session.title === "" ? t("Untitled") : session.title;
   const { features } = state.connection;
   const isShown = id === state.session.id;
   const rename = (name: string): void => {
@@ -92,7 +93,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
       >
         <span class="session-state">
           {openQuestions > 0 ? (
-            <span class="asks" role="img" aria-label="Asks you something" title="Asks you something" data-testid="session-asks">
+            <span class="asks" role="img" aria-label={t("Asks you something")} title={t("Asks you something")} data-testid="session-asks">
               <Icon name="bell" />
             </span>
           ) : (
@@ -108,7 +109,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
       <span class="row-actions">
         <IconButton
           icon="goToFile"
-          label={`Open ${title} in an editor tab`}
+          label={t("Open {0} in an editor tab", title)}
           testId="session-tab"
           onPress={() => {
             post({ type: "openInTab", id });
@@ -117,7 +118,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
         />
         <IconButton
           icon="archive"
-          label={session.isArchived ? `Take ${title} out of the archive` : `Archive ${title}`}
+          label={session.isArchived ? t("Take {0} out of the archive", title) : t("Archive {0}", title)}
           testId="session-archive"
           onPress={() => {
             post({ type: "archiveSession", id, isArchived: !session.isArchived });
@@ -125,7 +126,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
         />
         <IconButton
           icon="edit"
-          label={`Rename ${title}`}
+          label={t("Rename {0}", title)}
           testId="session-rename"
           onPress={() => {
             setIsRenaming(true);
@@ -134,7 +135,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
         {features.fork && (
           <IconButton
             icon="fork"
-            label={`Fork ${title}`}
+            label={t("Fork {0}", title)}
             testId="session-fork"
             onPress={() => {
               post({ type: "forkSession", id });
@@ -145,7 +146,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
         {features.delete && (
           <IconButton
             icon="trash"
-            label={`Delete ${title}`}
+            label={t("Delete {0}", title)}
             testId="session-delete"
             onPress={() => {
               post({ type: "deleteSession", id });
@@ -169,7 +170,7 @@ function TitleInput({ title, onDone }: { title: string; onDone: (title: string) 
     <li class="session">
       <input
         type="text"
-        aria-label="Title of the session"
+        aria-label={t("Title of the session")}
         data-testid="session-title-input"
         defaultValue={title}
         ref={(input) => input?.select()}

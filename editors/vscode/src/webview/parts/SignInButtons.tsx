@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { SignInMethod } from "../../shared/events.js";
 import { useHost } from "../hostContext.js";
+import { t } from "../../shared/l10n.js";
 
 interface SignInButtonsProps {
   readonly methods: readonly SignInMethod[];
@@ -24,7 +25,7 @@ export function SignInButtons({ methods, canStoreKey }: SignInButtonsProps): JSX
             post({ type: "enterKey" });
           }}
         >
-          Enter an API Key
+          {t("Enter an API Key")}
         </button>
       )}
       {sorted.map((method, index) => (
@@ -45,13 +46,13 @@ export function SignInButtons({ methods, canStoreKey }: SignInButtonsProps): JSX
         <button
           type="button"
           class="secondary wide"
-          title="A scripted model that shows what the agent does"
+          title={t("A scripted model that shows what the agent does")}
           data-testid="try-demo"
           onClick={() => {
             post({ type: "tryDemo" });
           }}
         >
-          Try the Demo
+          {t("Try the Demo")}
         </button>
       )}
     </div>

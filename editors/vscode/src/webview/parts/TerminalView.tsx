@@ -6,6 +6,7 @@ import type { TerminalState } from "../../shared/state.js";
 import { ansiSpans } from "../ansi.js";
 import { IconButton } from "../Icon.js";
 import { useHost } from "../hostContext.js";
+import { t } from "../../shared/l10n.js";
 
 export function TerminalView({ id, terminal }: { id: string; terminal: TerminalState | undefined }): JSX.Element {
   const { post } = useHost();
@@ -19,8 +20,8 @@ export function TerminalView({ id, terminal }: { id: string; terminal: TerminalS
   const isRunning = terminal !== undefined && exit === null;
   return (
     <div class="terminal" data-testid="terminal">
-      {terminal?.isTruncated === true && <p class="small">Earlier output is not shown.</p>}
-      <pre ref={outputElement} tabIndex={0} role="group" aria-label="Output of the command">
+      {terminal?.isTruncated === true && <p class="small">{t("Earlier output is not shown.")}</p>}
+      <pre ref={outputElement} tabIndex={0} role="group" aria-label={t("Output of the command")}>
         {spans.map((span, index) => (
           <span key={index} class={span.classes}>
             {span.text}
@@ -33,7 +34,7 @@ export function TerminalView({ id, terminal }: { id: string; terminal: TerminalS
           <>
             <IconButton
               icon="terminal"
-              label="Show Terminal"
+              label={t("Show Terminal")}
               testId="show-terminal"
               onPress={() => {
                 post({ type: "showTerminal", id });
@@ -41,7 +42,7 @@ export function TerminalView({ id, terminal }: { id: string; terminal: TerminalS
             />
             <IconButton
               icon="stop"
-              label="Stop the command"
+              label={t("Stop the command")}
               testId="stop-terminal"
               onPress={() => {
                 post({ type: "stopTerminal", id });
@@ -64,6 +65,6 @@ function ExitStatus({ exit, isRunning }: { exit: TerminalExitStatus | null; isRu
 }
 
 function describeExit({ exitCode, signal }: TerminalExitStatus): string {
-  if (typeof signal === "string") return `ended by ${signal}`;
-  return exitCode === 0 ? "exit code 0" : `exit code ${String(exitCode ?? "unknown")}`;
+  if (typeof signal === "string") return t("ended by {0}", signal);
+  return exitCode === 0 ? t("exit code 0") : t("exit code {0}", exitCode ?? t("unknown"));
 }

@@ -15,6 +15,7 @@ import { useHost } from "../hostContext.js";
 import { DiffView } from "./DiffView.js";
 import { AgentMessage, MediaBlock, Thought } from "./Entries.js";
 import { TerminalView } from "./TerminalView.js";
+import { t } from "../../shared/l10n.js";
 
 export const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
   read: "file",
@@ -50,7 +51,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
   return (
     <article
       class={`entry call ${call.status} ${nested}`}
-      aria-label={`Tool call: ${call.title}`}
+      aria-label={t("Tool call: {0}", call.title)}
       data-testid="tool-call"
       data-call-id={call.id}
       data-kind={call.kind}
@@ -74,7 +75,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
         <Status call={call} isAsking={isAsking} />
       </div>
       {!isShortCommand(command) && !isAsking && (
-        <pre class="command" tabIndex={0} aria-label="Command" data-testid="command">
+        <pre class="command" tabIndex={0} aria-label={t("Command")} data-testid="command">
           {command}
         </pre>
       )}
@@ -137,15 +138,15 @@ export function Title({ text }: { text: string }): JSX.Element {
 }
 
 const STATUS_ICONS: Readonly<Record<ToolCallState["status"], [IconName, string]>> = {
-  pending: ["circle", "Waiting"],
-  in_progress: ["loading", "Running"],
-  completed: ["check", "Done"],
-  failed: ["error", "Failed"],
+  pending: ["circle", t("Waiting")],
+  in_progress: ["loading", t("Running")],
+  completed: ["check", t("Done")],
+  failed: ["error", t("Failed")],
 };
 
 function Status({ call, isAsking }: { call: ToolCallState; isAsking: boolean }): JSX.Element {
-  const known: [IconName, string] = call.isCancelled ? ["stop", "Stopped"] : STATUS_ICONS[call.status];
-  const [icon, label] = isAsking ? (["question", "Waiting for your permission"] as const) : known;
+  const known: [IconName, string] = call.isCancelled ? ["stop", t("Stopped")] : STATUS_ICONS[call.status];
+  const [icon, label] = isAsking ? (["question", t("Waiting for your permission")] as const) : known;
   return (
     <span class="status" role="img" aria-label={label} title={label}>
       <Icon name={icon} spins={icon === "loading"} />
@@ -157,7 +158,7 @@ function Locations({ locations }: { locations: readonly ToolCallLocation[] }): J
   const { post } = useHost();
   if (locations.length === 0) return null;
   return (
-    <ul class="locations" aria-label="Locations">
+    <ul class="locations" aria-label={t("Locations")}>
       {locations.map(({ path, line }) => (
         <li key={`${path}:${String(line)}`}>
           <button
@@ -205,7 +206,7 @@ function Instructions({ paths }: { paths: readonly string[] }): JSX.Element | nu
   if (paths.length === 0) return null;
   return (
     <p class="small instructions">
-      <Icon name="book" /> Instructions loaded: {paths.join(", ")}
+      <Icon name="book" /> {t("Instructions loaded:")} {paths.join(", ")}
     </p>
   );
 }

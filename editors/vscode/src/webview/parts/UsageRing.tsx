@@ -2,6 +2,7 @@
 import type { UsageUpdate } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { formatCost, formatTokens } from "../format.js";
+import { t } from "../../shared/l10n.js";
 
 const RADIUS = 6;
 const CIRCUMFERENCE = 2 * Math.PI * RADIUS;
@@ -13,7 +14,7 @@ export function UsageRing({ usage }: { usage: UsageUpdate | null }): JSX.Element
   const share = Math.min(usage.used / usage.size, 1);
   const cost = usage.cost ? formatCost(usage.cost.amount, usage.cost.currency) : "";
   const percent = `${String(Math.round(share * 100))}%`;
-  const label = `${percent} of the context window: ${formatTokens(usage.used)} of ${formatTokens(usage.size)} tokens`;
+  const label = t("{0} of the context window: {1} of {2} tokens", percent, formatTokens(usage.used), formatTokens(usage.size));
   return (
     <span class="usage" title={cost === "" ? label : `${label}, ${cost}`} data-testid="usage">
       <svg

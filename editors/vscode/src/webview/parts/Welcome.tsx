@@ -10,14 +10,15 @@ import { Icon, IconButton, type IconName } from "../Icon.js";
 import { INSTALL_COMMAND } from "../../shared/install.js";
 import { useHost } from "../hostContext.js";
 import { SignInButtons } from "./SignInButtons.js";
+import { t } from "../../shared/l10n.js";
 
 export const SUGGESTION_EVENT = "suggestion";
 const COPIED_MILLISECONDS = 2000;
 
 const SUGGESTIONS: readonly (readonly [IconName, string, string])[] = [
-  ["search", "Explain this project", "Explain how this project is structured and where to start reading."],
-  ["beaker", "Find untested code", "Find the most important behaviour that no test covers, and propose one."],
-  ["diff", "Review my changes", "/review"],
+  ["search", t("Explain this project"), t("Explain how this project is structured and where to start reading.")],
+  ["beaker", t("Find untested code"), t("Find the most important behaviour that no test covers, and propose one.")],
+  ["diff", t("Review my changes"), "/review"],
 ];
 
 export function Welcome({ state }: { state: ViewState }): JSX.Element {
@@ -25,37 +26,37 @@ export function Welcome({ state }: { state: ViewState }): JSX.Element {
   switch (connection.status) {
     case "untrusted":
       return (
-        <WelcomeCard icon="lock" title="This workspace is not trusted" testId="welcome-untrusted">
-          <p>The agent reads files and runs commands, so it starts only where you trust the code.</p>
-          <ActionButton intent={{ type: "manageTrust" }} label="Manage Workspace Trust" isPrimary />
+        <WelcomeCard icon="lock" title={t("This workspace is not trusted")} testId="welcome-untrusted">
+          <p>{t("The agent reads files and runs commands, so it starts only where you trust the code.")}</p>
+          <ActionButton intent={{ type: "manageTrust" }} label={t("Manage Workspace Trust")} isPrimary />
         </WelcomeCard>
       );
     case "noFolder":
       return (
-        <WelcomeCard icon="folder" title="Open a folder" testId="welcome-no-folder">
-          <p>The agent works on the files in a folder.</p>
-          <ActionButton intent={{ type: "openFolder" }} label="Open Folder" isPrimary />
+        <WelcomeCard icon="folder" title={t("Open a folder")} testId="welcome-no-folder">
+          <p>{t("The agent works on the files in a folder.")}</p>
+          <ActionButton intent={{ type: "openFolder" }} label={t("Open Folder")} isPrimary />
         </WelcomeCard>
       );
     case "missing":
       return <MissingServer message={connection.message} />;
     case "failed":
       return (
-        <WelcomeCard icon="error" title="The server could not be started" testId="welcome-failed">
+        <WelcomeCard icon="error" title={t("The server could not be started")} testId="welcome-failed">
           <pre tabIndex={0} class="reason">{connection.message}</pre>
-          <ActionButton intent={{ type: "restart" }} label="Try Again" isPrimary />
-          <ActionButton intent={{ type: "showLog" }} label="Show Log" />
-          <ActionButton intent={{ type: "openSettings" }} label="Settings" />
+          <ActionButton intent={{ type: "restart" }} label={t("Try Again")} isPrimary />
+          <ActionButton intent={{ type: "showLog" }} label={t("Show Log")} />
+          <ActionButton intent={{ type: "openSettings" }} label={t("Settings")} />
         </WelcomeCard>
       );
     case "starting":
       return (
-        <WelcomeCard icon="loading" title="Starting the agent…" testId="welcome-starting">
-          <p class="small">This takes a few seconds.</p>
+        <WelcomeCard icon="loading" title={t("Starting the agent…")} testId="welcome-starting">
+          <p class="small">{t("This takes a few seconds.")}</p>
         </WelcomeCard>
       );
     default:
-      if (session.isLoading) return <WelcomeCard icon="loading" title="Loading…" testId="welcome-loading" />;
+      if (session.isLoading) return <WelcomeCard icon="loading" title={t("Loading…")} testId="welcome-loading" />;
       return signIn.isNeeded ? <SignInCard state={state} /> : <StartCard state={state} />;
   }
 }
@@ -121,24 +122,24 @@ function CopyButton({ text }: { text: string }): JSX.Element {
       }, COPIED_MILLISECONDS);
     });
   };
-  return <IconButton icon={isCopied ? "check" : "copy"} label={isCopied ? "Copied" : "Copy the command"} testId="copy-command" onPress={copy} />;
+  return <IconButton icon={isCopied ? "check" : "copy"} label={isCopied ? t("Copied") : t("Copy the command")} testId="copy-command" onPress={copy} />;
 }
 
 function MissingServer({ message }: { message: string }): JSX.Element {
   return (
-    <WelcomeCard icon="warning" title="acp-server is not installed" testId="welcome-missing">
+    <WelcomeCard icon="warning" title={t("acp-server is not installed")} testId="welcome-missing">
       <p>{message}</p>
       <div class="command-line">
         <pre tabIndex={0}>{INSTALL_COMMAND}</pre>
         <CopyButton text={INSTALL_COMMAND} />
       </div>
-      <ActionButton intent={{ type: "installServer" }} label="Install with uv" isPrimary />
-      <ActionButton intent={{ type: "tryDemo" }} label="Install and Try the Demo" />
-      <p class="small">The demo needs no account and no key.</p>
+      <ActionButton intent={{ type: "installServer" }} label={t("Install with uv")} isPrimary />
+      <ActionButton intent={{ type: "tryDemo" }} label={t("Install and Try the Demo")} />
+      <p class="small">{t("The demo needs no account and no key.")}</p>
       <div class="buttons">
-        <ActionLink intent={{ type: "restart" }} label="Try Again" />
-        <ActionLink intent={{ type: "openSettings" }} label="Set the Path" />
-        <ActionLink intent={{ type: "showLog" }} label="Show Log" />
+        <ActionLink intent={{ type: "restart" }} label={t("Try Again")} />
+        <ActionLink intent={{ type: "openSettings" }} label={t("Set the Path")} />
+        <ActionLink intent={{ type: "showLog" }} label={t("Show Log")} />
       </div>
     </WelcomeCard>
   );
@@ -146,10 +147,10 @@ function MissingServer({ message }: { message: string }): JSX.Element {
 
 function SignInCard({ state }: { state: ViewState }): JSX.Element {
   return (
-    <WelcomeCard icon="lock" title="Sign in" testId="welcome-sign-in">
-      <p>{state.signIn.message === "" ? "The agent needs an API key for its model." : state.signIn.message}</p>
+    <WelcomeCard icon="lock" title={t("Sign in")} testId="welcome-sign-in">
+      <p>{state.signIn.message === "" ? t("The agent needs an API key for its model.") : state.signIn.message}</p>
       <SignInButtons methods={state.connection.signInMethods} canStoreKey={state.connection.canStoreKey} />
-      {state.connection.canStoreKey && <p class="small">The server stores the key on this machine. The demo needs none.</p>}
+      {state.connection.canStoreKey && <p class="small">{t("The server stores the key on this machine. The demo needs none.")}</p>}
     </WelcomeCard>
   );
 }
@@ -160,9 +161,9 @@ function StartCard({ state }: { state: ViewState }): JSX.Element {
   };
   const { connection } = state;
   return (
-    <WelcomeCard icon="sparkle" title={connection.agent === "" ? "What should the agent do?" : connection.agent} testId="welcome">
-      <p class="introduction">The agent reads and edits files and runs commands, and asks you first.</p>
-      <ul class="suggestions" aria-label="Suggestions">
+    <WelcomeCard icon="sparkle" title={connection.agent === "" ? t("What should the agent do?") : connection.agent} testId="welcome">
+      <p class="introduction">{t("The agent reads and edits files and runs commands, and asks you first.")}</p>
+      <ul class="suggestions" aria-label={t("Suggestions")}>
         {SUGGESTIONS.map(([icon, label, text]) => (
           <li key={label}>
             <button
@@ -179,7 +180,7 @@ function StartCard({ state }: { state: ViewState }): JSX.Element {
         ))}
       </ul>
       <p class="small hints">
-        <kbd>/</kbd> commands · <kbd>@</kbd> files · paste pictures
+        <kbd>/</kbd> {t("commands")} · <kbd>@</kbd> {t("files")} · {t("paste pictures")}
       </p>
     </WelcomeCard>
   );
