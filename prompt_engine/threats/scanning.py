@@ -16,6 +16,7 @@ from prompt_engine.threats.folding import AsciiView, FoldedText
 from prompt_engine.threats.mentions import is_ambiguous, is_description, is_mention
 from prompt_engine.threats.spans import TextSpan
 from prompt_engine.threats.spelled_words import restore_spelled_words
+from prompt_engine.threats.stored_tables import TextSequences, stored_tables
 
 MAX_LOCATIONS = 50
 """Maximum locations reported per pattern group; the text is blocked in any case."""
@@ -23,6 +24,9 @@ MAX_EXEMPTION_CHECKS = 500
 """Maximum matches per group that are checked for an exemption; later ones count unchecked. Bounds
 the time for hostile texts.
 """
+
+MAX_REDUCED_BYTES = 16_384
+"""Longest text for which only the wordings are compiled that can match it."""
 
 ThreatLocation = tuple[int, str, ScanScope]
 _LEADING = " \t\n\r.!?:;,\"'`*_|&"
@@ -60,9 +64,19 @@ def _find_locations(text: str, scope: ScanScope) -> Iterator[ThreatLocation]:
         folded.set_data(restored)
     is_ascii = folded.data.isascii()
     ascii_view = folded if is_ascii else AsciiView(folded)
+    sequences = {id(view): _sequences(view.data) for view in (folded, ascii_view)}
     for group in pattern_groups(scope, with_scripts=not is_ascii):
         view = ascii_view if group.has_only_ascii else folded
-        yield from islice(_group_locations(text, scope, view, group), MAX_LOCATIONS)
+        part = group.for_text(sequences[id(view)])
+        if part is not None:
+            yield from islice(_group_locations(text, scope, view, part), MAX_LOCATIONS)
+
+
+def _sequences(data: bytes) -> TextSequences | None:
+    """Return the sequences of a text; None if all wordings are to be tried on it."""
+    stored = stored_tables()
+    is_short = len(data) <= MAX_REDUCED_BYTES
+    return TextSequences(data, stored) if is_short and stored is not None else None
 
 
 def _group_locations(
