@@ -9,7 +9,7 @@ import pytest
 from acp_server.permissions.modes import Mode
 from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
 from tests.support.editor import Object, json_at
-from tests.support.user_texts import CONVERSATION_RESTORED, PLAN_MODE_IS_ON
+from tests.support.user_texts import CONVERSATION_RESTORED, PLAN_MODE_IS_ON, USER_DID_NOT_PERMIT
 from tests.tools.editor_session import allow, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -43,7 +43,7 @@ async def test_a_file_changed_since_requires_confirmation_even_if_nothing_else_d
             {"type": "content", "content": {"type": "text", "text": reason}},
         ]
         assert (mine.read_text(), theirs.read_text()) == ("changed by hand\n", "old\n")
-        assert "`mine.txt` was not restored: you did not permit it" in output
+        assert f"`mine.txt` was not restored: {USER_DID_NOT_PERMIT}" in output
 
 
 async def test_later_changes_are_restored_when_the_undo_is_undone(tmp_path: Path) -> None:

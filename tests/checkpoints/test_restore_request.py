@@ -17,6 +17,7 @@ from tests.journeys.day import DayConfig, DaySession, open_day
 from tests.journeys.model_seat import ModelProgram
 from tests.journeys.shown_request import ShownRequest
 from tests.support.editor import Object, json_at
+from tests.support.user_texts import USER_DID_NOT_PERMIT
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call, stream_call
 
@@ -89,7 +90,7 @@ async def test_what_was_not_restored_is_left_with_a_reason(tmp_path: Path) -> No
         result = await restore(session, first, "files")
         (left,) = cast("list[Object]", result["left"])
         assert (result["restored"], left["path"]) == ([], str(path))
-        assert "you did not permit it" in str(left["reason"])
+        assert USER_DID_NOT_PERMIT in str(left["reason"])
 
 
 async def test_an_unknown_checkpoint_and_a_running_turn_are_refused(tmp_path: Path) -> None:
