@@ -42,7 +42,8 @@ class EditorPermissionAsker:
         session_id = self._connection.children.owner_of(self._session_id, question.call_id)
         is_child = session_id != self._session_id
         choices = order_choices(self._connection.client_name, choices)
-        reason_content = (Text(f"Asked because: {question.reason}"),) if question.reason else ()
+        reason = question.reason
+        reason_content = (Text(f"Needs your permission: {reason}"),) if reason else ()
         request = RequestPermissionRequest(
             session_id=session_id,
             tool_call=ToolCallUpdate(

@@ -108,7 +108,7 @@ def _auth_methods(params: JsonValue) -> JsonValue:
     terminal_method: JsonValue = {
         "id": AUTH_METHOD_IDS[1],
         "type": "terminal",
-        "name": "Sign in in a terminal",
+        "name": "Sign in from a terminal",
         "description": "Asks for an API key and stores it",
         "args": ["setup"],
     }

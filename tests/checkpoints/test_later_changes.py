@@ -9,7 +9,12 @@ import pytest
 from acp_server.permissions.modes import Mode
 from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
 from tests.support.editor import Object, json_at
-from tests.support.user_texts import CONVERSATION_RESTORED, PLAN_MODE_IS_ON, USER_DID_NOT_PERMIT
+from tests.support.user_texts import (
+    CONVERSATION_RESTORED,
+    NEEDS_PERMISSION,
+    PLAN_MODE_IS_ON,
+    USER_DID_NOT_PERMIT,
+)
 from tests.tools.editor_session import allow, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -31,7 +36,8 @@ async def test_a_file_changed_since_requires_confirmation_even_if_nothing_else_d
         output = await run_slash_command(session, "/undo")
         (asked,) = session.editor.asked(PERMISSION_METHOD)
         reason = (
-            "Asked because: files changed after the turn, and these changes would be lost: mine.txt"
+            NEEDS_PERMISSION
+            + "files changed after the turn, and these changes would be lost: mine.txt"
         )
         assert json_at(asked, "toolCall", "content") == [
             {

@@ -180,7 +180,7 @@ async def test_a_client_with_a_terminal_is_offered_terminal_authentication() -> 
     terminal: JsonValue = {
         "id": "setup",
         "type": "terminal",
-        "name": "Sign in in a terminal",
+        "name": "Sign in from a terminal",
         "description": "Asks for an API key and stores it",
         "args": ["setup"],
     }

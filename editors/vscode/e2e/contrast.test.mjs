@@ -40,7 +40,7 @@ for (const [theme, look] of Object.entries(THEMES)) {
       for (const [name, scene] of Object.entries(view.scenes)) {
         if (!new RegExp(chosen).test(name)) continue;
         await drawScene(page, view, look, scene);
-        if (scene.scroll === undefined) for (const fault of await page.evaluate(misplaced)) found.push(`${name}: ${fault}`);
+        for (const fault of await page.evaluate(misplaced, scene.scroll !== undefined)) found.push(`${name}: ${fault}`);
         await page.evaluate(axe);
         for (const violation of await page.evaluate(violations)) found.push(`${name}: ${violation}`);
       }
@@ -52,16 +52,22 @@ for (const [theme, look] of Object.entries(THEMES)) {
 
 /**
  * Runs in the page: return one line for everything in the dock and the conversation that is wider or narrower than
- * the input, and one if the end of the conversation is out of view though nobody has scrolled.
+ * the input, for a title of more than two lines, for what covers the conversation, and one if the end of the
+ * conversation is out of view though nobody has scrolled.
  */
-function misplaced() {
+function misplaced(hasScrolled) {
+  const MAX_HEAD_PIXELS = 56;
   const rightOf = (node) => node.getBoundingClientRect().right;
   const composer = document.querySelector(".composer");
   if (composer === null) return [];
   const aligned = document.querySelectorAll(".dock > :not(.dock-panels), .dock-panels > *, .queue > li, .call:not(.nested)");
   const faults = [...aligned].filter((node) => Math.abs(rightOf(node) - rightOf(composer)) > 1 && node.getClientRects().length > 0);
+  const [end, transcript] = [".to-end", ".transcript"].map((name) => document.querySelector(name)?.getBoundingClientRect());
+  if (end !== undefined && transcript !== undefined && end.top < transcript.bottom) return ["the way to the end covers the conversation"];
+  const tall = [...document.querySelectorAll(".call-head")].filter((head) => head.getBoundingClientRect().height > MAX_HEAD_PIXELS);
+  if (tall.length > 0) return [`the title of a card has more than two lines: ${tall[0].textContent}`];
   const lines = faults.map((node) => `the right edge of ${node.className || node.tagName} is at ${rightOf(node)}, not ${rightOf(composer)}`);
-  return document.querySelector(".to-end") === null ? lines : [...lines, "the end of the conversation is out of view"];
+  return end === undefined || hasScrolled ? lines : [...lines, "the end of the conversation is out of view"];
 }
 
 /** Runs in the page: return one line per violation. */

@@ -218,7 +218,7 @@ station("after a reload, a change is listed, opened as a diff and reverted by th
   await window.ready();
   await chat.input.waitFor();
   await chat.at("changes").waitFor();
-  await window.page.locator(".pane-header", { hasText: "Changed Files" }).click();
+  await window.run("View: Show Source Control");
   const item = window.page.locator(".tree-explorer-viewlet-tree-view .monaco-list-row", { hasText: "list.txt" });
   await item.click();
   await window.tab("list.txt (before ↔ now)").waitFor();

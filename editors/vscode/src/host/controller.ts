@@ -15,7 +15,7 @@ import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
 import { TurnEndStore } from "./turnEndStore.js";
 import { isAuthRequired, messageOf } from "./errors.js";
 import { FileService } from "./fileService.js";
-import { FormAnswerStore } from "./formAnswerStore.js";
+import { AnswerStore } from "./answerStore.js";
 import { MentionSearch } from "./mentionSearch.js";
 import type { MentionReader } from "./promptBlocks.js";
 import { FollowMode } from "./followMode.js";
@@ -46,7 +46,7 @@ export class Controller implements IntentHost {
   readonly editorReporter: EditorReporter;
   readonly sessions: SessionManager;
   readonly turnEnds: TurnEndStore;
-  readonly formAnswers: FormAnswerStore;
+  readonly answers: AnswerStore;
   readonly backgroundPrompts = new BackgroundPrompts();
   readonly editorWindow: EditorWindow;
   readonly mentionSearch: MentionSearch;
@@ -76,7 +76,7 @@ export class Controller implements IntentHost {
     this.#fileService = new FileService(services.documents, services.disk);
     this.questions = new Questions((sessionId, event) => {
       record(sessionId, event);
-      this.formAnswers.observe(sessionId, event, viewPublisher.eventsOf(sessionId));
+      this.answers.observe(sessionId, event, viewPublisher.eventsOf(sessionId));
       this.sessions.publishList();
       this.#publishState();
       this.#inBackground(this.reviews.onQuestion(sessionId, event));
@@ -94,7 +94,7 @@ export class Controller implements IntentHost {
     };
     this.reviews = new ReviewLoader(() => services.loadReviews(reviewContext), textStore);
     this.turnEnds = new TurnEndStore(workspaceState);
-    this.formAnswers = new FormAnswerStore(workspaceState);
+    this.answers = new AnswerStore(workspaceState);
     this.followMode = new FollowMode(editorWindow, services.shouldFollowInitially());
     this.editorReporter = new EditorReporter({
       agent: () => this.#connection?.agent ?? null,
@@ -108,7 +108,7 @@ export class Controller implements IntentHost {
       mcpServers: services.mcpServers.bind(services),
       agentId: () => chosenAgent(workspaceState)?.id ?? "",
       createSessionContext: (sessionId, handle) => this.#sessionContext(sessionId, handle),
-      withSaved: (sessionId, events) => this.formAnswers.withAnswers(sessionId, this.turnEnds.withTurnEnds(sessionId, events)),
+      withSaved: (sessionId, events) => this.answers.withAnswers(sessionId, this.turnEnds.withTurnEnds(sessionId, events)),
       isHidden: (sessionId) => this.backgroundPrompts.owns(sessionId),
       openQuestionsOf: (sessionId) => this.questions.openCountOf(sessionId),
       onShown: () => {

@@ -20,7 +20,7 @@ import type { ServerSetup } from "./serverSetup.js";
 import type { Session } from "./session.js";
 import type { SessionManager } from "./sessionManager.js";
 import type { TerminalManager } from "./terminalManager.js";
-import type { FormAnswerStore } from "./formAnswerStore.js";
+import type { AnswerStore } from "./answerStore.js";
 import type { TurnEndStore } from "./turnEndStore.js";
 import type { ViewPublisher } from "./viewPublisher.js";
 import { pathInside } from "./workspacePaths.js";
@@ -38,7 +38,7 @@ export interface IntentHost {
   readonly sessions: SessionManager;
   readonly terminals: TerminalManager;
   readonly turnEnds: TurnEndStore;
-  readonly formAnswers: FormAnswerStore;
+  readonly answers: AnswerStore;
   readonly viewPublisher: ViewPublisher;
   readonly mentionSearch: MentionSearch;
   readonly mentionReader: MentionReader;
@@ -192,7 +192,7 @@ async function deleteSession(host: IntentHost, id: string): Promise<void> {
   if (!(await host.editorWindow.confirm(t("Delete this session permanently?"), t("Delete")))) return;
   await host.sessions.delete(id);
   host.turnEnds.forget(id);
-  host.formAnswers.forget(id);
+  host.answers.forget(id);
   await (await host.reviews.load()).forget(id);
 }
 

@@ -20,7 +20,7 @@ export async function restore(intent: Extract<Intent, { type: "restore" }>, host
   const answer = await request(host, session.id, checkpoint, scope);
   if (scope !== "files") {
     host.viewPublisher.record(session.id, { type: "rewound", checkpoint });
-    host.formAnswers.onRewound(session.id, host.viewPublisher.eventsOf(session.id));
+    host.answers.onRewound(session.id, host.viewPublisher.eventsOf(session.id));
     if (isSentAgain) void session.send(blocks, "turn");
     else if (text !== "") session.returnText(text);
   }

@@ -45,7 +45,7 @@ export interface SessionManagerContext {
   /** Id of the chosen agent; empty for the own server. */
   readonly agentId: () => string;
   createSessionContext(sessionId: string, handle: AgentHandle): SessionContext;
-  /** Insert what the agent does not replay into a loaded session's events: turn ends and answers to forms. */
+  /** Insert what the agent does not replay into a loaded session's events: turn ends, answers to forms and rejections. */
   withSaved(sessionId: string, events: readonly SessionEvent[]): readonly SessionEvent[];
   /** Whether a session is never listed. */
   isHidden(sessionId: string): boolean;

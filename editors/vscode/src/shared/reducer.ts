@@ -4,7 +4,7 @@
  * Handles all events except `session/update`, which is in `sessionUpdates`. Pure: no clock and no
  * counters outside the state, so that a replayed log gives the same view.
  */
-import type { ElicitationPropertySchema, ElicitationSchema } from "@agentclientprotocol/sdk";
+import type { ElicitationPropertySchema, ElicitationSchema, PermissionOptionKind, PlanEntry } from "@agentclientprotocol/sdk";
 import type {
   ElicitationEvent,
   FormContent,
@@ -96,7 +96,7 @@ function withSessionEvent(session: SessionState, event: SessionEvent): SessionSt
     case "queue":
       return { ...session, queue: event.prompts };
     case "running":
-      return { ...session, isRunning: true, startedAt: event.startedAt };
+      return { ...session, isRunning: true, startedAt: event.startedAt, plan: session.plan.every(isDone) ? [] : session.plan };
     case "ended":
       return withTurnEnded(session, event.reason, event.error);
     case "restore":
@@ -163,16 +163,24 @@ function withAnswer(session: SessionState, { questionId: id, outcome, content }:
   const questions = session.questions.filter((each) => each.id !== id);
   const answered = { ...session, questions };
   if (question === undefined) return answered;
-  const decision = outcome.outcome === "selected" ? outcome.name : t("Cancelled");
   if (question.kind === "permission") {
-    const chosen = outcome.outcome === "selected" ? question.options.find(({ optionId }) => optionId === outcome.optionId) : undefined;
-    const isRejected = chosen?.kind.startsWith("reject_") === true;
-    return withCallChanged(answered, question.callId, (call) => ({ ...call, decision, isRejected }));
+    const kind = outcome.outcome === "selected" ? question.options.find(({ optionId }) => optionId === outcome.optionId)?.kind : undefined;
+    const decision = kind === undefined ? t("Cancelled") : DECISIONS[kind];
+    return withCallChanged(answered, question.callId, (call) => ({ ...call, decision, isRejected: kind?.startsWith("reject_") === true }));
   }
+  const decision = outcome.outcome === "selected" ? outcome.name : t("Cancelled");
   const { message, form } = question.request;
   const answers = answersOf(form, content ?? {});
   return withItem(answered, { kind: "answer", message, outcome: decision, answers });
 }
+
+/** What a call says about the answer once it is given: the name of the option asks for it. */
+const DECISIONS: Readonly<Record<PermissionOptionKind, string>> = {
+  allow_once: t("Allowed"),
+  allow_always: t("Allowed from now on"),
+  reject_once: t("Rejected"),
+  reject_always: t("Rejected from now on"),
+};
 
 /** Return the submitted values with the titles of their fields and choices. */
 function answersOf(form: ElicitationSchema | null, content: FormContent): { label: string; value: string }[] {
@@ -202,9 +210,20 @@ function withTerminal(
 /** Return the session after its turn ended; unfinished tool calls become failed. */
 function withTurnEnded(session: SessionState, reason: string, error: string): SessionState {
   const items = session.items.map((item) => finishedCall(item, reason === "cancelled"));
-  const idle = { ...session, items, isRunning: false, startedAt: 0, questions: [] };
+  const idle = withPlanLeft({ ...session, items, isRunning: false, startedAt: 0, questions: [] });
   if ((reason === "end_turn" || reason === "auth_required") && error === "") return idle;
   return withItem(idle, { kind: "ending", reason, error });
+}
+
+/** Return the session with its plan as an entry, if the plan is unfinished and is not one already. */
+function withPlanLeft(session: SessionState): SessionState {
+  const { plan: entries, items } = session;
+  const isShown = items.some((item) => item.kind === "plan" && item.entries === entries);
+  return entries.every(isDone) || isShown ? session : withItem(session, { kind: "plan", entries });
+}
+
+function isDone({ status }: PlanEntry): boolean {
+  return status === "completed";
 }
 
 function finishedCall(item: TranscriptItem, isCancelled: boolean): TranscriptItem {
@@ -216,6 +235,8 @@ function finishedCall(item: TranscriptItem, isCancelled: boolean): TranscriptIte
 
 function announcementFor(event: SessionEvent): string | undefined {
   switch (event.type) {
+    case "answered":
+      return "";
     case "permission":
       return t("The agent asks for permission: {0}", event.call.title ?? t("a call"));
     case "elicitation":

@@ -50,7 +50,7 @@ export interface ToolCallState {
   readonly texts: readonly NestedText[];
   /** Instruction files that were loaded with its result. */
   readonly instructions: readonly string[];
-  /** The user's answer to the permission request; empty if there was none. */
+  /** The user's answer to the permission request, as a participle; empty if there was none. */
   readonly decision: string;
   /** Whether the user said no to it. */
   readonly isRejected: boolean;
@@ -99,6 +99,8 @@ export type TranscriptItem =
       readonly outcome: string;
       readonly answers: readonly { readonly label: string; readonly value: string }[];
     }
+  /** A plan that a turn left unfinished. */
+  | { readonly kind: "plan"; readonly key: string; readonly entries: readonly PlanEntry[] }
   | { readonly kind: "ending"; readonly key: string; readonly reason: string; readonly error: string };
 
 export interface PermissionQuestion {

@@ -11,7 +11,7 @@ import { ConnectionBanner } from "./parts/ConnectionBanner.js";
 import { ChangesPanel } from "./parts/ChangesPanel.js";
 import { ContextPanel } from "./parts/ContextPanel.js";
 import { Header, type PanelName } from "./parts/Header.js";
-import { Plan } from "./parts/Plan.js";
+import { DockedPlan } from "./parts/Plan.js";
 import { QuestionDock } from "./parts/QuestionDock.js";
 import { Queue } from "./parts/Queue.js";
 import { SessionList } from "./parts/SessionList.js";
@@ -53,7 +53,7 @@ export function App({ state }: { state: ViewState }): JSX.Element {
       {isReady && (
         <div class="dock">
           <div class="dock-panels">
-            <Plan entries={session.plan} isRunning={session.isRunning} />
+            <DockedPlan session={session} />
             <ChangesPanel files={session.changes} />
           </div>
           <QuestionDock session={session} />

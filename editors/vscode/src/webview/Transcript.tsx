@@ -10,6 +10,7 @@ import type { JSX, Ref } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Question, SessionState, TranscriptItem, ViewState } from "../shared/state.js";
 import { Icon } from "./Icon.js";
+import { Plan } from "./parts/Plan.js";
 import { REVEAL_CALL_EVENT } from "./parts/QuestionDock.js";
 import {
   AgentMessage,
@@ -110,6 +111,7 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
           {session.isRunning && <WorkingIndicator questions={session.questions} />}
         </div>
       </div>
+      {/* In a row of its own, where it covers no text. */}
       {!isAtEnd && (
         <button type="button" class="to-end" data-testid="scroll-to-end" onClick={stick}>
           <Icon name="arrowDown" /> {t("Latest")}
@@ -328,6 +330,8 @@ const Entry = memo(function Entry({ item, isGrowing, isAsking, canRestore, termi
       return <Compaction item={item} />;
     case "answer":
       return <AnswerEntry item={item} />;
+    case "plan":
+      return <Plan entries={item.entries} isRunning={false} />;
     case "ending":
       return <TurnEndNotice reason={item.reason} error={item.error} />;
   }

@@ -35,6 +35,12 @@ test("what is loaded at activation and with the view is small, and every bundled
   assert.deepEqual([...names].filter((name) => !listed.includes(`| ${name} |`)).sort(), []);
 });
 
+test("the chat is alone in its places, so that VS Code puts no further header above it", async () => {
+  const manifest = JSON.parse(await readFile("package.json", "utf8")) as { contributes: { views: Readonly<Record<string, readonly { id: string }[]>> } };
+  const chats = Object.values(manifest.contributes.views).filter((views) => views.some(({ id }) => /chat$/i.test(id)));
+  assert.deepEqual(chats.map((views) => views.map(({ id }) => id)), [["acpServer.chat"], ["acpServer.secondaryChat"]]);
+});
+
 test("no bundle of the host reads the browser's global `navigator`", async () => {
   const { outputFiles } = await build({ ...HOST, minify: true, write: false });
   assert.doesNotMatch(outputFiles[0]?.text ?? "", /\bnavigator\b/);

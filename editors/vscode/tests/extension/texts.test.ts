@@ -42,7 +42,7 @@ const FOR_MODELS: Readonly<Record<string, RegExp>> = {
 const NO_TEXTS: Readonly<Record<string, RegExp>> = {
   "extension/mcpServers.ts": /^mcp servers$/,
   "extension/page.ts": /^(?:style-src|img-src|<!DOCTYPE)/,
-  "host/formAnswerStore.ts": /^(?:form answers|saved \{\} \{\})$/,
+  "host/answerStore.ts": /^(?:form answers|saved \{\} \{\})$/,
   "shared/eventLog.ts": /^(?:call|terminal) \{\}$/,
   "shared/install.ts": /^uv \{\}$/,
   "webview/Composer.tsx": /^(?:Escape|Enter|Tab)$/,

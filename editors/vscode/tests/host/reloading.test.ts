@@ -202,6 +202,40 @@ test("after a reload, an answer given in a form is where it was given", async ()
   assert.equal(later.workspaceState.get("form answers"), undefined);
 });
 
+test("after a reload, a call that the user rejected is still known as rejected, and one that was allowed is as the agent tells", async () => {
+  const window = await openWindow().connect();
+  const options = [
+    { optionId: "y", name: "Allow once", kind: "allow_once" as const },
+    { optionId: "n", name: "Reject", kind: "reject_once" as const },
+  ];
+  window.agent.turn = async ({ client, sessionId }) => {
+    for (const toolCallId of ["first", "second"]) {
+      const content = [{ type: "diff" as const, path: "/a", oldText: "secret", newText: "b" }];
+      await client.request(methods.client.session.requestPermission, { sessionId, options, toolCall: { toolCallId, title: "Edit", content } });
+    }
+    return { stopReason: "end_turn" };
+  };
+  const done = window.prompt("edit it");
+  for (const [optionId, questionId] of [["n", "question-1"], ["y", "question-2"]] as const) {
+    await window.until((view) => view.session.questions.some(({ id }) => id === questionId));
+    await window.handle({ type: "permit", questionId, optionId, reason: "" });
+  }
+  await done;
+  assert.doesNotMatch(window.workspaceState.get("form answers") ?? "", /secret/);
+  window.close();
+  const later = openWindow(window);
+  const replayed = (toolCallId: string, status: "failed" | "completed"): SessionUpdate => ({ sessionUpdate: "tool_call", toolCallId, title: "Edit", status });
+  later.agent.history = [user("edit it", "u1"), replayed("first", "failed"), replayed("second", "completed")];
+  await later.connect();
+  const { session } = await later.until((view) => view.session.items.length === 3 && !view.session.isLoading);
+  const calls = session.items.flatMap((item) => (item.kind === "call" ? [item.call] : []));
+  assert.deepEqual(calls.map(({ id, isRejected, decision, status }) => [id, isRejected, decision, status]), [
+    ["first", true, "Rejected", "failed"],
+    ["second", false, "", "completed"],
+  ]);
+  assert.deepEqual(session.questions, []);
+});
+
 test("an answer that was taken back with its prompt does not come back", async () => {
   const window = await windowWithAnsweredForm();
   const restore = { type: "restore", checkpoint: "c1", scope: "conversation", text: "", isSentAgain: false } as const;

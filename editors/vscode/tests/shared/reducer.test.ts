@@ -155,7 +155,20 @@ test("a permission request carries its call's diff, and the answer is shown on t
   const expected = { kind: "permission", id: "q", callId: "c1", title: "Edit a", options };
   assert.deepEqual(during.questions, [expected]);
   const { decision, content: shown } = callIn(sessionAfter(callStarted(), permissionAsked, permissionAnswered));
-  assert.deepEqual({ decision, shown }, { decision: "Allow once", shown: content });
+  assert.deepEqual({ decision, shown }, { decision: "Allowed", shown: content });
+});
+
+test("a plan that a turn leaves unfinished is an entry, and a finished one is gone with the next turn", () => {
+  const planOf = (...statuses: ("completed" | "pending")[]): SessionEvent =>
+    update({ sessionUpdate: "plan", entries: statuses.map((status) => ({ content: status, priority: "medium", status })) });
+  const running: SessionEvent = { type: "running", startedAt: 1 };
+  const ended: SessionEvent = { type: "ended", reason: "end_turn", error: "" };
+  const kinds = (...events: SessionEvent[]): string[] => sessionAfter(...events).items.map(({ kind }) => kind);
+  assert.deepEqual(kinds(running, planOf("completed", "pending"), ended), ["plan"]);
+  assert.deepEqual(kinds(running, planOf("completed", "pending"), ended, running, ended), ["plan"], "it was shown twice");
+  assert.deepEqual(kinds(running, planOf("completed"), ended), []);
+  assert.deepEqual(sessionAfter(running, planOf("completed"), ended, running).plan, []);
+  assert.equal(sessionAfter(running, planOf("pending"), ended, running).plan.length, 1);
 });
 
 test("a prompt that the agent echoes is shown once", () => {

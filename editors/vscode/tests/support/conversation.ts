@@ -16,7 +16,7 @@ export const READY: ConnectionEvent = {
   message: "",
   signInMethods: [
     { id: "api-key", name: "API key", description: "Uses a stored key", isTerminal: false },
-    { id: "setup", name: "Sign in in a terminal", description: "Asks for a key", isTerminal: true },
+    { id: "setup", name: "Sign in from a terminal", description: "Asks for a key", isTerminal: true },
   ],
   canStoreKey: true,
   features: { images: true, steer: true, list: true, load: true, delete: true, fork: true, restore: true },
@@ -174,7 +174,7 @@ export const PERMISSION_REQUEST: readonly ViewEvent[] = [
     call: {
       toolCallId: "c4",
       title: "`git push origin main`",
-      content: [{ type: "content", content: { type: "text", text: "Asked because: it leaves this machine" } }],
+      content: [{ type: "content", content: { type: "text", text: "Needs your permission: it leaves this machine" } }],
     },
     options: [
       { optionId: "once", name: "Allow once", kind: "allow_once" },

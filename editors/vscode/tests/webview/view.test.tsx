@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
+import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { SessionSummary, ViewEvent } from "../../src/shared/events.js";
-import { TestPage } from "../support/page.js";
+import { act, TestPage } from "../support/page.js";
 import { KEY_GUARD_MILLISECONDS } from "../../src/webview/focus.js";
 import { PERMISSION_REQUEST, FORM_REQUEST, SESSION_OPENED, QUEUED_PROMPT, READY, CONVERSATION, FULL_CONVERSATION } from "../support/conversation.js";
 
@@ -188,7 +189,30 @@ test("a call that the user rejected is folded: they have seen it", async () => {
   assert.equal(page.find("tool-call-toggle").getAttribute("aria-expanded"), "false");
   await page.dispatch({ type: "answered", questionId: "q", outcome: { outcome: "selected", optionId: "n", name: "Reject" } });
   assert.equal(page.find("tool-call-toggle").getAttribute("aria-expanded"), "false");
-  assert.match(page.find("tool-call").textContent, /Edit a.*Reject/);
+  assert.match(page.find("tool-call").textContent, /Edit a.*Rejected/);
+});
+
+test("the plan is docked while the agent works, and what it left unfinished is in the conversation", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
+  assert.equal(page.root.querySelectorAll(".dock [data-testid=plan]").length, 1);
+  await page.dispatch({ type: "ended", reason: "end_turn", error: "" });
+  assert.equal(page.root.querySelectorAll(".dock [data-testid=plan]").length, 0);
+  assert.match(page.find("transcript").textContent, /Plan 1\/3Return the text, with types$/);
+});
+
+test("a long command is cut in the title of its card, and whole in the open card, which does not name its folder", async () => {
+  const command = `cd services && ${"python -m pytest tests/integration --maxfail=1 && ".repeat(6)}true\necho done`;
+  const shared = { sessionUpdate: "tool_call" as const, kind: "execute" as const, status: "completed" as const, locations: [{ path: "/project" }] } satisfies Partial<SessionUpdate>;
+  const page = await new TestPage().dispatch(
+    ...SESSION_OPENED,
+    { type: "update", update: { ...shared, toolCallId: "long", title: "`cd services …`", rawInput: { command } } },
+    { type: "update", update: { ...shared, toolCallId: "short", title: "`ls`", rawInput: { command: "ls" } } },
+  );
+  assert.equal(page.findAll("command").length, 0);
+  for (const toggle of page.findAll("tool-call-toggle")) await act(() => { toggle.click(); });
+  assert.equal(page.root.querySelector(".command-title")?.textContent, `${command.split("\n")[0] ?? ""} …`);
+  assert.deepEqual(page.findAll("command").map(({ textContent }) => textContent), [command]);
+  assert.equal(page.findAll("tool-call-location").length, 0);
 });
 
 test("a form sends only the filled-in fields", async () => {
@@ -320,7 +344,7 @@ for (const [testId, intent] of [
 
 test("the welcome offers the sign-in methods, terminal methods first", async () => {
   const page = await new TestPage().dispatch(READY, { type: "signIn", isNeeded: true, message: "there is no key yet" });
-  assert.match(page.find("welcome-sign-in").textContent, /there is no key yetEnter an API KeySign in in a terminalTry the Demo/);
+  assert.match(page.find("welcome-sign-in").textContent, /there is no key yetEnter an API KeySign in from a terminalTry the Demo/);
   await page.press("sign-in-setup");
   assert.deepEqual(page.posted, [{ type: "signIn", methodId: "setup" }]);
 });

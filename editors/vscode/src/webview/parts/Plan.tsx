@@ -1,7 +1,12 @@
-/** The agent's plan: collapsed to the current entry, or expanded to all entries. */
+/**
+ * The agent's plan: collapsed to the current entry, or expanded to all entries.
+ *
+ * It is docked while the agent works on it; after a turn that left it unfinished, it is an entry of the conversation.
+ */
 import type { PlanEntry } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { SessionState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
 import { t } from "../../shared/l10n.js";
 
@@ -16,10 +21,13 @@ const LABELS: Readonly<Record<PlanEntry["status"], string>> = {
   completed: t("Done"),
 };
 
-export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; isRunning: boolean }): JSX.Element | null {
+export function DockedPlan({ session: { plan, isRunning } }: { session: SessionState }): JSX.Element | null {
+  return isRunning && plan.length > 0 ? <Plan entries={plan} isRunning /> : null;
+}
+
+export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; isRunning: boolean }): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   const done = entries.filter(({ status }) => status === "completed").length;
-  if (entries.length === 0 || (done === entries.length && !isRunning)) return null;
   const now = entries.find(({ status }) => status !== "completed");
   return (
     <section class="plan" aria-label={t("Plan")} data-testid="plan">

@@ -30,8 +30,8 @@ export const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
   other: "tools",
 };
 
-/** Longer commands, and those of several lines, have a block of their own below the title. */
-const MAX_TITLE_COMMAND = 200;
+/** Longer commands, and those of several lines, may be cut in the title: the open card shows them whole. */
+const MAX_TITLE_COMMAND = 60;
 
 interface ToolCardProps {
   readonly call: ToolCallState;
@@ -74,14 +74,15 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
         {call.decision !== "" && <span class="decision" title={call.decision}>{call.decision}</span>}
         <Status call={call} isAsking={isAsking} />
       </div>
-      {!isShortCommand(command) && !isAsking && (
-        <pre class="command" tabIndex={0} aria-label={t("Command")} data-testid="command">
-          {command}
-        </pre>
-      )}
       {isOpen && (
         <div class="call-body">
-          <Locations locations={call.locations.filter(({ path }) => !diffPaths.has(path))} />
+          {isLong(command) && (
+            <pre class="command" tabIndex={0} aria-label={t("Command")} data-testid="command">
+              {command}
+            </pre>
+          )}
+          {/* The place of a command is the folder that it runs in. */}
+          {command === "" && <Locations locations={call.locations.filter(({ path }) => !diffPaths.has(path))} />}
           {call.texts.map(({ kind, messageId, text }) => {
             const Text = kind === "agent" ? AgentMessage : Thought;
             return <Text key={kind + messageId} text={text} isGrowing={isGrowing(call)} />;
@@ -106,18 +107,19 @@ function isOpenByDefault(call: ToolCallState): boolean {
   return call.content.some(({ type }) => type !== "content");
 }
 
-/** A short command is the title itself; other calls have their title, of which a long command is shown below. */
+/** A command is the title itself, of at most two lines; other calls have their title. */
 function CallTitle({ call, command }: { call: ToolCallState; command: string }): JSX.Element {
-  if (command === "" || !isShortCommand(command)) return <Title text={call.title === "" ? call.name : call.title} />;
+  if (command === "") return <Title text={call.title === "" ? call.name : call.title} />;
+  const [first = "", ...others] = command.split("\n");
   return (
     <span class="title command-title">
-      <code>{command}</code>
+      <code>{others.length === 0 ? first : `${first} …`}</code>
     </span>
   );
 }
 
-function isShortCommand(command: string): boolean {
-  return command.length <= MAX_TITLE_COMMAND && !command.includes("\n");
+function isLong(command: string): boolean {
+  return command.length > MAX_TITLE_COMMAND || command.includes("\n");
 }
 
 /** The whole command of a call that runs one; its title may be cut. Empty for other calls. */

@@ -1,10 +1,11 @@
 /**
- * The user's answers to forms, persisted across editor restarts.
+ * The user's answers to forms, and rejections of tool calls, persisted across editor restarts.
  *
- * `session/load` replays the messages of a session but not the forms that the agent showed. This store saves
- * each answered form and inserts it again, after its number of prompts and tool calls.
+ * `session/load` replays the messages of a session but not what the agent asked. This store saves each answered
+ * form, and each rejection without what was proposed, and inserts them again, after their number of prompts and
+ * tool calls.
  */
-import type { ElicitationEvent, SessionEvent } from "../shared/events.js";
+import type { ElicitationEvent, PermissionEvent, SessionEvent } from "../shared/events.js";
 import { reduce, reduceAll } from "../shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../shared/state.js";
 import { hasShape, isListOf, isNullOr, isNumber, isOneOf, isRecord, isText, type FieldCheck } from "../shared/validation.js";
@@ -18,32 +19,33 @@ const MAX_CHARACTERS = 20_000;
 
 type AnsweredEvent = Extract<SessionEvent, { type: "answered" }>;
 
-/** An answered form and its place: the number of prompts and of tool calls before it. */
-interface FormAnswer {
+/** An answered question and its place: the number of prompts and of tool calls before it. */
+interface SavedAnswer {
   readonly prompts: number;
   readonly calls: number;
-  /** The form, and its answer. */
+  /** The question, and its answer. */
   readonly events: readonly SessionEvent[];
 }
 
-export class FormAnswerStore {
+export class AnswerStore {
   readonly #workspaceState: WorkspaceState;
   /** Answers by session id, the most recently changed session last (the first is evicted). */
-  readonly #answers: Map<string, readonly FormAnswer[]>;
-  readonly #asked = new Map<string, ElicitationEvent>();
+  readonly #answers: Map<string, readonly SavedAnswer[]>;
+  readonly #asked = new Map<string, ElicitationEvent | PermissionEvent>();
 
   constructor(workspaceState: WorkspaceState) {
     this.#workspaceState = workspaceState;
     this.#answers = new Map(Object.entries(parse(workspaceState.get(KEY))));
   }
 
-  /** Save the answer to a form; `events` are the session's events so far. Other events are ignored. */
+  /** Save the answer to a form, or a rejection; `events` are the session's events so far. Other events are ignored. */
   observe(sessionId: string, event: SessionEvent, events: readonly SessionEvent[]): void {
-    if (event.type === "elicitation") this.#asked.set(event.questionId, event);
+    if (event.type === "elicitation" || event.type === "permission") this.#asked.set(event.questionId, event);
     if (event.type !== "answered") return;
-    const form = this.#asked.get(event.questionId);
+    const asked = this.#asked.get(event.questionId);
     this.#asked.delete(event.questionId);
-    if (form !== undefined && event.outcome.outcome === "selected") this.#save(sessionId, form, event, events);
+    const question = asked?.type === "permission" ? rejectionOf(asked, event) : asked;
+    if (question !== undefined && event.outcome.outcome === "selected") this.#save(sessionId, question, event, events);
   }
 
   /** Forget the answers after the end of the conversation, which was restored to an earlier state. */
@@ -64,7 +66,7 @@ export class FormAnswerStore {
       result.push(event);
       if (view.session.items.length === before) continue;
       const { prompts, calls } = placeIn(view);
-      const isReached = (answer: FormAnswer): boolean => prompts >= answer.prompts && calls >= answer.calls;
+      const isReached = (answer: SavedAnswer): boolean => prompts >= answer.prompts && calls >= answer.calls;
       result.push(...waiting.filter(isReached).flatMap((answer) => answer.events));
       waiting = waiting.filter((answer) => !isReached(answer));
     }
@@ -75,20 +77,20 @@ export class FormAnswerStore {
     if (this.#answers.has(sessionId)) this.#set(sessionId, []);
   }
 
-  #of(sessionId: string): readonly FormAnswer[] {
+  #of(sessionId: string): readonly SavedAnswer[] {
     return this.#answers.get(sessionId) ?? [];
   }
 
-  #save(sessionId: string, form: ElicitationEvent, answered: AnsweredEvent, events: readonly SessionEvent[]): void {
+  #save(sessionId: string, question: ElicitationEvent | PermissionEvent, answered: AnsweredEvent, events: readonly SessionEvent[]): void {
     const earlier = this.#of(sessionId);
     // Question ids start again with each window.
     const questionId = `saved ${answered.questionId} ${String(earlier.length)}`;
-    const saved = [{ ...form, questionId }, { ...answered, questionId }];
+    const saved = [{ ...question, questionId }, { ...answered, questionId }];
     if (JSON.stringify(saved).length > MAX_CHARACTERS) return;
     this.#set(sessionId, [...earlier, { ...placeIn(reduceAll(EMPTY_VIEW, events)), events: saved }]);
   }
 
-  #set(sessionId: string, answers: readonly FormAnswer[]): void {
+  #set(sessionId: string, answers: readonly SavedAnswer[]): void {
     this.#answers.delete(sessionId);
     if (answers.length > 0) this.#answers.set(sessionId, answers.slice(-MAX_ANSWERS));
     const kept = [...this.#answers].slice(-MAX_SESSIONS);
@@ -96,22 +98,30 @@ export class FormAnswerStore {
   }
 }
 
-function placeIn({ session }: ViewState): Pick<FormAnswer, "prompts" | "calls"> {
+/** Return what is kept of a rejected question: its call, and the chosen option; nothing of others. */
+function rejectionOf({ type, questionId, call, options }: PermissionEvent, { outcome }: AnsweredEvent): PermissionEvent | undefined {
+  const chosen = options.filter(({ optionId, kind }) => outcome.outcome === "selected" && optionId === outcome.optionId && kind.startsWith("reject_"));
+  return chosen.length === 0 ? undefined : { type, questionId, call: { toolCallId: call.toolCallId }, options: chosen };
+}
+
+function placeIn({ session }: ViewState): Pick<SavedAnswer, "prompts" | "calls"> {
   const countOf = (kind: string): number => session.items.filter((item) => item.kind === kind).length;
   return { prompts: countOf("user"), calls: countOf("call") };
 }
 
 const isForm = hasShape({ type: isOneOf("elicitation"), questionId: isText, message: isText, form: isNullOr(isRecord) });
 const isAnswer = hasShape({ type: isOneOf("answered"), questionId: isText, outcome: isRecord });
-const isFormOrAnswer: FieldCheck = (value) => isForm(value) || isAnswer(value);
-const isAnswers = isListOf(hasShape({ prompts: isNumber, calls: isNumber, events: isListOf(isFormOrAnswer) }));
+const isOption = hasShape({ optionId: isText, name: isText, kind: isText });
+const isRejection = hasShape({ type: isOneOf("permission"), questionId: isText, call: hasShape({ toolCallId: isText }), options: isListOf(isOption) });
+const isQuestionOrAnswer: FieldCheck = (value) => isForm(value) || isRejection(value) || isAnswer(value);
+const isAnswers = isListOf(hasShape({ prompts: isNumber, calls: isNumber, events: isListOf(isQuestionOrAnswer) }));
 
 /** Parse the saved answers; nothing if they were written by another version, or are corrupt. */
-function parse(text: string | undefined): Readonly<Record<string, readonly FormAnswer[]>> {
+function parse(text: string | undefined): Readonly<Record<string, readonly SavedAnswer[]>> {
   try {
     const value: unknown = JSON.parse(text ?? "{}");
     if (!isRecord(value)) return {};
-    return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, readonly FormAnswer[]] => isAnswers(entry[1])));
+    return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, readonly SavedAnswer[]] => isAnswers(entry[1])));
   } catch {
     return {};
   }
