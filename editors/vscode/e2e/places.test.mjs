@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { EXTENSION, HERE, installedFolder } from "./codeServer.mjs";
@@ -41,6 +41,10 @@ function station(name, action) {
       throw error;
     }
   });
+}
+
+function onDisk(name) {
+  return readFile(join(code.workspace, name), "utf8");
 }
 
 async function picture(name) {
@@ -134,14 +138,26 @@ station("selected lines are explained, and edited with a change to review in the
   await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => /Explain this code[^]*averages\.py 1-3/.test(text)));
   assert.match(await chat.answered(), /It is me/);
   await window.enterEditor();
+  for (let line = 0; line < 3; line += 1) await window.page.keyboard.press("ArrowDown");
+  await window.page.keyboard.press("Shift+ArrowDown");
   await window.page.keyboard.press("Control+Alt+I");
   const input = window.page.locator(".quick-input-widget input");
   await input.fill("add a comment");
   await input.press("Enter");
-  await chat.answerByKey("y");
-  await chat.answered();
-  await until(async () => (await chat.at("changes-toggle").count()) === 1);
+  const place = window.page.locator(".part.editor .review-widget", { hasText: "Edit: add a comment" });
+  await place.getByText("1 more part is elsewhere").waitFor();
+  assert.match(await place.innerText(), /\+ # The arithmetic mean[^]*Accept[^]*Reject/);
+  assert.equal(await window.page.locator(".part.editor .tab").count(), 1, "a diff was opened over the editor");
   await picture("inline-edit");
+  assert.doesNotMatch(await onDisk("averages.py"), /arithmetic/);
+  await window.page.keyboard.press("Control+Alt+Y");
+  await place.waitFor({ state: "detached" });
+  await chat.answered();
+  assert.match(await onDisk("averages.py"), /arithmetic mean[^]*the sum/);
+  // What was accepted at its place is reviewed; the other part is not.
+  await until(async () => /1 file/.test(await chat.at("changes-toggle").innerText()));
+  await window.page.keyboard.press("Escape");
+  await picture("inline-edit-accepted");
 });
 
 station("the agent writes a commit message, and its session is not listed", async () => {

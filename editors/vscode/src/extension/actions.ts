@@ -16,6 +16,7 @@ import {
   type TextDocument,
 } from "vscode";
 import type { Mention } from "../shared/events.js";
+import type { SelectionEdit } from "./inlineEdits.js";
 import { isRecord } from "../shared/validation.js";
 import { t } from "../shared/l10n.js";
 
@@ -26,6 +27,8 @@ const MAX_DIFF_CHARACTERS = 60_000;
 export interface ActionHost {
   /** Send a prompt to the shown session. */
   ask(text: string, mentions: readonly Mention[]): Promise<void>;
+  /** Send a prompt that changes selected lines; the change is shown at its place. */
+  editInline(text: string, mentions: readonly Mention[], edit: SelectionEdit): Promise<void>;
   /** Return the agent's answer to a prompt that no view shows. */
   askInBackground(text: string): Promise<string>;
   /** The commands that the agent of the shown session offers. */
@@ -99,20 +102,24 @@ function selectedCode(): CodeTarget | null {
   const editor = window.activeTextEditor;
   if (editor?.document.uri.scheme !== "file") return null;
   const { start, end } = editor.selection;
-  return { path: editor.document.uri.fsPath, firstLine: start.line + 1, lastLine: end.line + 1, diagnostics: [] };
+  // A selection of whole lines ends at the start of the line behind them.
+  const lastLine = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+  return { path: editor.document.uri.fsPath, firstLine: start.line + 1, lastLine, diagnostics: [] };
 }
 
 function mentionOf({ path, firstLine, lastLine }: CodeTarget): Mention {
   return { kind: "file", path, firstLine, lastLine };
 }
 
-/** Ask for a change of the selected lines. The review shows it in the editor, to keep or revert by part. */
+/** Ask for a change of the selected lines, which is shown below them, to be accepted or rejected there. */
 async function inlineEdit(host: ActionHost): Promise<void> {
   const code = selectedCode();
-  if (code === null) return;
+  const text = window.activeTextEditor?.document.getText();
+  if (code === null || text === undefined) return;
   const request = await window.showInputBox({ title: t("Edit with Hermes"), prompt: t("What should change in the selected lines?") });
   if (request === undefined || request.trim() === "") return;
-  await host.ask(`Change the mentioned lines, and only what this needs: ${request}`, [mentionOf(code)]);
+  const { path, firstLine, lastLine } = code;
+  await host.editInline(`Change the mentioned lines, and only what this needs: ${request}`, [mentionOf(code)], { path, firstLine, lastLine, text, request });
 }
 
 /** Ask to fix a failing test; the argument is a test item, or a test with its message. */

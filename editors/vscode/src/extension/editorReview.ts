@@ -12,6 +12,7 @@ import { hunksBetween, type Hunk } from "../shared/hunks.js";
 import { ChangeDecorations } from "./changeDecorations.js";
 import { ChangeLenses, type ReviewedDocument } from "./changeLenses.js";
 import { ChangesTree } from "./changesTree.js";
+import { InlineEdits, type InlineEdit } from "./inlineEdits.js";
 import { closeDiffs, DiffDocuments, openDiff, SCHEME, uriOf } from "./diffDocuments.js";
 import { t } from "../shared/l10n.js";
 
@@ -55,6 +56,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
   readonly #decorations = new ChangeDecorations();
   readonly #tree = new ChangesTree();
   readonly #lenses = new ChangeLenses((document) => this.#reviewed(document));
+  readonly #inlineEdits = new InlineEdits(() => this.#reviews);
   /** Commands that concern no single file. */
   readonly #windowCommands: Readonly<Record<string, () => Promise<void> | undefined>> = {
     keepAll: () => this.#reviews?.keepAll(this.#shownSessionId()),
@@ -108,6 +110,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
     this.#files = files;
     for (const { path, before } of files) this.#documents.write(uriOf(path, BEFORE), before ?? "");
     this.#tree.show(files);
+    this.#inlineEdits.showChanges(files);
     void commands.executeCommand("setContext", "acpServer.hasChanges", files.length > 0);
     this.#lenses.refresh();
     this.#decorate();
@@ -124,17 +127,28 @@ export class EditorReview implements ReviewDisplay, Disposable {
       this.#documents.write(right, file.text);
     }
     this.#lenses.refresh();
-    const isBusy = Date.now() - this.#activeAt < BUSY_MILLISECONDS;
+    const isBusy = this.#inlineEdits.showProposal(proposal) || Date.now() - this.#activeAt < BUSY_MILLISECONDS;
     if (isNew && !isBusy && this.#shouldOpenDiffs()) await this.#openProposal(proposal, true);
     void this.#updateContext();
   }
 
   async closeProposal(questionId: string): Promise<void> {
+    this.#inlineEdits.closeProposal(questionId);
     const isOf = (shown: ShownProposal | undefined): boolean => shown?.proposal.questionId === questionId;
     const uris = [...this.#proposals].filter(([, shown]) => isOf(shown)).map(([key]) => key);
     for (const key of uris) this.#proposals.delete(key);
     await closeDiffs((_, right) => uris.includes(right.toString()));
     for (const key of uris) this.#documents.forget(Uri.parse(key));
+    void this.#updateContext();
+  }
+
+  /** Show the change of selected lines at their place, as soon as the agent proposes or writes it. */
+  beginInlineEdit(edit: InlineEdit): void {
+    this.#inlineEdits.begin(edit);
+  }
+
+  endTurn(sessionId: string): void {
+    this.#inlineEdits.endTurn(sessionId);
     void this.#updateContext();
   }
 
@@ -184,6 +198,8 @@ export class EditorReview implements ReviewDisplay, Disposable {
       await windowCommand();
       return;
     }
+    const decided = hunkId === undefined ? this.#inlineEdits.run(name, pathOf(target)) : undefined;
+    if (decided !== undefined) return decided;
     const path = pathOf(target) ?? this.#activePath();
     const clicked = typeof hunkId === "string" ? hunkId : undefined;
     const shown = this.#activeProposal();
@@ -194,7 +210,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
 
   dispose(): void {
     clearTimeout(this.#editTimer);
-    for (const each of [...this.#listeners, this.#documents, this.#decorations, this.#tree, this.#lenses]) each.dispose();
+    for (const each of [...this.#listeners, this.#documents, this.#decorations, this.#inlineEdits, this.#tree, this.#lenses]) each.dispose();
   }
 
   /** `clicked` is the part that a CodeLens named; without it, the part at the cursor is meant. */
@@ -264,6 +280,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
     await Promise.all([
       commands.executeCommand("setContext", "acpServer.isProposal", isProposal),
       commands.executeCommand("setContext", "acpServer.isChangedFile", isChangedFile),
+      commands.executeCommand("setContext", "acpServer.isInlineEdit", this.#areKeysInOrder && this.#inlineEdits.changeIn(undefined) !== null),
     ]);
   }
 

@@ -39,6 +39,7 @@ import type { EditorReview } from "./editorReview.js";
 import { shouldFollowInitially, isTraceEnabled, shouldOpenDiffs, shouldNotifyWhenHidden, SERVER_SETTINGS, SECTION, serverSettings } from "./settings.js";
 import type { McpServer } from "@agentclientprotocol/sdk";
 import type { ActionHost } from "./actions.js";
+import type { InlineEdit } from "./inlineEdits.js";
 import type { McpContext } from "./mcpServers.js";
 import { Readiness } from "./readiness.js";
 import { StatusBar } from "./statusBar.js";
@@ -122,7 +123,7 @@ export function activate(context: ExtensionContext): void {
       await review?.run(name, args);
     }),
   );
-  const actionCommands = registerActions(actionHostOf(controller, readiness));
+  const actionCommands = registerActions(actionHostOf(controller, readiness, (edit) => review?.beginInlineEdit(edit)));
   context.subscriptions.push(...disposables, ...reviewCommands, ...actionCommands, ...registerCommands(controller, workspaceState, views, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
 }
 
@@ -195,7 +196,7 @@ async function notify(controller: Controller, { questionId, text, isPermission }
 }
 
 /** Let actions outside of the chat use it: it is revealed, and its agent started. */
-function actionHostOf(controller: Controller, readiness: Readiness): ActionHost {
+function actionHostOf(controller: Controller, readiness: Readiness, beginInlineEdit: (edit: InlineEdit) => void): ActionHost {
   const start = (): Promise<boolean> => {
     controller.start();
     return readiness.wait();
@@ -206,6 +207,16 @@ function actionHostOf(controller: Controller, readiness: Readiness): ActionHost 
     ask: async (text, mentions) => {
       controller.editorWindow.revealChat();
       if (await start()) await controller.handle({ type: "send", draft: { text, mentions, images: [], ...switches }, busyMode: "queue" });
+    },
+    editInline: async (text, mentions, edit) => {
+      if (!(await start())) {
+        controller.editorWindow.revealChat();
+        return;
+      }
+      await controller.reviews.load();
+      const isQueued = controller.sessions.shown?.isRunning === true;
+      beginInlineEdit({ ...edit, sessionId: viewPublisher.shownSessionId, isQueued });
+      await controller.handle({ type: "send", draft: { text, mentions, images: [], ...switches }, busyMode: "queue" });
     },
     askInBackground: async (text) => {
       if (await start()) return controller.askInBackground(text);

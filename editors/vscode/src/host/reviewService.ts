@@ -43,6 +43,8 @@ export interface ReviewDisplay {
   /** Open the diffs of a shown proposal, because the user asked for them. */
   openProposal(proposal: Proposal): Promise<void>;
   closeProposal(questionId: string): Promise<void>;
+  /** Note the end of a turn of a session. */
+  endTurn(sessionId: string): void;
   /** Open a diff of two texts. */
   openDiff(path: string, oldText: string, newText: string): Promise<void>;
   /** Open the diff between a changed file and its original text. */
@@ -95,9 +97,10 @@ export class ReviewService {
   }
 
   /** Note the end of a turn: what was accepted in part and not written, is not written any more. */
-  endTurn(sessionId: string): Promise<void> {
+  async endTurn(sessionId: string): Promise<void> {
     this.proposals.forget(sessionId);
-    return this.refresh(sessionId);
+    await this.refresh(sessionId);
+    this.#display.endTurn(sessionId);
   }
 
   /** Show the changes of the session that is shown now. */

@@ -3,16 +3,19 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import type { CodeActionContext, Range as VsCodeRange, TextDocument as VsCodeDocument } from "vscode";
 import { codeActionsFor, runAction, type ActionHost } from "../../src/extension/actions.js";
+import type { SelectionEdit } from "../../src/extension/inlineEdits.js";
 import type { Mention } from "../../src/shared/events.js";
 import { editor, Position, Range, resetEditor, TextDocument, Uri } from "../support/vscode.js";
 
 let asked: [string, readonly Mention[]][] = [];
+let edits: SelectionEdit[] = [];
 let attached: string[] = [];
 let inBackground: string[] = [];
 let answer = "";
 
 const host: ActionHost = {
   ask: (text, mentions) => Promise.resolve(void asked.push([text, mentions])),
+  editInline: (text, mentions, edit) => Promise.resolve(void (asked.push([text, mentions]), edits.push(edit))),
   askInBackground: (text) => {
     inBackground.push(text);
     return Promise.resolve(answer);
@@ -23,7 +26,7 @@ const host: ActionHost = {
 
 beforeEach(() => {
   resetEditor();
-  [asked, attached, inBackground, answer] = [[], [], [], ""];
+  [asked, edits, attached, inBackground, answer] = [[], [], [], [], ""];
 });
 
 const lines = (first: number, last: number, to = 0): Range => new Range(new Position(first - 1, 0), new Position(last - 1, to));
@@ -61,6 +64,10 @@ test("an edit of the selection asks what should change, and does nothing if that
   editor.entered = "use a dict";
   await runAction("inlineEdit", host, []);
   assert.deepEqual(asked, [["Change the mentioned lines, and only what this needs: use a dict", [mention("/p/a.py", 1, 2)]]]);
+  assert.deepEqual(edits, [{ path: "/p/a.py", firstLine: 1, lastLine: 2, text: "a\nb\n", request: "use a dict" }]);
+  editor.active.selection = lines(1, 2, 0); // the whole first line
+  await runAction("inlineEdit", host, []);
+  assert.deepEqual(asked[1]?.[1], [mention("/p/a.py", 1, 1)]);
 });
 
 test("a failing test is fixed with its message and its place", async () => {

@@ -116,6 +116,58 @@ async function write(): Promise<void> {
   await loaded.service.onFileWritten("s", FILE, OLD);
 }
 
+/** Ask for a change of line 4 in the open file; return the thread below it, without its links' addresses. */
+function editLineFour(): () => string {
+  const { document } = activate(Uri.file(FILE), OLD, 4);
+  editor.documents.push(document);
+  loaded.display.beginInlineEdit({ path: FILE, firstLine: 4, lastLine: 4, text: OLD, request: "as a digit", sessionId: "s", isQueued: false });
+  return () => editor.threads.map(({ range, label, comments: [comment] }) => `${String(range.start.line + 1)} ${label ?? ""}: ${comment?.body.value.replaceAll(/\(command[^)]*\)/g, "") ?? ""}`).join();
+}
+
+test("the change of selected lines is proposed at their place, without its other parts, and accepted there once", async () => {
+  const thread = editLineFour();
+  assert.match(thread(), /^4 Edit: as a digit: .*Working…/);
+  await loaded.service.proposals.show("s", QUESTION);
+  assert.equal(editor.diffs.length, 0, "a diff was opened over the editor");
+  assert.match(thread(), /^4 Edit: as a digit: ```diff\n- four\n\+ 4\n```\n\n1 more part is elsewhere in the file\.\n\n.*\[Accept\] .*Alt\+Y.*\[Reject\] .*Alt\+N/);
+  assert.equal(contextOf("isInlineEdit"), true);
+  await loaded.display.run("allow", []);
+  assert.deepEqual([answers, editor.threads], [["q allow_once "], []]);
+  for (const document of editor.documents) document.text = NEW;
+  await write();
+  await loaded.service.refresh("s");
+  const left = events.findLast((event) => event.type === "changes");
+  assert.deepEqual(left?.files.map(({ hunks }) => hunks.map(({ added }) => added)), [[["1\n"]]], "only the other part is left to review");
+});
+
+test("what was written into selected lines without a question is reverted at their place alone", async () => {
+  const thread = editLineFour();
+  for (const document of editor.documents) document.text = NEW;
+  await write();
+  assert.match(thread(), /^4 Edit: as a digit: ```diff\n- four\n\+ 4\n```.*\[Accept\].*\[Revert\]/s);
+  await loaded.display.run("reject", [FILE]);
+  assert.equal(files.disk.get(FILE), "1\ntwo\nthree\nfour\n");
+});
+
+test("a change of other lines than the selected ones is shown as always, and the place is free after the turn", async () => {
+  activate(Uri.file(FILE), OLD, 2);
+  loaded.display.beginInlineEdit({ path: FILE, firstLine: 2, lastLine: 2, text: OLD, request: "x", sessionId: "s", isQueued: true });
+  await loaded.service.endTurn("s");
+  assert.equal(editor.threads.length, 1, "the turn before it took it away");
+  await loaded.service.proposals.show("s", QUESTION);
+  assert.deepEqual([editor.diffs.length, contextOf("isInlineEdit")], [1, false]);
+  await loaded.service.endTurn("s");
+  assert.equal(editor.threads.length, 0);
+});
+
+test("no line of a file ends the code block at the place of an edit", async () => {
+  const thread = editLineFour();
+  const call = { ...QUESTION.call, content: [{ type: "diff" as const, path: FILE, oldText: OLD, newText: OLD.replace("four", "````\n[x](command:acpServer.allow)") }] };
+  events = [{ ...QUESTION, call }];
+  await loaded.service.proposals.show("s", { ...QUESTION, call });
+  assert.match(thread(), /: `````diff\n/);
+});
+
 test("a proposal opens as a diff without taking the focus, and is accepted by a command", async () => {
   const { left, right } = await propose();
   const [, , , title, options] = editor.executedCommands.find(([name]) => name === "vscode.diff") ?? [];

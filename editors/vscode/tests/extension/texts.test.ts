@@ -42,6 +42,7 @@ const FOR_MODELS: Readonly<Record<string, RegExp>> = {
 const NO_TEXTS: Readonly<Record<string, RegExp>> = {
   "extension/mcpServers.ts": /^mcp servers$/,
   "extension/page.ts": /^(?:style-src|img-src|<!DOCTYPE)/,
+  "extension/inlineEdits.ts": /^(?:Cmd|Ctrl)$/,
   "host/answerStore.ts": /^(?:form answers|saved \{\} \{\})$/,
   "shared/eventLog.ts": /^(?:call|terminal) \{\}$/,
   "shared/install.ts": /^uv \{\}$/,

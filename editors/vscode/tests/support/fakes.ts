@@ -202,6 +202,10 @@ export class FakeReviewDisplay implements ReviewDisplay {
     return Promise.resolve();
   }
 
+  endTurn(sessionId: string): void {
+    this.#actions.push(`end ${sessionId}`);
+  }
+
   openDiff(path: string, oldText: string, newText: string): Promise<void> {
     this.#actions.push(`diff ${path} ${JSON.stringify(oldText)} ${JSON.stringify(newText)}`);
     return Promise.resolve();

@@ -18,6 +18,8 @@ import {
   TabInputTextDiff,
   Uri,
   type Disposable,
+  Terminal,
+  type CommentThread,
   type Listener,
   type MarkdownString,
   type ThemeColor,
@@ -29,38 +31,6 @@ export const DiagnosticSeverity = { Error: 0, Warning: 1, Information: 2, Hint: 
 export const OverviewRulerLane = { Left: 1 };
 export const TextEditorRevealType = { InCenterIfOutsideViewport: 2 };
 export const StatusBarAlignment = { Left: 1, Right: 2 };
-
-interface Pty {
-  readonly onDidWrite: (listener: Listener<string>) => Disposable;
-  open(): void;
-  close(): void;
-  handleInput(data: string): void;
-}
-
-/** A terminal in the panel, with the output written to it. */
-export class Terminal {
-  readonly options: Readonly<Record<string, unknown>> & { readonly name: string; readonly pty?: Pty };
-  written = "";
-  isShown = false;
-  isDisposed = false;
-  exitStatus: { code: number | undefined } | undefined;
-
-  constructor(options: Terminal["options"]) {
-    this.options = options;
-    options.pty?.onDidWrite((data) => {
-      this.written += data;
-    });
-  }
-
-  show(): void {
-    this.isShown = true;
-    this.options.pty?.open();
-  }
-
-  dispose(): void {
-    this.isDisposed = true;
-  }
-}
 
 interface StatusBarItem extends Disposable {
   name: string;
@@ -158,6 +128,7 @@ function createEditor() {
     /** What the user enters in input boxes; undefined to dismiss them. */
     entered: undefined as string | undefined,
     lensProviders: [] as { provideCodeLenses(document: TextDocument): CodeLens[] }[],
+    threads: [] as CommentThread[],
     trees: [] as { getChildren(): unknown[]; getTreeItem(element: unknown): TreeItem }[],
     diagnostics: new Map<string, object[]>(),
     /** The user's choice in dialogs; undefined to dismiss them. */
@@ -230,6 +201,18 @@ const answer =
     editor.calls.push(`${kind} ${message} ${JSON.stringify(rest)}`);
     return Promise.resolve(editor.picks.shift() ?? editor.choice);
   };
+
+export const comments = {
+  createCommentController: (id: string) => ({
+    createCommentThread: (uri: Uri, range: Range, shown: CommentThread["comments"]): CommentThread => {
+      const owner = editor;
+      const thread = { uri, range, comments: shown, dispose: () => void (owner.threads = owner.threads.filter((each) => each !== thread)) };
+      editor.threads.push(thread);
+      return thread;
+    },
+    ...recordCall(`comments ${id}`),
+  }),
+};
 
 export const window = {
   get state() {

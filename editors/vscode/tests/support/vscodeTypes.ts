@@ -159,6 +159,7 @@ export class TabInputText {
 
 export class MarkdownString {
   value: string;
+  isTrusted: unknown;
 
   constructor(value: string) {
     this.value = value;
@@ -206,3 +207,48 @@ export class ThemeIcon extends ThemeColor {}
 
 /** No translations: the texts are English. */
 export const l10n: { bundle: Readonly<Record<string, string>> | undefined } = { bundle: undefined };
+
+interface Pty {
+  readonly onDidWrite: (listener: Listener<string>) => Disposable;
+  open(): void;
+  close(): void;
+  handleInput(data: string): void;
+}
+
+/** A terminal in the panel, with the output written to it. */
+export class Terminal {
+  readonly options: Readonly<Record<string, unknown>> & { readonly name: string; readonly pty?: Pty };
+  written = "";
+  isShown = false;
+  isDisposed = false;
+  exitStatus: { code: number | undefined } | undefined;
+
+  constructor(options: Terminal["options"]) {
+    this.options = options;
+    options.pty?.onDidWrite((data) => {
+      this.written += data;
+    });
+  }
+
+  show(): void {
+    this.isShown = true;
+    this.options.pty?.open();
+  }
+
+  dispose(): void {
+    this.isDisposed = true;
+  }
+}
+
+/** A thread between the lines of an editor. */
+export interface CommentThread {
+  readonly uri: Uri;
+  range: Range;
+  label?: string;
+  comments: readonly { readonly body: MarkdownString }[];
+  dispose(): void;
+}
+
+export const CommentMode = { Preview: 1 };
+export const CommentThreadState = { Resolved: 1 };
+export const CommentThreadCollapsibleState = { Expanded: 1 };
