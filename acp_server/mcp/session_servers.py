@@ -266,6 +266,9 @@ class SessionServers:
             return McpAnswer(USAGE)
         server = self._find_remote(name.strip(), is_signed_in=action == SIGN_OUT)
         if server is None:
+            await self._until_all_settled()  # only then a server says that it wants a sign-in
+            server = self._find_remote(name.strip(), is_signed_in=action == SIGN_OUT)
+        if server is None:
             return McpAnswer(UNKNOWN_SERVER.format(action=action))
         shown = to_single_line(server.name, MAX_NAME_CHARACTERS)
         try:

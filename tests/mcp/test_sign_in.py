@@ -117,6 +117,20 @@ async def test_a_user_signs_in_and_the_tokens_outlive_the_process(
         assert len(remote.provider.clients) == 1
 
 
+async def test_the_only_server_is_meant_also_while_it_is_still_connecting(tmp_path: Path) -> None:
+    with sign_in_server() as remote:
+        config = HttpServerConfig("s", remote.url, sign_in=SignInConfig())
+        async with open_factory(tmp_path) as factory:
+            factory.elicitor = Browser()
+            live = factory.create(config)
+            live.servers.start(lambda: None)
+            assert "connecting" in live.servers.describe()
+            with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+                answer = await live.servers.run_command("sign-in", ignore)
+            assert answer.text == SIGNED_IN
+            await live.servers.close()
+
+
 async def test_a_user_signs_in_by_a_link_if_the_editor_opens_no_pages(tmp_path: Path) -> None:
     with sign_in_server() as remote:
         async with opened(tmp_path, remote) as (factory, live):

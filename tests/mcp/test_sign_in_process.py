@@ -51,6 +51,8 @@ def test_a_server_that_wants_a_sign_in_is_told_once_and_then_used_and_its_tokens
     (tmp_path / "workspace").mkdir()
     with messages_api_in_thread([]) as api, sign_in_server() as remote:
         settings = f"mcp_servers: {{notes: {{url: '{remote.url}', auth: oauth}}}}\n"
+        # The first prompt waits for the server, however slow the machine is: it tells the user.
+        settings += f"mcp: {{startup_wait_seconds: {HANG_TIMEOUT_SECONDS}}}\n"
         (tmp_path / "config.yaml").write_text(settings)
         with serve(tmp_path, api) as server:
             server.call("initialize", {"protocolVersion": 1, "clientCapabilities": CAPABILITIES})
