@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from acp_server.fleet.process_guard import ProcessGuard
 from skills_store.programs import find_program
 
 GIT_SECONDS = 120.0
@@ -28,9 +29,10 @@ class FleetGitError(Exception):
 class FleetGit:
     """Git program with the environment that it gets."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        """Use an environment without secrets."""
+    def __init__(self, environment: Mapping[str, str], guard: ProcessGuard | None = None) -> None:
+        """Use an environment without secrets; with a guard, git ends if this process dies."""
         self._environment = environment
+        self._guard = guard
 
     def run(self, directory: Path, *arguments: str, **variables: str) -> str:
         """Run git offline and return its output, stripped.
@@ -75,18 +77,34 @@ class FleetGit:
         if git is None:
             raise FleetGitError("git was not found; install it and try again")
         try:
-            done = subprocess.run(  # noqa: S603  git, with our own arguments
+            with subprocess.Popen(  # noqa: S603  git, with our own arguments
                 (git, *_OPTIONS, *arguments),
                 cwd=directory,
                 env={**self._environment, **variables},
-                input=stdin,
-                capture_output=True,
-                timeout=seconds,
-                check=False,
-            )
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=self._guard is not None,
+            ) as process:
+                output, problems = self._communicate(process, stdin, seconds)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise FleetGitError(f"git failed to run: {error}") from error
-        if done.returncode:
-            message = done.stderr.decode(errors="replace").strip()
+        if process.returncode:
+            message = problems.decode(errors="replace").strip()
             raise FleetGitError(message or f"git {arguments[0]} failed in {directory}")
-        return done.stdout
+        return output
+
+    def _communicate(
+        self, process: "subprocess.Popen[bytes]", stdin: bytes, seconds: float
+    ) -> tuple[bytes, bytes]:
+        """Return stdout and stderr of a process; end it if it takes longer."""
+        try:
+            if self._guard is not None:
+                self._guard.add(process.pid)
+            return process.communicate(stdin, seconds)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            if self._guard is not None:
+                self._guard.remove(process.pid)

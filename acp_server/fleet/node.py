@@ -104,9 +104,9 @@ class FleetNode:
         self._plain_environment = {
             key: value for key, value in self._environment.items() if key not in secrets
         }
-        self.git = FleetGit(self._plain_environment)
-        self._workspaces = WorkspaceFactory(self.git)
         self._guard = ProcessGuard()
+        self.git = FleetGit(self._plain_environment, self._guard)
+        self._workspaces = WorkspaceFactory(self.git)
         self._cleaner = OutputSanitizer(collect_secrets(self._environment))
         self._running: dict[str, _RunningAttempt] = {}
         sweep_dead_workspaces()

@@ -10,9 +10,11 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Semaphore
 from typing import BinaryIO
 
 from acp_server.fleet.git import FleetGit, FleetGitError
@@ -22,7 +24,23 @@ from acp_server.headless.run.changes import OWNER_LOCK, RUN_PREFIX
 PREFIX = "acp-tasks-"
 RECORD_NAME = "repository"
 """File in an attempt's directory with the path of the git directory that has the worktree."""
-_ADMINISTRATIONS = "worktrees"
+MAX_REMOVALS = 4
+"""Directories of attempts that may wait for their removal."""
+REGISTRATIONS = "worktrees"
+"""Directory of a git directory with one directory for each of its worktrees."""
+_SPECIAL = ("reftable", "config.worktree", "info/sparse-checkout")
+"""Entries of git directories whose worktrees only git itself can register."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CommitPlace:
+    """Commit of a repository, and how worktrees of it are made."""
+
+    commit: str
+    common: Path
+    """Git directory that has the repository's worktrees."""
+    is_plain: bool
+    """Whether a worktree needs nothing but its registration and the files of its commit."""
 
 
 class WorkspaceFactory:
@@ -30,11 +48,14 @@ class WorkspaceFactory:
 
     def __init__(self, git: FleetGit) -> None:
         self._git = git
-        self._common: dict[Path, str] = {}
+        self._places: dict[tuple[Path, str], _CommitPlace] = {}
         self._root: Path | None = None
         self._lock_file: BinaryIO | None = None
         # Git locks the repository's list of worktrees, and fails at once if it is locked.
         self._lock = Lock()
+        # The next attempt need not wait until the files of the last one are gone.
+        self._remover = ThreadPoolExecutor(1, "acp-fleet-remover")
+        self._removals = Semaphore(MAX_REMOVALS)
 
     @contextmanager
     def create(
@@ -52,19 +73,17 @@ class WorkspaceFactory:
         # Named like the unit, because the model sees the path.
         tree = directory / unit.id
         try:
-            common = self._common_directory(repository)
-            # Before git registers the worktree, so that a sweep finds it whenever we are killed.
-            (directory / RECORD_NAME).write_text(common, encoding="utf-8")
-            add = (
-                "worktree",
-                "add",
-                "--detach",
-                "--quiet",
-                str(tree),
-                unit.workspace.commit,
-            )
-            with self._lock:
-                self._git.run(repository, *add)
+            place = self._find_place(repository, unit.workspace.commit)
+            # Before the worktree is registered, so that a sweep finds it whenever we are killed.
+            (directory / RECORD_NAME).write_text(str(place.common), encoding="utf-8")
+            if place.is_plain:
+                with self._lock:
+                    _register(tree, place)
+                self._git.run(tree, "read-tree", "--reset", "-u", place.commit)
+            else:
+                add = ("worktree", "add", "--detach", "--quiet", str(tree), place.commit)
+                with self._lock:
+                    self._git.run(repository, *add)
             if changes:
                 apply = ("apply", "--binary", "--whitespace=nowarn", "-")
                 self._git.read(tree, apply, stdin=changes)
@@ -74,13 +93,15 @@ class WorkspaceFactory:
                 raise FleetGitError(reason)
             yield AttemptWorkspace(directory, tree, working_directory)
         finally:
-            with self._lock:
-                _remove_attempt(directory)
+            self._begin_removal(directory)
 
     def close(self) -> None:
         """Remove the directory of this process."""
+        self._remover.shutdown()
         with self._lock:
             if self._root is not None:
+                for each in _entries(self._root):  # an attempt may be ending still
+                    _unregister(each)
                 shutil.rmtree(self._root, ignore_errors=True)
             self.release_lock()
             self._root = None
@@ -91,12 +112,37 @@ class WorkspaceFactory:
             self._lock_file.close()
         self._lock_file = None
 
-    def _common_directory(self, repository: Path) -> str:
-        """Return the git directory that has a repository's worktrees; git is asked once."""
-        if repository not in self._common:
-            asked = ("rev-parse", "--path-format=absolute", "--git-common-dir")
-            self._common[repository] = self._git.run(repository, *asked)
-        return self._common[repository]
+    def _begin_removal(self, directory: Path) -> None:
+        # A disk that is slower than the agents must not fill up.
+        if self._removals.acquire(blocking=False):
+            try:
+                self._remover.submit(self._remove_later, directory)
+                return
+            except RuntimeError:  # closed
+                self._removals.release()
+        self._remove(directory)
+
+    def _remove_later(self, directory: Path) -> None:
+        try:
+            self._remove(directory)
+        finally:
+            self._removals.release()
+
+    def _remove(self, directory: Path) -> None:
+        with self._lock:
+            _unregister(directory)
+        _remove_directory(directory)
+
+    def _find_place(self, repository: Path, commit: str) -> _CommitPlace:
+        """Return the place of a commit; git is asked once."""
+        if (repository, commit) not in self._places:
+            asked = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir")
+            names = self._git.run(repository, *asked, f"{commit}^{{commit}}").splitlines()
+            common, own, commit_name = names[0], names[1], names[2]
+            is_special = any(Path(common, each).exists() for each in _SPECIAL)
+            place = _CommitPlace(commit_name, Path(common), own == common and not is_special)
+            self._places[repository, commit] = place
+        return self._places[repository, commit]
 
     def _make_root(self) -> Path:
         while self._root is None:
@@ -123,6 +169,26 @@ class AttemptWorkspace:
         """Directory that the agent works in."""
 
 
+def _register(tree: Path, place: _CommitPlace) -> None:
+    """Register a worktree, as gitrepository-layout(5) describes it, without its files.
+
+    `git worktree add` takes three processes, and can be killed before its registration says whose
+    it is. Ours has the name of the attempt.
+    """
+    registration = place.common / REGISTRATIONS / registration_name(tree.parent)
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {registration}\n", encoding="utf-8")
+    registration.mkdir(parents=True)
+    (registration / "gitdir").write_text(f"{tree / '.git'}\n", encoding="utf-8")
+    (registration / "commondir").write_text("../..\n", encoding="utf-8")
+    (registration / "HEAD").write_text(f"{place.commit}\n", encoding="utf-8")
+
+
+def registration_name(directory: Path) -> str:
+    """Return the name of git's directory for the worktree in an attempt's directory."""
+    return f"acp-{directory.name}"
+
+
 def sweep_dead_workspaces() -> int:
     """Remove the workspaces of processes that were killed; return how many there were."""
     found = 0
@@ -138,20 +204,25 @@ def sweep_dead_workspaces() -> int:
                 for each in root.iterdir():
                     if each.is_dir():
                         found += 1
-                        _remove_attempt(each)
+                        # Git's record first: if we are killed in between, ours still leads to it.
+                        _unregister(each)
+                        _remove_directory(each)
                 # A process that is being ended may write still: then the next sweep finds the lock.
                 if not any(each.is_dir() for each in root.iterdir()):
                     shutil.rmtree(root, ignore_errors=True)
     return found
 
 
-def _remove_attempt(directory: Path) -> None:
-    """Remove an attempt's directory, and git's record of its worktree."""
-    # Git's record first: if we are killed in between, the next sweep still finds our own record.
-    for each in _administrations(directory):
+def _unregister(directory: Path) -> None:
+    """Remove git's record of the worktree in an attempt's directory."""
+    for each in _registrations(directory):
         shutil.rmtree(each, ignore_errors=True)
         with suppress(OSError):
             each.parent.rmdir()  # git has it only while there are worktrees
+
+
+def _remove_directory(directory: Path) -> None:
+    """Remove an attempt's directory, the record that a sweep needs last."""
     trees = [each for each in _entries(directory) if each.name != RECORD_NAME]
     for each in trees:
         shutil.rmtree(each, ignore_errors=True)
@@ -165,13 +236,17 @@ def _entries(directory: Path) -> list[Path]:
         return []
 
 
-def _administrations(directory: Path) -> list[Path]:
+def _registrations(directory: Path) -> list[Path]:
     """Return git's own directories for the worktrees in a directory."""
     found: list[Path] = []
     with suppress(OSError, UnicodeDecodeError):
         common = Path((directory / RECORD_NAME).read_text(encoding="utf-8"))
-        for path in (common / "worktrees").iterdir():
-            # Whatever the record says, only a directory that leads back to ours is removed.
+        for path in (common / REGISTRATIONS).iterdir():
+            # Whatever the record says, only a directory that leads back to ours is removed, or one
+            # with our name.
+            if path.name == registration_name(directory):
+                found.append(path)
+                continue
             with suppress(OSError, UnicodeDecodeError):
                 link = Path((path / "gitdir").read_text(encoding="utf-8").strip())
                 if link.parent.parent == directory:
