@@ -6,7 +6,7 @@ from itertools import pairwise
 import click
 
 from acp_server.cli.examples import ExampleCommand
-from acp_server.cli.run_options import run_parameters
+from acp_server.cli.run_options import PARENT, run_parameters
 from acp_server.cli.shutdown_signals import ShutdownSignals
 
 
@@ -44,6 +44,11 @@ def _run(**options: object) -> int:
     a path glob, the first words of a command, or a host.
     """
     # Handle signals before the slow imports below: a SIGTERM during them must still give a result.
+    parent = options.pop(PARENT)
+    if isinstance(parent, int):
+        from acp_server.startup.parent_death import end_with_parent
+
+        end_with_parent(parent)
     with ShutdownSignals() as signals:
         from acp_server.cli.run_dispatch import dispatch_run
 

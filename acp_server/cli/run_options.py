@@ -29,6 +29,8 @@ OutputFormat = Literal["text", "json", "stream-json", "acp"]
 T = TypeVar("T")
 _OPTION = "option"
 """Key of a field's metadata for its option."""
+PARENT = "parent"
+"""Hidden option of nodes: the process that this one ends with."""
 _SINGULAR = {"skills": "skill"}
 """Repeatable options that are named after one of their values."""
 
@@ -125,6 +127,9 @@ class OutputOptions:
     )
     last_message: Path | None = _option(None, "Write the final answer to this file.", NEW_FILE)
     patch: Path | None = _option(None, "Write the changes to this file, for `git apply`.", NEW_FILE)
+    transcript: Path | None = _option(
+        None, "Write messages and tool calls to this file, as JSON lines.", NEW_FILE
+    )
     junit: Path | None = _option(None, "Write a JUnit report to this file.", NEW_FILE)
     sarif: Path | None = _option(None, "Write the findings as SARIF 2.1.0 to this file.", NEW_FILE)
     code_quality: Path | None = _option(
@@ -217,6 +222,7 @@ def run_parameters() -> list[click.Parameter]:
                 help=help_text,
             )
         parameters.append(option)
+    parameters.append(click.Option([option_name(PARENT), PARENT], type=click.INT, hidden=True))
     return parameters
 
 

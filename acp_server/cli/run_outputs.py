@@ -4,7 +4,7 @@ Also writes the output files and, in GitHub Actions, log group, annotations, sum
 """
 
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from acp_server.cli.run_options import OutputFormat, OutputOptions
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.headless.run.feeds import ProgressFeed, RunFeed
+from acp_server.headless.run.feeds import ProgressFeed, RunFeed, RunFeeds
 from acp_server.headless.run.finding_formats import code_quality_report, sarif_report
 from acp_server.headless.run.findings import ReviewFinding, files_in_diff
 from acp_server.headless.run.github import GithubStep, format_command, neutralize_commands
@@ -81,11 +81,14 @@ def run_and_report(request: RunRequest, outputs: OutputOptions, signals: Shutdow
 
     The result is printed even after a crash.
     """
-    with open_output(outputs, request.configuration) as output:
+    with (
+        open_output(outputs, request.configuration) as output,
+        _open_transcript(outputs.transcript, output) as transcript,
+    ):
         wire = AcpMessageWriter(output.lines.write_now, output.cleaner)
         task = HeadlessRun(
             request,
-            _make_feed(outputs, output),
+            RunFeeds((_make_feed(outputs, output), *transcript)),
             wire.add if outputs.format_ == "acp" else ignore_line,
         )
         report = task.report
@@ -128,6 +131,28 @@ def _make_feed(outputs: OutputOptions, output: RunOutput) -> RunFeed:
             return ProgressFeed(output.print_line, output.cleaner)
         case "acp":
             return RunFeed()
+
+
+@contextmanager
+def _open_transcript(file: Path | None, output: RunOutput) -> Generator[Sequence[RunFeed]]:
+    """Open the file of `--transcript`; yield its feed, none without the option.
+
+    Raises:
+        click.UsageError: The file cannot be written.
+    """
+    if file is None:
+        yield ()
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        opened = file.open("wb", buffering=0)
+    except OSError as error:
+        raise click.UsageError(f"the transcript cannot be written: {error}") from None
+    with opened:
+        lines = OutputLines(opened.fileno())
+        yield (StreamFeed(lines, output.cleaner),)
+        if lines.error:
+            output.print_line(f"the transcript cannot be written: {lines.error}", "problem")
 
 
 def _write_files(report: RunReport, outputs: OutputOptions, output: RunOutput) -> None:

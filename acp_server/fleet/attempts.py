@@ -69,6 +69,8 @@ class AttemptReport:
     patch: bytes = b""
     log: bytes = b""
     """End of the log; empty if the node has written it to the attempt's log file."""
+    transcript: bytes = b""
+    """Messages and calls, see `fleet/transcripts.py`."""
 
     @property
     def cost_usd(self) -> float | None:
@@ -82,7 +84,7 @@ class AttemptReport:
     def as_json(self) -> Json:
         """Return the report as JSON."""
         values = asdict(self)
-        for name in ("patch", "log"):
+        for name in ("patch", "log", "transcript"):
             values[name] = base64.b64encode(values[name]).decode()
         return cast("Json", values)
 
@@ -105,6 +107,7 @@ def report_from_json(value: Json) -> AttemptReport:
         seconds=number(value.get("seconds")) or 0.0,
         patch=base64.b64decode(as_text(value.get("patch"))),
         log=base64.b64decode(as_text(value.get("log"))),
+        transcript=base64.b64decode(as_text(value.get("transcript"))),
     )
 
 

@@ -415,6 +415,8 @@ def _write_files(output: Path, result: UnitResult, report: AttemptReport, is_ret
         with (output / f"{result.id}.log").open("wb" if result.attempts == 1 else "ab") as log:
             log.write(report.log)
     (output / f"{result.id}.patch").write_bytes(report.patch)
+    if report.transcript:
+        (output / f"{result.id}.transcript.jsonl").write_bytes(report.transcript)
     printed = report.result
     if printed is None and result.outcome in ("interrupted", "terminated"):
         printed = failed_result(result.outcome, result.reason)

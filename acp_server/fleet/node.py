@@ -12,6 +12,7 @@ import platform
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +25,13 @@ from typing import BinaryIO, cast
 from pydantic import JsonValue
 
 from acp_server.config import settings
+from acp_server.config.profiles import DEFAULT_PROFILE, PROFILE_VARIABLE
+from acp_server.fleet.agent_homes import make_agent_home
 from acp_server.fleet.attempts import Attempt, AttemptReport, NodeFacts
 from acp_server.fleet.git import FleetGit, FleetGitError
 from acp_server.fleet.process_guard import ProcessGuard
 from acp_server.fleet.results import UnitCheck
+from acp_server.fleet.transcripts import read_transcript
 from acp_server.fleet.unit import CheckFile, Unit
 from acp_server.fleet.workspaces import AttemptWorkspace, WorkspaceFactory, sweep_dead_workspaces
 from acp_server.headless.run.sanitizing import OutputSanitizer, collect_secrets, secret_names
@@ -36,13 +40,12 @@ from acp_server.version import __version__
 
 TERMINATE_SECONDS = 8.0
 """Time for a terminated run to print its result before it is killed."""
+CONTAINER_MEMORY = Path("/sys/fs/cgroup/memory.max")
 LOG_TAIL_BYTES = 200_000
 CHECK_OUTPUT_CHARACTERS = 20_000
 CHECKED_OUTCOMES = frozenset({"done", "denied", "findings", "timeout", "budget"})
 """Outcomes after which the check runs: the agent has worked."""
 MIN_FREE_BYTES = 500_000_000
-HOME_ENTRIES = ("config.yaml", ".env", "auth.json", "SOUL.md", "skills", "acp/config.yaml")
-"""Entries of a Hermes home that every agent of a node shares; sessions and memory are its own."""
 GUARDED_SHELL = (
     *("/bin/sh", "-c", 'read -r go && [ "$go" = go ] && exec </dev/null && exec /bin/sh -c "$1"'),
     "sh",
@@ -83,20 +86,9 @@ class _RunningAttempt:
 class FleetNode:
     """Runs attempts in this process's threads. Thread-safe."""
 
-    def __init__(
-        self,
-        find_source: FindSource,
-        command: Sequence[str] = (),
-        *,
-        has_own_homes: bool = False,
-    ) -> None:
-        """Run `command`, by default `acp-server run -`, for each attempt.
-
-        With `has_own_homes`, each agent has a HERMES_HOME of its own, with the settings and skills
-        of the node's: what one task learns must not reach another.
-        """
+    def __init__(self, find_source: FindSource, command: Sequence[str] = ()) -> None:
+        """Run `command`, by default `acp-server run -`, for each attempt."""
         self.name = platform.node()
-        self._has_own_homes = has_own_homes
         self._find_source = find_source
         self._command = tuple(command) or isolated_server("run", "-")
         self._environment = settings.child_environment({})
@@ -179,18 +171,19 @@ class FleetNode:
                     reason = f"setup failed with code {done.exit_code}: {done.output[-2000:]}"
                     raise SetupFailedError(reason)
             patch = workspace.directory / "changes.patch"
+            transcript = workspace.directory / "transcript.jsonl"
             command = (
                 *self._command,
                 *unit.options,
                 *_write_inputs(unit, workspace.directory),
                 *("--cwd", str(workspace.working_directory)),
                 *("--format", "json", "--no-github", "--patch", str(patch)),
+                *("--transcript", str(transcript), "--parent", str(os.getpid())),
             )
-            environment = self._environment
-            if self._has_own_homes:
-                home = _make_home(workspace.directory, settings.hermes_home(environment))
-                environment = {**environment, "HERMES_HOME": str(home)}
-            place = (workspace.working_directory, environment)
+            home = make_agent_home(workspace.directory, settings.hermes_home(self._environment))
+            # The home is that of the profile already.
+            own = {"HERMES_HOME": str(home), PROFILE_VARIABLE: DEFAULT_PROFILE}
+            place = (workspace.working_directory, {**self._environment, **own})
             output, code = self._run_process(command, unit.prompt, log, running, place)
             result = parse_result(output)
             check = None
@@ -207,6 +200,7 @@ class FleetNode:
                 check=check,
                 patch=patch.read_bytes() if patch.is_file() else b"",
                 log=b"" if attempt.log else _read_tail(log_file),
+                transcript=read_transcript(transcript, self._cleaner.plain(unit.prompt)),
             )
 
     def _run_process(
@@ -298,6 +292,21 @@ class FleetNode:
         return process
 
 
+def machine_processors() -> int:
+    """Return the number of processors that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def machine_memory() -> int:
+    """Return the bytes of memory of this machine, or of the container that this process is in."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        memory = min(memory, int(CONTAINER_MEMORY.read_text("utf-8")))
+    return memory
+
+
 def parse_result(output: bytes) -> Json | None:
     """Return the result that `acp-server run` has printed, or None."""
     try:
@@ -305,16 +314,6 @@ def parse_result(output: bytes) -> Json | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) and value.get("type") == "result" else None
-
-
-def _make_home(directory: Path, node_home: Path) -> Path:
-    """Create the home of one agent, with links to the settings and skills of the node's home."""
-    home = directory / "home"
-    (home / "acp").mkdir(parents=True, mode=0o700)
-    for name in HOME_ENTRIES:
-        if (node_home / name).exists():
-            (home / name).symlink_to((node_home / name).absolute())
-    return home
 
 
 def _write_inputs(unit: Unit, directory: Path) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from pydantic import JsonValue
+
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import (
     Content,
@@ -49,6 +51,8 @@ class ToolCallState:
     status: ToolCallStatus = "pending"
     content: Sequence[ToolCallContent] = ()
     locations: Sequence[ToolCallLocation] = ()
+    raw_input: JsonValue = None
+    """Arguments of the call, as the agent shows them."""
     ended: float | None = None
     question: ToolCallQuestion | None = None
     written_files: list[str] = field(default_factory=list[str])
@@ -75,6 +79,7 @@ class ToolCallState:
         self.title, self.kind, self.status = call.title, call.kind, call.status
         self.name = call.name or ""
         self.content, self.locations = call.content, call.locations
+        self.raw_input = call.raw_input
 
     def apply(self, update: ToolCallUpdate, now: float) -> None:
         """Apply an update: fields that are None keep their values."""
@@ -83,6 +88,7 @@ class ToolCallState:
         self.status = self.status if update.status is None else update.status
         self.content = self.content if update.content is None else update.content
         self.locations = self.locations if update.locations is None else update.locations
+        self.raw_input = self.raw_input if update.raw_input is None else update.raw_input
         # Output is sent under `_meta` to clients without terminals.
         output = (update.meta or {}).get("terminal_output")
         if isinstance(output, dict):

@@ -76,6 +76,8 @@ def test_texts_of_others_are_escaped_and_secrets_removed(tmp_path: Path) -> None
     bad = make_result(1, outcome="timeout", reason=f"{HOSTILE} {SECRET}", model=HOSTILE)
     store(tmp_path, [bad])
     (tmp_path / "task-1.log").write_text(f"{HOSTILE}\n{SECRET}\n")
+    event: Object = {"type": "message", "text": f"{HOSTILE} {SECRET}"}
+    (tmp_path / "task-1.transcript.jsonl").write_text(f"{json.dumps(event)}\n")
     written = write(tmp_path)
     page = (tmp_path / "report.html").read_text()
     for text in (page, written.markdown, (tmp_path / "report.json").read_text()):

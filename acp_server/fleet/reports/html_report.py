@@ -11,6 +11,8 @@ from html import escape
 from pathlib import Path
 
 from acp_server.fleet.outcomes import BY_SEVERITY
+from acp_server.fleet.reports.html_text import HtmlText
+from acp_server.fleet.reports.html_transcript import transcript_pieces
 from acp_server.fleet.reports.loading import ReportedUnit
 from acp_server.fleet.reports.summary import FleetSummary, GroupSummary, model_of
 from acp_server.fleet.reports.texts import (
@@ -51,7 +53,7 @@ def html_pieces(
     styles = STYLES.read_text("utf-8")
     digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    text = _Text(clean)
+    text = HtmlText(clean)
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
@@ -65,25 +67,6 @@ def html_pieces(
         yield _group_table("By tag", summary.by_tag, text)
     yield from _task_list(units, text)
     yield "</main>\n</body>\n</html>\n"
-
-
-class _Text:
-    """Cleans and escapes texts."""
-
-    def __init__(self, clean: Callable[[str], str]) -> None:
-        self._clean = clean
-
-    def line(self, text: str) -> str:
-        """Return a text on one line."""
-        return escape(" ".join(self._clean(text).split()))
-
-    def block(self, text: str) -> str:
-        """Return a text with its lines."""
-        return escape(self._clean(text))
-
-    def lines(self, text: str) -> list[str]:
-        """Return the lines of a text, escaped."""
-        return self.block(text).split("\n")
 
 
 def _tiles(whole: GroupSummary) -> str:
@@ -113,7 +96,7 @@ def _tiles(whole: GroupSummary) -> str:
     return f"<dl>{shown}</dl>{meter}"
 
 
-def _group_table(title: str, groups: Mapping[str, GroupSummary], text: _Text) -> str:
+def _group_table(title: str, groups: Mapping[str, GroupSummary], text: HtmlText) -> str:
     head = "".join(f"<th>{escape(each)}</th>" for each in ("", *HEADINGS))
     rows = (
         f"<tr><th>{text.line(name)}</th>"
@@ -127,7 +110,7 @@ def _group_table(title: str, groups: Mapping[str, GroupSummary], text: _Text) ->
     )
 
 
-def _task_list(units: Sequence[ReportedUnit], text: _Text) -> Iterator[str]:
+def _task_list(units: Sequence[ReportedUnit], text: HtmlText) -> Iterator[str]:
     failed = sum(not each.result.is_passed for each in units)
     yield (
         '<section class="tasks"><h2>Tasks</h2>\n'
@@ -147,7 +130,7 @@ def _worst_first(unit: ReportedUnit) -> int:
     return BY_SEVERITY.index(unit.result.outcome)
 
 
-def _task(unit: ReportedUnit, text: _Text) -> str:
+def _task(unit: ReportedUnit, text: HtmlText) -> str:
     result = unit.result
     kind = "ok" if result.is_passed else "skip" if not result.has_run else "bad"
     cells = (
@@ -162,7 +145,7 @@ def _task(unit: ReportedUnit, text: _Text) -> str:
     return f'<details class="{kind}"><summary>{"".join(cells)}</summary>\n{content}</details>\n'
 
 
-def _content(unit: ReportedUnit, text: _Text) -> Iterator[str]:
+def _content(unit: ReportedUnit, text: HtmlText) -> Iterator[str]:
     result = unit.result
     if result.reason:
         yield f'<p class="reason">{text.line(result.reason)}</p>'
@@ -170,9 +153,7 @@ def _content(unit: ReportedUnit, text: _Text) -> Iterator[str]:
         return
     answer = as_text(as_object(unit.details().get("result")).get("text"))
     if answer:
-        cut = answer[:MAX_TEXT_CHARACTERS]
-        more = "\n…" if len(cut) < len(answer) else ""
-        yield f"<h3>Answer</h3><pre>{text.block(cut)}{more}</pre>"
+        yield f"<h3>Answer</h3><pre>{text.cut_block(answer, MAX_TEXT_CHARACTERS)}</pre>"
     if result.check is not None:
         state = "passed" if result.check.is_passed else "failed"
         output = text.block(result.check.output.strip())
@@ -180,16 +161,22 @@ def _content(unit: ReportedUnit, text: _Text) -> Iterator[str]:
         yield f"<pre>{output}</pre>" if output else ""
     if patch := unit.patch():
         yield f'<h3>Changes</h3><pre class="diff">{_diff(text.lines(patch.rstrip()))}</pre>'
-    if log := unit.log().strip():
+    transcript = "".join(
+        transcript_pieces(unit.transcript(), text, f"{result.id}.transcript.jsonl")
+    )
+    if transcript:
+        yield f'<h3>Transcript</h3><div class="transcript">{transcript}</div>'
+    # The log has little more, but what went wrong outside of the conversation.
+    if (not transcript or not result.is_passed) and (log := unit.log().strip()):
         lines = text.lines(log)
         hidden = len(lines) - MAX_LOG_LINES
         more = f"<i>{hidden} earlier lines</i>\n" if hidden > 0 else ""
         shown = "\n".join(lines[-MAX_LOG_LINES:])
-        yield f"<h3>Transcript</h3><pre>{more}{shown}</pre>"
+        yield f"<h3>Log</h3><pre>{more}{shown}</pre>"
     yield f"<h3>Run</h3><dl>{''.join(_facts(result, text))}</dl>"
 
 
-def _facts(result: UnitResult, text: _Text) -> Iterator[str]:
+def _facts(result: UnitResult, text: HtmlText) -> Iterator[str]:
     usage = result.usage
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     tokens = f"{tokens_text(read)} in, {tokens_text(usage.output_tokens)} out"

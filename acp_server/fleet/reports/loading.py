@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from acp_server.fleet.journal import read_journal
 from acp_server.fleet.results import UnitResult, result_from_json
+from acp_server.fleet.transcripts import MAX_BYTES, parse_transcript
 from acp_server.headless.run.findings import ReviewFinding, ReviewFindings
 from acp_server.text.json_values import Object, as_list, as_object, as_text
 
@@ -53,6 +54,10 @@ class ReportedUnit:
                 return stream.read().decode("utf-8", "replace")
         except OSError:
             return ""
+
+    def transcript(self) -> Iterator[Object]:
+        """Yield the events of the unit's last attempt; none if it has no transcript."""
+        return parse_transcript(_read_start(self._file("transcript.jsonl"), 2 * MAX_BYTES))
 
     def _file(self, kind: str) -> Path:
         # A journal of another machine must not name files outside of its directory.

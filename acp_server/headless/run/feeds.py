@@ -3,7 +3,7 @@
 On a terminal the lines are colored. Output of models and tools is sanitized: no escapes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from shlex import quote
 
 import anyio
@@ -40,6 +40,33 @@ class RunFeed:
 
     async def end(self) -> None:
         """Handle the end of the turn."""
+
+
+class RunFeeds(RunFeed):
+    """Passes the events of a run to several feeds."""
+
+    def __init__(self, feeds: Sequence[RunFeed]) -> None:
+        self._feeds = feeds
+
+    async def begin(self, report: RunReport) -> None:
+        """Pass on that the session is open."""
+        for each in self._feeds:
+            await each.begin(report)
+
+    async def show(self, update: Update) -> None:
+        """Pass on a session update."""
+        for each in self._feeds:
+            await each.show(update)
+
+    async def deny(self, denial: Denial) -> None:
+        """Pass on a denial."""
+        for each in self._feeds:
+            await each.deny(denial)
+
+    async def end(self) -> None:
+        """Pass on the end of the turn."""
+        for each in self._feeds:
+            await each.end()
 
 
 class ProgressFeed(RunFeed):

@@ -28,9 +28,15 @@ from acp_server.protocol.updates import (
     ToolCallStart,
     UsageUpdate,
 )
+from acp_server.text.json_values import map_strings
 
 Json = dict[str, JsonValue]
 MAX_TEXT_CHARACTERS = 20_000
+
+
+def cut_texts(value: JsonValue) -> JsonValue:
+    """Return a JSON value with long texts cut, such as the content of a file that is written."""
+    return map_strings(value, lambda text: text[:MAX_TEXT_CHARACTERS])
 
 
 class StreamFeed(RunFeed):
@@ -134,6 +140,7 @@ class StreamFeed(RunFeed):
                 "title": state.title,
                 "kind": state.kind,
                 "paths": [each.path for each in state.locations],
+                "input": cut_texts(state.raw_input),
             }
         if state.has_ended:
             output = update.raw_output if isinstance(update.raw_output, Mapping) else {}
