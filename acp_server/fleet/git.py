@@ -76,11 +76,12 @@ class FleetGit:
         git = find_program("git", self._environment.get("PATH"), outside=[directory])
         if git is None:
             raise FleetGitError("git was not found; install it and try again")
+        mark: Mapping[str, str] = {} if self._guard is None else self._guard.mark
         try:
             with subprocess.Popen(  # noqa: S603  git, with our own arguments
                 (git, *_OPTIONS, *arguments),
                 cwd=directory,
-                env={**self._environment, **variables},
+                env={**self._environment, **variables, **mark},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -102,9 +103,7 @@ class FleetGit:
             if self._guard is not None:
                 self._guard.add(process.pid)
             return process.communicate(stdin, seconds)
-        except BaseException:
-            process.kill()
-            raise
         finally:
+            process.kill()  # has no effect on one that has ended
             if self._guard is not None:
                 self._guard.remove(process.pid)

@@ -6,24 +6,34 @@ session of its own, so no signal of our terminal reaches it.
 """
 
 import os
+import secrets
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from threading import Lock
 
+from acp_server.tools.shell.environment import MARK_VARIABLE
 from acp_server.tools.shell.watcher import SCRIPT
 
 RELEASE_SECONDS = 1.5
-NO_MARK = "acp-fleet-without-a-mark"
-"""The script also looks for commands with a mark in their environment; ours have none."""
 
 
 class ProcessGuard:
     """Record of process groups, mirrored to a process that outlives this one. Thread-safe."""
 
     def __init__(self) -> None:
+        self._id = f"fleet-{secrets.token_hex(8)}"
         self._lock = Lock()
         self._groups: set[int] = set()
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def mark(self) -> Mapping[str, str]:
+        """Variable for processes that may not be registered yet when this process dies.
+
+        The guard finds them by it where there is a /proc.
+        """
+        return {MARK_VARIABLE: self._id}
 
     def add(self, group: int) -> None:
         """Register a process group.
@@ -58,7 +68,7 @@ class ProcessGuard:
     def _start(self) -> None:
         """Start the guard and send it all groups."""
         self._process = subprocess.Popen(  # noqa: S603  our own script
-            ("/bin/sh", str(SCRIPT), NO_MARK),
+            ("/bin/sh", str(SCRIPT), self._id),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

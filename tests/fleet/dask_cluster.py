@@ -1,4 +1,7 @@
-"""Dask clusters for tests: a scheduler and workers as processes, with all listeners on loopback."""
+"""Dask clusters for tests: a scheduler and workers as processes, with all listeners on loopback.
+
+A cluster may use TLS, with an authority and a certificate of its own.
+"""
 
 import json
 import os
@@ -11,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+import trustme
+from pydantic import JsonValue
 
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -35,6 +40,42 @@ def run_dask(*arguments: str, variables: Mapping[str, str]) -> "subprocess.Popen
     )
 
 
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """An authority, and a certificate of it with its key."""
+
+    authority: Path
+    certificate: Path
+    key: Path
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options of Dask's commands."""
+        files = (str(self.authority), str(self.certificate), str(self.key))
+        return ("--tls-ca-file", files[0], "--tls-cert", files[1], "--tls-key", files[2])
+
+    @property
+    def engine_options(self) -> dict[str, JsonValue]:
+        """Options of the engine, as of `--engine-options`."""
+        return {
+            "ca_file": str(self.authority),
+            "client_cert": str(self.certificate),
+            "client_key": str(self.key),
+        }
+
+
+def make_tls_files(folder: Path) -> TlsFiles:
+    """Make an authority, and a certificate for this machine."""
+    folder.mkdir()
+    made = TlsFiles(folder / "ca.pem", folder / "machine.pem", folder / "machine.key")
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1")
+    authority.cert_pem.write_to_path(str(made.authority))
+    made.certificate.write_bytes(b"".join(each.bytes() for each in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(str(made.key))
+    return made
+
+
 @dataclass(slots=True)
 class DaskCluster:
     """Running scheduler and its nodes, each with a nanny and one worker."""
@@ -42,6 +83,7 @@ class DaskCluster:
     folder: Path
     scheduler: "subprocess.Popen[bytes]"
     variables: Mapping[str, str]
+    tls: TlsFiles | None = None
     started: int = 0
     nodes: "list[subprocess.Popen[bytes]]" = field(default_factory=list["subprocess.Popen[bytes]"])
 
@@ -55,7 +97,8 @@ class DaskCluster:
         self.started += 1
         home = self.folder / f"home{self.started}"
         home.mkdir()
-        options = (*LOOPBACK, "--nworkers", "1", "--nthreads", str(slots))
+        tls = self.tls.options if self.tls else ()
+        options = (*LOOPBACK, *tls, "--nworkers", "1", "--nthreads", str(slots))
         node = run_dask(
             *("worker", self.address, *options, "--local-directory", str(home)),
             variables={**self.variables, "HERMES_HOME": str(home), "TMPDIR": str(home)},
@@ -86,15 +129,17 @@ class DaskCluster:
 
 
 @contextmanager
-def dask_cluster(folder: Path, nodes: int, **variables: str) -> Generator[DaskCluster]:
+def dask_cluster(
+    folder: Path, nodes: int, tls: TlsFiles | None = None, /, **variables: str
+) -> Generator[DaskCluster]:
     """Run a cluster; at the end no process of it is left."""
     folder.mkdir(exist_ok=True)
     file = folder / "scheduler.json"
+    options = (*LOOPBACK, *(("--protocol", "tls", *tls.options) if tls else ()))
     scheduler = run_dask(
-        *("scheduler", *LOOPBACK, "--port", "0", "--scheduler-file", str(file)),
-        variables=variables,
+        *("scheduler", *options, "--port", "0", "--scheduler-file", str(file)), variables=variables
     )
-    cluster = DaskCluster(folder, scheduler, variables)
+    cluster = DaskCluster(folder, scheduler, variables, tls)
     with ExitStack() as stack:
         stack.callback(end_processes, cluster)
         (folder / "address").write_text(wait_for_address(scheduler, file))

@@ -3,15 +3,19 @@
 import hashlib
 import json
 import os
+import socket
+import ssl
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
 from anyio import to_thread
+from pydantic import JsonValue
 
 from acp_server.fleet.attempts import (
     Attempt,
@@ -19,16 +23,18 @@ from acp_server.fleet.attempts import (
     attempt_from_json,
     report_from_json,
 )
-from acp_server.fleet.engines import remote, remote_node
+from acp_server.fleet.engines import dask, local, remote, remote_node
 from acp_server.fleet.engines.registry import find_engine
 from acp_server.fleet.engines.remote import check_address
 from acp_server.fleet.engines.seam import EngineConfig, EngineError, FleetEngine
 from acp_server.fleet.git import FleetGit
 from acp_server.fleet.planning import uncommitted_changes
 from acp_server.fleet.results import UnitCheck
+from acp_server.fleet.transcripts import parse_transcript
 from acp_server.fleet.unit import InputFile, Unit
+from acp_server.text.json_values import as_object
 from acp_server.version import __version__
-from tests.fleet.dask_cluster import dask_cluster
+from tests.fleet.dask_cluster import dask_cluster, make_tls_files
 from tests.fleet.fleets import COMMAND, units_of
 from tests.fleet.ray_cluster import ON_REQUEST, ray_cluster
 from tests.headless.run.pipeline import UNREACHABLE_URL, PipelineStep
@@ -43,26 +49,31 @@ POLICY = InputFile("--policy", "policy.toml", "version = 1")
 
 
 @pytest.fixture(scope="module")
-def cluster_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with dask_cluster(tmp_path_factory.mktemp("cluster") / "dask", 1, **NO_KEYRING) as cluster:
+def dask_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
+    """Joins a cluster that uses TLS, so that the whole contract holds over it."""
+    folder = tmp_path_factory.mktemp("cluster")
+    tls = make_tls_files(folder / "tls")
+    options: dict[str, JsonValue] = {"engine": "dask", "tls": tls.engine_options}
+    with dask_cluster(folder / "dask", 1, tls, **NO_KEYRING) as cluster:
         (cluster.folder / "home1/config.yaml").write_text("{}\n")
-        yield cluster.address
+        yield EngineConfig(command=COMMAND, address=cluster.address, options=options)
 
 
 @pytest.fixture(scope="module")
-def ray_address() -> Iterator[str]:
+def ray_config() -> Iterator[EngineConfig]:
     with ray_cluster() as address:
-        yield address
+        yield EngineConfig(command=COMMAND, address=address, options={"engine": "ray"})
 
 
-FIXTURES = {"dask": "cluster_address", "ray": "ray_address"}
+@pytest.fixture(scope="module")
+def local_config() -> EngineConfig:
+    return EngineConfig(command=COMMAND, options={"engine": "local"})
 
 
 @pytest.fixture(params=["local", "dask", pytest.param("ray", marks=ON_REQUEST)])
 def config(request: pytest.FixtureRequest) -> EngineConfig:
-    name: str = request.param
-    address: str = request.getfixturevalue(FIXTURES[name]) if name in FIXTURES else ""
-    return EngineConfig(jobs=2, command=COMMAND, address=address, options={"engine": name})
+    found: EngineConfig = request.getfixturevalue(f"{request.param}_config")
+    return replace(found, jobs=2)
 
 
 async def next_report(engine: FleetEngine) -> AttemptReport:
@@ -101,11 +112,13 @@ async def test_a_unit_runs_in_a_worktree_and_its_report_comes_back(
     assert (report.log, report.exit_code) == (b"worked on files\n", 0)
 
 
-async def test_an_agent_on_a_node_has_a_home_of_its_own(
-    tmp_path: Path, cluster_address: str
+async def test_each_agent_has_a_home_of_its_own(
+    tmp_path: Path, config: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/config.yaml").touch()
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "home"))
     repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
-    config = EngineConfig(command=COMMAND, address=cluster_address)
     async with open_engine(config) as engine:
         for unit in units_of(repository, "home", "home"):
             await engine.submit(attempt_at(unit))
@@ -174,17 +187,17 @@ async def test_nodes_are_named_with_their_version(config: EngineConfig) -> None:
 
 
 async def test_a_unit_takes_as_many_slots_as_processors(
-    tmp_path: Path, cluster_address: str
+    tmp_path: Path, config: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two slots are taken by one unit, so a second one waits until it has ended."""
+    monkeypatch.setattr(local, "machine_processors", lambda: 2)
     repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
     began = tmp_path / "began"
     os.mkfifo(began)
     large, second = units_of(repository, f"wait {began}", "work")
-    config = EngineConfig(command=COMMAND, address=cluster_address)
     async with open_engine(config) as engine:
         first = await engine.submit(attempt_at(replace(large, cpus=1.5)))
-        waiting = await engine.submit(attempt_at(second))
+        waiting = await engine.submit(attempt_at(replace(second, cpus=1.0)))
         await to_thread.run_sync(began.read_text)
         await engine.cancel(first)
         handles = [(await next_report(engine)).handle for _ in range(2)]
@@ -192,11 +205,44 @@ async def test_a_unit_takes_as_many_slots_as_processors(
 
 
 async def test_a_node_with_another_version_is_refused_by_name(
-    cluster_address: str, monkeypatch: pytest.MonkeyPatch
+    dask_config: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "__version__", "99.0")
-    config = EngineConfig(address=cluster_address, command=COMMAND)
-    with pytest.raises(EngineError, match=r"tcp://127.*acp-server .*, and this is 99\.0"):
+    with pytest.raises(EngineError, match=r"tls://127.*acp-server .*, and this is 99\.0"):
+        async with open_engine(dask_config):
+            pass
+
+
+async def test_a_client_whose_certificate_is_of_another_authority_is_refused(
+    tmp_path: Path, dask_config: EngineConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask, "CONNECT_SECONDS", 1)
+    ours = as_object(dask_config.options["tls"])
+    tls = {**make_tls_files(tmp_path / "other").engine_options, "ca_file": ours["ca_file"]}
+    with pytest.raises(EngineError, match=r"there is no Dask scheduler at tls://127\.0\.0\.1"):
+        async with open_engine(replace(dask_config, options={"tls": tls})):
+            pass
+
+
+def test_a_client_without_a_certificate_is_refused_by_the_scheduler(
+    dask_config: EngineConfig,
+) -> None:
+    ours = as_object(dask_config.options["tls"])
+    context = ssl.create_default_context(cafile=str(ours["ca_file"]))
+    context.check_hostname = False
+    address = urlsplit(dask_config.address)
+    with (
+        socket.create_connection((address.hostname, address.port)) as plain,
+        context.wrap_socket(plain) as connection,
+        pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"),
+    ):
+        connection.recv(1024)
+
+
+@pytest.mark.parametrize("tls", [{}, {"ca_file": "ca.pem"}])
+async def test_a_cluster_with_tls_needs_the_files_for_it(tls: dict[str, JsonValue]) -> None:
+    config = EngineConfig(address="tls://127.0.0.1:1", options={"tls": tls})
+    with pytest.raises(EngineError, match="name ca_file, client_cert and client_key"):
         async with open_engine(config):
             pass
 
@@ -226,7 +272,7 @@ def test_a_cluster_that_others_could_control_is_refused(address: str, is_refused
     assert not check(EngineConfig(is_insecure_allowed=True))
 
 
-def test_the_command_runs_tasks_on_a_cluster(tmp_path: Path, cluster_address: str) -> None:
+def test_the_command_runs_tasks_on_a_cluster(tmp_path: Path, dask_config: EngineConfig) -> None:
     step = PipelineStep(tmp_path, UNREACHABLE_URL)
     create_repository(step.workspace, {"a.txt": b"a\n"})
     script = tmp_path / "s.script"
@@ -235,14 +281,25 @@ def test_the_command_runs_tasks_on_a_cluster(tmp_path: Path, cluster_address: st
     )
     tasks = tmp_path / "tasks.jsonl"
     tasks.write_text(json.dumps({"id": "one", "prompt": "Go", "check": "test -f b.txt"}) + "\n")
+    options = tmp_path / "engine.toml"
+    files = as_object(dask_config.options["tls"])
+    rows = "".join(f"{name} = {json.dumps(file)}\n" for name, file in files.items())
+    options.write_text(f"[tls]\n{rows}")
     output = tmp_path / "out"
     done = step.run(
         *("--tasks", str(tasks), "--output", str(output), "--model", f"scripted:{script}"),
-        *("--engine", "dask", "--engine-address", cluster_address),
+        *("--engine", "dask", "--engine-address", dask_config.address),
+        *("--engine-options", str(options)),
     )
     assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "one: done"), done.stderr
     assert "+++ b/b.txt" in (output / "one.patch").read_text()
     assert "edit: Create b.txt: done" in (output / "one.log").read_text()
+    events = [*parse_transcript((output / "one.transcript.jsonl").read_text())]
+    shown = ("prompt", "run", "tool_call", "tool_result", "message")
+    assert [each["type"] for each in events if each["type"] in shown] == [*shown]
+    assert events[0]["text"] == "Go"
+    (call,) = [each for each in events if each["type"] == "tool_call"]
+    assert call["input"] == {"path": "b.txt", "content": "b"}
     assert git(step.workspace, "worktree", "list").count("\n") == 1
 
 

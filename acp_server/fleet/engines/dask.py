@@ -141,6 +141,11 @@ async def open_dask_engine(config: EngineConfig) -> AsyncGenerator[RemoteEngine]
     if not config.address:
         raise EngineError("--engine dask needs --engine-address, such as tcp://127.0.0.1:8786")
     tls = as_object(config.options.get("tls"))
+    if (tls or config.address.startswith("tls://")) and not set(TLS_FILES) <= set(tls):
+        raise EngineError(
+            f"the Dask scheduler at {config.address} uses TLS: name ca_file, client_cert and "
+            "client_key in the table [tls] of --engine-options"
+        )
     is_authenticated = config.address.startswith("tls://") and bool(tls)
     check_address(config.address, config, is_authenticated=is_authenticated)
     backend = DaskBackend(await to_thread.run_sync(_connect, config.address, tls))
@@ -153,7 +158,7 @@ def _connect(address: str, tls: Json) -> DaskClient:
     connect = cast("Callable[..., DaskClient]", distributed.Client)
     security = None
     if tls:
-        files = {f"tls_{name}": as_text(tls.get(name)) for name in TLS_FILES}
+        files = {f"tls_{name}": as_text(tls[name]) for name in TLS_FILES}
         security = make_security(require_encryption=True, **files)
     try:
         return connect(

@@ -27,11 +27,11 @@ from acp_server.config import settings
 from acp_server.fleet.attempts import Attempt, AttemptReport, NodeFacts, report_from_json
 from acp_server.fleet.bundles import make_bundle
 from acp_server.fleet.engines import remote_node
+from acp_server.fleet.engines.capacity import NodeCapacity
 from acp_server.fleet.engines.seam import EngineConfig, EngineError
 from acp_server.fleet.git import FleetGit, FleetGitError
 from acp_server.fleet.results import whole_number
 from acp_server.fleet.task_file import is_url
-from acp_server.fleet.unit import Unit
 from acp_server.text.json_values import as_object, as_text
 from acp_server.version import __version__
 
@@ -115,27 +115,10 @@ class _Worker:
 
     facts: NodeFacts
     process: int
-    memory: int
-    """Bytes of the machine."""
-    running: dict[str, Unit] = field(default_factory=dict[str, Unit])
-    """Unit of each running attempt."""
+    capacity: NodeCapacity
+    """One processor per slot."""
     files: set[str] = field(default_factory=set[str])
     """Names of the files that it has."""
-
-    @property
-    def free_slots(self) -> int:
-        """Slots that no attempt takes."""
-        return self.facts.slots - sum(self.slots_of(each) for each in self.running.values())
-
-    def slots_of(self, unit: Unit) -> int:
-        """Return the slots that a unit takes: one per processor, at most all."""
-        return min(self.facts.slots, max(1, math.ceil(unit.cpus or 1)))
-
-    def has_room_for(self, unit: Unit) -> bool:
-        """Return whether a unit fits beside those that run; one that is alone always does."""
-        used = sum(each.memory or 0 for each in self.running.values())
-        has_memory = not self.running or used + (unit.memory or 0) <= self.memory
-        return has_memory and self.slots_of(unit) <= self.free_slots
 
 
 class RemoteEngine:
@@ -257,7 +240,7 @@ class RemoteEngine:
 
     async def _renew(self) -> None:
         while True:
-            for worker in [each for each, state in self._workers.items() if state.running]:
+            for worker in [each for each, state in self._workers.items() if state.capacity.running]:
                 try:
                     await self._call(worker, remote_node.renew_lease, self._fleet)
                 except NodeLostError:
@@ -288,7 +271,10 @@ class RemoteEngine:
             self._refused[worker] = facts
         else:
             self._workers[worker] = _Worker(
-                facts, whole_number(value.get("process")), whole_number(value.get("memory"))
+                facts,
+                whole_number(value.get("process")),
+                # A thread of the worker is a slot, and an attempt takes at least one.
+                NodeCapacity(slots, whole_number(value.get("memory")), least=1.0),
             )
 
     async def _place_waiting(self) -> None:
@@ -296,16 +282,16 @@ class RemoteEngine:
         while self._waiting:
             unit = self._waiting[0].unit
             free = {
-                name: state.free_slots
+                name: state.capacity.free_processors
                 for name, state in self._workers.items()
-                if state.has_room_for(unit)
+                if state.capacity.has_room_for(unit)
             }
             if not free:
                 return
             worker = max(free, key=lambda name: free[name])
             attempt = self._waiting.popleft()
             state = self._workers[worker]
-            state.running[attempt.handle] = unit
+            state.capacity.running[attempt.handle] = unit
             self._places[attempt.handle] = worker
             try:
                 await self._send_files(worker, state, attempt)
@@ -366,7 +352,7 @@ class RemoteEngine:
     def _lose(self, worker: str) -> None:
         """Report all attempts of a worker as lost."""
         state = self._workers.pop(worker, None)
-        for handle in [*state.running] if state else []:
+        for handle in [*state.capacity.running] if state else []:
             self._end(AttemptReport(handle, is_lost=True))
             # In a thread: it may wait for a cluster that does not answer.
             threading.Thread(target=self._backend.forget, args=(handle,), daemon=True).start()
@@ -386,7 +372,7 @@ class RemoteEngine:
         if worker is None:  # reported as lost before
             return
         if worker in self._workers:
-            self._workers[worker].running.pop(report.handle, None)
+            self._workers[worker].capacity.running.pop(report.handle, None)
         self._send.send_nowait(report)
         self._changed.set()
 

@@ -17,7 +17,7 @@ from acp_server.config import settings
 from acp_server.fleet.attempts import Attempt, AttemptReport, attempt_from_json
 from acp_server.fleet.clones import CloneCache
 from acp_server.fleet.git import FleetGit
-from acp_server.fleet.node import FleetNode, UnitSource
+from acp_server.fleet.node import FleetNode, UnitSource, machine_memory
 from acp_server.fleet.task_file import is_url
 from acp_server.fleet.unit import Unit
 from acp_server.text.json_values import as_text
@@ -34,7 +34,7 @@ class RemoteNode:
         environment = settings.child_environment({})
         self._cache = settings.hermes_home(environment) / "acp" / "fleet" / "clones"
         self._clones = CloneCache(self._cache, FleetGit(environment))
-        self.node = FleetNode(self._find_source, command, has_own_homes=True)
+        self.node = FleetNode(self._find_source, command)
         self._leases: dict[str, float] = {}
         self._attempts: dict[str, str] = {}
         """Fleet of each running attempt."""
@@ -155,5 +155,5 @@ def node_facts(command: tuple[str, ...], slots: int) -> Json:
         "slots": facts.slots,
         "problem": facts.problem,
         "process": os.getpid(),
-        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "memory": machine_memory(),
     }
