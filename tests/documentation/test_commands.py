@@ -110,7 +110,7 @@ def test_every_command_line_of_this_program_parses(
 ) -> None:
     for name in ("code/app", ".agents/skills", ".hermes/skills/release", "results"):
         (tmp_path / name).mkdir(parents=True)
-    for name in ("AGENTS.md", "task.md", "tasks.jsonl", "count.json"):
+    for name in ("AGENTS.md", "task.md", "tasks.jsonl", "tls.toml", "count.json"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -133,6 +133,9 @@ def test_shards_are_merged_and_a_unit_counts_where_it_ran(tmp_path: Path) -> Non
     assert [each.result.id for each in units] == [f"task-{number}" for number in range(4)]
     assert [each.result.outcome for each in units] == ["done", "timeout", "done", "done"]
     assert [each.directory.name for each in units] == ["1", "2", "2", "2"]
+    write_reports(units, tmp_path / "all", OutputSanitizer())
+    merged = load_units([tmp_path / "all"])
+    assert [each.result for each in merged] == [each.result for each in units]
 
 
 def test_a_journal_names_no_file_outside_of_its_directory(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.fleet import transcripts
-from acp_server.fleet.reports.html_text import HtmlText
+from acp_server.fleet.reports.html_escaper import HtmlEscaper
 from acp_server.fleet.reports.html_transcript import (
     MAX_TEXT_CHARACTERS,
     MAX_TRANSCRIPT_CHARACTERS,
@@ -24,7 +24,7 @@ def write(file: Path, *events: Event, rest: str = "") -> Path:
 
 
 def page_of(*events: Event) -> str:
-    return "".join(transcript_pieces(events, HtmlText(str), "one.transcript.jsonl"))
+    return "".join(transcript_pieces(events, HtmlEscaper(str), "one.transcript.jsonl"))
 
 
 def test_a_transcript_begins_with_the_task_and_has_whole_events_only(tmp_path: Path) -> None:

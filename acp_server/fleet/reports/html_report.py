@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from acp_server.fleet.outcomes import BY_SEVERITY
-from acp_server.fleet.reports.html_text import HtmlText
+from acp_server.fleet.reports.html_escaper import HtmlEscaper
 from acp_server.fleet.reports.html_transcript import transcript_pieces
 from acp_server.fleet.reports.loading import ReportedUnit
 from acp_server.fleet.reports.summary import FleetSummary, GroupSummary, model_of
@@ -53,7 +53,7 @@ def html_pieces(
     styles = STYLES.read_text("utf-8")
     digest = b64encode(hashlib.sha256(styles.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    text = HtmlText(clean)
+    text = HtmlEscaper(clean)
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
@@ -96,7 +96,7 @@ def _tiles(whole: GroupSummary) -> str:
     return f"<dl>{shown}</dl>{meter}"
 
 
-def _group_table(title: str, groups: Mapping[str, GroupSummary], text: HtmlText) -> str:
+def _group_table(title: str, groups: Mapping[str, GroupSummary], text: HtmlEscaper) -> str:
     head = "".join(f"<th>{escape(each)}</th>" for each in ("", *HEADINGS))
     rows = (
         f"<tr><th>{text.line(name)}</th>"
@@ -110,7 +110,7 @@ def _group_table(title: str, groups: Mapping[str, GroupSummary], text: HtmlText)
     )
 
 
-def _task_list(units: Sequence[ReportedUnit], text: HtmlText) -> Iterator[str]:
+def _task_list(units: Sequence[ReportedUnit], text: HtmlEscaper) -> Iterator[str]:
     failed = sum(not each.result.is_passed for each in units)
     yield (
         '<section class="tasks"><h2>Tasks</h2>\n'
@@ -130,7 +130,7 @@ def _worst_first(unit: ReportedUnit) -> int:
     return BY_SEVERITY.index(unit.result.outcome)
 
 
-def _task(unit: ReportedUnit, text: HtmlText) -> str:
+def _task(unit: ReportedUnit, text: HtmlEscaper) -> str:
     result = unit.result
     kind = "ok" if result.is_passed else "skip" if not result.has_run else "bad"
     cells = (
@@ -145,7 +145,7 @@ def _task(unit: ReportedUnit, text: HtmlText) -> str:
     return f'<details class="{kind}"><summary>{"".join(cells)}</summary>\n{content}</details>\n'
 
 
-def _content(unit: ReportedUnit, text: HtmlText) -> Iterator[str]:
+def _content(unit: ReportedUnit, text: HtmlEscaper) -> Iterator[str]:
     result = unit.result
     if result.reason:
         yield f'<p class="reason">{text.line(result.reason)}</p>'
@@ -176,7 +176,7 @@ def _content(unit: ReportedUnit, text: HtmlText) -> Iterator[str]:
     yield f"<h3>Run</h3><dl>{''.join(_facts(result, text))}</dl>"
 
 
-def _facts(result: UnitResult, text: HtmlText) -> Iterator[str]:
+def _facts(result: UnitResult, text: HtmlEscaper) -> Iterator[str]:
     usage = result.usage
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     tokens = f"{tokens_text(read)} in, {tokens_text(usage.output_tokens)} out"

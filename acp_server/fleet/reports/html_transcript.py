@@ -7,7 +7,7 @@ from html import escape
 
 from pydantic import JsonValue
 
-from acp_server.fleet.reports.html_text import HtmlText
+from acp_server.fleet.reports.html_escaper import HtmlEscaper
 from acp_server.text.json_values import Object, as_objects, as_text
 
 MAX_TEXT_CHARACTERS = 4_000
@@ -24,7 +24,7 @@ _NOTES = {
 _MARKS = {"completed": "✓", "in_progress": "▸"}
 
 
-def transcript_pieces(events: Iterable[Object], text: HtmlText, file: str) -> Iterator[str]:
+def transcript_pieces(events: Iterable[Object], text: HtmlEscaper, file: str) -> Iterator[str]:
     """Yield the HTML of a transcript, at most so much of it, and then how much is left.
 
     `file` is the name of the file that has all of it.
@@ -41,7 +41,7 @@ def transcript_pieces(events: Iterable[Object], text: HtmlText, file: str) -> It
         yield piece
 
 
-def _piece(event: Object, results: dict[str, Object], text: HtmlText) -> str:
+def _piece(event: Object, results: dict[str, Object], text: HtmlEscaper) -> str:
     """Return the HTML of one event; empty if it says nothing to a reader."""
     kind = as_text(event.get("type"))
     if kind in _NOTES:
@@ -61,7 +61,7 @@ def _piece(event: Object, results: dict[str, Object], text: HtmlText) -> str:
             return ""
 
 
-def _call(call: Object, result: Object | None, text: HtmlText) -> str:
+def _call(call: Object, result: Object | None, text: HtmlEscaper) -> str:
     state = _STATES.get(as_text((result or {}).get("status")), "done")
     given = call.get("input")
     content = ""
@@ -85,11 +85,11 @@ def _step(title: str, state: str, content: str) -> str:
     return f'<details class="step"><summary>{title} {state}</summary>{content}</details>'
 
 
-def _block(value: JsonValue, text: HtmlText) -> str:
+def _block(value: JsonValue, text: HtmlEscaper) -> str:
     return f"<pre>{text.cut_block(as_text(value).strip(), MAX_TEXT_CHARACTERS)}</pre>"
 
 
-def _note(line: str, text: HtmlText) -> str:
+def _note(line: str, text: HtmlEscaper) -> str:
     return f'<p class="note">{text.line(line)}</p>'
 
 

@@ -6,6 +6,7 @@ file until a report needs them, so that memory does not grow with the length of 
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -97,10 +98,24 @@ def _read_results(directory: Path) -> Iterator[UnitResult]:
     if results:
         yield from results
         return
+    merged = directory / "report.json"
+    if merged.is_file():  # of several directories
+        yield from _read_report(merged)
+        return
     for file in sorted(directory.glob("*.json")):  # a directory whose journal was not kept
         value = as_object(cast("JsonValue", json.loads(file.read_text(encoding="utf-8"))))
         if "unit" in value and as_text(as_object(value["unit"]).get("id")) == file.stem:
             yield result_from_json(value["unit"])
+
+
+def _read_report(file: Path) -> Iterator[UnitResult]:
+    """Yield the results in a JSON report, which has one task per line."""
+    with file.open("rb") as lines:
+        for line in lines:
+            with suppress(ValueError):
+                value = as_object(cast("JsonValue", json.loads(line.rstrip(b",\n"))))
+                if "unit" in value:
+                    yield result_from_json(value["unit"])
 
 
 def _read_start(file: Path, limit: int) -> str:

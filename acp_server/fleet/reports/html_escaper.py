@@ -4,7 +4,7 @@ from collections.abc import Callable
 from html import escape
 
 
-class HtmlText:
+class HtmlEscaper:
     """Cleans and escapes texts."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
