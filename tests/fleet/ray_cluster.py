@@ -24,6 +24,10 @@ from tests.support.server_process import NO_KEYRING
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 PORT = 6379
+TOKEN = "of-this-test-" + "0123456789abcdef" * 2
+AUTHENTICATION = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}
+# Ray gives up after half a minute, in which a busy machine does not start its agents.
+PATIENCE = {"RAY_raylet_start_wait_time_s": str(int(HANG_TIMEOUT_SECONDS * 3))}
 
 
 def other_networks() -> list[str]:
@@ -55,7 +59,10 @@ def wait_for_port(head: "subprocess.Popen[bytes]") -> None:
 def ray_cluster() -> Generator[str]:
     """Run a cluster of one node; yield its address."""
     # A short path: Ray's sockets are in it.
-    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as name:
+    with (
+        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as name,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         options = ("--node-ip-address", "127.0.0.1", "--port", str(PORT), "--num-cpus", "2")
         program = str(Path(sys.executable).with_name("ray"))
         kept = {each: os.environ[each] for each in ("PATH", "LANG") if each in os.environ}  # noqa: TID251
@@ -66,6 +73,8 @@ def ray_cluster() -> Generator[str]:
             "HERMES_HOME": str(home),
             "HOME": name,
             "RAY_USAGE_STATS_ENABLED": "0",
+            **AUTHENTICATION,
+            **PATIENCE,
             "PYTHONPATH": str(Path(__file__).parents[2]),
         }
         head = subprocess.Popen(
@@ -79,11 +88,15 @@ def ray_cluster() -> Generator[str]:
         )
         try:
             wait_for_port(head)
+            for each, value in (*AUTHENTICATION.items(), *PATIENCE.items()):
+                patch.setenv(each, value)
             yield f"127.0.0.1:{PORT}"
         finally:
             # Its own processes only: `ray stop` ends those of all clusters.
-            children = psutil.Process(head.pid).children(recursive=True)
-            os.killpg(head.pid, signal.SIGTERM)
+            children: list[psutil.Process] = []
+            with suppress(psutil.NoSuchProcess, ProcessLookupError):  # it did not start
+                children = psutil.Process(head.pid).children(recursive=True)
+                os.killpg(head.pid, signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 head.wait(20)
             for each in children:
