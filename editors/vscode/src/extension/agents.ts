@@ -41,7 +41,7 @@ export interface AgentItem extends QuickPickItem {
 /** Let the user choose an agent; undefined if the choice is dismissed. Null is the own server. */
 export async function chooseAgent(environment: NodeJS.ProcessEnv): Promise<AgentChoice | null | undefined> {
   const items = [OWN_AGENT, ...configuredAgents(), ...(await installedAgents(environment)), MORE_AGENTS];
-  const options = { title: t("Agent"), placeHolder: t("Which agent should answer in this window?"), matchOnDescription: true };
+  const options = { title: t("Agent"), placeHolder: t("Which agent should answer in new sessions?"), matchOnDescription: true };
   const chosen = await window.showQuickPick(items, options);
   if (chosen !== MORE_AGENTS) return confirmed(chosen);
   return confirmed(await window.showQuickPick(registryAgents(await readRegistry()), options));

@@ -19,9 +19,11 @@ import {
 import { Controller } from "../host/controller.js";
 import { ViewPublisher } from "../host/viewPublisher.js";
 import { storeKey } from "../host/keyStore.js";
-import { chosenAgent, storeAgentChoice } from "../host/agentChoice.js";
+import type { AgentChoice } from "../host/agentChoice.js";
+import { OWN_AGENT } from "../host/agentIds.js";
 import { messageOf } from "../host/errors.js";
-import { findProgram, locateServer, locateUv, type ServerCommand } from "../host/serverLocator.js";
+import { t } from "../shared/l10n.js";
+import { findProgram, locateServer, locateUv, ServerMissingError, type ServerCommand } from "../host/serverLocator.js";
 import { DirectoryTextStore } from "../host/directoryTextStore.js";
 import type { TextStore, WorkspaceState } from "../host/ports.js";
 import { NodeDisk } from "../host/nodeDisk.js";
@@ -41,9 +43,7 @@ import type { McpServer } from "@agentclientprotocol/sdk";
 import type { ActionHost } from "./actions.js";
 import type { InlineEdit } from "./inlineEdits.js";
 import type { McpContext } from "./mcpServers.js";
-import { Readiness } from "./readiness.js";
 import { StatusBar } from "./statusBar.js";
-import { t } from "../shared/l10n.js";
 
 /** Commands of the review, carried out by `EditorReview`, which is loaded with the first change. */
 const REVIEW_COMMANDS = [
@@ -61,7 +61,6 @@ export function activate(context: ExtensionContext): void {
   const log = new ChannelLog();
   const panel = new VsCodeTerminalPanel();
   const statusBar = new StatusBar();
-  const readiness = new Readiness();
   const terminalOutput = new TerminalOutput();
   const editorWindow = new VsCodeWindow(log, () => views);
   const viewPublisher = new ViewPublisher();
@@ -71,7 +70,6 @@ export function activate(context: ExtensionContext): void {
   });
   const onState = (state: HostState): void => {
     statusBar.show(state);
-    readiness.update(state.status);
     views.showOpenQuestions(state.openQuestions);
     void commands.executeCommand("setContext", "acpServer.isRunning", state.isRunning);
     void commands.executeCommand("setContext", "acpServer.hasQuestion", state.openQuestions > 0);
@@ -87,7 +85,8 @@ export function activate(context: ExtensionContext): void {
     workspaceState,
     textStore: reviewStoreIn(context.storageUri),
     log,
-    locateServer: () => locateChosen(workspaceState),
+    locateServer: locateAgent,
+    chooseAgent,
     startServer: (serverCommand, cwd) => startServerProcess(serverCommand, cwd, log),
     problemsOf,
     isTrusted: () => workspace.isTrusted,
@@ -110,7 +109,7 @@ export function activate(context: ExtensionContext): void {
       workspaceState,
       open: (path) => editorWindow.openFile(path, 1, true),
       onAgreed: () => {
-        controller.restart();
+        controller.agents.restartAll();
       },
     }, editorWindow.folders),
     symbols: async (params) => (await import("./symbols.js")).answerSymbols(params),
@@ -123,8 +122,8 @@ export function activate(context: ExtensionContext): void {
       await review?.run(name, args);
     }),
   );
-  const actionCommands = registerActions(actionHostOf(controller, readiness, (edit) => review?.beginInlineEdit(edit)));
-  context.subscriptions.push(...disposables, ...reviewCommands, ...actionCommands, ...registerCommands(controller, workspaceState, views, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
+  const actionCommands = registerActions(actionHostOf(controller, (edit) => review?.beginInlineEdit(edit)));
+  context.subscriptions.push(...disposables, ...reviewCommands, ...actionCommands, ...registerCommands(controller, views, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
 }
 
 /** Called by VS Code on shutdown. The subscriptions dispose of everything that `activate` created. */
@@ -154,15 +153,23 @@ async function passedServers(context: McpContext, folders: readonly string[]): P
   return folders.flatMap((folder, index) => agreedServers(texts[index] ?? "", folder, context));
 }
 
-/** Find the chosen agent. If its program is gone, the own server is used. */
-async function locateChosen(workspaceState: WorkspaceState): Promise<ServerCommand> {
-  const choice = chosenAgent(workspaceState);
+/** Find the program of an agent, null for the own server.
+ *
+ * @throws {ServerMissingError} if it was not found.
+ */
+async function locateAgent(choice: AgentChoice | null): Promise<ServerCommand> {
   if (choice === null) return locateServer(serverSettings(), process.env);
-  const command = await findProgram(choice.command, process.env);
-  if (command !== null) return { command, programArguments: choice.arguments, serveArguments: [], environment: choice.environment };
-  storeAgentChoice(workspaceState, null);
-  void window.showWarningMessage(t("{0} was not found ({1}), so the Hermes Agent answers.", choice.name, choice.command));
-  return locateServer(serverSettings(), process.env);
+  const command = choice.command === "" ? null : await findProgram(choice.command, process.env);
+  if (command === null) throw new ServerMissingError(t("{0} was not found on this machine: {1}", choice.name, choice.command));
+  return { command, programArguments: choice.arguments, serveArguments: [], environment: choice.environment };
+}
+
+async function chooseAgent(): Promise<AgentChoice | null | undefined> {
+  try {
+    return await (await import("./agents.js")).chooseAgent(process.env);
+  } catch (error) {
+    throw new Error(t("The list of agents could not be read: {0}", messageOf(error)));
+  }
 }
 
 function workspaceStateOf(state: Memento): WorkspaceState {
@@ -185,9 +192,9 @@ function reviewStoreIn(storageUri: Uri | undefined): TextStore {
 }
 
 /** Ask for permission in a notification. Dismissing it answers nothing: the question stays open in the chat. */
-async function notify(controller: Controller, { questionId, text, isPermission }: AskedQuestion): Promise<void> {
+async function notify(controller: Controller, { questionId, agent, text, isPermission }: AskedQuestion): Promise<void> {
   const actions = isPermission ? [ALLOW, REJECT, SHOW] : [SHOW];
-  const chosen = await window.showInformationMessage(t("Hermes asks: {0}", text), ...actions);
+  const chosen = await window.showInformationMessage(t("{0} asks: {1}", agent || "Hermes", text), ...actions);
   const answer = (kind: "allow_once" | "reject_once"): Promise<void> =>
     controller.handle({ type: "permit", questionId, optionId: controller.questions.optionOf(questionId, kind), reason: "" });
   if (chosen === ALLOW) await answer("allow_once");
@@ -196,10 +203,11 @@ async function notify(controller: Controller, { questionId, text, isPermission }
 }
 
 /** Let actions outside of the chat use it: it is revealed, and its agent started. */
-function actionHostOf(controller: Controller, readiness: Readiness, beginInlineEdit: (edit: InlineEdit) => void): ActionHost {
+function actionHostOf(controller: Controller, beginInlineEdit: (edit: InlineEdit) => void): ActionHost {
   const start = (): Promise<boolean> => {
-    controller.start();
-    return readiness.wait();
+    const agent = controller.agents.shown;
+    agent.start();
+    return agent.whenReady();
   };
   const switches = { withSelection: false, withFile: false, withProblems: false };
   const { viewPublisher } = controller;
@@ -244,7 +252,7 @@ function registerActions(host: ActionHost): { dispose(): void }[] {
   return [...registered, languages.registerCodeActionsProvider({ scheme: "file" }, provider)];
 }
 
-function registerCommands(controller: Controller, workspaceState: WorkspaceState, views: ChatViews, guide: Uri): { dispose(): void }[] {
+function registerCommands(controller: Controller, views: ChatViews, guide: Uri): { dispose(): void }[] {
   const revealAndRequest = (action: "focusInput" | "showSessions" | "showContext"): void => {
     controller.editorWindow.revealChat();
     controller.requestViewAction(action);
@@ -269,7 +277,7 @@ function registerCommands(controller: Controller, workspaceState: WorkspaceState
     stop: () => controller.handle({ type: "stop" }),
     restart: () => controller.handle({ type: "restart" }),
     signIn: () => pickSignIn(controller),
-    switchAgent: () => switchAgent(controller, workspaceState),
+    switchAgent: () => controller.handle({ type: "switchAgent" }),
     showLog: () => controller.handle({ type: "showLog" }),
     openTab: () => {
       views.openTab("");
@@ -282,7 +290,7 @@ function registerCommands(controller: Controller, workspaceState: WorkspaceState
 }
 
 async function pickSignIn(controller: Controller): Promise<void> {
-  const items = controller.signInMethods.map(({ id, name, description }) => ({ id, label: name, detail: description }));
+  const items = controller.agents.shown.connectionEvent.signInMethods.map(({ id, name, description }) => ({ id, label: name, detail: description }));
   if (items.length === 0) {
     await controller.editorWindow.showMessage(t("The agent offers no sign-in method, or has not started yet."), []);
     return;
@@ -290,20 +298,6 @@ async function pickSignIn(controller: Controller): Promise<void> {
   const placeHolder = t("How do you want to sign in?");
   const chosen = items.length === 1 ? items[0] : await window.showQuickPick(items, { placeHolder });
   if (chosen !== undefined) await controller.handle({ type: "signIn", methodId: chosen.id });
-}
-
-/** Let the user choose another agent for this workspace. */
-async function switchAgent(controller: Controller, workspaceState: WorkspaceState): Promise<void> {
-  try {
-    const choice = await (await import("./agents.js")).chooseAgent(process.env);
-    if (choice === undefined) return;
-    storeAgentChoice(workspaceState, choice);
-    // The sessions of the earlier agent stay with it.
-    controller.viewPublisher.leaveSessions();
-    controller.restart();
-  } catch (error) {
-    await window.showErrorMessage(t("The list of agents could not be read: {0}", messageOf(error)));
-  }
 }
 
 function registerListeners(controller: Controller): { dispose(): void }[] {
@@ -328,7 +322,7 @@ function registerListeners(controller: Controller): { dispose(): void }[] {
       controller.refreshChanges();
     }),
     workspace.onDidGrantWorkspaceTrust(() => {
-      controller.restart();
+      controller.agents.restartAll();
     }),
     workspace.onDidChangeConfiguration((change) => {
       const affectsServer = SERVER_SETTINGS.some((name) => change.affectsConfiguration(`${SECTION}.${name}`));
@@ -344,5 +338,5 @@ function pathsOf(uris: readonly Uri[]): string[] {
 async function offerRestart(controller: Controller): Promise<void> {
   const action = t("Restart the Server");
   const chosen = await controller.editorWindow.showMessage(t("The server settings changed. Restart the server to apply them."), [action]);
-  if (chosen === action) controller.restart();
+  if (chosen === action) controller.agents.get(OWN_AGENT).restart();
 }

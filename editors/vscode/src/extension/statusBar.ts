@@ -17,7 +17,7 @@ const LABELS: Readonly<Record<ConnectionStatus, string>> = {
 const DESCRIPTIONS: Readonly<Record<ConnectionStatus, string>> = {
   untrusted: t("The agent starts once this workspace is trusted."),
   noFolder: t("Open a folder to use the agent."),
-  missing: t("The acp-server program was not found."),
+  missing: t("The agent's program was not found."),
   starting: t("The agent starts when you open the chat."),
   ready: t("The agent is ready."),
   restarting: t("The server stopped and is restarting."),
@@ -34,9 +34,9 @@ export class StatusBar implements Disposable {
   }
 
   show(state: HostState): void {
-    const { status, message, isRunning, openQuestions, session } = state;
+    const { status, message, openQuestions, session } = state;
     const isError = status === "failed" || status === "missing";
-    this.#item.text = labelFor(status, isRunning, openQuestions);
+    this.#item.text = labelFor(state);
     this.#item.tooltip = new MarkdownString([questionText(state), DESCRIPTIONS[status], message, session].filter((part) => part !== "").join("\n\n"));
     this.#item.backgroundColor = isError
       ? new ThemeColor("statusBarItem.errorBackground")
@@ -60,8 +60,8 @@ function questionText({ openQuestions, askingTitle }: HostState): string {
   return askingTitle === "" ? `${count}.` : t("{0} in “{1}”.", count, askingTitle);
 }
 
-function labelFor(status: ConnectionStatus, isRunning: boolean, openQuestions: number): string {
-  if (openQuestions > 0) return `$(bell-dot) ${t("Hermes asks")}`;
+function labelFor({ status, isRunning, openQuestions, askingAgent }: HostState): string {
+  if (openQuestions > 0) return `$(bell-dot) ${t("{0} asks", askingAgent || "Hermes")}`;
   if (isRunning) return "$(loading~spin) Hermes";
   return LABELS[status];
 }

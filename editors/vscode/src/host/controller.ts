@@ -1,14 +1,16 @@
 /**
- * The extension host's composition root: server, sessions, questions, files, terminals, reviews, view.
+ * The extension host's composition root: agents, sessions, questions, files, terminals, reviews, view.
  *
  * Builds every part and routes events between them. The rules of each part are in its own module.
  */
 import type { ClientContext, SessionNotification } from "@agentclientprotocol/sdk";
-import type { AgentFeatures, ConnectionStatus, SessionEvent, SignInMethod, ViewRequest } from "../shared/events.js";
+import type { SessionEvent, ViewRequest } from "../shared/events.js";
 import type { Intent } from "../shared/intents.js";
-import { EMPTY_VIEW } from "../shared/state.js";
-import { AGENT_NAME, featuresOf, connect, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
+import type { ClientHandlers, Connection } from "./connection.js";
 import { chosenAgent } from "./agentChoice.js";
+import { agentIdOf, OWN_AGENT } from "./agentIds.js";
+import type { AgentProcess } from "./agentProcess.js";
+import { AgentProcesses } from "./agentProcesses.js";
 import { BackgroundPrompts } from "./backgroundPrompts.js";
 import { clientHandlersOf } from "./clientHandlers.js";
 import { LOADING_CONTEXT, loadContext } from "./contextReport.js";
@@ -19,9 +21,8 @@ import { AnswerStore } from "./answerStore.js";
 import { MentionSearch } from "./mentionSearch.js";
 import type { MentionReader } from "./promptBlocks.js";
 import { FollowMode } from "./followMode.js";
-import { ViewPublisher } from "./viewPublisher.js";
+import { SIDE_BAR, ViewPublisher } from "./viewPublisher.js";
 import { handleIntent, permit, type IntentHost } from "./intentHandlers.js";
-import type { ServerCommand } from "./serverLocator.js";
 import type { EditorWindow } from "./ports.js";
 import { EditorReporter, editorEventOf } from "./editorReporter.js";
 import { QuestionAnnouncer } from "./questionAnnouncer.js";
@@ -29,16 +30,17 @@ import { Questions } from "./questions.js";
 import { ReviewLoader } from "./reviewLoader.js";
 import type { SessionContext } from "./session.js";
 import { sessionDescriptionOf } from "./sessionDescription.js";
-import { SessionManager, type AgentHandle } from "./sessionManager.js";
+import type { AgentHandle } from "./sessionLists.js";
+import { SessionManager, SHOWN_KEY } from "./sessionManager.js";
 import { ServerSetup } from "./serverSetup.js";
 import { labelIn, pathInside } from "./workspacePaths.js";
-import { ServerSupervisor, type RunningServer } from "./serverSupervisor.js";
 import type { HostServices } from "./hostServices.js";
 import { TerminalManager } from "./terminalManager.js";
 import { t } from "../shared/l10n.js";
 
 export class Controller implements IntentHost {
   readonly viewPublisher: ViewPublisher;
+  readonly agents: AgentProcesses;
   readonly questions: Questions;
   readonly terminals: TerminalManager;
   readonly reviews: ReviewLoader;
@@ -55,13 +57,6 @@ export class Controller implements IntentHost {
   readonly questionAnnouncer: QuestionAnnouncer;
   readonly #services: HostServices;
   readonly #fileService: FileService;
-  readonly #supervisor: ServerSupervisor;
-  #connection: Connection | null = null;
-  #serverCommand: ServerCommand | null = null;
-  #status: ConnectionStatus = "starting";
-  #message = "";
-  /** Why the server last stopped; cleared once the chat has shown it. */
-  #lastFailure = "";
   #requestCount = 0;
   #attachCount = 0;
 
@@ -96,8 +91,17 @@ export class Controller implements IntentHost {
     this.turnEnds = new TurnEndStore(workspaceState);
     this.answers = new AnswerStore(workspaceState);
     this.followMode = new FollowMode(editorWindow, services.shouldFollowInitially());
+    this.agents = new AgentProcesses({
+      ...{ services, workspaceState, viewPublisher, editorWindow },
+      handlers: this.#clientHandlers.bind(this),
+      sessions: () => this.sessions,
+      commandToStart: (serverCommand, agentId) => this.serverSetup.commandToStart(serverCommand, agentId),
+      onStatus: this.#onStatus.bind(this),
+      onConnected: this.#onConnected.bind(this),
+      onDisconnected: this.#onDisconnected.bind(this),
+    });
     this.editorReporter = new EditorReporter({
-      agent: () => this.#connection?.agent ?? null,
+      agent: (sessionId) => this.agents.of(sessionId).connection?.agent ?? null,
       problemsOf: (path) => services.problemsOf(path),
     });
     this.sessions = new SessionManager({
@@ -106,7 +110,12 @@ export class Controller implements IntentHost {
       log,
       folders: () => editorWindow.folders,
       mcpServers: services.mcpServers.bind(services),
-      agentId: () => chosenAgent(workspaceState)?.id ?? "",
+      agentIds: () => this.agents.ids,
+      agentName: (agentId) => this.agents.get(agentId).name,
+      startAgent: (agentId) => {
+        this.agents.get(agentId).start();
+      },
+      now: services.now.bind(services),
       createSessionContext: (sessionId, handle) => this.#sessionContext(sessionId, handle),
       withSaved: (sessionId, events) => this.answers.withAnswers(sessionId, this.turnEnds.withTurnEnds(sessionId, events)),
       isHidden: (sessionId) => this.backgroundPrompts.owns(sessionId),
@@ -124,40 +133,23 @@ export class Controller implements IntentHost {
       viewPublisher,
       editorWindow,
       onQuestion: services.onQuestion.bind(services),
+      agentName: this.agents.otherNameOf.bind(this.agents),
       request: this.requestViewAction.bind(this),
-    });
-    this.#supervisor = new ServerSupervisor({
-      startServer: () => this.#startServer(),
-      onStatus: (status, message) => {
-        if (status === "restarting" && message !== "") this.#lastFailure = message;
-        this.#setStatus(status, message);
-      },
-      onConnected: () => this.#onConnected(),
-      onDisconnected: () => { this.#onDisconnected(); },
-      wait: services.wait.bind(services),
-      now: services.now.bind(services),
     });
     this.serverSetup = new ServerSetup({
       services,
-      serverCommand: () => this.#serverCommand,
-      isMissing: () => this.#status === "missing",
-      restart: this.restart.bind(this),
-      publish: viewPublisher.publish.bind(viewPublisher),
+      agent: () => this.agents.shown,
+      publish: viewPublisher.publishOf.bind(viewPublisher),
     });
+    viewPublisher.agentOfNewSessions = () => chosenAgent(workspaceState)?.id ?? OWN_AGENT;
+    viewPublisher.open(SIDE_BAR, workspaceState.get(SHOWN_KEY) ?? "");
     viewPublisher.publish({ type: "follow", isOn: this.followMode.isOn });
-    this.#setStatus("starting", "");
+    this.#publishState();
   }
 
-  /** Start the server unless it was started before. */
-  start(): void {
-    if (!this.#supervisor.isStarted) this.restart();
-  }
-
-  /** Start or restart the server, if the workspace is trusted and has a folder. */
+  /** Start or restart the agent of the shown session. */
   restart(): void {
-    if (!this.#services.isTrusted()) this.#setStatus("untrusted", "");
-    else if (this.editorWindow.folders.length === 0) this.#setStatus("noFolder", "");
-    else void this.#supervisor.start();
+    this.agents.shown.restart();
   }
 
   /** Carry out a user's intent in a view, by default the active one. Failures are logged and shown as a message. */
@@ -166,7 +158,7 @@ export class Controller implements IntentHost {
     if (intent.type !== "ready") this.viewPublisher.activate(viewId);
     try {
       if (intent.type === "ready") await this.sessions.fill(viewId);
-      await handleIntent(intent, this);
+      else await handleIntent(intent, this);
     } catch (error) {
       this.#services.log.error(`${intent.type}: ${messageOf(error)}`);
       await this.editorWindow.showMessage(messageOf(error), []);
@@ -189,22 +181,22 @@ export class Controller implements IntentHost {
     this.viewPublisher.publish({ type: "request", action, number: this.#requestCount });
   }
 
-  /** The agent's side of the connection.
+  /** The side of a session's agent of the connection.
    *
-   * @throws if the server is not running.
+   * @throws if the agent is not connected.
    */
-  get agent(): ClientContext {
-    if (this.#connection === null) throw new Error(t("The server is not running."));
-    return this.#connection.agent;
+  agentOf(sessionId: string): ClientContext {
+    return this.agents.of(sessionId).agent;
   }
 
-  /** The sign-in methods that the agent offers; empty while it is not connected. */
-  get signInMethods(): readonly SignInMethod[] {
-    return signInMethodsOf(this.#connection?.initializeResponse.authMethods);
+  /** Let the user choose an agent, and show a new session of it. */
+  async chooseAgent(): Promise<void> {
+    const choice = await this.#services.chooseAgent();
+    if (choice !== undefined) await this.agents.switchTo(choice);
   }
 
   async signIn(methodId: string): Promise<void> {
-    if (this.#connection !== null) await this.serverSetup.signIn(methodId, this.#connection);
+    await this.serverSetup.signIn(methodId, this.agents.shown);
     await this.sessions.fill(this.viewPublisher.activeId); // an agent may have refused a session before
   }
 
@@ -222,14 +214,16 @@ export class Controller implements IntentHost {
   /** Reload the active instruction files and skills and publish them to the view. */
   async refreshContext(): Promise<void> {
     const [cwd] = this.editorWindow.folders;
-    if (this.#serverCommand === null || cwd === undefined) return;
-    this.viewPublisher.publish(LOADING_CONTEXT);
-    this.viewPublisher.publish(await loadContext(this.#serverCommand, cwd, this.#services.runCommandLine));
+    const { id, serverCommand } = this.agents.shown;
+    if (serverCommand === null || cwd === undefined) return;
+    this.viewPublisher.publishOf(id, LOADING_CONTEXT);
+    this.viewPublisher.publishOf(id, await loadContext(serverCommand, cwd, this.#services.runCommandLine));
   }
 
   /** Return the agent's answer to a prompt that no view shows. */
   askInBackground(text: string): Promise<string> {
-    return this.backgroundPrompts.run(this.agent, this.editorWindow.folders[0] ?? "", text, this.#features.delete);
+    const { agent, features } = this.agents.shown;
+    return this.backgroundPrompts.run(agent, this.editorWindow.folders[0] ?? "", text, features.delete);
   }
 
   setFollow(isOn: boolean): void {
@@ -246,71 +240,38 @@ export class Controller implements IntentHost {
     this.questions.cancel();
     this.terminals.dispose();
     this.editorReporter.dispose();
-    this.#supervisor.dispose();
+    this.agents.dispose();
     this.viewPublisher.dispose();
   }
 
-  async #startServer(): Promise<RunningServer> {
-    this.#serverCommand = await this.#services.locateServer();
-    const serverCommand = this.serverSetup.commandToStart(this.#serverCommand);
-    const server = this.#services.startServer(serverCommand, this.editorWindow.folders[0] ?? "");
-    const exited = server.ended.then((reason) => Promise.reject(new Error(reason)));
-    exited.catch(() => undefined); // rejects in every case; after `initialize`, `ended` reports the exit instead
+  async #onConnected(agent: AgentProcess, connection: Connection): Promise<void> {
     try {
-      const initialized = connect(server.stream, this.#clientHandlers(), this.#services.version);
-      this.#connection = await Promise.race([initialized, exited]);
-    } catch (error) {
-      server.dispose();
-      throw error;
-    }
-    const connection = this.#connection;
-    const stop = (): void => {
-      connection.close();
-      server.dispose();
-    };
-    return { ended: server.ended, stop };
-  }
-
-  async #onConnected(): Promise<void> {
-    const connection = this.#connection;
-    if (connection === null) return;
-    const { agent, initializeResponse } = connection;
-    try {
-      await this.sessions.onConnected({ agent, features: featuresOf(initializeResponse), isOpen: () => connection.isOpen() });
+      await this.sessions.onConnected(agent.id, { agent: connection.agent, features: agent.features, isOpen: () => connection.isOpen() });
     } catch (error) {
       if (!isAuthRequired(error)) throw error;
-      this.viewPublisher.publish({ type: "signIn", isNeeded: true, message: messageOf(error) });
+      this.viewPublisher.publishOf(agent.id, { type: "signIn", isNeeded: true, message: messageOf(error) });
     }
-    this.#announceRestart();
-    if (this.#isOwnServer) await this.serverSetup.checkSignIn(connection);
-    this.#setStatus("ready", "");
+    this.#announceRestart(agent);
+    if (agent.isOwnServer) await this.serverSetup.checkSignIn(agent.id, connection);
     this.reportEditorState();
   }
 
-  get #features(): AgentFeatures {
-    return this.#connection === null ? EMPTY_VIEW.connection.features : featuresOf(this.#connection.initializeResponse);
-  }
-
-  get #isOwnServer(): boolean {
-    return this.#connection?.initializeResponse.agentInfo?.name === AGENT_NAME;
-  }
-
   /** Show a notice in the chat that the server stopped unexpectedly, and why. */
-  #announceRestart(): void {
-    const description = this.#lastFailure;
-    this.#lastFailure = "";
+  #announceRestart(agent: AgentProcess): void {
+    const description = agent.takeLastFailure();
     if (description === "") return;
     const title = t("The server stopped and was restarted.");
     const update = { sessionUpdate: "notice", severity: "warning", title, description } as const;
-    this.viewPublisher.record(this.viewPublisher.shownSessionId, { type: "update", update });
+    const { viewPublisher } = this;
+    const shown = viewPublisher.viewIds.filter((viewId) => viewPublisher.agentOf(viewId) === agent.id).map((viewId) => viewPublisher.shownBy(viewId));
+    for (const sessionId of new Set(shown)) viewPublisher.record(sessionId, { type: "update", update });
   }
 
-  #onDisconnected(): void {
-    this.questions.cancel();
-    this.terminals.dispose();
-    this.sessions.onDisconnected();
-    this.#connection?.close();
-    this.#connection = null;
+  #onDisconnected({ id }: AgentProcess): void {
+    const isOfAgent = (sessionId: string): boolean => agentIdOf(sessionId) === id;
+    this.questions.cancel(isOfAgent);
+    this.terminals.dispose(isOfAgent);
+    this.sessions.onDisconnected(id);
   }
 
   #sessionContext(sessionId: string, handle: AgentHandle): SessionContext {
@@ -327,10 +288,11 @@ export class Controller implements IntentHost {
       },
       onAuthRequired: (message) => {
         // The own server has said in its answer what is missing.
-        this.viewPublisher.publish({ type: "signIn", isNeeded: true, message: this.#isOwnServer ? "" : message });
+        const agent = this.agents.of(sessionId);
+        this.viewPublisher.publishOf(agent.id, { type: "signIn", isNeeded: true, message: agent.isOwnServer ? "" : message });
       },
       cancelQuestions: () => {
-        this.questions.cancel(sessionId);
+        this.questions.cancel((each) => each === sessionId);
       },
       now: () => this.#services.now(),
     };
@@ -341,7 +303,7 @@ export class Controller implements IntentHost {
     this.#publishState();
     if (isRunning) return;
     this.#inBackground(this.reviews.loaded?.endTurn(sessionId));
-    this.#inBackground(this.sessions.refresh());
+    this.#inBackground(this.sessions.refresh(agentIdOf(sessionId)));
   }
 
   #clientHandlers(): ClientHandlers {
@@ -379,22 +341,20 @@ export class Controller implements IntentHost {
     this.#inBackground(this.reviews.loaded?.refresh(this.viewPublisher.shownSessionId));
   }
 
-  #setStatus(status: ConnectionStatus, message: string): void {
-    this.#status = status;
-    this.#message = message;
-    const initializeResponse = this.#connection?.initializeResponse;
-    const agent = initializeResponse?.agentInfo?.title ?? initializeResponse?.agentInfo?.name ?? "";
-    const offered = { signInMethods: this.signInMethods, canStoreKey: this.#isOwnServer, features: this.#features };
-    this.viewPublisher.publish({ type: "connection", status, agent, message, ...offered });
+  #onStatus(agent: AgentProcess): void {
+    this.viewPublisher.publishOf(agent.id, agent.connectionEvent);
+    if (agent.status === "missing") this.#inBackground(this.agents.leave(agent));
     this.#publishState();
   }
 
   #publishState(): void {
-    const { sessions, questions, questionAnnouncer, viewPublisher } = this;
+    const { sessions, questions, questionAnnouncer, viewPublisher, agents } = this;
+    const { status, message, id, name } = agents.shown;
+    const description = sessionDescriptionOf(viewPublisher.eventsOf(viewPublisher.shownSessionId));
     this.#services.onState({
-      ...{ status: this.#status, message: this.#message, isRunning: sessions.isRunning },
-      ...{ openQuestions: questions.openCount, askingTitle: questionAnnouncer.askingTitle },
-      session: sessionDescriptionOf(viewPublisher.eventsOf(viewPublisher.shownSessionId)),
+      ...{ status, message, isRunning: sessions.isRunning },
+      ...{ openQuestions: questions.openCount, askingTitle: questionAnnouncer.askingTitle, askingAgent: agents.otherNameOf(questions.askingSessionId) },
+      session: [id === OWN_AGENT ? "" : name, description].filter((part) => part !== "").join("\n\n"),
     });
   }
 }

@@ -18,7 +18,8 @@ const DIAGNOSTICS_TIMEOUT_MILLISECONDS = 800;
 const ACTIVE_FILE_DEBOUNCE_MILLISECONDS = 150;
 
 export interface EditorReporterContext {
-  agent(): ClientContext | null;
+  /** The connected agent of a session. */
+  agent(sessionId: string): ClientContext | null;
   problemsOf(path: string): readonly Problem[];
 }
 
@@ -86,9 +87,9 @@ export class EditorReporter {
     this.#notify(DIAGNOSTICS_METHOD, { sessionId, path, items });
   }
 
-  #notify(method: string, params: object): void {
+  #notify(method: string, params: { readonly sessionId: string; readonly [name: string]: unknown }): void {
     // Errors are ignored: a lost connection is reported by its own close event.
-    this.#context.agent()?.notify(method, params).catch(() => undefined);
+    this.#context.agent(params.sessionId)?.notify(method, params).catch(() => undefined);
   }
 }
 

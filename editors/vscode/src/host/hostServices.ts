@@ -1,6 +1,7 @@
 /** Dependencies of the host: `extension/` provides them in VS Code, tests provide fakes. */
 import type { McpServer, Stream } from "@agentclientprotocol/sdk";
 import type { ConnectionStatus } from "../shared/events.js";
+import type { AgentChoice } from "./agentChoice.js";
 import type { CommandRunner } from "./contextReport.js";
 import type { MentionReader } from "./promptBlocks.js";
 import type { ReviewContext, ReviewService } from "./reviewService.js";
@@ -25,8 +26,10 @@ export interface HostServices {
   readonly workspaceState: WorkspaceState;
   readonly textStore: TextStore;
   readonly log: Log;
-  /** Find the server; see `serverLocator`. */
-  locateServer(): Promise<ServerCommand>;
+  /** Find the program of an agent, null for the own server; see `serverLocator`. */
+  locateServer(choice: AgentChoice | null): Promise<ServerCommand>;
+  /** Let the user choose an agent; undefined if the choice is dismissed. Null is the own server. */
+  chooseAgent(): Promise<AgentChoice | null | undefined>;
   startServer(serverCommand: ServerCommand, cwd: string): ServerHandle;
   readonly runCommandLine?: CommandRunner;
   problemsOf(path: string): readonly Problem[];
@@ -56,13 +59,16 @@ export interface HostServices {
 
 /** State that the status bar and the badge show. */
 export interface HostState {
+  /** Status of the agent of the shown session. */
   readonly status: ConnectionStatus;
   readonly message: string;
   readonly isRunning: boolean;
   readonly openQuestions: number;
   /** Title of the session with the oldest question; empty if it has none, or is shown. */
   readonly askingTitle: string;
-  /** Model, mode and cost of the shown session; empty if the agent reports none. */
+  /** Name of the agent with the oldest question; empty for the own server. */
+  readonly askingAgent: string;
+  /** Agent (if another than the own server), model, mode and cost of the shown session; empty if none is known. */
   readonly session: string;
 }
 
@@ -70,6 +76,8 @@ export interface HostState {
 export interface AskedQuestion {
   readonly questionId: string;
   readonly sessionId: string;
+  /** Name of the agent that asks; empty for the own server. */
+  readonly agent: string;
   /** Whether it can be answered with a single button. */
   readonly isPermission: boolean;
   /** What is asked, with the session's title if the session is not shown. */

@@ -30,7 +30,7 @@ const WEB_URL = /^https?:\/\//;
 
 /** The parts of the host that intents operate on. Implemented by `Controller`. */
 export interface IntentHost {
-  readonly agent: ClientContext;
+  agentOf(sessionId: string): ClientContext;
   readonly editorReporter: EditorReporter;
   readonly editorWindow: EditorWindow;
   readonly questions: Questions;
@@ -42,7 +42,7 @@ export interface IntentHost {
   readonly viewPublisher: ViewPublisher;
   readonly mentionSearch: MentionSearch;
   readonly mentionReader: MentionReader;
-  start(): void;
+  chooseAgent(): Promise<void>;
   restart(): void;
   labelOf(path: string): string;
   refreshContext(): Promise<void>;
@@ -57,15 +57,15 @@ export interface IntentHost {
 type IntentHandlers = { readonly [T in Intent["type"]]: (intent: Extract<Intent, { type: T }>, host: IntentHost) => unknown };
 
 const HANDLERS: IntentHandlers = {
-  ready: (_, host) => {
-    host.start();
-  },
+  // The controller has filled the view.
+  ready: () => undefined,
   send: ({ draft, busyMode }, host) => send(host, draft, busyMode),
   stop: (_, host) => host.sessions.shown?.stop(),
   unqueue: ({ id }, host) => host.sessions.shown?.unqueue(id),
   restore: (intent, host) => restore(intent, host),
   copyText: ({ text }, host) => host.editorWindow.copy(text),
   newSession: (_, host) => newSession(host),
+  switchAgent: (_, host) => host.chooseAgent(),
   openSession: ({ id }, host) => host.sessions.show(id),
   forkSession: ({ id }, host) => host.sessions.fork(id),
   renameSession: ({ id, title }, host) => {
@@ -161,7 +161,7 @@ function requireShownSession(host: IntentHost): Session {
 async function newSession(host: IntentHost): Promise<void> {
   const { file } = host.editorWindow.snapshot();
   const folder = host.editorWindow.folders.find((each) => file !== "" && pathInside(each, file) !== null);
-  await host.sessions.create(folder ?? host.sessions.shown?.cwd);
+  await host.sessions.createOf(host.viewPublisher.agentOfNewSessions(), folder ?? host.sessions.shown?.cwd);
 }
 
 async function send(host: IntentHost, draft: Draft, busyMode: BusyMode): Promise<void> {
@@ -203,8 +203,7 @@ async function openUrl(host: IntentHost, questionId: string): Promise<void> {
 
 async function setMode(host: IntentHost, modeId: string): Promise<void> {
   const { id: sessionId } = requireShownSession(host);
-  const { agent } = host;
-  await agent.request(methods.agent.session.setMode, { sessionId, modeId });
+  await host.agentOf(sessionId).request(methods.agent.session.setMode, { sessionId, modeId });
   const update = { sessionUpdate: "current_mode_update", currentModeId: modeId } as const;
   host.viewPublisher.record(sessionId, { type: "update", update });
 }
@@ -212,7 +211,7 @@ async function setMode(host: IntentHost, modeId: string): Promise<void> {
 async function setOption(host: IntentHost, configId: string, value: string | boolean): Promise<void> {
   const { id: sessionId } = requireShownSession(host);
   const newValue = typeof value === "boolean" ? ({ type: "boolean", value } as const) : { value };
-  const answer = await host.agent.request(methods.agent.session.setConfigOption, {
+  const answer = await host.agentOf(sessionId).request(methods.agent.session.setConfigOption, {
     sessionId,
     configId,
     ...newValue,

@@ -19,6 +19,8 @@ export interface QuestionAnnouncerContext {
   readonly viewPublisher: ViewPublisher;
   readonly editorWindow: Pick<EditorWindow, "revealChat">;
   readonly onQuestion: (question: AskedQuestion) => void;
+  /** Name of the agent of a session; empty for the own server. */
+  readonly agentName: (sessionId: string) => string;
   readonly request: (action: ViewRequest) => void;
 }
 
@@ -67,10 +69,10 @@ export class QuestionAnnouncer {
   }
 
   #announce(sessionId: string, title: string, isPermission: boolean): void {
-    const { questions, sessions, viewPublisher, onQuestion } = this.#context;
+    const { questions, sessions, viewPublisher, onQuestion, agentName } = this.#context;
     const isInShownSession = viewPublisher.viewShowing(sessionId) !== undefined;
     const sessionTitle = isInShownSession ? "" : sessions.titleOf(sessionId);
     const text = sessionTitle === "" ? title : `${title} (in “${sessionTitle}”)`;
-    onQuestion({ questionId: questions.newestId, sessionId, isPermission, text, isInShownSession });
+    onQuestion({ questionId: questions.newestId, sessionId, agent: agentName(sessionId), isPermission, text, isInShownSession });
   }
 }

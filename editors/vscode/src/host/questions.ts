@@ -174,11 +174,9 @@ export class Questions {
     }
   }
 
-  /** Cancel the questions of one session, or all. */
-  cancel(sessionId?: string): void {
-    for (const open of [...this.#open.values()]) {
-      if (sessionId === undefined || open.sessionId === sessionId) open.cancel();
-    }
+  /** Cancel the questions of some sessions, by default all. */
+  cancel(isMatch: (sessionId: string) => boolean = () => true): void {
+    for (const open of [...this.#open.values()]) if (isMatch(open.sessionId)) open.cancel();
   }
 
   #newId(): string {

@@ -45,7 +45,7 @@ interface RestoreAnswer {
 }
 
 async function request(host: IntentHost, sessionId: string, checkpoint: string, scope: RestoreScope): Promise<RestoreAnswer> {
-  const answer: unknown = await host.agent.request(RESTORE_METHOD, { sessionId, checkpoint, scope });
+  const answer: unknown = await host.agentOf(sessionId).request(RESTORE_METHOD, { sessionId, checkpoint, scope });
   const { restored, left, _meta } = isRecord(answer) ? answer : {};
   return {
     restored: Array.isArray(restored) ? restored.filter((path) => typeof path === "string") : [],

@@ -6,6 +6,8 @@
 import { methods } from "@agentclientprotocol/sdk";
 import type { WindowEvent } from "../shared/events.js";
 import { INSTALL_ARGUMENTS } from "../shared/install.js";
+import { OWN_AGENT } from "./agentIds.js";
+import type { AgentProcess } from "./agentProcess.js";
 import type { Connection } from "./connection.js";
 import { isAuthRequired } from "./errors.js";
 import type { HostServices } from "./hostServices.js";
@@ -19,11 +21,10 @@ const UV_PAGE = "https://docs.astral.sh/uv/getting-started/installation/";
 
 export interface ServerSetupContext {
   readonly services: Pick<HostServices, "editorWindow" | "storeKey" | "locateUv">;
-  /** The command of the server; null before it was found. */
-  serverCommand(): ServerCommand | null;
-  isMissing(): boolean;
-  restart(): void;
-  publish(event: WindowEvent): void;
+  /** The agent of the shown session. */
+  agent(): Pick<AgentProcess, "serverCommand" | "status" | "restart">;
+  /** Publish an event of an agent. */
+  publish(agentId: string, event: WindowEvent): void;
 }
 
 export class ServerSetup {
@@ -35,9 +36,9 @@ export class ServerSetup {
     this.#context = context;
   }
 
-  /** Return the command with which the server starts now. */
-  commandToStart(serverCommand: ServerCommand): ServerCommand {
-    if (!this.#isDemo) return serverCommand;
+  /** Return the command with which an agent starts now. */
+  commandToStart(serverCommand: ServerCommand, agentId: string): ServerCommand {
+    if (!this.#isDemo || agentId !== OWN_AGENT) return serverCommand;
     return { ...serverCommand, serveArguments: [...serverCommand.serveArguments, "--model", DEMO_MODEL] };
   }
 
@@ -46,22 +47,23 @@ export class ServerSetup {
    *
    * Other agents must not be asked: some open a page in the browser.
    */
-  async checkSignIn({ agent, initializeResponse }: Connection): Promise<void> {
+  async checkSignIn(agentId: string, { agent, initializeResponse }: Connection): Promise<void> {
     const method = initializeResponse.authMethods?.find((each) => !("type" in each));
     if (method === undefined) return;
     try {
       await agent.request(methods.agent.authenticate, { methodId: method.id });
-      this.#context.publish({ type: "signIn", isNeeded: false, message: "" });
+      this.#context.publish(agentId, { type: "signIn", isNeeded: false, message: "" });
     } catch (error) {
       if (!isAuthRequired(error)) throw error;
-      this.#context.publish({ type: "signIn", isNeeded: true, message: "" });
+      this.#context.publish(agentId, { type: "signIn", isNeeded: true, message: "" });
     }
   }
 
-  /** Sign in with one of the agent's methods. */
-  async signIn(methodId: string, { agent, initializeResponse }: Connection): Promise<void> {
-    const serverCommand = this.#context.serverCommand();
-    if (serverCommand === null) return;
+  /** Sign in with one of an agent's methods. */
+  async signIn(methodId: string, agentProcess: AgentProcess): Promise<void> {
+    const { id, connection, serverCommand } = agentProcess;
+    if (serverCommand === null || connection === null) return;
+    const { agent, initializeResponse } = connection;
     const { editorWindow } = this.#context.services;
     const result = await signIn(methodId, {
       agent,
@@ -70,13 +72,14 @@ export class ServerSetup {
       cwd: editorWindow.folders[0] ?? "",
       editorWindow,
     });
-    this.#context.publish({ type: "signIn", isNeeded: !result.isDone, message: result.isDone ? "" : result.message });
-    if (result.isDone && result.needsRestart) this.#context.restart();
+    this.#context.publish(id, { type: "signIn", isNeeded: !result.isDone, message: result.isDone ? "" : result.message });
+    if (result.isDone && result.needsRestart) agentProcess.restart();
   }
 
   /** Ask for an API key and pass it to the server, which stores it. */
   async enterKey(): Promise<void> {
-    const serverCommand = this.#context.serverCommand();
+    const agent = this.#context.agent();
+    const { serverCommand } = agent;
     if (serverCommand === null) return;
     const { services } = this.#context;
     const { editorWindow } = services;
@@ -88,7 +91,7 @@ export class ServerSetup {
     if (key === "") return;
     await services.storeKey(serverCommand, provider.id, key);
     this.#isDemo = false;
-    this.#context.restart(); // the models to choose from depend on the provider
+    agent.restart(); // the models to choose from depend on the provider
   }
 
   /** Install the server with uv in a terminal, and start it. Without uv, offer the page that tells how to get it. */
@@ -108,14 +111,15 @@ export class ServerSetup {
       environment: {},
       cwd: editorWindow.folders[0] ?? "",
     });
-    if (exitCode === 0) this.#context.restart();
+    if (exitCode === 0) this.#context.agent().restart();
     else await editorWindow.showMessage(t("The server was not installed. The terminal shows why."), []);
   }
 
   /** Run the server with its scripted demo, which needs no key; install it first if it is missing. */
   async tryDemo(): Promise<void> {
     this.#isDemo = true;
-    if (this.#context.isMissing()) await this.installServer();
-    else this.#context.restart();
+    const agent = this.#context.agent();
+    if (agent.status === "missing") await this.installServer();
+    else agent.restart();
   }
 }

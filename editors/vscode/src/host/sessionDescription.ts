@@ -2,6 +2,9 @@
 import type { AvailableCommand, SessionConfigOption } from "@agentclientprotocol/sdk";
 import type { SessionEvent } from "../shared/events.js";
 import { t } from "../shared/l10n.js";
+import { textOf } from "../shared/sessionUpdates.js";
+
+const MAX_TITLE_CHARACTERS = 80;
 
 /** Return the description of a session by its events, one line each; empty if the agent reports nothing. */
 export function sessionDescriptionOf(events: readonly SessionEvent[]): string {
@@ -14,6 +17,14 @@ export function sessionDescriptionOf(events: readonly SessionEvent[]): string {
   });
   const costLine = cost === null || cost === undefined ? "" : t("Cost: {0} {1}", cost.amount.toFixed(2), cost.currency);
   return [...lines, costLine].filter((line) => line !== "").join("\n\n");
+}
+
+/** Return the text of the first prompt of a session, without line breaks and at most as long as a title; empty for none. */
+export function firstPromptIn(events: readonly SessionEvent[]): string {
+  const first = events.find((event) => event.type === "prompted" || (event.type === "update" && event.update.sessionUpdate === "user_message_chunk"));
+  const blocks = first?.type === "prompted" ? first.blocks : first?.type === "update" && first.update.sessionUpdate === "user_message_chunk" ? [first.update.content] : [];
+  const text = blocks.map(textOf).join(" ");
+  return text.replaceAll(/\s+/g, " ").trim().slice(0, MAX_TITLE_CHARACTERS);
 }
 
 /** Return the commands that the agent offers in a session. */

@@ -1,49 +1,34 @@
 /**
  * The sessions of a window.
  *
- * Tracks which are open and which one is shown; creates, loads, forks, renames and deletes them.
+ * Tracks which are open and which one is shown; creates, loads, forks, renames and deletes them. Each session
+ * belongs to the agent that its id names, and is open only while that agent is connected.
  */
 import {
   methods,
-  type ClientContext,
   type LoadSessionResponse,
   type McpServer,
   type NewSessionResponse,
-  type SessionInfo,
   type SessionNotification,
 } from "@agentclientprotocol/sdk";
-import type { AgentFeatures, SessionEvent, SessionSummary } from "../shared/events.js";
+import type { SessionEvent, SessionSummary } from "../shared/events.js";
+import { agentIdOf } from "./agentIds.js";
 import { FORK_METHOD } from "./connection.js";
 import { messageOf } from "./errors.js";
 import { SIDE_BAR, type ViewPublisher } from "./viewPublisher.js";
-import type { Log, WorkspaceState } from "./ports.js";
 import { Session, type SessionContext } from "./session.js";
+import { firstPromptIn } from "./sessionDescription.js";
+import { NO_TIMESTAMP, SessionLists, TITLE_KEY, type AgentHandle, type ListedSession, type SessionListsContext } from "./sessionLists.js";
 import { t } from "../shared/l10n.js";
 
-const SHOWN_KEY = "session";
-const TITLE_KEY = "title ";
-const ARCHIVED_KEY = "archived";
-/** Maximum number of `session/list` pages that are fetched. */
-const MAX_PAGES = 4;
-const NO_TIMESTAMP = "";
-
-/** The connected agent. */
-export interface AgentHandle {
-  readonly agent: ClientContext;
-  readonly features: AgentFeatures;
-  /** Whether the connection is still open. */
-  isOpen(): boolean;
-}
-
-export interface SessionManagerContext {
+export const SHOWN_KEY = "session";
+export interface SessionManagerContext extends SessionListsContext {
   readonly viewPublisher: ViewPublisher;
-  readonly workspaceState: WorkspaceState;
-  readonly log: Log;
-  readonly folders: () => readonly string[];
   /** The MCP servers that sessions get. */
   readonly mcpServers: () => Promise<McpServer[]>;
-  /** Id of the chosen agent; empty for the own server. */
-  readonly agentId: () => string;
+  agentName(agentId: string): string;
+  /** Start an agent unless it was started before. */
+  startAgent(agentId: string): void;
   createSessionContext(sessionId: string, handle: AgentHandle): SessionContext;
   /** Insert what the agent does not replay into a loaded session's events: turn ends, answers to forms and rejections. */
   withSaved(sessionId: string, events: readonly SessionEvent[]): readonly SessionEvent[];
@@ -60,12 +45,14 @@ export interface SessionManagerContext {
 export class SessionManager {
   readonly #context: SessionManagerContext;
   readonly #open = new Map<string, Session>();
-  #summaries: readonly SessionSummary[] = [];
-  #handle: AgentHandle | null = null;
-  #isConnecting = false;
+  readonly #lists: SessionLists;
+  readonly #handles = new Map<string, AgentHandle>();
+  /** Ids of the agents that have connected, while their sessions are loaded. */
+  readonly #connecting = new Set<string>();
 
   constructor(context: SessionManagerContext) {
     this.#context = context;
+    this.#lists = new SessionLists(context);
   }
 
   /** The shown session, if it is open at the agent. */
@@ -76,7 +63,7 @@ export class SessionManager {
   /** Return the title of an open session; empty if it has none. */
   titleOf(sessionId: string): string {
     const title = this.#open.get(sessionId)?.title ?? "";
-    return title === "" ? (this.#summaries.find(({ id }) => id === sessionId)?.title ?? "") : title;
+    return title === "" ? (this.#lists.find(sessionId)?.title ?? "") : title;
   }
 
   find(sessionId: string): Session | undefined {
@@ -87,80 +74,89 @@ export class SessionManager {
     return [...this.#open.values()].some((session) => session.isRunning);
   }
 
-  /** Load the sessions that the views showed last from a newly connected agent, or create them. */
-  async onConnected(handle: AgentHandle): Promise<void> {
+  /** Load the sessions that the views of a newly connected agent showed last, or create them. */
+  async onConnected(agentId: string, handle: AgentHandle): Promise<void> {
     const { viewPublisher } = this.#context;
-    this.#handle = handle;
-    this.#isConnecting = true;
-    await this.refresh();
+    this.#handles.set(agentId, handle);
+    this.#connecting.add(agentId);
+    await this.refresh(agentId);
     try {
-      const isWaiting = (viewId: string): boolean => !this.#open.has(viewPublisher.shownBy(viewId));
+      const isWaiting = (viewId: string): boolean =>
+        viewPublisher.agentOf(viewId) === agentId && !this.#open.has(viewPublisher.shownBy(viewId));
       // A loop: views may be opened meanwhile.
       for (let next = viewPublisher.viewIds.find(isWaiting); next !== undefined; next = viewPublisher.viewIds.find(isWaiting)) {
         await this.#loadOrCreate(next);
       }
     } finally {
-      this.#isConnecting = false;
+      this.#connecting.delete(agentId);
     }
   }
 
-  /** Show a session in a view whose page is ready, unless it shows one. While the agent connects, that follows. */
+  /** Show a session in a view whose page is ready, unless it shows one. While its agent connects, that follows. */
   async fill(viewId: string): Promise<void> {
-    const isFilled = this.#open.has(this.#context.viewPublisher.shownBy(viewId));
-    if (this.#handle !== null && !this.#isConnecting && !isFilled) await this.#loadOrCreate(viewId);
+    const { viewPublisher } = this.#context;
+    const agentId = viewPublisher.agentOf(viewId);
+    this.#context.startAgent(agentId);
+    const isFilled = this.#open.has(viewPublisher.shownBy(viewId));
+    if (this.#isUsable(agentId) && !isFilled) await this.#loadOrCreate(viewId);
   }
 
-  /** Forget all open sessions, because the server stopped. Running turns end with the connection. */
-  onDisconnected(): void {
-    this.#handle = null;
-    this.#open.clear();
+  /** Forget the open sessions of an agent that stopped. Running turns end with the connection. */
+  onDisconnected(agentId: string): void {
+    this.#handles.delete(agentId);
+    for (const id of [...this.#open.keys()]) if (agentIdOf(id) === agentId) this.#open.delete(id);
   }
 
-  /** Create a session in a workspace folder, by default the first, and show it. */
-  async create(cwd?: string, viewId: string = this.#context.viewPublisher.activeId): Promise<void> {
-    const handle = this.#requireHandle();
+  /** Show a new session of an agent, by default that of new sessions. */
+  async createOf(agentId: string, cwd?: string, viewId: string = this.#context.viewPublisher.activeId): Promise<void> {
+    if (this.#isUsable(agentId)) {
+      await this.create(agentId, cwd, viewId);
+      return;
+    }
+    this.#context.viewPublisher.awaitSession(viewId, agentId);
+    this.#context.startAgent(agentId);
+  }
+
+  /** Create a session of a connected agent in a workspace folder, by default the first, and show it. */
+  async create(agentId: string, cwd: string | undefined, viewId: string): Promise<void> {
+    const handle = this.#requireHandle(agentId);
     const directories = this.#directories(cwd);
     const answer = await handle.agent.request(methods.agent.session.new, { ...directories, mcpServers: await this.#context.mcpServers() });
     this.#openNew(answer, directories.cwd, handle, viewId);
   }
 
-  /** Show a session, loading it if it is not open. */
+  /** Show a session, loading it if it is not open. If its agent does not run, it is started first. */
   async show(sessionId: string, viewId: string = this.#context.viewPublisher.activeId): Promise<void> {
-    if (this.#open.has(sessionId)) this.#show(sessionId, viewId);
+    const agentId = agentIdOf(sessionId);
+    if (this.#open.has(sessionId) || !this.#isUsable(agentId)) this.#show(sessionId, viewId);
     else await this.#load(sessionId, viewId);
+    this.#context.startAgent(agentId);
   }
 
   /** Fork a session and show the fork. */
   async fork(sessionId: string): Promise<void> {
-    const handle = this.#requireHandle();
+    const agentId = agentIdOf(sessionId);
+    const handle = this.#requireHandle(agentId);
     const viewId = this.#context.viewPublisher.activeId;
-    const { cwd } = this.#summaries.find(({ id }) => id === sessionId) ?? {};
+    const { cwd } = this.#lists.find(sessionId) ?? {};
     const directories = this.#directories(cwd);
     const answer = await handle.agent.request<NewSessionResponse>(FORK_METHOD, { sessionId, ...directories, mcpServers: await this.#context.mcpServers() });
     // The fork request returns no history: loading the fork replays its conversation.
     await this.#load(answer.sessionId, viewId, directories.cwd);
-    await this.refresh();
+    await this.refresh(agentId);
   }
 
-  /** Hide a session in the list, or show it again. The protocol knows no archive, so VS Code keeps it. */
+  /** Hide a session in the list, or show it again. */
   archive(sessionId: string, isArchived: boolean): void {
-    const others = this.#archived().filter((id) => id !== sessionId);
-    const archived = isArchived ? [...others, sessionId] : others;
-    this.#context.workspaceState.set(ARCHIVED_KEY, archived.length === 0 ? undefined : archived.join("\n"));
+    this.#lists.archive(sessionId, isArchived);
     this.publishList();
-  }
-
-  #archived(): string[] {
-    return (this.#context.workspaceState.get(ARCHIVED_KEY) ?? "").split("\n").filter((id) => id !== "");
   }
 
   rename(sessionId: string, title: string): void {
     this.#context.workspaceState.set(TITLE_KEY + sessionId, title.trim() === "" ? undefined : title.trim());
     const session = this.#open.get(sessionId);
     if (session !== undefined) this.applyTitle(sessionId, title);
-    this.#summaries = this.#summaries.map((each) =>
-      each.id === sessionId ? { ...each, title: title.trim() || each.title } : each,
-    );
+    if (title.trim() !== "") this.#lists.rename(sessionId, title.trim());
     this.publishList();
   }
 
@@ -174,17 +170,18 @@ export class SessionManager {
   }
 
   async delete(sessionId: string): Promise<void> {
-    const handle = this.#requireHandle();
+    const agentId = agentIdOf(sessionId);
+    const handle = this.#requireHandle(agentId);
     await this.#open.get(sessionId)?.stop();
     await handle.agent.request(methods.agent.session.delete, { sessionId });
     this.#open.delete(sessionId);
     const { workspaceState, viewPublisher } = this.#context;
     workspaceState.set(TITLE_KEY + sessionId, undefined);
     viewPublisher.remove(sessionId);
-    this.#summaries = this.#summaries.filter((each) => each.id !== sessionId);
+    this.#lists.remove(sessionId);
     this.archive(sessionId, false);
     for (const viewId of viewPublisher.viewIds) {
-      if (viewPublisher.shownBy(viewId) === sessionId) await this.create(undefined, viewId);
+      if (viewPublisher.shownBy(viewId) === sessionId) await this.create(agentId, undefined, viewId);
     }
   }
 
@@ -200,59 +197,79 @@ export class SessionManager {
     }
   }
 
-  /** Reload the list of sessions from the agent. */
-  async refresh(): Promise<void> {
-    const handle = this.#handle;
-    if (handle?.features.list !== true) return;
-    try {
-      const lists = await Promise.all(this.#context.folders().map((folder) => listSessions(handle.agent, folder)));
-      const found = new Map(lists.flat().map((info) => [info.sessionId, info]));
-      this.#summaries = [...found.values()].map((info) => this.#summarize(info));
-    } catch (error) {
-      this.#context.log.warn(`could not list the sessions: ${messageOf(error)}`);
-    }
+  /** Reload the list of sessions from an agent, or from all that run. */
+  async refresh(agentId?: string): Promise<void> {
+    const agentIds = agentId === undefined ? [...this.#handles.keys()] : [agentId];
+    await Promise.all(
+      agentIds.map(async (each) => {
+        const handle = this.#handles.get(each);
+        if (handle !== undefined) await this.#lists.refresh(each, handle, this.#usedSessions(each));
+      }),
+    );
     this.publishList();
+  }
+
+  /** The open sessions of an agent with a title. */
+  #usedSessions(agentId: string): Omit<ListedSession, "updatedAt">[] {
+    const open = [...this.#open.values()].filter(({ id }) => agentIdOf(id) === agentId);
+    return open.map(({ id, cwd }) => ({ id, cwd, title: this.#titleOfOpen(id) })).filter(({ title }) => title !== "");
+  }
+
+  /** The title of an open session, or what was asked first in it; empty if there is neither. */
+  #titleOfOpen(sessionId: string): string {
+    const title = this.#open.get(sessionId)?.title ?? "";
+    return title === "" ? firstPromptIn(this.#context.viewPublisher.eventsOf(sessionId)) : title;
   }
 
   /** Publish the list of sessions to the view, the newest first. */
   publishList(): void {
-    const known = new Map(this.#summaries.map((each) => [each.id, each]));
-    const archived = new Set(this.#archived());
-    for (const session of this.#open.values()) {
-      const { id, cwd, isRunning } = session;
-      const openQuestions = this.#context.openQuestionsOf(id);
-      const entry = known.get(id) ?? { id, cwd, title: "", updatedAt: NO_TIMESTAMP, isRunning, openQuestions, isArchived: false };
-      if (session.title === "" && !known.has(id) && !isRunning) continue;
-      known.set(id, { ...entry, title: session.title || entry.title, isRunning, openQuestions });
+    const known = new Map(this.#lists.all.map((each) => [each.id, each]));
+    const archived = new Set(this.#lists.archived);
+    for (const { id, cwd, title, isRunning } of this.#open.values()) {
+      const shownTitle = title || (known.get(id)?.title ?? "") || this.#titleOfOpen(id);
+      if (shownTitle !== "" || isRunning) known.set(id, { ...(known.get(id) ?? { id, cwd, updatedAt: NO_TIMESTAMP }), title: shownTitle });
     }
     const sessions = [...known.values()]
       .filter(({ id }) => !this.#context.isHidden(id))
-      .map((each) => ({ ...each, isArchived: archived.has(each.id) }))
+      .map((each) => this.#described(each, archived.has(each.id)))
       .sort((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
     this.#context.viewPublisher.publish({ type: "sessions", sessions });
   }
 
+  #described(listed: ListedSession, isArchived: boolean): SessionSummary {
+    const { id } = listed;
+    const agentId = agentIdOf(id);
+    const { features } = this.#handles.get(agentId) ?? {};
+    return {
+      ...listed,
+      ...{ isArchived, isRunning: this.#open.get(id)?.isRunning === true, openQuestions: this.#context.openQuestionsOf(id) },
+      ...{ agent: this.#context.agentName(agentId), canFork: features?.fork === true, canDelete: features?.delete === true },
+    };
+  }
+
   /** Load the session that a view showed last, or create one. */
   async #loadOrCreate(viewId: string): Promise<void> {
-    const { viewPublisher, workspaceState, log } = this.#context;
-    const last = viewPublisher.shownBy(viewId) || (viewId === SIDE_BAR ? workspaceState.get(SHOWN_KEY + this.#context.agentId()) : "");
-    if (last === undefined || last === "" || this.#handle?.features.load !== true) {
-      await this.create(undefined, viewId);
+    const { viewPublisher, log } = this.#context;
+    const agentId = viewPublisher.agentOf(viewId);
+    const last = viewPublisher.shownBy(viewId);
+    if (last === "" || this.#handles.get(agentId)?.features.load !== true) {
+      await this.create(agentId, undefined, viewId);
       return;
     }
     try {
-      await this.show(last, viewId);
+      if (this.#open.has(last)) this.#show(last, viewId);
+      else await this.#load(last, viewId);
     } catch (error) {
       log.warn(`could not load the last session, so a new one is created: ${messageOf(error)}`);
       viewPublisher.remove(last);
-      await this.create(undefined, viewId);
+      await this.create(agentId, undefined, viewId);
     }
   }
 
   /** Load a session: show it empty, and let the agent replay its updates. */
   async #load(sessionId: string, viewId: string, cwd?: string): Promise<void> {
-    const handle = this.#requireHandle();
-    const summary = this.#summaries.find((each) => each.id === sessionId);
+    const handle = this.#requireHandle(agentIdOf(sessionId));
+    const summary = this.#lists.find(sessionId);
     const directories = this.#directories(summary?.cwd ?? cwd);
     const session = this.#createSession(sessionId, directories.cwd, summary?.title ?? "", handle);
     this.#context.viewPublisher.clear(sessionId);
@@ -294,7 +311,7 @@ export class SessionManager {
 
   #show(sessionId: string, viewId: string): void {
     // The pages of editor tabs keep the ids of their sessions themselves.
-    if (viewId === SIDE_BAR) this.#context.workspaceState.set(SHOWN_KEY + this.#context.agentId(), sessionId);
+    if (viewId === SIDE_BAR) this.#context.workspaceState.set(SHOWN_KEY, sessionId);
     this.#context.viewPublisher.show(sessionId, viewId);
     this.#context.onShown();
     this.publishList();
@@ -319,29 +336,14 @@ export class SessionManager {
     return { cwd, additionalDirectories: this.#context.folders().filter((folder) => folder !== cwd) };
   }
 
-  #requireHandle(): AgentHandle {
-    if (this.#handle === null) throw new Error(t("The server is not running."));
-    return this.#handle;
+  /** Whether an agent is connected, and the sessions of its views are loaded. */
+  #isUsable(agentId: string): boolean {
+    return this.#handles.has(agentId) && !this.#connecting.has(agentId);
   }
 
-  #summarize(info: SessionInfo): SessionSummary {
-    const { sessionId: id, cwd } = info;
-    const title = this.#context.workspaceState.get(TITLE_KEY + id) ?? info.title ?? "";
-    return { id, cwd, title, updatedAt: info.updatedAt ?? NO_TIMESTAMP, isRunning: false, openQuestions: 0, isArchived: false };
+  #requireHandle(agentId: string): AgentHandle {
+    const handle = this.#handles.get(agentId);
+    if (handle === undefined) throw new Error(t("The server is not running."));
+    return handle;
   }
-}
-
-async function listSessions(agent: ClientContext, cwd: string | undefined): Promise<SessionInfo[]> {
-  const found: SessionInfo[] = [];
-  let cursor: string | null | undefined;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const answer = await agent.request(methods.agent.session.list, {
-      ...(cwd !== undefined && { cwd }),
-      ...(typeof cursor === "string" && { cursor }),
-    });
-    found.push(...answer.sessions);
-    cursor = answer.nextCursor;
-    if (typeof cursor !== "string") break;
-  }
-  return found;
 }

@@ -54,10 +54,6 @@ export class TerminalManager {
     this.#publish = publish;
   }
 
-  /** Start a command.
-   *
-   * @throws {RequestError} if it cannot be started.
-   */
   /** The handlers of the agent's `terminal/...` requests. */
   get handlers(): TerminalHandlers {
     return {
@@ -73,6 +69,10 @@ export class TerminalManager {
     };
   }
 
+  /** Start a command.
+   *
+   * @throws {RequestError} if it cannot be started.
+   */
   async create(request: CreateTerminalRequest): Promise<CreateTerminalResponse> {
     const child = spawn(request.command, request.args ?? [], {
       cwd: request.cwd ?? undefined,
@@ -152,10 +152,10 @@ export class TerminalManager {
     if (running !== undefined) terminate(running.child);
   }
 
-  /** Terminate all commands. */
-  dispose(): void {
+  /** Terminate the commands of some sessions, by default all. */
+  dispose(isMatch: (sessionId: string) => boolean = () => true): void {
     for (const [terminalId, { sessionId }] of [...this.#commands]) {
-      this.release({ sessionId, terminalId });
+      if (isMatch(sessionId)) this.release({ sessionId, terminalId });
     }
   }
 

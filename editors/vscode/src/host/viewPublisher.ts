@@ -1,12 +1,13 @@
 /**
  * Publishes events from the host to the views: the side bars and the editor tabs with the chat.
  *
- * Keeps what a new view must be sent: the last window event of each type and the event log of the
- * session that it shows. Batches events, so that a fast agent does not cost one message per event. Does not
+ * Keeps what a new view must be sent: the last window event of each type, those of the agent that it shows, and
+ * the event log of the session that it shows. Batches events, so that a fast agent does not cost one message per event. Does not
  * interpret events.
  */
 import type { WindowEvent, HostMessage, SessionEvent, ViewEvent } from "../shared/events.js";
 import { EventLog } from "../shared/eventLog.js";
+import { agentIdOf, OWN_AGENT } from "./agentIds.js";
 
 /** Events are collected for this long before they are posted. */
 const BATCH_MILLISECONDS = 12;
@@ -21,6 +22,8 @@ export type PostMessage = (message: HostMessage) => void;
 interface AttachedView {
   post: PostMessage | null;
   shownSessionId: string;
+  /** Id of the agent of its session, or of the session that it waits for; undefined while that is open. */
+  agentId: string | undefined;
   /** The last event of each type that only this view is sent. */
   readonly ownEvents: Map<string, WindowEvent>;
   pending: ViewEvent[];
@@ -29,10 +32,14 @@ interface AttachedView {
 
 export class ViewPublisher {
   readonly #windowEvents = new Map<WindowEvent["type"], WindowEvent>();
+  /** Events of agents, by the agent's id and the type. */
+  readonly #agentEvents = new Map<string, Map<WindowEvent["type"], WindowEvent>>();
   readonly #logs = new Map<string, EventLog>();
   readonly #views = new Map<string, AttachedView>();
   readonly #batchMilliseconds: number;
   #activeId = SIDE_BAR;
+  /** Return the id of the agent of new sessions. */
+  agentOfNewSessions: () => string = () => OWN_AGENT;
 
   constructor(batchMilliseconds: number = BATCH_MILLISECONDS) {
     this.#batchMilliseconds = batchMilliseconds;
@@ -59,6 +66,16 @@ export class ViewPublisher {
     return this.#views.get(viewId)?.shownSessionId ?? "";
   }
 
+  /** Id of the agent whose session a view shows, or waits for. */
+  agentOf(viewId: string): string {
+    return this.#views.get(viewId)?.agentId ?? this.agentOfNewSessions();
+  }
+
+  /** Id of the agent of the active view. */
+  get shownAgentId(): string {
+    return this.agentOf(this.#activeId);
+  }
+
   /** Id of a view that shows a session, the active one first; undefined if none does. */
   viewShowing(sessionId: string): string | undefined {
     return [this.#activeId, ...this.#views.keys()].find((viewId) => this.shownBy(viewId) === sessionId);
@@ -72,7 +89,17 @@ export class ViewPublisher {
 
   /** Add a view that will show a session; empty for a new one. */
   open(viewId: string, sessionId: string): void {
-    this.#view(viewId).shownSessionId = sessionId;
+    const view = this.#view(viewId);
+    view.shownSessionId = sessionId;
+    view.agentId = sessionId === "" ? undefined : agentIdOf(sessionId);
+  }
+
+  /** Let a view show nothing, until an agent has created a session for it. */
+  awaitSession(viewId: string, agentId: string): void {
+    const view = this.#view(viewId);
+    view.shownSessionId = "";
+    view.agentId = agentId;
+    this.#replay(view);
   }
 
   /** Attach the page of a view that is ready: replay the state, then post new events. */
@@ -109,6 +136,13 @@ export class ViewPublisher {
     for (const view of this.#views.values()) this.#send(view, event);
   }
 
+  /** Publish an event of an agent to the views of its sessions. */
+  publishOf(agentId: string, event: WindowEvent): void {
+    const events = this.#agentEvents.get(agentId) ?? new Map<WindowEvent["type"], WindowEvent>();
+    this.#agentEvents.set(agentId, events.set(event.type, event));
+    for (const [viewId, view] of this.#views) if (this.agentOf(viewId) === agentId) this.#send(view, event);
+  }
+
   /** Send a view a script that it asked for. It is not kept: a new page asks again. */
   sendScript(name: string, text: string, viewId: string = this.#activeId): void {
     this.#view(viewId).post?.({ kind: "script", name, text });
@@ -124,6 +158,7 @@ export class ViewPublisher {
   show(sessionId: string, viewId: string = this.#activeId): void {
     const view = this.#view(viewId);
     view.shownSessionId = sessionId;
+    view.agentId = agentIdOf(sessionId);
     this.#replay(view);
   }
 
@@ -133,12 +168,6 @@ export class ViewPublisher {
     log.clear();
     for (const event of events) log.append(event);
     for (const view of this.#viewsOf(sessionId)) this.#replay(view);
-  }
-
-  /** Let every view show nothing, because another agent answers now. */
-  leaveSessions(): void {
-    this.#logs.clear();
-    for (const viewId of this.viewIds) this.show("", viewId);
   }
 
   /** Empty a session's log. */
@@ -162,7 +191,7 @@ export class ViewPublisher {
   #view(viewId: string): AttachedView {
     const known = this.#views.get(viewId);
     if (known !== undefined) return known;
-    const view: AttachedView = { post: null, shownSessionId: "", ownEvents: new Map(), pending: [], timer: undefined };
+    const view: AttachedView = { post: null, shownSessionId: "", agentId: undefined, ownEvents: new Map(), pending: [], timer: undefined };
     this.#views.set(viewId, view);
     return view;
   }
@@ -179,7 +208,8 @@ export class ViewPublisher {
 
   #replay(view: AttachedView): void {
     discardPending(view);
-    const events = [...this.#windowEvents.values(), ...view.ownEvents.values(), ...this.eventsOf(view.shownSessionId)];
+    const ofAgent = this.#agentEvents.get(view.agentId ?? this.agentOfNewSessions())?.values() ?? [];
+    const events = [...this.#windowEvents.values(), ...ofAgent, ...view.ownEvents.values(), ...this.eventsOf(view.shownSessionId)];
     view.post?.({ kind: "replay", events });
   }
 

@@ -34,9 +34,12 @@ export interface SignInMethod {
   readonly isTerminal: boolean;
 }
 
+/** The connection of the agent whose session a view shows. */
 export interface ConnectionEvent {
   readonly type: "connection";
   readonly status: ConnectionStatus;
+  /** Empty for the own server. */
+  readonly agentId: string;
   readonly agent: string;
   /** Why the agent is not ready, in one sentence; may be empty. */
   readonly message: string;
@@ -69,6 +72,11 @@ export interface SessionSummary {
   readonly openQuestions: number;
   /** Whether the user has put it away: the list shows it only on request. */
   readonly isArchived: boolean;
+  /** Name of its agent. */
+  readonly agent: string;
+  /** What its agent can do with it; nothing before the agent runs. */
+  readonly canFork: boolean;
+  readonly canDelete: boolean;
 }
 
 /** How a prompt is delivered: as its own turn, into the running turn, or queued after it. */
@@ -144,7 +152,10 @@ export interface MentionChoice {
 /** Values of a filled-in form, by field name. */
 export type FormContent = Readonly<Record<string, ElicitationContentValue>>;
 
-/** Event of the window rather than of one session: only the last of each type counts. */
+/**
+ * Event of the window or of the agent that a view shows, rather than of one session: only the last of each type
+ * counts.
+ */
 export type WindowEvent =
   | ConnectionEvent
   | ContextEvent

@@ -17,6 +17,9 @@ const isSummary = hasShape({
   isRunning: isFlag,
   openQuestions: isNumber,
   isArchived: isFlag,
+  agent: isText,
+  canFork: isFlag,
+  canDelete: isFlag,
 });
 const isHunk = hasShape({
   id: isText,
@@ -50,6 +53,7 @@ const isExit: FieldCheck = isRecord;
 const FIELDS: Readonly<Record<ViewEvent["type"], Readonly<Record<string, FieldCheck>>>> = {
   connection: {
     status: isOneOf("untrusted", "noFolder", "missing", "starting", "ready", "restarting", "failed"),
+    agentId: isText,
     agent: isText,
     message: isText,
     signInMethods: isListOf(isSignInMethod),

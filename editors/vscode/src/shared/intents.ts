@@ -43,6 +43,8 @@ export type Intent =
     }
   | { readonly type: "copyText"; readonly text: string }
   | { readonly type: "newSession" }
+  /** Choose the agent of a new session. */
+  | { readonly type: "switchAgent" }
   | { readonly type: "openSession"; readonly id: string }
   | { readonly type: "forkSession"; readonly id: string }
   | { readonly type: "renameSession"; readonly id: string; readonly title: string }
@@ -116,6 +118,7 @@ const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck
   },
   copyText: { text: isText },
   newSession: {},
+  switchAgent: {},
   openSession: { id: isText },
   forkSession: { id: isText },
   renameSession: { id: isText, title: isText },

@@ -184,6 +184,7 @@ export const EMPTY_SESSION: SessionState = {
 export const EMPTY_VIEW: ViewState = {
   connection: {
     status: "starting",
+    agentId: "",
     agent: "",
     message: "",
     signInMethods: [],

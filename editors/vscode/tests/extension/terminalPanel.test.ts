@@ -64,12 +64,13 @@ test("the four newest ended terminals stay open until the window closes", () => 
   assert.deepEqual(isDisposed(), Array(6).fill(true));
 });
 
-const READY: HostState = { status: "ready", message: "", isRunning: false, askingTitle: "", session: "", openQuestions: 0 };
+const READY: HostState = { status: "ready", message: "", isRunning: false, askingTitle: "", askingAgent: "", session: "", openQuestions: 0 };
 
 for (const [name, state, text, color, description] of [
   ["ready", READY, "$(hubot) Hermes", undefined, /is ready/],
   ["at work", { ...READY, isRunning: true }, "$(loading~spin) Hermes", undefined, /is ready/],
   ["asking", { ...READY, isRunning: true, openQuestions: 2 }, "$(bell-dot) Hermes asks", "warningBackground", /is ready/],
+  ["asking by another agent", { ...READY, openQuestions: 1, askingAgent: "Gemini CLI" }, "$(bell-dot) Gemini CLI asks", "warningBackground", /1 question/],
   ["not trusted", { ...READY, status: "untrusted" }, "$(workspace-untrusted) Hermes", undefined, /trusted/],
   ["without a folder", { ...READY, status: "noFolder" }, "$(hubot) Hermes", undefined, /Open a folder/],
   ["missing", { ...READY, status: "missing", message: "Why." }, "$(warning) Hermes", "errorBackground", /not found\.\n\nWhy\./],

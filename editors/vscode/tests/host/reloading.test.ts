@@ -253,9 +253,10 @@ test("an answer that was taken back with its prompt does not come back", async (
 });
 
 test("saved answers that cannot be read are ignored", async () => {
-  const window = openWindow();
-  window.workspaceState.set("form answers", '{"session-1": [{"prompts": 1, "calls": 0, "events": [{"type": "elicitation"}]}]}');
-  window.workspaceState.set("session", "session-1");
+  const earlier = openWindow();
+  earlier.workspaceState.set("form answers", '{"session-1": [{"prompts": 1, "calls": 0, "events": [{"type": "elicitation"}]}]}');
+  earlier.workspaceState.set("session", "session-1");
+  const window = openWindow(earlier);
   window.agent.history = FORM_HISTORY;
   await window.connect();
   await window.until(() => entryKinds(window).length === 3);

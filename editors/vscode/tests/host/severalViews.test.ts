@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import type { SessionConfigOption } from "@agentclientprotocol/sdk";
 import type { HostMessage } from "../../src/shared/events.js";
-import { storeAgentChoice } from "../../src/host/agentChoice.js";
 import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
 import { TestWindow } from "../support/testWindow.js";
@@ -147,20 +146,6 @@ test("an agent that wants a sign-in before the first session is not restarted, a
   assert.deepEqual([window.starts, window.view.session.id], [1, ""]);
   await window.handle({ type: "signIn", methodId: "key" });
   await window.until((view) => view.session.id === "session-1" && !view.signIn.isNeeded);
-});
-
-test("each agent has its own last session", async () => {
-  await window.connect();
-  const other = { id: "other", name: "Other", command: "other", arguments: [], environment: {} };
-  storeAgentChoice(window.workspaceState, other);
-  window.controller.viewPublisher.leaveSessions();
-  window.controller.restart();
-  await window.until((view) => view.session.id === "session-2" && window.starts === 2);
-  assert.deepEqual([window.workspaceState.get("session"), window.workspaceState.get("sessionother")], ["session-1", "session-2"]);
-  storeAgentChoice(window.workspaceState, null);
-  window.controller.viewPublisher.leaveSessions();
-  window.controller.restart();
-  await window.until((view) => view.session.id === "session-1" && window.starts === 3);
 });
 
 test("sessions get the editor's MCP servers", async () => {

@@ -12,6 +12,7 @@ const PATH = "/project/src/greeting.py";
 export const READY: ConnectionEvent = {
   type: "connection",
   status: "ready",
+  agentId: "",
   agent: "Hermes Agent",
   message: "",
   signInMethods: [
@@ -55,9 +56,9 @@ export const SESSION_OPENED: readonly ViewEvent[] = [
   {
     type: "sessions",
     sessions: [
-      { id: "s1", title: "Greet with types", cwd: "/project", updatedAt: "2026-11-22T08:00:00Z", isRunning: true, openQuestions: 0, isArchived: false },
-      { id: "s2", title: "Find out why the build is slow", cwd: "/project", updatedAt: "2026-11-21T08:00:00Z", isRunning: false, openQuestions: 0, isArchived: false },
-      { id: "s3", title: "", cwd: "/project", updatedAt: "2026-11-01T08:00:00Z", isRunning: false, openQuestions: 0, isArchived: false },
+      { id: "s1", title: "Greet with types", cwd: "/project", updatedAt: "2026-11-22T08:00:00Z", isRunning: true, openQuestions: 0, isArchived: false, agent: "Hermes", canFork: true, canDelete: true },
+      { id: "s2", title: "Find out why the build is slow", cwd: "/project", updatedAt: "2026-11-21T08:00:00Z", isRunning: false, openQuestions: 0, isArchived: false, agent: "Hermes", canFork: true, canDelete: true },
+      { id: "s3", title: "", cwd: "/project", updatedAt: "2026-11-01T08:00:00Z", isRunning: false, openQuestions: 0, isArchived: false, agent: "Hermes", canFork: true, canDelete: true },
     ],
   },
   { type: "editor", file: PATH, label: "src/greeting.py", isInWorkspace: true, firstLine: 1, lastLine: 2, problems: 2 },

@@ -84,9 +84,9 @@ export const LONG_OPENED: readonly ViewEvent[] = [
   {
     type: "sessions",
     sessions: [
-      { id: "s1", title: "Find out why the totals of invoices differ from the sums of their lines", cwd: "/project", updatedAt: "2026-11-22T08:00:00Z", isRunning: true, openQuestions: 3, isArchived: false },
-      { id: "s2", title: "Make the nightly build of the documentation reproducible again", cwd: "/project", updatedAt: "2026-11-21T08:00:00Z", isRunning: true, openQuestions: 1, isArchived: false },
-      { id: "s3", title: "Rename the package", cwd: "/project", updatedAt: "2026-11-01T08:00:00Z", isRunning: false, openQuestions: 0, isArchived: false },
+      { id: "s1", title: "Find out why the totals of invoices differ from the sums of their lines", cwd: "/project", updatedAt: "2026-11-22T08:00:00Z", isRunning: true, openQuestions: 3, isArchived: false, agent: "Hermes", canFork: true, canDelete: true },
+      { id: "s2", title: "Make the nightly build of the documentation reproducible again", cwd: "/project", updatedAt: "2026-11-21T08:00:00Z", isRunning: true, openQuestions: 1, isArchived: false, agent: "Hermes", canFork: true, canDelete: true },
+      { id: "s3", title: "Rename the package", cwd: "/project", updatedAt: "2026-11-01T08:00:00Z", isRunning: false, openQuestions: 0, isArchived: false, agent: "Hermes", canFork: true, canDelete: true },
     ],
   },
   update({

@@ -5,7 +5,8 @@ import type { McpServer } from "@agentclientprotocol/sdk";
 import { Controller } from "../../src/host/controller.js";
 import { ReviewService } from "../../src/host/reviewService.js";
 import { ViewPublisher } from "../../src/host/viewPublisher.js";
-import type { ServerCommand } from "../../src/host/serverLocator.js";
+import type { AgentChoice } from "../../src/host/agentChoice.js";
+import { ServerMissingError, type ServerCommand } from "../../src/host/serverLocator.js";
 import type { Problem } from "../../src/host/ports.js";
 import type { HostState, ServerHandle } from "../../src/host/hostServices.js";
 import type { HostMessage } from "../../src/shared/events.js";
@@ -27,7 +28,12 @@ export const SERVER_COMMAND: ServerCommand = {
 const DEADLINE_MILLISECONDS = 30_000;
 
 export class TestWindow {
+  /** The own server. */
   readonly agent = new FakeAgent();
+  /** Other agents by their commands. */
+  readonly agents = new Map<string, FakeAgent>();
+  /** The agent that the user chooses next. */
+  choice: AgentChoice | null | undefined;
   readonly editorWindow = new FakeEditorWindow();
   readonly files: FakeFiles;
   readonly terminalPanel = new FakeTerminalPanel();
@@ -51,7 +57,7 @@ export class TestWindow {
   readonly scripts: [string, string][] = [];
   uv: string | null = "/bin/uv";
   locateServer: () => Promise<ServerCommand> = () => Promise.resolve(SERVER_COMMAND);
-  #crash: (reason: string) => void = () => undefined;
+  readonly #crashes = new Map<string, (reason: string) => void>();
   readonly #watchers = new Set<() => void>();
 
   /** Reuse the files, workspace state and text store of an `earlier` window, as after a reload. */
@@ -59,6 +65,7 @@ export class TestWindow {
     this.files = earlier?.files ?? new FakeFiles();
     this.workspaceState = earlier?.workspaceState ?? new FakeWorkspaceState();
     this.textStore = earlier?.textStore ?? new FakeTextStore();
+    for (const [command, agent] of earlier?.agents ?? []) this.agents.set(command, agent);
     this.controller = new Controller(
       {
         version: "1",
@@ -69,10 +76,10 @@ export class TestWindow {
         workspaceState: this.workspaceState,
         textStore: this.textStore,
         log: this.log,
-        locateServer: () => this.locateServer(),
+        locateServer: (choice) => (choice === null ? this.locateServer() : this.#locateOther(choice)),
         startServer: (serverCommand) => {
           this.started.push(serverCommand);
-          return this.#start();
+          return this.#start(serverCommand.command);
         },
         runCommandLine: (_launch, [topic]) => Promise.resolve(topic === "context" ? "[]" : "{}"),
         problemsOf: (path) => this.problems.get(path) ?? [],
@@ -87,6 +94,7 @@ export class TestWindow {
         onQuestion: ({ questionId, text }) => this.notifications.push(`${questionId} ${text}`),
         ...UNUSED_SERVICES,
         mcpServers: () => Promise.resolve(this.mcpServers),
+        chooseAgent: () => Promise.resolve(this.choice),
         loadReviews: (context) => Promise.resolve((this.reviews = new ReviewService(context, this.display))),
         storeKey: (_serverCommand, providerId, key) => {
           this.storedKeys.push(`${providerId} ${key}`);
@@ -153,23 +161,28 @@ export class TestWindow {
     for (const watcher of [...this.#watchers]) watcher();
   }
 
-  /** Make the server stop unexpectedly. */
-  crash(reason: string): void {
-    this.#crash(reason);
+  /** Make an agent stop unexpectedly, by default the own server. */
+  crash(reason: string, command: string = SERVER_COMMAND.command): void {
+    this.#crashes.get(command)?.(reason);
   }
 
   close(): void {
     this.controller.dispose();
   }
 
-  #start(): ServerHandle {
+  #locateOther(choice: AgentChoice): Promise<ServerCommand> {
+    if (!this.agents.has(choice.command)) return Promise.reject(new ServerMissingError(`${choice.name} is gone`));
+    return Promise.resolve({ ...SERVER_COMMAND, command: choice.command, environment: choice.environment });
+  }
+
+  #start(command: string): ServerHandle {
     this.starts += 1;
-    const { stream, close } = this.agent.open();
+    const { stream, close } = (this.agents.get(command) ?? this.agent).open();
     const ended = new Promise<string>((resolve) => {
-      this.#crash = (reason) => {
+      this.#crashes.set(command, (reason) => {
         close();
         resolve(reason);
-      };
+      });
     });
     return { stream, ended, dispose: close };
   }

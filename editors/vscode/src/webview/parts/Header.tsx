@@ -8,6 +8,11 @@ import { Icon, IconButton } from "../Icon.js";
 import { useHost } from "../hostContext.js";
 import { t } from "../../shared/l10n.js";
 
+/** Whether the agent is worth a mention: it is not our own server, or some sessions are of others. */
+function hasAgents({ connection, sessions }: ViewState): boolean {
+  return connection.agentId !== "" || (connection.agent !== "" && !connection.canStoreKey) || new Set(sessions.map(({ agent }) => agent)).size > 1;
+}
+
 export type PanelName = "none" | "sessions" | "context";
 
 interface HeaderProps {
@@ -19,6 +24,7 @@ interface HeaderProps {
 export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
   const { post } = useHost();
   const title = state.session.title === "" ? t("New session") : state.session.title;
+  const agentName = state.connection.agent || t("Agent");
   const toggle = (name: PanelName): void => {
     if (name === "sessions" && panel !== "sessions") post({ type: "listSessions" });
     if (name === "context" && panel !== "context") post({ type: "refreshContext" });
@@ -40,7 +46,19 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
         <span class="ellipsis">{title}</span>
         <Icon name="chevronDown" />
       </button>
-      {!state.connection.canStoreKey && <span class="small" data-testid="header-agent">{state.connection.agent}</span>}
+      {hasAgents(state) && (
+        <button
+          type="button"
+          class="link small header-agent"
+          data-testid="header-agent"
+          title={t("{0}: start a session of another agent", agentName)}
+          onClick={() => {
+            post({ type: "switchAgent" });
+          }}
+        >
+          <span class="ellipsis">{agentName}</span>
+        </button>
+      )}
       <IconButton
         icon="eye"
         label={t("Follow the agent")}

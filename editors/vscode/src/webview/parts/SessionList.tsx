@@ -11,9 +11,10 @@ import { t } from "../../shared/l10n.js";
 export function SessionList({ state, onClose }: { state: ViewState; onClose: () => void }): JSX.Element {
   const [query, setQuery] = useState("");
   const [isArchiveShown, setIsArchiveShown] = useState(false);
-  const matching = state.sessions.filter(({ title }) => title.toLowerCase().includes(query.toLowerCase()));
+  const matching = state.sessions.filter(({ title, agent }) => `${title} ${agent}`.toLowerCase().includes(query.toLowerCase()));
   const archived = matching.filter(({ isArchived }) => isArchived).length;
   const found = matching.filter(({ isArchived }) => isArchived === isArchiveShown);
+  const hasAgents = new Set(state.sessions.map(({ agent }) => agent)).size > 1;
   const hasFolders = new Set(state.sessions.map(({ cwd }) => cwd)).size > 1;
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Escape") onClose();
@@ -36,7 +37,7 @@ export function SessionList({ state, onClose }: { state: ViewState; onClose: () 
       {found.length === 0 && <p class="small empty">{isArchiveShown || query !== "" ? t("No sessions found.") : t("No sessions yet.")}</p>}
       <ul class="sessions">
         {found.map((session) => (
-          <SessionRow key={session.id} session={session} folder={hasFolders ? folderOf(session) : ""} state={state} onClose={onClose} />
+          <SessionRow key={session.id} session={session} folder={hasFolders ? folderOf(session) : ""} agent={hasAgents ? session.agent : ""} state={state} onClose={onClose} />
         ))}
       </ul>
       {(archived > 0 || isArchiveShown) && (
@@ -63,16 +64,17 @@ interface SessionRowProps {
   readonly session: SessionSummary;
   /** Name of its folder; empty if all sessions have the same. */
   readonly folder: string;
+  /** Name of its agent; empty if all sessions have the same. */
+  readonly agent: string;
   readonly state: ViewState;
   readonly onClose: () => void;
 }
 
-function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.Element {
+function SessionRow({ session, folder, agent, state, onClose }: SessionRowProps): JSX.Element {
   const { post } = useHost();
   const [isRenaming, setIsRenaming] = useState(false);
   const { id, isRunning, updatedAt, openQuestions } = session;
   const title = session.title === "" ? t("Untitled") : session.title;
-  const { features } = state.connection;
   const isShown = id === state.session.id;
   const rename = (name: string): void => {
     setIsRenaming(false);
@@ -103,6 +105,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
         <span class="ellipsis" title={title}>
           {title}
         </span>
+        {agent !== "" && <span class="small" data-testid="session-agent">{agent}</span>}
         {folder !== "" && <span class="small" title={session.cwd} data-testid="session-folder">{folder}</span>}
         <span class="small age">{formatAge(updatedAt, Date.now())}</span>
       </button>
@@ -132,7 +135,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
             setIsRenaming(true);
           }}
         />
-        {features.fork && (
+        {session.canFork && (
           <IconButton
             icon="fork"
             label={t("Fork {0}", title)}
@@ -143,7 +146,7 @@ function SessionRow({ session, folder, state, onClose }: SessionRowProps): JSX.E
             }}
           />
         )}
-        {features.delete && (
+        {session.canDelete && (
           <IconButton
             icon="trash"
             label={t("Delete {0}", title)}

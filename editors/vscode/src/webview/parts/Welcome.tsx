@@ -9,8 +9,8 @@ import type { ViewState } from "../../shared/state.js";
 import { Icon, IconButton, type IconName } from "../Icon.js";
 import { INSTALL_COMMAND } from "../../shared/install.js";
 import { useHost } from "../hostContext.js";
-import { SignInButtons } from "./SignInButtons.js";
 import { t } from "../../shared/l10n.js";
+import { SignInButtons } from "./SignInButtons.js";
 
 export const SUGGESTION_EVENT = "suggestion";
 const COPIED_MILLISECONDS = 2000;
@@ -39,7 +39,7 @@ export function Welcome({ state }: { state: ViewState }): JSX.Element {
         </WelcomeCard>
       );
     case "missing":
-      return <MissingServer message={connection.message} />;
+      return connection.agentId === "" ? <MissingServer message={connection.message} /> : <MissingAgent name={connection.agent} message={connection.message} />;
     case "failed":
       return (
         <WelcomeCard icon="error" title={t("The server could not be started")} testId="welcome-failed">
@@ -140,6 +140,20 @@ function MissingServer({ message }: { message: string }): JSX.Element {
         <ActionLink intent={{ type: "restart" }} label={t("Try Again")} />
         <ActionLink intent={{ type: "openSettings" }} label={t("Set the Path")} />
         <ActionLink intent={{ type: "showLog" }} label={t("Show Log")} />
+      </div>
+    </WelcomeCard>
+  );
+}
+
+/** A session of an agent that is not installed any more. */
+function MissingAgent({ name, message }: { name: string; message: string }): JSX.Element {
+  return (
+    <WelcomeCard icon="warning" title={t("{0} is not installed", name)} testId="welcome-missing-agent">
+      <p>{message}</p>
+      <ActionButton intent={{ type: "newSession" }} label={t("New Session")} isPrimary />
+      <ActionButton intent={{ type: "switchAgent" }} label={t("Choose Another Agent")} />
+      <div class="buttons">
+        <ActionLink intent={{ type: "restart" }} label={t("Try Again")} />
       </div>
     </WelcomeCard>
   );
