@@ -97,6 +97,13 @@ def test_the_chat_is_in_tabs_and_actions_are_where_people_work_in_vs_code(
 
 
 @pytest.mark.full
+def test_the_sessions_of_all_folders_of_a_workspace_are_listed_in_vs_code(
+    variables: Mapping[str, str],
+) -> None:
+    run_journey(variables, "folders")
+
+
+@pytest.mark.full
 def test_nothing_starts_before_the_user_trusts_the_folder_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:

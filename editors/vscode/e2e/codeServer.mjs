@@ -1,7 +1,7 @@
 /** VS Code in a browser: code-server on a loopback port, with its own directories and our extension. */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,14 +60,16 @@ export class CodeServer {
   /** Create the directories, install the extension and start listening.
    *
    * `model` is the server's model, empty for the configured one; `environment` has additional variables
-   * for the server. Without `server`, none is installed. `path` is put in place of the PATH.
+   * for the server. Without `server`, none is installed. `path` is put in place of the PATH. `extension` is the
+   * folder of another extension, and `folders` are names of empty folders that the workspace has too.
    */
-  static async start({ installed, server, vsix, model = "", environment = {}, settings = {}, path = "" }) {
+  static async start({ installed, server, vsix, model = "", environment = {}, settings = {}, path = "", extension, folders = [] }) {
     const code = new CodeServer(installed, await mkdtemp(join(tmpdir(), "acp-e2e-")));
     code.#path = path;
     await code.#prepare(server, model, environment, settings);
     code.#install(vsix);
-    await code.#listen();
+    if (extension !== undefined) await code.#add(extension);
+    await code.#listen(folders);
     return code;
   }
 
@@ -125,23 +127,45 @@ export class CodeServer {
     this.installOutput = ran.stdout;
   }
 
+  /** Add an extension that is not packed, as VS Code lists those that it has installed. */
+  async #add(extension) {
+    const { publisher, name, version } = JSON.parse(await readFile(join(extension, "package.json"), "utf8"));
+    const relativeLocation = `${publisher}.${name}-${version}`;
+    const path = join(this.extensions, relativeLocation);
+    await cp(extension, path, { recursive: true });
+    const list = join(this.extensions, "extensions.json");
+    const installed = JSON.parse(await readFile(list, "utf8"));
+    const added = { identifier: { id: `${publisher}.${name}` }, version, location: { $mid: 1, path, scheme: "file" }, relativeLocation, metadata: {} };
+    await writeFile(list, JSON.stringify([...installed, added]));
+  }
+
   get #environment() {
     const PATH = this.#path === "" ? process.env.PATH : this.#path;
     return { ...process.env, PATH, HOME: this.#root, XDG_CONFIG_HOME: this.#root, XDG_DATA_HOME: this.#root };
   }
 
-  async #listen() {
+  async #listen(folders) {
     const port = await freePort();
     const [node, entry] = this.#command;
     const address = ["--bind-addr", `127.0.0.1:${port}`, "--auth", "none"];
     const quiet = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"];
-    this.#process = spawn(node, [entry, ...this.#options, ...address, ...quiet, this.workspace], {
+    this.#process = spawn(node, [entry, ...this.#options, ...address, ...quiet], {
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
       env: this.#environment,
     });
-    this.url = `http://127.0.0.1:${port}/?folder=${encodeURIComponent(this.workspace)}`;
+    this.url = `http://127.0.0.1:${port}/?${await this.#opened(folders)}`;
     await this.#untilItListens();
+  }
+
+  /** Return the query that opens the workspace, which is a file if it has several folders. */
+  async #opened(folders) {
+    if (folders.length === 0) return `folder=${encodeURIComponent(this.workspace)}`;
+    const paths = [this.workspace, ...folders.map((name) => join(this.#root, name))];
+    for (const path of paths) await mkdir(path, { recursive: true });
+    const file = join(this.#root, "all.code-workspace");
+    await writeFile(file, JSON.stringify({ folders: paths.map((path) => ({ path })) }));
+    return `workspace=${encodeURIComponent(file)}`;
   }
 
   #untilItListens() {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { EXTENSION, HERE, installedFolder } from "./codeServer.mjs";
 import { closeWindow, openWindow } from "./sharedWindow.mjs";
-import { until } from "./window.mjs";
+import { Chat, until } from "./window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
 const stations = new RegExp(process.env.STATIONS ?? "");
@@ -24,7 +24,7 @@ let window;
 let chat;
 
 before(async () => {
-  ({ code, window } = await openWindow(program, { installed: installedFolder(), server, vsix, model, settings: SETTINGS }));
+  ({ code, window } = await openWindow(program, { installed: installedFolder(), server, vsix, model, settings: SETTINGS, extension: join(HERE, "tester") }));
   await window.openChat();
   chat = window.chat;
 });
@@ -51,22 +51,36 @@ async function picture(name) {
   if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
 }
 
-station("another agent answers, and with the first one its session comes back", async () => {
-  const switchTo = async (name) => {
-    await window.run("Hermes Agent: Switch the Agent");
-    const input = window.page.locator(".quick-input-widget input");
-    await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Echo" }).waitFor();
-    await input.fill(name);
-    await input.press("Enter");
-  };
+async function switchTo(name) {
+  await window.run("Hermes Agent: Switch the Agent");
+  const input = window.page.locator(".quick-input-widget input");
+  await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Echo" }).waitFor();
+  await input.fill(name);
+  await input.press("Enter");
+}
+
+station("another agent answers in a session of its own, and each session goes back to its agent", async () => {
   assert.match(await chat.ask("who is there?"), /It is me/);
   await switchTo("Echo");
   await chat.at("user-message").first().waitFor({ state: "detached" });
   await chat.input.waitFor();
   assert.match(await chat.ask("received"), /^\[/);
-  await picture("other-agent");
-  await switchTo("acp-server");
+  assert.equal(await chat.at("header-agent").innerText(), "Echo");
+  await chat.at("header-sessions").click();
+  const row = (title) => chat.at("session").filter({ hasText: title });
+  await row("received").waitFor();
+  assert.equal(await row("received").getByTestId("session-agent").innerText(), "Echo");
+  await picture("agents-listed");
+  await row("who is there?").getByTestId("session-open").click();
   await chat.at("user-message").getByText("who is there?").waitFor();
+  assert.match(await chat.ask("and now?"), /It is me/);
+  await picture("own-agent-again");
+  await chat.at("header-sessions").click();
+  await row("received").getByTestId("session-open").click();
+  await chat.at("user-message").getByText("received").waitFor();
+  assert.match(await chat.ask("received"), /^\[/);
+  await switchTo("acp-server");
+  await chat.at("welcome").waitFor();
 });
 
 station("MCP servers of VS Code are passed on after the user has agreed", async () => {
@@ -158,6 +172,113 @@ station("selected lines are explained, and edited with a change to review in the
   await until(async () => /1 file/.test(await chat.at("changes-toggle").innerText()));
   await window.page.keyboard.press("Escape");
   await picture("inline-edit-accepted");
+});
+
+const lastPrompt = async (text) => (await chat.at("user-message").allInnerTexts()).some((each) => each.includes(text));
+
+/** Open the menu of an element, and choose an entry. */
+async function chooseInMenu(element, label) {
+  await element.click({ button: "right" });
+  await window.page.locator(".monaco-menu .action-label", { hasText: label }).first().click();
+}
+
+station("a problem is fixed from the light bulb and from the command", async () => {
+  await window.openFile("averages.py");
+  await window.enterEditor();
+  await window.page.locator(".squiggly-error").first().waitFor();
+  await window.page.keyboard.press("Control+.");
+  const row = window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Hermes" });
+  await row.waitFor();
+  await picture("light-bulb");
+  await row.click();
+  await until(() => lastPrompt("line 1: mean of nothing divides by zero (tester)"));
+  assert.match(await chat.answered(), /It is me/);
+  const before = await chat.at("user-message").count();
+  await window.enterEditor();
+  await window.run("Hermes Agent: Fix with Hermes");
+  await until(async () => (await chat.at("user-message").count()) > before);
+  assert.match(await chat.at("user-message").last().innerText(), /divides by zero/);
+  await chat.answered();
+});
+
+station("a failing test is fixed from the list of tests", async () => {
+  await window.run("Test: Run All Tests");
+  await window.run("Testing: Focus on Test Explorer View");
+  const item = window.page.locator(".test-explorer .monaco-list-row", { hasText: "mean of nothing" });
+  await item.locator(".testing-run-glyph, .codicon-testing-failed-icon, .codicon-testing-error-icon").first().waitFor();
+  await chooseInMenu(item, "Fix the Test with Hermes");
+  await window.openChat();
+  await until(() => lastPrompt("The test mean of nothing fails."));
+  await chat.answered();
+  await picture("fix-test");
+});
+
+station("a file of the explorer is mentioned, and the selection of a terminal explained", async () => {
+  await window.run("View: Show Explorer");
+  await chooseInMenu(window.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "notes.txt" }), "Mention in the Chat");
+  await window.openChat();
+  await until(async () => /@notes\.txt/.test(await chat.input.inputValue()));
+  await picture("mentioned");
+  await window.run("View: Show Explorer");
+  await window.openChat();
+  assert.equal((await chat.input.inputValue()).match(/@notes/g)?.length, 1, "it was mentioned again");
+  await chat.input.fill("");
+  await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await window.run("Terminal: Create New Terminal");
+  const terminal = window.page.locator(".terminal-wrapper.active .xterm");
+  await terminal.waitFor();
+  await terminal.click();
+  await window.page.keyboard.type("echo it is $((40 + 2))");
+  await window.page.keyboard.press("Enter");
+  await until(async () => /it is 42/.test(await terminal.locator(".xterm-rows").innerText()));
+  await window.run("Terminal: Select All");
+  await chooseInMenu(terminal.locator(".xterm-screen"), "Explain with Hermes");
+  await until(() => lastPrompt("it is 42"));
+  await chat.answered();
+  await picture("terminal-selection");
+  await window.run("Terminal: Kill All Terminals");
+});
+
+station("a session is renamed, found, archived, forked and deleted in the list", async () => {
+  await chat.at("header-new").click();
+  await chat.at("welcome").waitFor();
+  await chat.ask("this one is for the list");
+  await chat.at("header-sessions").click();
+  const row = (title) => chat.at("session").filter({ hasText: title });
+  const press = async (title, action) => {
+    await row(title).first().hover();
+    await row(title).first().getByTestId(`session-${action}`).click();
+  };
+  await press("this one is for the list", "rename");
+  await chat.at("session-title-input").fill("Renamed");
+  await chat.at("session-title-input").press("Enter");
+  await row("Renamed").waitFor();
+  await chat.at("session-search").fill("renam");
+  await until(async () => (await chat.at("session").count()) === 1);
+  await press("Renamed", "archive");
+  await chat.at("session-archive-toggle").click();
+  await press("Renamed", "archive");
+  await chat.at("session-archive-toggle").click();
+  await picture("session-list");
+  await press("Renamed", "fork");
+  await until(async () => /^this one is for the list/.test((await chat.at("user-message").allInnerTexts()).join()));
+  await chat.at("header-sessions").click();
+  await press("Renamed", "delete");
+  await window.answerDialog("Delete");
+  await row("Renamed").waitFor({ state: "detached" });
+  await chat.at("session-list-close").click();
+});
+
+station("a session is in a window of its own", async () => {
+  const opened = window.page.context().waitForEvent("page");
+  await window.run("Hermes Agent: New Session in a New Window");
+  const page = await opened;
+  const own = new Chat(page);
+  await own.input.waitFor();
+  assert.match(await own.ask("alone here"), /It is me/);
+  if (shots !== undefined) await page.screenshot({ path: join(shots, "own-window.png") });
+  assert.ok(!(await chat.at("user-message").allInnerTexts()).includes("alone here"));
+  await page.close();
 });
 
 station("the agent writes a commit message, and its session is not listed", async () => {

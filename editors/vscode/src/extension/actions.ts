@@ -8,6 +8,7 @@ import {
   commands,
   env,
   extensions,
+  languages,
   Uri,
   window,
   type CodeActionContext,
@@ -97,14 +98,16 @@ function isCodeTarget(target: unknown): target is CodeTarget {
   return isRecord(target) && typeof target["path"] === "string" && Array.isArray(target["diagnostics"]);
 }
 
-/** The selected lines of the active editor; null without one. */
+/** The selected lines of the active editor, with the problems in them; null without one. */
 function selectedCode(): CodeTarget | null {
   const editor = window.activeTextEditor;
   if (editor?.document.uri.scheme !== "file") return null;
   const { start, end } = editor.selection;
+  const { uri } = editor.document;
   // A selection of whole lines ends at the start of the line behind them.
   const lastLine = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
-  return { path: editor.document.uri.fsPath, firstLine: start.line + 1, lastLine, diagnostics: [] };
+  const diagnostics = languages.getDiagnostics(uri).filter(({ range }) => range.start.line < lastLine && range.end.line >= start.line);
+  return { path: uri.fsPath, firstLine: start.line + 1, lastLine, diagnostics };
 }
 
 function mentionOf({ path, firstLine, lastLine }: CodeTarget): Mention {

@@ -58,7 +58,8 @@ export class Controller implements IntentHost {
   readonly #services: HostServices;
   readonly #fileService: FileService;
   #requestCount = 0;
-  #attachCount = 0;
+  /** Number of the last attached files. It is of this moment, because pages remember it across windows. */
+  #lastAttached = 0;
 
   constructor(services: HostServices, viewPublisher: ViewPublisher = new ViewPublisher()) {
     const { editorWindow, workspaceState, log } = services;
@@ -207,8 +208,9 @@ export class Controller implements IntentHost {
   }
 
   attach(paths: readonly string[]): void {
+    this.#lastAttached = Math.max(this.#lastAttached + 1, this.#services.now());
     const choices = paths.map((path) => this.mentionSearch.choiceOf(path));
-    this.viewPublisher.publish({ type: "attach", choices, number: (this.#attachCount += 1) });
+    this.viewPublisher.publish({ type: "attach", choices, number: this.#lastAttached });
   }
 
   /** Reload the active instruction files and skills and publish them to the view. */

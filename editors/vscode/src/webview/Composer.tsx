@@ -230,12 +230,18 @@ function useSuggestions(onSuggestion: (text: string) => void): void {
   });
 }
 
-/** Mention files that the user attached with a dialog or by dropping them, once. */
+/**
+ * Mention files that the user attached, once: also those that were attached while the page did not exist, as from
+ * the explorer, but not again in the next page.
+ */
 function useAttached({ attached }: ViewState, onAttached: (choices: readonly MentionChoice[]) => void): void {
-  const last = useRef(attached.number);
+  const host = useHost();
+  const last = useRef(host.savedState.attached);
   useEffect(() => {
-    if (attached.number === last.current) return;
-    last.current = attached.number;
+    const mark = String(attached.number);
+    if (attached.number === 0 || mark === last.current) return;
+    last.current = mark;
+    host.saveState({ attached: mark });
     if (attached.choices.length > 0) onAttached(attached.choices);
   }, [attached.number]);
 }

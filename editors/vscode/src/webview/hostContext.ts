@@ -9,6 +9,8 @@ export interface SavedViewState {
   readonly session: string;
   /** The last returned prompt that was inserted into the input, as `session:number`. */
   readonly restored: string;
+  /** Number of the last attached files that were mentioned in the input. */
+  readonly attached: string;
 }
 
 export interface Host {
@@ -17,7 +19,7 @@ export interface Host {
   readonly savedState: SavedViewState;
 }
 
-export const EMPTY_SAVED_STATE: SavedViewState = { draft: "", session: "", restored: "" };
+export const EMPTY_SAVED_STATE: SavedViewState = { draft: "", session: "", restored: "", attached: "" };
 
 const HostContext = createContext<Host>({
   post: () => undefined,

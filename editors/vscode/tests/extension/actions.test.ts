@@ -57,6 +57,14 @@ test("without a target, the selected lines are meant, and without an editor the 
   assert.deepEqual(asked[0]?.[1], [mention("/p/a.py", 1, 2)]);
 });
 
+test("without the light bulb, the problems in the selected lines are fixed", async () => {
+  const problem = (line: number, message: string): object => ({ message, range: lines(line, line), source: "ruff" });
+  editor.diagnostics.set("/p/a.py", [problem(1, "here"), problem(3, "elsewhere")]);
+  editor.active = { document: new TextDocument(Uri.file("/p/a.py"), "a\nb\n"), selection: lines(1, 1, 1) };
+  await runAction("fix", host, []);
+  assert.match(asked[0]?.[0] ?? "", /\n- line 1: here \(ruff\)$/);
+});
+
 test("an edit of the selection asks what should change, and does nothing if that is dismissed", async () => {
   editor.active = { document: new TextDocument(Uri.file("/p/a.py"), "a\nb\n"), selection: lines(1, 2, 1) };
   await runAction("inlineEdit", host, []);

@@ -132,6 +132,17 @@ test("attached files are mentioned in the draft, once", async () => {
   assert.deepEqual(sent?.type === "send" && sent.draft.mentions, [mention]);
 });
 
+test("files that were attached while the page did not exist are mentioned, but not in the page after it", async () => {
+  const mention = { kind: "file", path: "/project/a.py", firstLine: 0, lastLine: 0 } as const;
+  const event: ViewEvent = { type: "attach", number: 7, choices: [{ mention, label: "a.py", detail: "" }] };
+  const page = await new TestPage().dispatch(event, ...SESSION_OPENED);
+  assert.equal((page.find("composer-input") as HTMLTextAreaElement).value, "@a.py ");
+  const { savedState } = page;
+  page.close();
+  const next = await new TestPage(savedState).dispatch(event, ...SESSION_OPENED);
+  assert.equal((next.find("composer-input") as HTMLTextAreaElement).value, "@a.py ");
+});
+
 test("a large diff is shown in steps", async () => {
   const text = (word: string): string => Array.from({ length: 1500 }, (_, line) => `${word} ${String(line)}\n`).join("");
   const call = { sessionUpdate: "tool_call", toolCallId: "d", title: "Edit", kind: "edit", status: "completed" } as const;
