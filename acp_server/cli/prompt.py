@@ -86,7 +86,9 @@ async def _show_stored(id_prefix: str, *, is_json: bool) -> int:
     system: SavedSystem | None = None
     if session.source == "acp-server":
         async with sessions.open_archive() as archive:
-            system = None if archive is None else (await archive.read(session.id)).facts.system
+            system = (
+                None if archive is None else (await archive.read_state(session.id)).facts.system
+            )
     if system is None:
         raise SessionIdError(f"session {session.id} has no stored system prompt")
     if is_json:

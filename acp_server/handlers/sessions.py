@@ -56,7 +56,7 @@ from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.registry import Reopened, SessionRegistry
-from acp_server.session.replay import replay_events
+from acp_server.session.replay import Replay
 from acp_server.session.session import Session
 
 
@@ -89,13 +89,16 @@ class SessionHandlers:
     async def load(self, request: LoadSessionRequest) -> Reply:
         """Reopen a session and replay all of it before the response."""
         reopened = await self._reopen(request)
-        events = replay_events(
-            reopened.stored,
+        replay = Replay(
+            reopened.session.context.conversation,
             shows_terminals=self._connection.shows_terminal_output,
             shows_sub_agents=True,
         )
         sink = AcpEventSink(self._connection, request.session_id, self._backpressure)
-        await sink.replay(events)
+        # The next page is read once the client has taken this one, but for the queue's capacity.
+        async for page in reopened.history:
+            await sink.replay(replay.events(page))
+        await sink.replay(replay.ends())
         return self._opened(reopened.session, LoadSessionResponse)
 
     async def resume(self, request: ResumeSessionRequest) -> Reply:

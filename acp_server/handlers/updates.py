@@ -78,6 +78,8 @@ _CHUNK_TYPES: dict[type[MessageChunk | ThoughtChunk], ChunkType] = {
     ThoughtChunk: AgentThoughtChunk,
 }
 
+REPLAYED_AT_ONCE = 256
+"""How many past updates are sent without waiting: about ten milliseconds of work."""
 
 CallEvent = CallAppeared | CallChanged | TerminalOpened | TerminalPrinted | TerminalEnded
 ShownEvent = (
@@ -214,13 +216,17 @@ class AcpEventSink:
         await self._backpressure.wait()
 
     async def replay(self, events: Iterable[Event | PromptReceived]) -> None:
-        """Send past events again, in order."""
-        for event in events:
-            for session_id, update in self._updates(event):
-                if isinstance(update, Notice):
-                    continue  # clients with notices show them live, not as part of the history
+        """Send past events again, in order; they are one page of a history at most."""
+        updates = (update for event in events for update in self._updates(event))
+        for number, (session_id, update) in enumerate(updates):
+            # Not before each one: a page is bounded, and to be woken takes longer than to send.
+            if number % REPLAYED_AT_ONCE == 0:
                 await self._backpressure.wait()
+            if not isinstance(update, Notice):  # clients show them live, not as part of history
                 self._connection.client.send_update_now(session_id, update)
+        # All events of a call follow each other here.
+        self._titles.clear()
+        self._commands.clear()
 
     def show(self, event: Event) -> None:
         """Send one event at once."""

@@ -4,7 +4,7 @@ SQLite and all modules that need it are imported in the writer's thread, which s
 waits for it, or by `load`. Knows no tables.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +26,11 @@ from acp_server.history.writer_queue import (
 )
 from acp_server.session.errors import ArchiveError, UnknownSessionError
 from acp_server.session.ports.archive import (
+    ForkedSession,
+    HistoryPage,
     SessionFacts,
     SessionPage,
+    SessionState,
     StoredSession,
     UnshownRecord,
 )
@@ -80,6 +83,27 @@ class LazyArchive:
         """Return a stored session."""
         _check_session_id(session_id)
         return await self.ask(lambda writer: writer.read(session_id))
+
+    async def read_state(self, session_id: str) -> SessionState:
+        """Return the state to continue a stored session from."""
+        _check_session_id(session_id)
+        return await self.ask(lambda writer: writer.read_state(session_id))
+
+    async def history(
+        self, session_id: str, last_entry: int | None = None
+    ) -> AsyncGenerator[HistoryPage]:
+        """Yield the shown history of a session, page by page."""
+        pages = await self.ask(lambda writer: writer.history(session_id, last_entry))
+        while (page := await self.ask(lambda writer: writer.next_page(pages))) is not None:
+            yield page
+
+    async def fork(
+        self, session_id: str, change_facts: Callable[[SessionFacts], SessionFacts]
+    ) -> ForkedSession:
+        """Copy a session within the database."""
+        _check_session_id(session_id)
+        state = await self.ask(lambda writer: writer.fork(session_id, change_facts))
+        return ForkedSession(SessionJournal(state.facts.id, self, self._queue), state)
 
     async def resume(self, session_id: str) -> "SessionJournal":
         """Continue to save a session; calls that were open are marked as failed."""

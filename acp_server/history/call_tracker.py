@@ -6,8 +6,8 @@ their turn, and read back if they change once more.
 
 import logging
 from collections import deque
-from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 from acp_server.history.codec import encode
 from acp_server.history.merging import apply_change, is_open, new_call_record
@@ -35,26 +35,37 @@ logger = logging.getLogger(__name__)
 MAX_OUTPUT_CHARACTERS = 100_000
 """Stored output of one command; only its end is kept."""
 
-ReadCall = Callable[[int], CallRecord | None]
-"""Returns the call stored in an entry, or None if it cannot be read."""
+
+class CallReader(Protocol):
+    """Reads the stored calls of one session."""
+
+    def find(self, call_id: str) -> TrackedCall | None:
+        """Return the newest call with an id, without its record; None if there is none."""
+        ...
+
+    def read(self, entry: int) -> CallRecord | None:
+        """Return the call stored in an entry, without its output; None if it cannot be read."""
+        ...
 
 
 class CallTracker:
     """The tool calls of a session, by call id."""
 
-    def __init__(self, session_id: str, read: ReadCall) -> None:
+    def __init__(self, session_id: str, reader: CallReader) -> None:
         self._session_id = session_id
-        self._read = read
-        self._calls: dict[str, TrackedCall] = {}
+        self._reader = reader
+        self._calls: dict[str, TrackedCall | None] = {}
+        """None for an id that was looked for in the database and not found."""
+        self._has_stored_calls = False
         self._changed: dict[str, None] = {}
         # Collected per flush: a command may print thousands of lines a second, and each chunk is a
         # row.
         self._pending_output: dict[str, list[str]] = {}
         self._writes: list[Write] = []
 
-    def restore(self, call_id: str, call: TrackedCall) -> None:
-        """Register a call that is in the database."""
-        self._calls[call_id] = call
+    def expect_stored(self) -> None:
+        """Look for a call that this process did not begin in the database, once it changes."""
+        self._has_stored_calls = True
 
     def open(self, event: CallAppeared, entry: int) -> None:
         """Start a call at its own entry; an earlier call may have had the same id."""
@@ -65,12 +76,12 @@ class CallTracker:
 
     def change(self, event: CallChanged | TerminalOpened | TerminalEnded) -> None:
         """Apply a change to a call; changes of calls that never appeared are ignored."""
-        call = self._calls.get(event.call_id)
+        call = self._find(event.call_id)
         if call is None:
             return
         # Read from the database if an ended call changes again, for example when its terminal
         # closes after its turn.
-        previous = self._read(call.entry) if call.record is None else call.record
+        previous = self._reader.read(call.entry) if call.record is None else call.record
         if previous is None:
             return
         call.record = apply_change(previous, event)
@@ -79,7 +90,7 @@ class CallTracker:
 
     def print(self, event: TerminalPrinted) -> None:
         """Collect output of a command."""
-        if event.call_id in self._calls:
+        if self._find(event.call_id) is not None:
             self._pending_output.setdefault(event.call_id, []).append(event.data)
 
     def take_writes(self) -> list[Write]:
@@ -94,12 +105,17 @@ class CallTracker:
         """Release the records of ended calls; all of them are in the database."""
         for call in self._calls.values():
             # Only ended calls: an open one changes again soon, and may hold large content.
-            if call.record is not None and not is_open(call.record):
+            if call is not None and call.record is not None and not is_open(call.record):
                 call.record = None
 
     def clear(self) -> None:
         """Drop all calls and their unwritten changes."""
         self._calls, self._changed, self._pending_output, self._writes = {}, {}, {}, []
+
+    def _find(self, call_id: str) -> TrackedCall | None:
+        if self._has_stored_calls and call_id not in self._calls:
+            self._calls[call_id] = self._reader.find(call_id)
+        return self._calls.get(call_id)
 
     def _queue_writes(self, call_id: str) -> None:
         """Queue the writes for the pending changes of a call."""

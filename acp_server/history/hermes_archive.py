@@ -5,7 +5,8 @@ under its id, and is a session of this server from then on.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -14,8 +15,14 @@ from anyio import to_thread
 
 from acp_server.history.archive import LazyArchive, SessionJournal
 from acp_server.session.errors import UnknownSessionError
-from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession
-from acp_server.session.replay import replay_events
+from acp_server.session.ports.archive import (
+    ForkedSession,
+    SessionFacts,
+    SessionPage,
+    SessionState,
+    StoredSession,
+)
+from acp_server.session.replay import record_copy, session_state
 from skills_store.atomic import write_atomically
 from skills_store.locks import locked
 
@@ -40,6 +47,27 @@ class HermesArchive(LazyArchive):
         except UnknownSessionError:
             return await self._read_hermes(session_id)
 
+    async def read_state(self, session_id: str) -> SessionState:
+        """Return the state to continue a session from."""
+        try:
+            return await super().read_state(session_id)
+        except UnknownSessionError:
+            return session_state(await self._read_hermes(session_id))
+
+    async def fork(
+        self, session_id: str, change_facts: Callable[[SessionFacts], SessionFacts]
+    ) -> ForkedSession:
+        """Copy a session; one of Hermes is recorded as a new one."""
+        try:
+            return await super().fork(session_id, change_facts)
+        except UnknownSessionError:
+            stored = await self._read_hermes(session_id)
+        state = session_state(stored)
+        facts = change_facts(state.facts)
+        journal = self.create(facts)
+        record_copy(stored, journal)
+        return ForkedSession(journal, replace(state, facts=facts))
+
     async def resume(self, session_id: str) -> SessionJournal:
         """Continue to save a session; one of Hermes is copied first."""
         try:
@@ -47,10 +75,7 @@ class HermesArchive(LazyArchive):
         except UnknownSessionError:
             stored = await self._read_hermes(session_id)
         journal = self.create(stored.facts)
-        for event in replay_events(stored, shows_terminals=False):
-            journal.show(event)
-        for message in stored.messages:
-            journal.append(message)
+        record_copy(stored, journal)
         await journal.commit()
         return journal
 

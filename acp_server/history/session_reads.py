@@ -1,12 +1,11 @@
-"""Reads stored sessions: one complete session, or a page of the list.
+"""Reads stored sessions: a complete one, the state of one, or a page of the list.
 
 Only reads the tables.
 """
 
 import json
-import logging
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection
@@ -14,9 +13,10 @@ from typing import cast
 
 from acp_server.history import leases
 from acp_server.history.call_tracker import MAX_OUTPUT_CHARACTERS
-from acp_server.history.codec import UnreadableRecordError, decode
+from acp_server.history.codec import decode_or_none
 from acp_server.history.leases import LeaseHolder
 from acp_server.history.merging import merge_chunks
+from acp_server.history.packed_messages import PackedMessages
 from acp_server.history.rows import (
     FACT_COLUMNS,
     Column,
@@ -26,16 +26,20 @@ from acp_server.history.rows import (
     text_from_column,
     text_to_column,
 )
-from acp_server.history.tables import IS_EMPTY_SQL, MESSAGE, SUMMARY, THOUGHT
+from acp_server.history.tables import IS_EMPTY_SQL, MESSAGE, SUMMARY, THOUGHT, fetch_number
 from acp_server.session.errors import InvalidCursorError, UnknownSessionError
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
+    RemovedMessages,
+    SeenFile,
+    SessionFacts,
     SessionPage,
+    SessionState,
     StoredSession,
     UnshownRecord,
 )
-from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
+from acp_server.session.replay import StateEntries
 from acp_server.turn.events import (
     CompactionChanged,
     MessageChunk,
@@ -46,13 +50,13 @@ from acp_server.turn.events import (
     ThoughtChunk,
 )
 
-logger = logging.getLogger(__name__)
-
 MAX_EMPTY_AGE_US = 24 * 3600 * 1_000_000
 PAGE_SIZE = 50
 _UNCHUNKED = PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | UnshownRecord
 _CHUNKS = {MESSAGE: MessageChunk, THOUGHT: ThoughtChunk, SUMMARY: SummaryChunk}
 
+EntryRow = tuple[int, str, Column, Column]
+"""A row of `entries`: its number, kind, reference and body."""
 Position = tuple[int, str]
 """The end of a page: when its last session was used, in microseconds, and its id."""
 
@@ -63,27 +67,61 @@ def load_session(connection: Connection, session_id: str) -> StoredSession:
     Raises:
         UnknownSessionError: there is no session with this id.
     """
-    row: Row | None = connection.execute(
-        f"SELECT {FACT_COLUMNS}, is_turn_open FROM sessions WHERE id = ?",  # noqa: S608 - names of ours
-        (session_id,),
-    ).fetchone()
-    if row is None:
-        raise UnknownSessionError(session_id)
-    system: Row | None = connection.execute(
-        "SELECT * FROM prompts WHERE session_id = ?", (session_id,)
-    ).fetchone()
+    facts, is_turn_open = _facts(connection, session_id)
     entries = list(_entries(connection, session_id))
-    messages, after_entry = _messages(connection, session_id)
-    is_turn_open = bool(row[-1])
+    after_entry = _last_message_entry(connection, session_id)
     # Shown after the last message: the model has not seen it, because its turn never finished.
     unfinished = [entry for seq, entry in entries if seq > after_entry] if is_turn_open else []
     return StoredSession(
-        facts=facts_from_row(row, system_from_row(system) if system else None),
-        messages=messages,
+        facts=facts,
+        messages=tuple(_messages(connection, session_id)),
         entries=merge_chunks(entry for _, entry in entries),
         unfinished=merge_chunks(unfinished),
         is_turn_open=is_turn_open,
     )
+
+
+def load_state(connection: Connection, session_id: str) -> SessionState:
+    """Return the state to continue a session from; its history is not read.
+
+    Raises:
+        UnknownSessionError: there is no session with this id.
+    """
+    facts, is_turn_open = _facts(connection, session_id)
+    collected = StateEntries()
+    kinds = (SeenFile.__name__, PromptReceived.__name__, RemovedMessages.__name__)
+    for _, entry in decoded_entries(connection, session_id, kinds):
+        collected.add(entry)
+    partial_reply = _unfinished_text(connection, session_id) if is_turn_open else ""
+    return SessionState(
+        facts=facts,
+        messages=_messages(connection, session_id),
+        is_turn_open=is_turn_open,
+        partial_reply=partial_reply,
+        seen_files=tuple(collected.seen_files.values()),
+        checkpoints=collected.checkpoints,
+        removed_messages=collected.removed_messages,
+        last_entry=last_entry(connection, session_id),
+    )
+
+
+def last_entry(connection: Connection, session_id: str) -> int:
+    """Return the number of the newest entry; -1 if there is none."""
+    query = "SELECT coalesce(max(seq), -1) FROM entries WHERE session_id = ?"
+    return fetch_number(connection, query, session_id)
+
+
+def decoded_entries(
+    connection: Connection, session_id: str, kinds: Sequence[str]
+) -> Iterator[tuple[int, object]]:
+    """Yield the numbered entries of some kinds whose bodies are JSON; None if unreadable."""
+    marks = ", ".join("?" * len(kinds))
+    rows: Iterable[tuple[int, Column]] = connection.execute(
+        f"SELECT seq, body FROM entries WHERE session_id = ? AND kind IN ({marks}) ORDER BY seq",  # noqa: S608 - only marks
+        (session_id, *kinds),
+    )
+    for seq, body in rows:
+        yield seq, _decoded(body)
 
 
 def list_page(connection: Connection, cwd: Path | None, cursor: str | None) -> SessionPage:
@@ -147,51 +185,81 @@ def _held_empty_sessions(connection: Connection, own_holder: LeaseHolder) -> Ite
             yield session_id
 
 
-def _messages(connection: Connection, session_id: str) -> tuple[tuple[Message, ...], int]:
-    """Return the conversation, and the last entry that existed when its last message came."""
-    rows: list[Row] = connection.execute(
-        "SELECT body, after_entry FROM messages WHERE session_id = ? ORDER BY seq", (session_id,)
-    ).fetchall()
-    found = (_decoded(row[0]) for row in rows)
-    messages = tuple(each for each in found if isinstance(each, UserMessage | AssistantMessage))
-    return messages, cast("int", rows[-1][1]) if rows else -1
+def _facts(connection: Connection, session_id: str) -> tuple[SessionFacts, bool]:
+    """Return a session's facts, and whether a turn of it was running."""
+    row: Row | None = connection.execute(
+        f"SELECT {FACT_COLUMNS}, is_turn_open FROM sessions WHERE id = ?",  # noqa: S608 - names of ours
+        (session_id,),
+    ).fetchone()
+    if row is None:
+        raise UnknownSessionError(session_id)
+    system: Row | None = connection.execute(
+        "SELECT * FROM prompts WHERE session_id = ?", (session_id,)
+    ).fetchone()
+    return facts_from_row(row, system_from_row(system) if system else None), bool(row[-1])
+
+
+def _messages(connection: Connection, session_id: str) -> PackedMessages:
+    """Return the conversation."""
+    rows: Iterable[Row] = connection.execute(
+        "SELECT body FROM messages WHERE session_id = ? ORDER BY seq", (session_id,)
+    )
+    return PackedMessages(row[0] for row in rows)
+
+
+def _last_message_entry(connection: Connection, session_id: str) -> int:
+    """Return the last entry that existed when the last message came."""
+    row: tuple[int] | None = connection.execute(
+        "SELECT after_entry FROM messages WHERE session_id = ? ORDER BY seq DESC LIMIT 1",
+        (session_id,),
+    ).fetchone()
+    return -1 if row is None else row[0]
+
+
+def _unfinished_text(connection: Connection, session_id: str) -> str:
+    """Return the text of the model that was shown after the last message."""
+    rows: Iterable[tuple[Column]] = connection.execute(
+        "SELECT body FROM entries WHERE session_id = ? AND seq > ? AND kind = ? ORDER BY seq",
+        (session_id, _last_message_entry(connection, session_id), MESSAGE),
+    )
+    return "".join(text_from_column(row[0]) for row in rows)
 
 
 def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Entry]]:
-    """Return the numbered entries, with texts still in chunks."""
-    output = _output(connection, session_id)
-    rows: list[tuple[int, str, Column, Column]] = connection.execute(
+    """Yield the numbered entries, with texts still in chunks."""
+    rows: Iterable[EntryRow] = connection.execute(
         "SELECT seq, kind, ref, body FROM entries WHERE session_id = ? ORDER BY seq", (session_id,)
-    ).fetchall()
-    for seq, kind, ref, body in rows:
-        if kind in _CHUNKS:
-            yield seq, _CHUNKS[kind](text_from_column(ref), text_from_column(body))
-            continue
-        entry = _decoded(body)
-        if isinstance(entry, CallRecord):
-            if entry.terminal is not None and (data := output.get(seq)):
-                entry = replace(entry, terminal=replace(entry.terminal, data=data))
-            yield seq, entry
-        elif isinstance(entry, _UNCHUNKED):
-            yield seq, entry
+    )
+    for row in rows:
+        entry = read_entry(connection, session_id, row)
+        if entry is not None:
+            yield row[0], entry
 
 
-def _output(connection: Connection, session_id: str) -> dict[int, str]:
-    """Return the output of the calls' commands, by entry number."""
-    pieces: dict[int, list[str]] = {}
-    for entry, data in connection.execute(
-        "SELECT entry, data FROM output WHERE session_id = ? ORDER BY entry, seq", (session_id,)
-    ):
-        pieces.setdefault(entry, []).append(text_from_column(data))
-    return {entry: "".join(each)[-MAX_OUTPUT_CHARACTERS:] for entry, each in pieces.items()}
+def read_entry(connection: Connection, session_id: str, row: EntryRow) -> Entry | None:
+    """Return the entry of a row, a call with its output; None if it cannot be read."""
+    seq, kind, ref, body = row
+    if kind in _CHUNKS:
+        return _CHUNKS[kind](text_from_column(ref), text_from_column(body))
+    entry = _decoded(body)
+    if isinstance(entry, CallRecord):
+        if entry.terminal is not None and (data := _output(connection, session_id, seq)):
+            return replace(entry, terminal=replace(entry.terminal, data=data))
+        return entry
+    return entry if isinstance(entry, _UNCHUNKED) else None
+
+
+def _output(connection: Connection, session_id: str, entry: int) -> str:
+    """Return the output of a call's command."""
+    rows: Iterable[tuple[Column]] = connection.execute(
+        "SELECT data FROM output WHERE session_id = ? AND entry = ? ORDER BY seq",
+        (session_id, entry),
+    )
+    return "".join(text_from_column(row[0]) for row in rows)[-MAX_OUTPUT_CHARACTERS:]
 
 
 def _decoded(body: Column) -> object:
-    try:
-        return decode(text_from_column(body))
-    except UnreadableRecordError as error:
-        logger.warning("left out of history: %s", error)
-        return None
+    return decode_or_none(text_from_column(body))
 
 
 def encode_cursor(updated_us: int, session_id: str) -> str:

@@ -19,10 +19,10 @@ from sqlite3 import Connection
 from uuid import uuid4
 
 from acp_server.history import leases
-from acp_server.history.call_tracker import CallTracker, ReadCall
+from acp_server.history.call_tracker import CallReader, CallTracker
 from acp_server.history.codec import HistoryRecord, encode
 from acp_server.history.leases import LeaseHolder
-from acp_server.history.merging import shown_events
+from acp_server.history.merging import fail_interrupted, shown_events
 from acp_server.history.rows import SAVE_FACTS, SAVE_SYSTEM, facts_row, system_row, text_to_column
 from acp_server.history.tables import (
     MESSAGE,
@@ -31,9 +31,8 @@ from acp_server.history.tables import (
     MessageRow,
     Write,
     add_message,
-    fail_open_calls,
+    change_open_calls,
     fetch_number,
-    load_calls,
     load_entry_numbers,
     merge_chunk_rows,
     replace_messages,
@@ -86,7 +85,7 @@ GAP_NOTICE = "Some of the output shown here could not be saved."
 class SessionRowWriter:
     """Database writes of one session."""
 
-    def __init__(self, session_id: str, own_holder: LeaseHolder, read: ReadCall) -> None:
+    def __init__(self, session_id: str, own_holder: LeaseHolder, reader: CallReader) -> None:
         self.id = session_id
         self.is_new = False
         """Whether it is not in the database yet."""
@@ -97,7 +96,7 @@ class SessionRowWriter:
         self._is_turn_open: bool | None = None
         self._is_suspended = False
         self._has_gap = False
-        self._calls = CallTracker(session_id, read)
+        self._calls = CallTracker(session_id, reader)
         self._seen_files: dict[str, int] = {}
         """The entries of seen files by path: a later record is written in the same place."""
         self._stream: tuple[str, str, list[str]] | None = None
@@ -114,6 +113,11 @@ class SessionRowWriter:
     def is_suspended(self) -> bool:
         """Whether only messages are recorded at present."""
         return self._is_suspended
+
+    @property
+    def turn_entry(self) -> int | None:
+        """The first entry of the turn that runs; None if none does."""
+        return self._turn_entry if self._is_turn_open else None
 
     @property
     def lacks_messages(self) -> bool:
@@ -181,7 +185,7 @@ class SessionRowWriter:
     def load_state(self, connection: Connection) -> None:
         """Continue from the database's state; calls that are open there are marked as failed."""
         # The process that ran these calls is gone; no further event will end them.
-        fail_open_calls(connection, self.id)
+        change_open_calls(connection, self.id, fail_interrupted)
         self._next_entry = fetch_number(
             connection,
             "SELECT coalesce(max(seq) + 1, 0) FROM entries WHERE session_id = ?",
@@ -191,8 +195,7 @@ class SessionRowWriter:
             connection, "SELECT count(*) FROM messages WHERE session_id = ?", self.id
         )
         self._seen_files = load_entry_numbers(connection, self.id, SeenFile.__name__)
-        for call_id, call in load_calls(connection, self.id):
-            self._calls.restore(call_id, call)
+        self._calls.expect_stored()
 
     def suspend(self) -> None:
         """Note that nothing can be written."""

@@ -5,16 +5,14 @@ Knows the tables `entries`, `output` and `messages`; `session_rows` decides when
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
 from sqlite3 import Connection
 from typing import cast
 
 from acp_server.history import text_index
 from acp_server.history.codec import UnreadableRecordError, decode, encode
-from acp_server.history.merging import fail_interrupted
 from acp_server.history.rows import Column, Row, text_from_column, text_to_column
 from acp_server.session.ports.archive import CallRecord
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -70,23 +68,27 @@ def save_entry(connection: Connection, row: Row) -> None:
 
 def merge_chunk_rows(connection: Connection, session_id: str, first: int) -> None:
     """Merge the chunks of each text into one row, starting at an entry."""
-    found: list[tuple[int, str, Column, Column]] = connection.execute(
-        "SELECT seq, kind, ref, body FROM entries"
-        " WHERE session_id = ? AND seq >= ? AND kind IN (?, ?, ?) ORDER BY kind, ref, seq",
+    # Without the texts: of a long session, none or few are in several rows.
+    split: list[tuple[str, Column]] = connection.execute(
+        "SELECT kind, ref FROM entries WHERE session_id = ? AND seq >= ? AND kind IN (?, ?, ?)"
+        " GROUP BY kind, ref HAVING count(*) > 1",
         (session_id, first, MESSAGE, THOUGHT, SUMMARY),
     ).fetchall()
-    for _, group in groupby(found, key=lambda row: row[1:3]):
-        pieces = list(group)
-        if len(pieces) > 1:
-            body = text_to_column("".join(text_from_column(piece[3]) for piece in pieces))
-            connection.execute(
-                "UPDATE entries SET body = ? WHERE session_id = ? AND seq = ?",
-                (body, session_id, pieces[0][0]),
-            )
-            connection.executemany(
-                "DELETE FROM entries WHERE session_id = ? AND seq = ?",
-                [(session_id, piece[0]) for piece in pieces[1:]],
-            )
+    for kind, ref in split:
+        pieces: list[tuple[int, Column]] = connection.execute(
+            "SELECT seq, body FROM entries WHERE session_id = ? AND seq >= ? AND kind = ?"
+            " AND ref = ? ORDER BY seq",
+            (session_id, first, kind, ref),
+        ).fetchall()
+        body = text_to_column("".join(text_from_column(piece[1]) for piece in pieces))
+        connection.execute(
+            "UPDATE entries SET body = ? WHERE session_id = ? AND seq = ?",
+            (body, session_id, pieces[0][0]),
+        )
+        connection.executemany(
+            "DELETE FROM entries WHERE session_id = ? AND seq = ?",
+            [(session_id, piece[0]) for piece in pieces[1:]],
+        )
 
 
 def save_output(connection: Connection, session_id: str, entry: int, row: tuple[int, str]) -> None:
@@ -137,17 +139,20 @@ def _insert_message(connection: Connection, session_id: str, row: MessageRow) ->
     )
 
 
-def load_calls(connection: Connection, session_id: str) -> Iterator[tuple[str, TrackedCall]]:
-    """Return the calls of a session by id, without their records."""
-    found = connection.execute(
-        "SELECT ref, entries.seq, max(output.seq), sum(length(data)) FROM entries"
-        " LEFT JOIN output ON output.session_id = entries.session_id AND entry = entries.seq"
-        " WHERE entries.session_id = ? AND kind IN (?, ?) GROUP BY entries.seq",
-        (session_id, OPEN_CALL, CALL),
-    )
-    for ref, entry, last_piece, length in found:
-        pieces = None if last_piece is None else deque([(last_piece, length)])
-        yield text_from_column(ref), TrackedCall(entry, None, pieces)
+def find_call(connection: Connection, session_id: str, call_id: str) -> TrackedCall | None:
+    """Return the newest call of a session with an id, without its record; None if it has none."""
+    row: tuple[int] | None = connection.execute(
+        "SELECT seq FROM entries WHERE session_id = ? AND kind IN (?, ?) AND ref = ?"
+        " ORDER BY seq DESC LIMIT 1",
+        (session_id, OPEN_CALL, CALL, text_to_column(call_id)),
+    ).fetchone()
+    if row is None:
+        return None
+    last_piece, length = connection.execute(
+        "SELECT max(seq), sum(length(data)) FROM output WHERE session_id = ? AND entry = ?",
+        (session_id, row[0]),
+    ).fetchone()
+    return TrackedCall(row[0], None, None if last_piece is None else deque([(last_piece, length)]))
 
 
 def load_entry_numbers(connection: Connection, session_id: str, kind: str) -> dict[str, int]:
@@ -171,8 +176,10 @@ def read_call(connection: Connection, session_id: str, entry: int) -> CallRecord
     return record if isinstance(record, CallRecord) else None
 
 
-def fail_open_calls(connection: Connection, session_id: str) -> None:
-    """Mark every open call as failed."""
+def change_open_calls(
+    connection: Connection, session_id: str, change: Callable[[CallRecord], CallRecord]
+) -> None:
+    """Store every open call as an ended one, as `change` returns it."""
     found = connection.execute(
         "SELECT seq FROM entries WHERE session_id = ? AND kind = ?", (session_id, OPEN_CALL)
     ).fetchall()
@@ -181,5 +188,5 @@ def fail_open_calls(connection: Connection, session_id: str) -> None:
         if record is not None:
             connection.execute(
                 "UPDATE entries SET kind = ?, body = ? WHERE session_id = ? AND seq = ?",
-                (CALL, text_to_column(encode(fail_interrupted(record))), session_id, entry),
+                (CALL, text_to_column(encode(change(record))), session_id, entry),
             )

@@ -14,12 +14,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeVar
 
-from acp_server.history import leases, session_copy, session_reads, tables, text_index
+from acp_server.history import (
+    leases,
+    session_copy,
+    session_fork,
+    session_reads,
+    tables,
+    text_index,
+)
 from acp_server.history.database import LOCK_TIMEOUT_SECONDS, SessionDatabase
 from acp_server.history.errors import (
     DatabaseBusyError,
@@ -27,10 +35,12 @@ from acp_server.history.errors import (
     DatabaseReplacedError,
     SessionStoreError,
 )
+from acp_server.history.history_pages import HistoryPages
 from acp_server.history.leases import HEARTBEAT_SECONDS, LeaseHolder
 from acp_server.history.salvage import Salvage
 from acp_server.history.session_copy import TableRows
 from acp_server.history.session_rows import SessionRowWriter
+from acp_server.history.tables import TrackedCall
 from acp_server.history.writer_queue import (
     PendingQuery,
     RecordedItem,
@@ -44,7 +54,14 @@ from acp_server.session.errors import (
     SessionInUseError,
     UnknownSessionError,
 )
-from acp_server.session.ports.archive import CallRecord, SessionPage, StoredSession
+from acp_server.session.ports.archive import (
+    CallRecord,
+    HistoryPage,
+    SessionFacts,
+    SessionPage,
+    SessionState,
+    StoredSession,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +87,24 @@ SESSION_LOST = "Session {session_id} is no longer saved: it was deleted or opene
 HISTORY_LOST = (
     "Session {session_id} is no longer saved: its earlier messages were lost with the database."
 )
+
+
+class _StoredCalls:
+    """Reads the calls of one session from the database, as it is open then."""
+
+    def __init__(self, database: SessionDatabase, session_id: str) -> None:
+        self._database = database
+        self._session_id = session_id
+
+    def find(self, call_id: str) -> TrackedCall | None:
+        """Return the newest call with an id."""
+        with self._database.read_transaction() as connection:
+            return tables.find_call(connection, self._session_id, call_id)
+
+    def read(self, entry: int) -> CallRecord | None:
+        """Return the call stored in an entry."""
+        with self._database.read_transaction() as connection:
+            return tables.read_call(connection, self._session_id, entry)
 
 
 class ArchiveWriter:
@@ -131,6 +166,43 @@ class ArchiveWriter:
         """Return a stored session."""
         self._require_written(session_id)
         return self._run_read(partial(session_reads.load_session, session_id=session_id))
+
+    def read_state(self, session_id: str) -> SessionState:
+        """Return the state to continue a session from."""
+        self._require_written(session_id)
+        return self._run_read(partial(session_reads.load_state, session_id=session_id))
+
+    def history(self, session_id: str, last_entry: int | None) -> HistoryPages:
+        """Return the history of a session, which `next_page` reads."""
+        self._require_written(session_id)
+        row_writer = self._sessions.get(session_id)
+        return HistoryPages(
+            session_id, last_entry, None if row_writer is None else row_writer.turn_entry
+        )
+
+    def next_page(self, pages: HistoryPages) -> HistoryPage | None:
+        """Read the next page of a history; None after the last."""
+        return self._run_read(pages.next)
+
+    def fork(
+        self, session_id: str, change_facts: Callable[[SessionFacts], SessionFacts]
+    ) -> SessionState:
+        """Copy a session, and continue to save the copy; return the copy's state."""
+        self._require_written(session_id)
+        copies: list[tuple[SessionRowWriter, SessionState]] = []
+
+        def copy(connection: Connection) -> None:
+            state = session_reads.load_state(connection, session_id)
+            facts = change_facts(state.facts)
+            session_fork.copy_session(connection, session_id, facts)
+            row_writer = self._new_session(facts.id)
+            self._claim_session(connection, row_writer)
+            copies.append((row_writer, replace(state, facts=facts)))
+
+        self._run_write(copy)
+        ((row_writer, state),) = copies
+        self._sessions[row_writer.id] = row_writer
+        return state
 
     def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return a page of stored sessions."""
@@ -282,11 +354,8 @@ class ArchiveWriter:
             self._handle_failure(error)
 
     def _new_session(self, session_id: str) -> SessionRowWriter:
-        def read_call(entry: int) -> CallRecord | None:
-            with self._database.read_transaction() as connection:
-                return tables.read_call(connection, session_id, entry)
-
-        row_writer = SessionRowWriter(session_id, self._holder, read_call)
+        reader = _StoredCalls(self._database, session_id)
+        row_writer = SessionRowWriter(session_id, self._holder, reader)
         if self._problem is not None:
             row_writer.suspend()
         return row_writer

@@ -9,20 +9,25 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event as ThreadEvent
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
 from acp_server.session.errors import ArchiveError, SessionError
 from acp_server.session.ports.archive import (
+    HistoryPage,
     SessionFacts,
     SessionPage,
+    SessionState,
     StoredSession,
     UnshownRecord,
 )
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
+
+if TYPE_CHECKING:
+    from acp_server.history.history_pages import HistoryPages
 
 NO_WRITER = "sessions are no longer saved: the writer thread has ended; restart the server"
 COALESCE_SECONDS = 0.1
@@ -76,6 +81,24 @@ class ArchiveQueries(Protocol):
 
     def read(self, session_id: str) -> StoredSession:
         """Return a stored session."""
+        ...
+
+    def read_state(self, session_id: str) -> SessionState:
+        """Return the state to continue a stored session from."""
+        ...
+
+    def history(self, session_id: str, last_entry: int | None) -> "HistoryPages":
+        """Return the history of a session, from its first page to its last."""
+        ...
+
+    def next_page(self, pages: "HistoryPages") -> HistoryPage | None:
+        """Read the next page of a history; None after the last."""
+        ...
+
+    def fork(
+        self, session_id: str, change_facts: Callable[[SessionFacts], SessionFacts]
+    ) -> SessionState:
+        """Copy a session, and continue to save the copy; return the copy's state."""
         ...
 
     def resume(self, session_id: str) -> None:

@@ -4,7 +4,8 @@ from typing import TypeAlias
 
 from acp_server.jsonrpc.chunk_template import ChunkTemplate
 from acp_server.protocol.content import TextContent
-from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk, SessionNotification
+from acp_server.protocol.session_update import SessionUpdateParams
+from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk
 
 ChunkType: TypeAlias = type[AgentMessageChunk | AgentThoughtChunk]
 _TEXT_PLACEHOLDER = "\N{SYMBOL FOR SUBSTITUTE}"
@@ -23,7 +24,7 @@ class ChunkTemplates:
         """Return the template for the chunks of a message."""
         if (chunk_type, message_id) != self._message:
             update = chunk_type(content=TextContent(text=_TEXT_PLACEHOLDER), message_id=message_id)
-            notification = SessionNotification(session_id=self._session_id, update=update)
-            self._template = ChunkTemplate(_TEXT_PLACEHOLDER, "session/update", notification)
+            params = SessionUpdateParams(self._session_id, update)
+            self._template = ChunkTemplate(_TEXT_PLACEHOLDER, "session/update", params)
             self._message = chunk_type, message_id
         return self._template

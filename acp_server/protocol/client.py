@@ -13,16 +13,8 @@ from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
 from acp_server.jsonrpc.messages import notification_line
 from acp_server.jsonrpc.peer import Peer
 from acp_server.protocol.model import WireModel
-from acp_server.protocol.updates import (
-    DraftNotification,
-    DraftUpdate,
-    PlanRemoved,
-    PlanUpdate,
-    SessionMessage,
-    SessionNotification,
-    SessionUpdate,
-    SubAgentUpdate,
-)
+from acp_server.protocol.session_update import SessionUpdateParams
+from acp_server.protocol.updates import DraftUpdate, SessionUpdate
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 
@@ -54,11 +46,8 @@ class Client:
 
         With a `replace_key`, an unsent update with the same key is replaced by this one.
         """
-        if isinstance(update, PlanUpdate | PlanRemoved | SubAgentUpdate | SessionMessage):
-            notification = DraftNotification(session_id=session_id, update=update)
-        else:
-            notification = SessionNotification(session_id=session_id, update=update)
-        self._transport.send(notification_line("session/update", notification), replace_key)
+        params = SessionUpdateParams(session_id, update)
+        self._transport.send(notification_line("session/update", params), replace_key)
 
     def send_chunk_now(self, template: ChunkTemplate, text: str) -> None:
         """Send the next chunk of a streamed message; unread chunks of it may be coalesced."""

@@ -1,25 +1,25 @@
 """All open sessions of this process, by id."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import anyio
 
 from acp_server.session.builder import build_session
 from acp_server.session.errors import EmptyTitleError, InvalidRootError, UnknownSessionError
-from acp_server.session.ports.archive import SessionArchive, SessionPage, StoredSession
+from acp_server.session.ports.archive import (
+    HistoryPage,
+    Journal,
+    SessionArchive,
+    SessionPage,
+    SessionState,
+)
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.observer import ObserverFactory, unobserved
 from acp_server.session.recorder import clean_title
-from acp_server.session.replay import (
-    checkpoints_of,
-    close_open_calls,
-    removed_messages_of,
-    repair_messages,
-    replay_events,
-    seen_files_of,
-)
+from acp_server.session.replay import missing_messages
 from acp_server.session.services import SessionServices, SessionSnapshot, forked_facts
 from acp_server.session.session import Session
 from acp_server.session.workspace import SessionWorkspace
@@ -31,10 +31,11 @@ FIRST_PROMPT_SECONDS = 2.0
 
 @frozen_dataclass
 class Reopened:
-    """A reopened session and its stored contents."""
+    """A reopened session, and its history up to then."""
 
     session: Session
-    stored: StoredSession
+    history: AsyncIterator[HistoryPage]
+    """Read while it is iterated, a bounded part at a time."""
 
 
 class SessionRegistry:
@@ -92,34 +93,26 @@ class SessionRegistry:
             open_session = self._sessions.get(session_id)
             if open_session is not None and not open_session.is_idle:
                 # Busy: opening it again would cut the running prompt off.
-                return Reopened(open_session, await self._archive.read(session_id))
+                return Reopened(open_session, self._archive.history(session_id))
             # For a session that is open here, `resume` returns its journal. Nothing has changed
             # yet, so an error leaves the open session intact.
             journal = await self._archive.resume(session_id)
-            stored = await self._archive.read(session_id)
+            state = await self._archive.read_state(session_id)
+            # Not what a prompt shows that comes before the replay ends: the client sees it live.
+            history = self._archive.history(session_id, state.last_entry)
             # Checked again: a prompt may have arrived during the awaits, and must not be cut off.
             if open_session is not None and not open_session.is_idle:
-                return Reopened(open_session, stored)
+                return Reopened(open_session, history)
             # `end_work`, not `close`: the new session continues with the same journal.
             if open_session is not None:
                 await open_session.end_work()
-            # A process that died mid-turn left calls without results; providers reject those.
-            messages = repair_messages(stored)
-            for message in messages[len(stored.messages) :]:
-                journal.append(message)
+            snapshot = _snapshot(state, journal)
             # The repair completes the interrupted turn; without this it would be repaired again.
-            journal.end_turn()
-            snapshot = SessionSnapshot(
-                stored.facts,
-                messages,
-                journal,
-                seen_files_of(stored),
-                checkpoints_of(stored),
-                removed_messages_of(stored),
-            )
+            if state.is_turn_open:
+                journal.end_turn()
             session = build_session(workspace, self._services, snapshot, servers, observe)
             self._sessions[session_id] = session
-        return Reopened(session, stored)
+        return Reopened(session, history)
 
     async def fork(
         self,
@@ -137,26 +130,10 @@ class SessionRegistry:
             InvalidRootError: a path is not absolute, or `cwd` is not a directory.
         """
         workspace = await _resolve_workspace(cwd, additional)
-        stored = await self._archive.read(session_id)
-        facts = forked_facts(stored.facts, workspace)
-        messages, journal = repair_messages(stored), self._archive.create(facts)
-        # Calls still running in the original do not run in the fork, so they are shown as failed.
-        # With terminals: each replay of the fork decides whether its client can show them.
-        for event in replay_events(close_open_calls(stored), shows_terminals=True):
-            journal.show(event)
-        for message in messages:
-            journal.append(message)
-        # The fork's conversation is the same, so its model has seen the same files.
-        seen_files = seen_files_of(stored)
-        for seen_file in seen_files:
-            journal.show(seen_file)
-        session = build_session(
-            workspace,
-            self._services,
-            SessionSnapshot(facts, messages, journal, seen_files, checkpoints_of(stored)),
-            servers,
-            observe,
-        )
+        forked = await self._archive.fork(session_id, partial(forked_facts, workspace=workspace))
+        # What rewinds removed stays with the original.
+        snapshot = replace(_snapshot(forked.state, forked.journal), removed_messages={})
+        session = build_session(workspace, self._services, snapshot, servers, observe)
         self._sessions[session.id] = session
         return session
 
@@ -190,7 +167,7 @@ class SessionRegistry:
                 return chosen
             journal = await self._archive.resume(session_id)
             try:
-                stored = await self._archive.read(session_id)
+                stored = await self._archive.read_state(session_id)
                 journal.update(replace(stored.facts, title=chosen))
                 await journal.commit()
             finally:
@@ -304,6 +281,25 @@ class SessionRegistry:
             await self._archive.close()
             if self._services.close is not None:
                 await self._services.close()
+
+
+def _snapshot(state: SessionState, journal: Journal) -> SessionSnapshot:
+    """Return the start of a session; its journal is given the messages that are missing."""
+    messages = state.messages
+    # A process that died mid-turn left calls without results; providers reject those.
+    missing = missing_messages(state)
+    if missing:
+        messages = (*messages, *missing)
+        for message in missing:
+            journal.append(message)
+    return SessionSnapshot(
+        state.facts,
+        messages,
+        journal,
+        state.seen_files,
+        state.checkpoints,
+        state.removed_messages,
+    )
 
 
 async def _resolve_workspace(cwd: str, additional: Sequence[str]) -> SessionWorkspace:

@@ -1,18 +1,23 @@
 """Replays a stored session, and repairs its conversation if the process ended mid-turn."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
+    HistoryPage,
+    Journal,
     RemovedMessages,
     SeenFile,
+    SessionState,
     StoredSession,
+    TaskMessage,
     TerminalRecord,
     UnshownRecord,
 )
+from acp_server.session.replayed_ranges import Rewind, replayed_ranges, target_of
 from acp_server.session.replayed_sub_agents import ReplayedSubAgents
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -43,111 +48,186 @@ INTERRUPTED = "The server ended before this had finished"
 NO_ANSWER = f"(There was no answer: {INTERRUPTED[0].lower()}{INTERRUPTED[1:]})"
 
 
-def replay_events(
-    stored: StoredSession, *, shows_terminals: bool, shows_sub_agents: bool = False
-) -> Iterator[ReplayedEvent]:
-    """Yield the shown events in their original order, without those that a rewind removed.
+class Replay:
+    """Turns the pages of a session's history back into the events that were shown.
 
     Terminal output is replayed as a terminal if the client renders terminals, otherwise as text.
     """
+
+    def __init__(
+        self,
+        messages: Iterable[Message],
+        *,
+        shows_terminals: bool,
+        shows_sub_agents: bool = False,
+    ) -> None:
+        """Start; `messages` is the conversation, from which some calls get their results."""
+        self._messages = messages
+        self._results: Mapping[str, str] | None = None
+        self._shows_terminals = shows_terminals
+        self._sub_agents = ReplayedSubAgents() if shows_sub_agents else None
+
+    def events(self, page: HistoryPage) -> Iterator[ReplayedEvent]:
+        """Yield the shown events of the next page, in their original order."""
+        if self._sub_agents is not None:
+            self._sub_agents.add(page.task_messages)
+        for entry in page.entries:
+            if self._sub_agents is not None:
+                yield from self._sub_agents.before(entry)
+            if isinstance(entry, CallRecord):
+                yield from self._call_events(entry)
+            elif isinstance(entry, SummaryChunk):
+                is_ended = entry.compaction_id not in page.cut_summaries
+                yield from _summary_events(entry, is_ended=is_ended)
+            elif not isinstance(entry, UnshownRecord):
+                yield entry
+
+    def ends(self) -> Iterator[ReplayedEvent]:
+        """Yield the events behind the last page."""
+        if self._sub_agents is not None:
+            yield from self._sub_agents.ends()
+
+    def _call_events(self, record: CallRecord) -> Iterator[Event]:
+        terminal, content = record.terminal, record.state.content
+        yield record.appeared
+        if terminal is not None and self._shows_terminals:
+            yield from _terminal_events(record.appeared, terminal)
+            yield record.state
+        elif content is None or not any(isinstance(part, TerminalView) for part in content):
+            yield record.state
+        else:
+            output = self._result_of(record) if terminal is None else terminal.data
+            yield replace(record.state, content=_without_terminals(content, output))
+
+    def _result_of(self, record: CallRecord) -> str:
+        # At the first use: only calls in a client's own terminal need the conversation.
+        if self._results is None:
+            parts = (part for message in self._messages for part in message.parts)
+            results = (part for part in parts if isinstance(part, ToolResult))
+            self._results = {result.call_id: result.text for result in results}
+        # A call that was cut off has no result message, at most the output shown so far.
+        return self._results.get(record.appeared.call_id) or _raw_text(record.state)
+
+
+def replay_events(stored: StoredSession, *, shows_terminals: bool) -> Iterator[ReplayedEvent]:
+    """Yield the shown events of a whole session, without sub-agents and removed messages."""
+    replay = Replay(stored.messages, shows_terminals=shows_terminals)
+    yield from replay.events(whole_history(stored))
+
+
+def whole_history(stored: StoredSession) -> HistoryPage:
+    """Return the history of a session as one page."""
     entries = _remaining_entries(stored.entries)
-    sub_agents = ReplayedSubAgents(entries if shows_sub_agents else ())
-    results = _result_texts(stored.messages)
-    ended = {each.compaction_id for each in stored.entries if isinstance(each, CompactionChanged)}
+    tasks: dict[str, list[TaskMessage]] = {}
     for entry in entries:
-        yield from sub_agents.before(entry)
-        if isinstance(entry, CallRecord):
-            yield from _call_events(entry, results, shows_terminals=shows_terminals)
-        elif isinstance(entry, SummaryChunk):
-            yield from _summary_events(entry, is_ended=entry.compaction_id in ended)
-        elif not isinstance(entry, UnshownRecord):
-            yield entry
-    yield from sub_agents.ends()
+        if isinstance(entry, TaskMessage):
+            tasks.setdefault(entry.call_id, []).append(entry)
+    ended = {each.compaction_id for each in stored.entries if isinstance(each, CompactionChanged)}
+    summaries = {each.compaction_id for each in entries if isinstance(each, SummaryChunk)}
+    return HistoryPage(entries, tasks, frozenset(summaries - ended))
 
 
 def _remaining_entries(entries: Sequence[Entry]) -> Sequence[Entry]:
     """Return the entries of the conversation as it is: rewinds remove some and bring them back."""
-    remaining: list[Entry] = []
-    removed: dict[str, Sequence[Entry]] = {}
-    for entry in entries:
-        if not isinstance(entry, RemovedMessages):
-            remaining.append(entry)
-            continue
-        remaining += removed.pop(entry.checkpoint, ())
-        start = _find_prompt(remaining, _target_of(entry))
-        if start is not None:
-            removed[entry.checkpoint] = remaining[start:]
-            del remaining[start:]
-    return remaining
+    rewinds = [
+        Rewind(number, entry.checkpoint, target_of(entry))
+        for number, entry in enumerate(entries)
+        if isinstance(entry, RemovedMessages)
+    ]
+    if not rewinds:
+        return entries
+    prompts = [
+        (number, entry.checkpoint)
+        for number, entry in enumerate(entries)
+        if isinstance(entry, PromptReceived)
+    ]
+    ranges = replayed_ranges(prompts, rewinds, len(entries) - 1)
+    return [entry for first, last in ranges for entry in entries[first : last + 1]]
 
 
-def _target_of(record: RemovedMessages) -> str:
-    """Return the checkpoint of the first removed prompt, which earlier versions did not record."""
-    if record.target or not record.messages:
-        return record.target
-    first = record.messages[0]
-    return first.checkpoint if isinstance(first, UserMessage) else ""
+class StateEntries:
+    """Collects the state of a session from its entries, in their order."""
+
+    def __init__(self) -> None:
+        self.seen_files: dict[str, SeenFile] = {}
+        """The latest record of each seen file, by path."""
+        self.checkpoints: list[str] = []
+        """The checkpoints of prompts and of rewinds."""
+        self.removed_messages: dict[str, tuple[Message, ...]] = {}
+        """The messages that rewinds removed and that are not back, by checkpoint."""
+
+    def add(self, entry: object) -> None:
+        """Take the next entry."""
+        if isinstance(entry, SeenFile):
+            self.seen_files[entry.path] = entry
+        elif isinstance(entry, PromptReceived | RemovedMessages):
+            if entry.checkpoint:
+                self.checkpoints.append(entry.checkpoint)
+            if isinstance(entry, RemovedMessages):
+                self.removed_messages.pop(entry.checkpoint, None)
+                if entry.messages:
+                    self.removed_messages[entry.checkpoint] = entry.messages
 
 
-def _find_prompt(entries: Sequence[Entry], checkpoint: str) -> int | None:
-    """Return the index of the prompt with a checkpoint; prompts of old versions name none."""
-    for index, entry in enumerate(entries):
-        if isinstance(entry, PromptReceived) and checkpoint and entry.checkpoint == checkpoint:
-            return index
-    return None
+def session_state(stored: StoredSession) -> SessionState:
+    """Return the state of a session of which everything was read."""
+    texts = (each.text for each in stored.unfinished if isinstance(each, MessageChunk))
+    collected = StateEntries()
+    for entry in stored.entries:
+        collected.add(entry)
+    return SessionState(
+        facts=stored.facts,
+        messages=stored.messages,
+        is_turn_open=stored.is_turn_open,
+        partial_reply="".join(texts),
+        seen_files=tuple(collected.seen_files.values()),
+        checkpoints=collected.checkpoints,
+        removed_messages=collected.removed_messages,
+        last_entry=len(stored.entries) - 1,
+    )
 
 
-def seen_files_of(stored: StoredSession) -> Sequence[SeenFile]:
-    """Return what the model has seen of files, the latest record of each."""
-    latest = {each.path: each for each in stored.entries if isinstance(each, SeenFile)}
-    return tuple(latest.values())
+def record_copy(stored: StoredSession, journal: Journal) -> None:
+    """Record a whole session once more, without messages of sub-agents and removed ones."""
+    # With terminals: each replay of the copy decides whether its client can show them.
+    for event in replay_events(_close_open_calls(stored), shows_terminals=True):
+        journal.show(event)
+    for message in stored.messages:
+        journal.append(message)
+    # The copy's conversation is the same, so its model has seen the same files.
+    for seen_file in session_state(stored).seen_files:
+        journal.show(seen_file)
 
 
-def removed_messages_of(stored: StoredSession) -> Mapping[str, tuple[Message, ...]]:
-    """Return the messages that rewinds removed and that are not back, by checkpoint."""
-    latest = {
-        each.checkpoint: each.messages
-        for each in stored.entries
-        if isinstance(each, RemovedMessages)
-    }
-    return {checkpoint: messages for checkpoint, messages in latest.items() if messages}
+def _close_open_calls(stored: StoredSession) -> StoredSession:
+    entries = (
+        close_call(entry) if isinstance(entry, CallRecord) else entry for entry in stored.entries
+    )
+    return replace(stored, entries=tuple(entries))
 
 
-def checkpoints_of(stored: StoredSession) -> Sequence[str]:
-    """Return the checkpoints of prompts and of rewinds."""
-    named = (each for each in stored.entries if isinstance(each, PromptReceived | RemovedMessages))
-    return [each.checkpoint for each in named if each.checkpoint]
+def close_call(record: CallRecord) -> CallRecord:
+    """Return a call as it is in a copy of its session, where it does not run."""
+    if record.state.status in {"completed", "failed"}:
+        return record
+    return replace(record, state=replace(record.state, status="failed"))
 
 
-def close_open_calls(stored: StoredSession) -> StoredSession:
-    """Return the session with all open calls marked as failed."""
-    return replace(stored, entries=tuple(_close_call(entry) for entry in stored.entries))
-
-
-def _close_call(entry: Entry) -> Entry:
-    if not isinstance(entry, CallRecord) or entry.state.status in {"completed", "failed"}:
-        return entry
-    return replace(entry, state=replace(entry.state, status="failed"))
-
-
-def repair_messages(stored: StoredSession) -> tuple[Message, ...]:
-    """Return the conversation in a form that a provider accepts, wherever it was interrupted.
+def missing_messages(state: SessionState) -> tuple[Message, ...]:
+    """Return the messages without which a provider rejects an interrupted conversation.
 
     Calls without results get failed ones. A partial reply is kept; if there is none, a line says
     so.
     """
-    messages = stored.messages
-    if not messages:
+    if not state.messages:
         return ()
-    open_calls = _tool_calls(messages[-1])
+    last = state.messages[-1]
+    open_calls = _tool_calls(last)
     if open_calls:
         # Not run again: it is unknown whether the calls took effect before the process died.
         results = tuple(ToolResult(call.id, INTERRUPTED, is_error=True) for call in open_calls)
-        return (*messages, UserMessage(results))
-    if stored.is_turn_open:
-        text = "".join(each.text for each in stored.unfinished if isinstance(each, MessageChunk))
-        return (*messages, *_partial_reply(messages[-1], text))
-    return messages
+        return (UserMessage(results),)
+    return _partial_reply(last, state.partial_reply) if state.is_turn_open else ()
 
 
 def _partial_reply(last: Message, text: str) -> tuple[Message, ...]:
@@ -164,12 +244,6 @@ def _tool_calls(message: Message) -> tuple[ToolCall, ...]:
     return tuple(part for part in message.parts if isinstance(part, ToolCall))
 
 
-def _result_texts(messages: Sequence[Message]) -> Mapping[str, str]:
-    """Return the result texts of calls, by call id."""
-    parts = (part for message in messages for part in message.parts)
-    return {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
-
-
 def _summary_events(summary: SummaryChunk, *, is_ended: bool) -> Iterator[Event]:
     """Yield a summary as it was shown; one that did not complete was never used."""
     yield CompactionChanged(summary.compaction_id, "in_progress")
@@ -177,21 +251,6 @@ def _summary_events(summary: SummaryChunk, *, is_ended: bool) -> Iterator[Event]
     # The stored end event follows as its own entry, if the compaction reached its end.
     if not is_ended:
         yield CompactionChanged(summary.compaction_id, "cancelled")
-
-
-def _call_events(
-    record: CallRecord, results: Mapping[str, str], *, shows_terminals: bool
-) -> Iterator[Event]:
-    terminal = record.terminal
-    yield record.appeared
-    if terminal is not None and shows_terminals:
-        yield from _terminal_events(record.appeared, terminal)
-        yield record.state
-        return
-    # A call that was cut off has no result message, at most the output shown so far.
-    text = results.get(record.appeared.call_id) or _raw_text(record.state)
-    output = terminal.data if terminal is not None else text
-    yield replace(record.state, content=_without_terminals(record.state, output))
 
 
 def _terminal_events(call: CallAppeared, terminal: TerminalRecord) -> Iterator[Event]:
@@ -206,12 +265,10 @@ def _raw_text(state: CallChanged) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _without_terminals(state: CallChanged, output: str) -> tuple[CallContent, ...] | None:
+def _without_terminals(content: Sequence[CallContent], output: str) -> tuple[CallContent, ...]:
     """Return a call's content with terminals, which no longer exist, replaced by text."""
-    if state.content is None:
-        return None
     # A terminal id from a previous connection means nothing to the client.
-    parts = (_as_text(part, output) for part in state.content)
+    parts = (_as_text(part, output) for part in content)
     return tuple(part for part in parts if part is not None)
 
 

@@ -1,6 +1,6 @@
 """Replays what sub-agents wrote, from the messages that are stored of their conversations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -22,29 +22,51 @@ TaskKey = tuple[str, int]
 
 
 class ReplayedSubAgents:
-    """The sub-agents of a stored session: their starts, texts and ends, in the shown order."""
+    """The sub-agents of a stored session: their starts, texts and ends, in the shown order.
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    Keeps the messages of a task only until all of them were replayed.
+    """
+
+    def __init__(self) -> None:
         self._messages: dict[TaskKey, list[TaskMessage]] = {}
+        self._callers: dict[str, tuple[TaskKey, int]] = {}
+        """The message that makes a call, by the call's id in the session: its task and index."""
         self._states: dict[TaskKey, JsonValue] = {}
-        self._callers: dict[str, TaskMessage] = {}
-        """The message that makes a call, by the call's id in the session."""
+        self._passed: dict[TaskKey, int] = {}
+        """How many of a task's messages were passed as entries."""
         self._shown: dict[TaskKey, int] = {}
         """How many messages of a task were replayed."""
-        self._is_shown = bool(entries)
-        for entry in entries:
-            if isinstance(entry, TaskMessage):
-                self._add(entry)
-            elif isinstance(entry, CallRecord):
-                self._add_states(entry)
 
-    def _add(self, entry: TaskMessage) -> None:
-        key = entry.call_id, entry.number
-        self._messages.setdefault(key, []).append(entry)
-        if isinstance(entry.message, AssistantMessage):
-            prefix = sub_agent_call_prefix(*key)
-            calls = (part for part in entry.message.parts if isinstance(part, ToolCall))
-            self._callers.update({f"{prefix}{call.id}": entry for call in calls})
+    def add(self, messages: Mapping[str, Sequence[TaskMessage]]) -> None:
+        """Take all messages of tasks that the next entries belong to, by the delegating call."""
+        for message in (each for of_call in messages.values() for each in of_call):
+            key = message.call_id, message.number
+            of_task = self._messages.setdefault(key, [])
+            if isinstance(message.message, AssistantMessage):
+                prefix = sub_agent_call_prefix(*key)
+                calls = (part for part in message.message.parts if isinstance(part, ToolCall))
+                place = key, len(of_task)
+                self._callers.update({f"{prefix}{call.id}": place for call in calls})
+            of_task.append(message)
+
+    def before(self, entry: Entry) -> Iterator[SubAgentEvent]:
+        """Yield what was shown before an entry: the texts up to the message that it belongs to."""
+        if isinstance(entry, CallRecord):
+            self._add_states(entry)
+            call_id, parent_id = entry.appeared.call_id, entry.appeared.parent_id
+            if parent_id:  # a fork has the calls without the messages
+                yield from self._start((parent_id, sub_agent_number(call_id, parent_id)))
+            # A call is stored when it appears, and the message that makes it only afterwards.
+            caller = self._callers.pop(call_id, None)
+            if caller is not None:
+                yield from self._show(*caller)
+        elif isinstance(entry, TaskMessage):
+            key = entry.call_id, entry.number
+            index = self._passed.get(key, 0)
+            self._passed[key] = index + 1
+            yield from self._show(key, index)
+            if self._passed[key] == len(self._messages[key]):
+                del self._messages[key]
 
     def _add_states(self, record: CallRecord) -> None:
         tasks = (record.state.raw_output or {}).get("tasks")
@@ -52,23 +74,13 @@ class ReplayedSubAgents:
             if isinstance(each, dict) and isinstance(number := each.get("task"), int):
                 self._states[record.appeared.call_id, number] = each.get("state")
 
-    def before(self, entry: Entry) -> Iterator[SubAgentEvent]:
-        """Yield what was shown before an entry: the texts up to the message that it belongs to."""
-        if not self._is_shown:
-            return
-        # A call is stored when it appears, and the message that makes it only afterwards.
-        if isinstance(entry, CallRecord):
-            call_id, parent_id = entry.appeared.call_id, entry.appeared.parent_id
-            if parent_id:  # a fork has the calls without the messages
-                yield from self._start((parent_id, sub_agent_number(call_id, parent_id)))
-            entry = self._callers.get(call_id, entry)
-        if isinstance(entry, TaskMessage):
-            key = entry.call_id, entry.number
-            yield from self._start(key)
-            first, last = self._shown[key], self._messages[key].index(entry)
-            for index in range(first, last + 1):
-                yield from _texts(key, index, self._messages[key][index])
-            self._shown[key] = max(first, last + 1)
+    def _show(self, key: TaskKey, last: int) -> Iterator[SubAgentEvent]:
+        """Yield the texts of a task that were not replayed yet, up to a message."""
+        yield from self._start(key)
+        first = self._shown[key]
+        for index in range(first, last + 1):
+            yield from _texts(key, index, self._messages[key][index])
+        self._shown[key] = max(first, last + 1)
 
     def _start(self, key: TaskKey) -> Iterator[SubAgentEvent]:
         if key not in self._shown:

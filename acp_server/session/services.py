@@ -71,7 +71,7 @@ class SessionSnapshot:
     """The state that a session starts from."""
 
     facts: SessionFacts
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     journal: Journal
     seen_files: Sequence[SeenFile] = ()
     checkpoints: Sequence[str] = ()

@@ -127,17 +127,25 @@ class ContextCounter:
         self._limits: dict[int, int] = {}
         """Windows that turned out to be smaller than the model's family says."""
         self._report: _Report | None = None
+        self._restored: tuple[Sequence[Message], int] | None = None
+        """A loaded conversation and its stored count, until the first request."""
         self._estimate: _Estimate | None = None
 
     def restore(self, messages: Sequence[Message], tokens: int) -> None:
         """Continue from the stored count of a loaded conversation; 0 if there is none."""
-        # The last report included the last answer.
-        answers = [n for n, each in enumerate(messages, 1) if isinstance(each, AssistantMessage)]
-        if tokens > 0 and answers:
-            self._report = _Report(None, 0, answers[-1], tokens)
+        # The messages are read with the first request: it decodes them anyway.
+        self._restored = (messages, tokens) if tokens > 0 else None
 
     def adopt_restored(self, metered: MeteredRequest) -> _Report | None:
         """Take the count of `restore` as one for this model; return the report in use."""
+        if self._restored is not None:
+            messages, tokens = self._restored
+            self._restored = None
+            # The last report included the last answer.
+            answers = [
+                n for n, each in enumerate(messages, 1) if isinstance(each, AssistantMessage)
+            ]
+            self._report = _Report(None, 0, answers[-1], tokens) if answers else None
         report = self._report
         if report is not None and report.model is None:
             covered = replace(metered.request, messages=metered.request.messages[: report.messages])
@@ -216,6 +224,7 @@ class ContextCounter:
         without_messages = metered.meter.estimate(replace(metered.request, messages=()))
         estimate = without_messages + self.estimate_messages(metered)
         self._calibrate(metered, estimate, usage.prompt_tokens)
+        self._restored = None
         # The answer is appended behind the messages of the request.
         messages = len(metered.request.messages) + 1
         tokens = usage.prompt_tokens + usage.output_tokens
@@ -238,6 +247,7 @@ class ContextCounter:
         size = max(size, self.max_request_tokens(metered.model, metered.meter) + 1)
         self._calibrate(metered, metered.meter.estimate(metered.request), size)
         messages = len(metered.request.messages)
+        self._restored = None
         self._report = _Report(metered.model, metered.generation, messages, size)
         return True
 

@@ -196,19 +196,27 @@ class Conversation:
     def __init__(
         self, messages: Sequence[Message] = (), journal: ConversationJournal | None = None
     ) -> None:
-        """Start with messages that the journal (`journal`) already holds."""
-        self._messages = list(messages)
+        """Start with messages that the journal (`journal`) already holds.
+
+        Of a stored conversation, they may be decoded by reading them, so that is left to the first
+        use.
+        """
+        self._unread: Sequence[Message] = messages
+        self._read: list[Message] | None = None
         self._journal = journal
         self.generation = 0
         """Number of rebuilds so far; caches over the messages compare it."""
-        self.call_ids: set[str] = set()
+        self._call_ids: set[str] = set()
+
+    @property
+    def call_ids(self) -> set[str]:
         """Ids of all calls so far, also of those that a rebuild removed: clients know them."""
-        for message in messages:
-            self._add_call_ids(message)
+        self._messages()
+        return self._call_ids
 
     def append(self, message: Message) -> None:
         """Append a message."""
-        self._messages.append(message)
+        self._messages().append(message)
         self._add_call_ids(message)
         # Synchronous, so that memory and journal never differ when a task is cancelled.
         if self._journal is not None:
@@ -216,17 +224,26 @@ class Conversation:
 
     def rebuild(self, messages: Sequence[Message]) -> None:
         """Replace all messages; provider caches and reasoning signatures become invalid."""
-        self._messages = list(messages)
+        self._messages()  # for the ids of their calls
+        self._read = list(messages)
         self.generation += 1
         if self._journal is not None:
             self._journal.rebuild(messages)
 
+    def _messages(self) -> list[Message]:
+        if self._read is None:
+            self._read = list(self._unread)
+            self._unread = ()
+            for message in self._read:
+                self._add_call_ids(message)
+        return self._read
+
     def _add_call_ids(self, message: Message) -> None:
-        self.call_ids |= {part.id for part in message.parts if isinstance(part, ToolCall)}
+        self._call_ids |= {part.id for part in message.parts if isinstance(part, ToolCall)}
 
     def __iter__(self) -> Iterator[Message]:
         # A copy: the list may grow while a caller iterates across an await.
-        return iter(tuple(self._messages))
+        return iter(tuple(self._messages()))
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return len(self._unread if self._read is None else self._read)

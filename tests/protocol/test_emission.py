@@ -22,6 +22,7 @@ from acp_server.protocol.initialize_response import (
 )
 from acp_server.protocol.model import WireModel
 from acp_server.protocol.prompt_turn import PromptResponse
+from acp_server.protocol.session_update import SessionUpdateParams
 from acp_server.protocol.sessions import (
     ListSessionsResponse,
     LoadSessionResponse,
@@ -221,3 +222,11 @@ MESSAGES: dict[str, tuple[WireModel, str]] = {
 @each_case(("message", "lines"), MESSAGES.values(), ids=MESSAGES.keys())
 def test_messages_are_serialized_in_a_stable_form(message: WireModel, lines: str) -> None:
     assert message.to_json().decode() == "".join(line.strip() for line in lines.splitlines())
+
+
+def test_an_update_is_written_as_its_notification_would_be() -> None:
+    models = [model for model, _ in MESSAGES.values()]
+    notifications = [each for each in models if isinstance(each, SessionNotification)]
+    assert len(notifications) > 5
+    for each in notifications:
+        assert SessionUpdateParams(each.session_id, each.update).to_json() == each.to_json()

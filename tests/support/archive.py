@@ -1,6 +1,6 @@
 """In-memory archive of sessions: the simplest implementation of the port, without a database."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,12 +19,16 @@ from acp_server.session.errors import (
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
+    ForkedSession,
+    HistoryPage,
     SessionFacts,
     SessionPage,
+    SessionState,
     StoredSession,
     TerminalRecord,
     UnshownRecord,
 )
+from acp_server.session.replay import record_copy, session_state, whole_history
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import (
@@ -89,6 +93,29 @@ class MemoryArchive:
             merge_chunks(unfinished),
             stored.is_turn_open,
         )
+
+    async def read_state(self, session_id: str) -> SessionState:
+        """Return the state to continue a session from."""
+        return session_state(await self.read(session_id))
+
+    async def history(
+        self, session_id: str, last_entry: int | None = None
+    ) -> AsyncGenerator[HistoryPage]:
+        """Yield the whole history as one page."""
+        stored = await self.read(session_id)
+        entries = stored.entries[: None if last_entry is None else last_entry + 1]
+        yield whole_history(replace(stored, entries=entries))
+
+    async def fork(
+        self, session_id: str, change_facts: Callable[[SessionFacts], SessionFacts]
+    ) -> ForkedSession:
+        """Record a copy."""
+        stored = await self.read(session_id)
+        state = session_state(stored)
+        facts = change_facts(state.facts)
+        journal = self.create(facts)
+        record_copy(stored, journal)
+        return ForkedSession(journal, replace(state, facts=facts))
 
     async def resume(self, session_id: str) -> "MemoryJournal":
         """Take over a stored session and return its journal; its open calls are marked interrupted.

@@ -5,7 +5,7 @@ they were sent to the model. Recording never blocks and never fails: if somethin
 work continues and the user is told once (`SessionArchive.on_problem`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
@@ -160,6 +160,50 @@ class StoredSession:
 
 
 @frozen_dataclass
+class SessionState:
+    """The state to continue a stored session from; its shown history stays in the archive."""
+
+    facts: SessionFacts
+    messages: Sequence[Message]
+    """The conversation since its last summary; perhaps encoded until it is needed."""
+    is_turn_open: bool = False
+    """Whether the process ended in the middle of a turn."""
+    partial_reply: str = ""
+    """The text shown after the last message, if the process ended in the middle of a turn."""
+    seen_files: Sequence[SeenFile] = ()
+    checkpoints: Sequence[str] = ()
+    """The checkpoints of prompts and of rewinds."""
+    removed_messages: Mapping[str, tuple[Message, ...]] = field(
+        default_factory=dict[str, tuple[Message, ...]]
+    )
+    """Messages that rewinds removed and have not brought back, by checkpoint."""
+    last_entry: int = -1
+    """The number of the newest entry."""
+
+
+@frozen_dataclass
+class HistoryPage:
+    """The next entries of a session's history, without those that a rewind removed."""
+
+    entries: Sequence[Entry]
+    task_messages: Mapping[str, Sequence[TaskMessage]] = field(
+        default_factory=dict[str, Sequence[TaskMessage]]
+    )
+    """The messages of sub-agents that first appear on this page, by the delegating call. All
+    messages of a call are given at once, those that show nothing without their parts."""
+    cut_summaries: frozenset[str] = frozenset()
+    """The ids of compactions whose summaries are on this page and that never ended."""
+
+
+@frozen_dataclass
+class ForkedSession:
+    """A copy of a session under its own id: its journal, and the state to continue from."""
+
+    journal: "Journal"
+    state: SessionState
+
+
+@frozen_dataclass
 class SessionPage:
     """A page of stored sessions, newest first; `cursor` requests the next page."""
 
@@ -232,6 +276,39 @@ class SessionArchive(Protocol):
         Raises:
             UnknownSessionError: there is no such session.
             ArchiveError: it cannot be read; the text says why and how to fix it.
+        """
+        ...
+
+    async def read_state(self, session_id: str) -> SessionState:
+        """Return the state to continue a session from, without its shown history.
+
+        Raises:
+            UnknownSessionError: there is no such session.
+            ArchiveError: as above.
+        """
+        ...
+
+    def history(self, session_id: str, last_entry: int | None = None) -> AsyncIterator[HistoryPage]:
+        """Yield the shown history in order, a bounded part at a time.
+
+        It ends with the entry `last_entry`, by default with the newest one.
+
+        Raises:
+            ArchiveError: as above.
+        """
+        ...
+
+    async def fork(
+        self, session_id: str, change_facts: Callable[[SessionFacts], SessionFacts]
+    ) -> ForkedSession:
+        """Copy a session: history, conversation and seen files, but no messages of sub-agents.
+
+        `change_facts` returns the facts of the copy, with an id of its own. Open calls are copied
+        as failed ones, and removed messages are left out.
+
+        Raises:
+            UnknownSessionError: there is no such session.
+            ArchiveError: as above.
         """
         ...
 

@@ -1,7 +1,7 @@
 """An archive that stores nothing, for servers that must leave no trace."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -11,9 +11,12 @@ from anyio import to_thread
 
 from acp_server.session.errors import UnknownSessionError
 from acp_server.session.ports.archive import (
+    ForkedSession,
+    HistoryPage,
     Journal,
     SessionFacts,
     SessionPage,
+    SessionState,
     StoredSession,
     UnshownRecord,
 )
@@ -74,6 +77,25 @@ class NullArchive:
 
     async def read(self, session_id: str) -> StoredSession:
         """Raise UnknownSessionError."""
+        raise UnknownSessionError(session_id)
+
+    async def read_state(self, session_id: str) -> SessionState:
+        """Raise UnknownSessionError."""
+        raise UnknownSessionError(session_id)
+
+    async def history(
+        self, session_id: str, last_entry: int | None = None
+    ) -> AsyncGenerator[HistoryPage]:
+        """Yield nothing."""
+        del session_id, last_entry
+        for page in tuple[HistoryPage, ...]():
+            yield page
+
+    async def fork(
+        self, session_id: str, change_facts: Callable[[SessionFacts], SessionFacts]
+    ) -> ForkedSession:
+        """Raise UnknownSessionError."""
+        del change_facts
         raise UnknownSessionError(session_id)
 
     async def resume(self, session_id: str) -> Journal:
