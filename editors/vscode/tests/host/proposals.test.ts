@@ -215,5 +215,5 @@ test("a part that the user has edited since is reverted only after confirmation"
   await window.handle({ type: "revert", path: FILE, hunkId: agents?.id ?? "" });
   assert.equal(window.files.open.get(FILE)?.text, "one\ntwo\nthree\nfour of mine\n");
   const question = "confirm This part of a.py was changed after the agent edited it. Revert it nevertheless?";
-  assert.deepEqual(window.editorWindow.actions, [question]);
+  assert.deepEqual(window.editorWindow.actions, ["end session-1", question]);
 });
