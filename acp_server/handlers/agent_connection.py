@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.idle import IdleDetector
+from acp_server.handlers.overviews import OverviewHandlers
 from acp_server.handlers.params import (
     answer_with,
     deferred,
@@ -29,7 +30,11 @@ from acp_server.protocol.extensions import (
     ACTIVE_FILE_METHOD,
     CANCEL_TASK_METHOD,
     DIAGNOSTICS_METHOD,
+    FORGET_PERMISSION_RULE_METHOD,
     MCP_MESSAGE_METHOD,
+    MCP_SERVERS_METHOD,
+    PERMISSION_RULES_METHOD,
+    RESTART_MCP_SERVER_METHOD,
     RESTORE_METHOD,
     STEERING_METHOD,
     ActiveFileNotification,
@@ -37,9 +42,13 @@ from acp_server.protocol.extensions import (
     CancelTaskNotification,
     DiagnosticsNotification,
     DisableProviderRequest,
+    ForgetPermissionRuleRequest,
     ForkSessionRequest,
     ListProvidersRequest,
+    McpServersRequest,
     MessageMcpNotification,
+    PermissionRulesRequest,
+    RestartMcpServerRequest,
     RestoreRequest,
     SetProviderRequest,
     SetSessionTitleRequest,
@@ -176,6 +185,7 @@ class AgentConnection:
         auth = self._auth
         prompts = PromptHandlers(self._connection, self._sessions)
         providers = self._providers
+        overviews = OverviewHandlers(self._sessions)
         check = self._require_initialize
         answering = self._idle_detector.answering
         tracked = partial(request_handler, check=check, while_answering=answering)
@@ -206,6 +216,16 @@ class AgentConnection:
             # Not tracked: a prompt may take hours, and starts the imports that it needs itself.
             "session/prompt": request_handler(PromptRequest, prompts.prompt, check),
             RESTORE_METHOD: request_handler(RestoreRequest, prompts.restore, check),
+            MCP_SERVERS_METHOD: tracked(McpServersRequest, deferred(overviews.mcp_servers)),
+            RESTART_MCP_SERVER_METHOD: tracked(
+                RestartMcpServerRequest, deferred(overviews.restart_mcp_server)
+            ),
+            PERMISSION_RULES_METHOD: tracked(
+                PermissionRulesRequest, deferred(overviews.permission_rules)
+            ),
+            FORGET_PERMISSION_RULE_METHOD: tracked(
+                ForgetPermissionRuleRequest, deferred(overviews.forget_permission_rule)
+            ),
             STEERING_METHOD: request_handler(SteeringRequest, prompts.steer, check),
         }
         notifications = {

@@ -184,6 +184,15 @@ class Server:
             self._retry_requested.set()
             self._set_state("connecting")
 
+    def restart(self) -> None:
+        """Connect anew in the background, at once; the process of a local server is replaced."""
+        if self.state in {"failed", "signed_out"}:
+            self.retry()
+        elif self.state in {"connected", "reconnecting"}:
+            self._retry_requested.set()
+            if self._connection is not None:
+                self._connection.closed.set()
+
     async def sign_in(self, prompt: SignInPrompt) -> None:
         """Connect, and let the user sign in for that. Cancelling ends the sign-in.
 
@@ -275,6 +284,9 @@ class Server:
             was_connected = await self._connect_once(connector)
             if self._shutting_down.is_set():
                 return
+            if self._retry_requested.is_set():
+                self._retry_requested, retries = anyio.Event(), 0
+                continue
             if (
                 was_connected
                 and anyio.current_time() - started_seconds > self._limits.stable_seconds
@@ -285,7 +297,8 @@ class Server:
             if can_retry and not self._is_sign_in_needed:
                 self._set_state("reconnecting")
                 with anyio.move_on_after(delays[retries]):
-                    await self._shutting_down.wait()
+                    await _wait_for_any(self._shutting_down, self._retry_requested)
+                self._retry_requested = anyio.Event()
                 retries += 1
             else:
                 retries = 0

@@ -21,13 +21,14 @@ from acp_server.mcp.server import Server
 from acp_server.mcp.server_configs import use_of, workspace_servers
 from acp_server.mcp.server_tool import ServerTool
 from acp_server.mcp.sign_in_prompt import UserSignInPrompt
-from acp_server.mcp.status_text import describe_servers
+from acp_server.mcp.status_text import describe_servers, server_statuses
 from acp_server.mcp.tool_names import SEPARATOR, server_name_parts, tool_names
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.trust import ProjectUse
 from acp_server.session.commands.command import PreparedPrompt, PromptCommand, PromptCommandError
 from acp_server.session.ports.mcp import (
     McpAnswer,
+    McpServerStatus,
     ProjectServers,
     ShowText,
     UnavailableServer,
@@ -254,6 +255,18 @@ class SessionServers:
     def describe(self) -> str:
         """Return the text of `/mcp`."""
         return describe_servers(self._servers, self._withheld)
+
+    def statuses(self) -> Sequence[McpServerStatus]:
+        """Return all servers; see the port."""
+        return server_statuses(self._servers, self._withheld)
+
+    def restart(self, name: str) -> bool:
+        """Connect a server anew; see the port."""
+        for server in self._servers:
+            if to_single_line(server.name, MAX_NAME_CHARACTERS) == name:
+                server.restart()
+                return True
+        return False
 
     async def run_command(self, arguments: str, show_text: ShowText) -> McpAnswer:
         """Run `/mcp`; see the port."""

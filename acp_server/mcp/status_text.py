@@ -6,7 +6,7 @@ import anyio
 
 from acp_server.mcp.server import Server, ServerState
 from acp_server.mcp.server_configs import describe_transport
-from acp_server.session.ports.mcp import NO_SERVERS
+from acp_server.session.ports.mcp import NO_SERVERS, McpServerStatus
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.text.lines import to_single_line
 
@@ -30,6 +30,35 @@ def describe_servers(servers: Sequence[Server], withheld: Sequence[ServerConfig]
     parts = ["\n".join(_lines(server)) for server in servers]
     parts += [_heading(config, WITHHELD) for config in withheld]
     return "\n\n".join(parts) or NO_SERVERS
+
+
+def server_statuses(
+    servers: Sequence[Server], withheld: Sequence[ServerConfig]
+) -> tuple[McpServerStatus, ...]:
+    """Return the servers of a session as a client shows them."""
+    return (
+        *(_status(server) for server in servers),
+        *(
+            McpServerStatus(_name(config), describe_transport(config), "withheld", WITHHELD)
+            for config in withheld
+        ),
+    )
+
+
+def _status(server: Server) -> McpServerStatus:
+    return McpServerStatus(
+        name=_name(server.config),
+        address=describe_transport(server.config),
+        state=server.state,
+        problem=server.problem,
+        is_signed_in=server.is_signed_in,
+        tools=tuple((each.name, each.model_description) for each in server.features.tools),
+        output=server.output,
+    )
+
+
+def _name(config: ServerConfig) -> str:
+    return to_single_line(config.name, MAX_NAME_CHARACTERS)
 
 
 def _lines(server: Server) -> Iterator[str]:
@@ -63,14 +92,12 @@ def _state_text(server: Server) -> str:
         seconds = anyio.current_time() - server.state_since
         return f"{state} for {seconds:.0f} s (timeout: {server.connect_seconds:g} s)"
     if server.state == "signed_out":
-        name = to_single_line(server.name, MAX_NAME_CHARACTERS)
-        return f"{state} (`/mcp sign-in {name}`)"
+        return f"{state} (`/mcp sign-in {_name(server.config)}`)"
     return f"{state}, signed in" if server.is_signed_in else state
 
 
 def _heading(config: ServerConfig, state: str) -> str:
-    name = to_single_line(config.name, MAX_NAME_CHARACTERS)
-    return f"**{name}** ({describe_transport(config)}): {state}"
+    return f"**{_name(config)}** ({describe_transport(config)}): {state}"
 
 
 def _count_text(items: Sequence[object], noun: str) -> str:

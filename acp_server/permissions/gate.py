@@ -30,9 +30,9 @@ from acp_server.permissions.questions import (
     choices_for,
 )
 from acp_server.permissions.rule_store import RuleStore
-from acp_server.permissions.rules import PermissionRule, RuleBook
+from acp_server.permissions.rules import ListedRule, PermissionRule, RuleBook
 from acp_server.permissions.run_rules import RunRules, forbid_tool, restrict
-from acp_server.permissions.scopes import Scope
+from acp_server.permissions.scopes import Scope, describe_scope, scope_parts
 from acp_server.permissions.trust import ProjectUse
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -203,6 +203,24 @@ class PermissionGate:
                 return _conclude(question, decision)
             return await self._ask_user(question, decision)
 
+    def list_rules(self) -> Sequence[ListedRule]:
+        """Return the "always" answers that hold in this session, the saved ones first. Blocks."""
+        saved = dict.fromkeys(_parts(self.store.load(self.root)))
+        session = dict.fromkeys(each for each in _parts(self._session_rules) if each not in saved)
+        return [
+            ListedRule(rule, describe_scope(rule.scope, self.root), is_saved=rule in saved)
+            for rule in (*saved, *session)
+        ]
+
+    def forget_rule(self, rule: PermissionRule) -> None:
+        """Ask again about what a listed rule covers. Blocks.
+
+        Raises:
+            OSError: a saved rule cannot be removed.
+        """
+        self.store.remove(self.root, rule)
+        self._session_rules = [each for each in _parts(self._session_rules) if each != rule]
+
     def list_project_rules(self) -> Sequence[ProjectUse]:
         """Return what settings files of the workspace allow, for the user to decide on. Blocks."""
         allowed = self.facts.claude_rules().allowed
@@ -332,6 +350,13 @@ class PermissionGate:
                 await to_thread.run_sync(self.store.add, self.root, rule, abandon_on_cancel=True)
             except OSError as error:
                 logger.warning("could not save a rule; it holds for this session only: %s", error)
+
+
+def _parts(rules: Sequence[PermissionRule]) -> list[PermissionRule]:
+    """Return rules with one rule for each part of a scope."""
+    return [
+        PermissionRule(part, rule.is_allowed) for rule in rules for part in scope_parts(rule.scope)
+    ]
 
 
 _MODES: Mapping[PermissionChoiceId, Mode] = {

@@ -178,6 +178,22 @@ class RuleStore:
 
         self._file.update(change)
 
+    def remove(self, root: Path, rule: PermissionRule) -> None:
+        """Remove a rule of a workspace, as `load` returns it; without effect if it is not there.
+
+        Raises:
+            OSError: the change cannot be saved.
+        """
+
+        def change(document: JsonObject) -> None:
+            stored = document.get(str(root))
+            rules = stored if isinstance(stored, list) else []
+            kept = [each for each in rules if rule not in _parse_rules([each], root)]
+            if len(kept) < len(rules):
+                document[str(root)] = [*kept]
+
+        self._file.update(change)
+
 
 def _parse_rules(rules: Json, root: Path) -> Sequence[PermissionRule]:
     found: list[PermissionRule] = []

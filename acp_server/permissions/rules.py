@@ -1,5 +1,6 @@
 """Permission rules: saved "always" answers, and the effects that they cover."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,22 @@ class PermissionRule:
 
     scope: Scope
     is_allowed: bool
+
+
+@frozen_dataclass
+class ListedRule:
+    """A rule as the user is shown it."""
+
+    rule: PermissionRule
+    text: str
+    """What it covers, in one line."""
+    is_saved: bool
+    """Whether it also holds in later sessions of the workspace."""
+
+    @property
+    def id(self) -> str:
+        """An id that is the same in every process."""
+        return hashlib.sha256(repr(self.rule).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 @frozen_dataclass

@@ -116,6 +116,14 @@ RemoteScope = (
 Scope = DirectoryScope | CommandScope | RemoteScope
 
 
+def scope_parts(scope: Scope) -> tuple[Scope, ...]:
+    """Return the parts of a scope that are stored, and can be forgotten, by themselves."""
+    if not isinstance(scope, CommandScope):
+        return (scope,)
+    patterns = (CommandScope((pattern,)) for pattern in scope.patterns)
+    return (*patterns, *map(RemoteReadScope, scope.hosts))
+
+
 def describe_scope(scope: Scope, root: Path) -> str:  # noqa: C901, PLR0911, PLR0912  one per kind
     """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:

@@ -27,6 +27,10 @@ RESTORE_METHOD = "_hermes/restore"
 MCP_MESSAGE_METHOD = "mcp/message"
 SYMBOLS_METHOD = "_hermes/symbols"
 STEERING_METHOD = "_session/steering"
+MCP_SERVERS_METHOD = "_hermes/mcp_servers"
+RESTART_MCP_SERVER_METHOD = "_hermes/restart_mcp_server"
+PERMISSION_RULES_METHOD = "_hermes/permission_rules"
+FORGET_PERMISSION_RULE_METHOD = "_hermes/forget_permission_rule"
 PROMPT_REQUIRED = "promptRequired"
 HEADLESS_CLIENT = "acp-server-headless"
 """The default `clientInfo.name` of our own headless client."""
@@ -99,6 +103,88 @@ class RestoreResponse(ExtensibleModel):
 
     restored: tuple[str, ...] = ()
     left: tuple[RemainingFile, ...] = ()
+
+
+class McpServersRequest(ExtensibleModel):
+    """`_hermes/mcp_servers`: list the MCP servers of a session, as `/mcp` does."""
+
+    session_id: SessionId
+
+
+class McpToolInfo(ExtensibleModel):
+    """A tool of an MCP server, by the server's own name."""
+
+    name: str
+    description: str
+
+
+class McpServerInfo(ExtensibleModel):
+    """An MCP server of a session; no text contains a secret."""
+
+    name: str
+    address: str
+    """How it is reached, such as a program's name or a host."""
+    state: Literal[
+        "connecting", "connected", "reconnecting", "signed_out", "failed", "closed", "withheld"
+    ]
+    """`signed_out` waits for the user to sign in; `withheld` was not agreed to."""
+    problem: str = ""
+    signed_in: bool = False
+    tools: Array[McpToolInfo] = ()
+    output: Array[str] = ()
+    """The last lines that its process wrote beside its messages."""
+
+
+class McpServersResponse(ExtensibleModel):
+    """The servers, in the order of their configuration."""
+
+    servers: Array[McpServerInfo]
+
+
+class RestartMcpServerRequest(ExtensibleModel):
+    """`_hermes/restart_mcp_server`: connect a server anew; a local program is started again."""
+
+    session_id: SessionId
+    name: str
+
+
+class RestartMcpServerResponse(ExtensibleModel):
+    """The server connects in the background."""
+
+
+class PermissionRulesRequest(ExtensibleModel):
+    """`_hermes/permission_rules`: list the "always" answers that hold in a session."""
+
+    session_id: SessionId
+
+
+class PermissionRuleInfo(ExtensibleModel):
+    """One "always" answer, or a part of one that can be forgotten alone."""
+
+    id: str
+    text: str
+    """What it covers, in one line."""
+    allowed: bool
+    """Whether it allows; otherwise it rejects."""
+    saved: bool
+    """Whether it holds in later sessions of the workspace, too."""
+
+
+class PermissionRulesResponse(ExtensibleModel):
+    """The rules."""
+
+    rules: Array[PermissionRuleInfo]
+
+
+class ForgetPermissionRuleRequest(ExtensibleModel):
+    """`_hermes/forget_permission_rule`: ask again about what a rule covers, in all sessions."""
+
+    session_id: SessionId
+    id: str
+
+
+class ForgetPermissionRuleResponse(ExtensibleModel):
+    """The rule is forgotten, or was not there."""
 
 
 class SymbolsRequest(ExtensibleModel):

@@ -88,7 +88,10 @@ def initialize_result(params: JsonValue) -> JsonValue:
         "agentCapabilities": AGENT_CAPABILITIES,
         "authMethods": _auth_methods(params),
         "agentInfo": AGENT_INFO,
-        "_meta": {"steering": {"supported": True}, "hermes": {"restore": {}}},
+        "_meta": {
+            "steering": {"supported": True},
+            "hermes": {"restore": {}, "mcpServers": {}, "permissionRules": {}},
+        },
     }
 
 

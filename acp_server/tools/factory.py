@@ -283,6 +283,8 @@ class ToolFactory:
             seen_files=edit_services.guard,
             port_forwarding=PortCommands(context.sandbox),
             continue_asker=user_asker or NoUserAsker(),
+            list_rules=gate.list_rules,
+            forget_rule=gate.forget_rule,
             describe_rules=gate.describe_project_rules,
             has_new_project_rules=lambda: gate.has_new_project_rules,
             list_project_rules=gate.list_project_rules,

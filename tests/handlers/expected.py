@@ -45,7 +45,10 @@ def initialize_result(*more_auth_methods: JsonValue) -> JsonValue:
             "title": "Hermes Agent",
             "version": __version__,
         },
-        "_meta": {"steering": {"supported": True}, "hermes": {"restore": {}}},
+        "_meta": {
+            "steering": {"supported": True},
+            "hermes": {"restore": {}, "mcpServers": {}, "permissionRules": {}},
+        },
     }
 
 

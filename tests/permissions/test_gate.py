@@ -386,3 +386,26 @@ async def test_only_bypass_mode_excludes_nothing_from_searches(setting: GateSetu
     assert ".env*" in gate.search_excludes()
     setting.mode = "bypass"
     assert gate.search_excludes() == ()
+
+
+async def test_a_part_of_an_answer_is_forgotten_in_the_session_and_for_later_ones(
+    setting: GateSetup,
+) -> None:
+    gate = setting.gate()
+    both = setting.command("a", "pytest tests -q && ruff check .")
+    await answered(setting, both, "allow_workspace", gate)
+    await answered(setting, setting.edit("b"), "allow_session", gate)
+    listed = {each.text: each for each in gate.list_rules()}
+    assert {text: each.is_saved for text, each in listed.items()} == {
+        "`pytest …`": True,
+        "`ruff check …`": True,
+        "edits in src/": False,
+    }
+    assert len({each.id for each in listed.values()}) == 3
+    gate.forget_rule(listed["`pytest …`"].rule)
+    gate.forget_rule(listed["edits in src/"].rule)
+    assert [each.text for each in gate.list_rules()] == ["`ruff check …`"]
+    assert [each.text for each in setting.gate().list_rules()] == ["`ruff check …`"]
+    assert await gate.authorize(setting.command("c", "ruff check .")) is None
+    assert await answered(setting, setting.command("d", "pytest tests"), "reject_once", gate)
+    assert await answered(setting, setting.edit("e"), "reject_once", gate)

@@ -5,7 +5,7 @@ toolbox), slash commands, notices for the model, and a status page for the user.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
@@ -49,6 +49,26 @@ class UnavailableServer:
     """Without secrets."""
 
 
+McpServerState = Literal[
+    "connecting", "connected", "reconnecting", "signed_out", "failed", "closed", "withheld"
+]
+"""`signed_out`: waiting until the user signs in. `withheld`: of the workspace, not agreed to."""
+
+
+@frozen_dataclass
+class McpServerStatus:
+    """A server as the user is shown it, without secrets."""
+
+    name: str
+    address: str
+    state: McpServerState
+    problem: str = ""
+    is_signed_in: bool = False
+    tools: tuple[tuple[str, str], ...] = ()
+    """The names of its tools, with their descriptions."""
+    output: tuple[str, ...] = ()
+
+
 class McpServersPort(Protocol):
     """The MCP servers of one session."""
 
@@ -87,6 +107,14 @@ class McpServersPort(Protocol):
 
     async def run_command(self, arguments: str, show_text: ShowText) -> McpAnswer:
         """Run `/mcp`; `show_text` shows texts before the answer."""
+        ...
+
+    def statuses(self) -> Sequence[McpServerStatus]:
+        """Return all servers, also those that are not started."""
+        ...
+
+    def restart(self, name: str) -> bool:
+        """Connect a server anew, in the background; return whether there is one of that name."""
         ...
 
     async def register(self, entries: JsonValue) -> ProjectServers:
@@ -138,6 +166,15 @@ class NoMcpServers:
         """Report that there are no servers."""
         del arguments, show_text
         return McpAnswer(NO_SERVERS)
+
+    def statuses(self) -> Sequence[McpServerStatus]:
+        """Return none."""
+        return ()
+
+    def restart(self, name: str) -> bool:
+        """Return that there is none."""
+        del name
+        return False
 
     async def register(self, entries: JsonValue) -> ProjectServers:
         """Ignore the request: nothing here can start servers."""

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import field
 from typing import Protocol
 
+from acp_server.permissions.rules import ListedRule, PermissionRule
 from acp_server.permissions.trust import ProjectUse
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.agents import AgentsPort, NoAgents
@@ -42,6 +43,10 @@ def _approve_nothing(digests: Collection[str]) -> None:
     del digests
 
 
+def _forget_nothing(rule: PermissionRule) -> None:
+    del rule
+
+
 def ignore_turn_end(reason: str) -> None:
     """Do nothing: no hook waits for the end of turns."""
     del reason
@@ -65,6 +70,10 @@ class SessionToolset:
     """Asks the user whether a turn may go on."""
     on_turn_end: Callable[[str], None] = ignore_turn_end
     """Called with the reason when a turn has ended; not waited for."""
+    list_rules: Callable[[], Sequence[ListedRule]] = tuple
+    """Returns the user's "always" answers that hold in this session. Blocks."""
+    forget_rule: Callable[[PermissionRule], None] = _forget_nothing
+    """Forgets a rule of `list_rules`, also the saved one. Blocks; raises OSError."""
     describe_rules: Callable[[], str] = str
     """Describes the rules of the workspace's files as Markdown; empty if there are none. Blocks."""
     has_new_project_rules: Callable[[], bool] = bool
