@@ -107,6 +107,8 @@ export const HOST = {
     symbols: "src/extension/symbols.ts",
     actions: "src/extension/actions.ts",
     agents: "src/extension/agents.ts",
+    participant: "src/extension/participant.ts",
+    agentView: "src/extension/agentView.ts",
     mcpServers: "src/extension/mcpServers.ts",
   },
   outdir: "dist",

@@ -26,7 +26,11 @@ const MAX_DIFF_CHARACTERS = 60_000;
 
 /** What actions need of the host. */
 export interface ActionHost {
+  /** Start the agent if need be; return whether it is ready. */
+  start(): Promise<boolean>;
   /** Send a prompt to the shown session. */
+  send(text: string, mentions: readonly Mention[]): Promise<void>;
+  /** Send a prompt to the shown session, and reveal it. */
   ask(text: string, mentions: readonly Mention[]): Promise<void>;
   /** Send a prompt that changes selected lines; the change is shown at its place. */
   editInline(text: string, mentions: readonly Mention[], edit: SelectionEdit): Promise<void>;

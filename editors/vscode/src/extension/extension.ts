@@ -7,8 +7,10 @@ import "./translations.js";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  chat,
   commands,
   languages,
+  lm,
   window,
   workspace,
   type ExtensionContext,
@@ -31,7 +33,10 @@ import { commandsIn } from "../host/sessionDescription.js";
 import { startServer } from "../host/serverProcess.js";
 import type { AskedQuestion, HostState, ServerHandle } from "../host/hostServices.js";
 import { isRecord } from "../shared/intents.js";
+import { AgentTree } from "./agentTree.js";
+import { registerChat } from "./chatParticipant.js";
 import { ChatViews } from "./chatViews.js";
+import { agentViewHostOf, chatHostOf, mcpFiles } from "./viewHosts.js";
 import { allProblems, VsCodeWindow, problemsOf } from "./editorWindow.js";
 import { VsCodeDocuments } from "./documents.js";
 import { ChannelLog } from "./log.js";
@@ -39,7 +44,6 @@ import { TerminalOutput } from "./terminalOutput.js";
 import { VsCodeTerminalPanel } from "./terminalPanel.js";
 import type { EditorReview } from "./editorReview.js";
 import { shouldFollowInitially, isTraceEnabled, shouldOpenDiffs, shouldNotifyWhenHidden, SERVER_SETTINGS, SECTION, serverSettings } from "./settings.js";
-import type { McpServer } from "@agentclientprotocol/sdk";
 import type { ActionHost } from "./actions.js";
 import type { InlineEdit } from "./inlineEdits.js";
 import type { McpContext } from "./mcpServers.js";
@@ -68,9 +72,19 @@ export function activate(context: ExtensionContext): void {
   const views = new ChatViews(context.extensionUri, viewPublisher, log, (intent, viewId) => {
     void controller.handle(intent, viewId);
   });
+  const mcpContext: McpContext = {
+    workspaceState,
+    secrets: context.secrets,
+    open: (path) => editorWindow.openFile(path, 1, true),
+    onAgreed: () => {
+      controller.agents.restartAll();
+    },
+  };
+  const agentTree = new AgentTree(() => agentViewHostOf(controller, actionHost, mcpContext));
   const onState = (state: HostState): void => {
     statusBar.show(state);
     views.showOpenQuestions(state.openQuestions);
+    agentTree.update(`${viewPublisher.shownSessionId} ${String(state.isRunning)}`);
     void commands.executeCommand("setContext", "acpServer.isRunning", state.isRunning);
     void commands.executeCommand("setContext", "acpServer.hasQuestion", state.openQuestions > 0);
   };
@@ -105,25 +119,20 @@ export function activate(context: ExtensionContext): void {
       context.subscriptions.push((review = display));
       return service;
     },
-    mcpServers: () => passedServers({
-      workspaceState,
-      open: (path) => editorWindow.openFile(path, 1, true),
-      onAgreed: () => {
-        controller.agents.restartAll();
-      },
-    }, editorWindow.folders),
+    mcpServers: async () => (await mcpFiles(editorWindow.folders, async (file, folder) => (await import("./mcpServers.js")).agreedServers(file, folder, mcpContext))).flat(),
     symbols: async (params) => (await import("./symbols.js")).answerSymbols(params),
     mentionSources: { allProblems, terminalOutput: () => terminalOutput.last },
   }, viewPublisher);
-  const disposables = [log, panel, statusBar, terminalOutput, controller, views];
+  const actionHost = actionHostOf(controller, (edit) => review?.beginInlineEdit(edit));
+  const disposables = [agentTree, log, panel, statusBar, terminalOutput, controller, views];
   const reviewCommands = REVIEW_COMMANDS.map((name) =>
     commands.registerCommand(`acpServer.${name}`, async (...args: unknown[]) => {
       await controller.reviews.load();
       await review?.run(name, args);
     }),
   );
-  const actionCommands = registerActions(actionHostOf(controller, (edit) => review?.beginInlineEdit(edit)));
-  context.subscriptions.push(...disposables, ...reviewCommands, ...actionCommands, ...registerCommands(controller, views, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
+  const actionCommands = registerActions(actionHost);
+  context.subscriptions.push(...disposables, ...registerChat(chat, lm, chatHostOf(controller, actionHost)), ...reviewCommands, ...actionCommands, ...registerCommands(controller, views, Uri.joinPath(context.extensionUri, "guide.md")), ...registerListeners(controller));
 }
 
 /** Called by VS Code on shutdown. The subscriptions dispose of everything that `activate` created. */
@@ -143,14 +152,6 @@ function startServerProcess(serverCommand: ServerCommand, cwd: string, log: Chan
       server.dispose();
     },
   };
-}
-
-/** Return the MCP servers of the workspace folders that the user agreed to. */
-async function passedServers(context: McpContext, folders: readonly string[]): Promise<McpServer[]> {
-  const texts = await Promise.all(folders.map((folder) => readFile(join(folder, ".vscode", "mcp.json"), "utf8").catch(() => "")));
-  if (texts.every((text) => text === "")) return [];
-  const { agreedServers } = await import("./mcpServers.js");
-  return folders.flatMap((folder, index) => agreedServers(texts[index] ?? "", folder, context));
 }
 
 /** Find the program of an agent, null for the own server.
@@ -211,10 +212,15 @@ function actionHostOf(controller: Controller, beginInlineEdit: (edit: InlineEdit
   };
   const switches = { withSelection: false, withFile: false, withProblems: false };
   const { viewPublisher } = controller;
+  const send: ActionHost["send"] = async (text, mentions) => {
+    if (await start()) await controller.handle({ type: "send", draft: { text, mentions, images: [], ...switches }, busyMode: "queue" });
+  };
   return {
+    start,
+    send,
     ask: async (text, mentions) => {
       controller.editorWindow.revealChat();
-      if (await start()) await controller.handle({ type: "send", draft: { text, mentions, images: [], ...switches }, busyMode: "queue" });
+      await send(text, mentions);
     },
     editInline: async (text, mentions, edit) => {
       if (!(await start())) {
@@ -284,6 +290,7 @@ function registerCommands(controller: Controller, views: ChatViews, guide: Uri):
     },
     openWindow: () => views.openWindow(),
     openSecondarySideBar: () => views.openSecondarySideBar(),
+    showAgentView: () => commands.executeCommand("acpServer.agent.focus"),
     openGuide: () => commands.executeCommand("markdown.showPreview", guide),
   };
   return Object.entries(handlers).map(([name, handler]) => commands.registerCommand(`acpServer.${name}`, handler));

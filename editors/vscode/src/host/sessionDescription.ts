@@ -33,6 +33,14 @@ export function commandsIn(events: readonly SessionEvent[]): readonly AvailableC
   return last?.type === "update" && last.update.sessionUpdate === "available_commands_update" ? last.update.availableCommands : [];
 }
 
+/** Return how full the context window of a session is; empty if the agent does not say. */
+export function contextUsageIn(events: readonly SessionEvent[]): string {
+  const last = events.findLast((event) => event.type === "update" && event.update.sessionUpdate === "usage_update");
+  if (last?.type !== "update" || last.update.sessionUpdate !== "usage_update" || last.update.size === 0) return "";
+  const { used, size } = last.update;
+  return t("{0} % of the window used", Math.round((100 * used) / size));
+}
+
 function optionsIn(events: readonly SessionEvent[]): readonly SessionConfigOption[] {
   const last = events.findLast(
     (event) => event.type === "choices" || (event.type === "update" && event.update.sessionUpdate === "config_option_update"),

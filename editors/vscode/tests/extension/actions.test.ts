@@ -14,6 +14,8 @@ let inBackground: string[] = [];
 let answer = "";
 
 const host: ActionHost = {
+  start: () => Promise.resolve(true),
+  send: () => Promise.resolve(),
   ask: (text, mentions) => Promise.resolve(void asked.push([text, mentions])),
   editInline: (text, mentions, edit) => Promise.resolve(void (asked.push([text, mentions]), edits.push(edit))),
   askInBackground: (text) => {

@@ -1,63 +1,109 @@
 /** VS Code's MCP servers: their form in the protocol, and the agreement before they are passed on. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { agreedServers, serversIn, type McpContext } from "../../src/extension/mcpServers.js";
+import { agreedServers, fileOf, reviewServers, type McpContext } from "../../src/extension/mcpServers.js";
 import { FakeWorkspaceState } from "../support/fakes.js";
 import { editor, resetEditor } from "../support/vscode.js";
 
 const FILE = `{
   // VS Code's own form
-  "inputs": [{"id": "token", "type": "promptString"}],
+  "inputs": [{"id": "token", "type": "promptString", "password": true, "description": "Your token"}, {"id": "cmd", "type": "command"}],
   "servers": {
     "files": {"command": "npx", "args": ["-y", "files", "\${workspaceFolder}/a // b"], "env": {"HOME_DIR": "\${env:MCP_TEST_HOME}"}},
     "docs": {"type": "http", "url": "https://example.com/mcp", "headers": {"A": "b"},},
     "secret": {"command": "x", "env": {"TOKEN": "\${input:token}"}},
+    "unknown": {"command": "y", "args": ["\${input:none}", "\${input:cmd}"]},
+    "other": {"command": "z", "args": ["\${command:pick}"]},
   },
 }`;
 const FILES = { name: "files", command: "npx", args: ["-y", "files", "/p/a // b"], env: [{ name: "HOME_DIR", value: "/home/me" }] };
 const DOCS = { type: "http", name: "docs", url: "https://example.com/mcp", headers: [{ name: "A", value: "b" }] };
 
+const SECRET = { name: "secret", command: "x", args: [], env: [{ name: "TOKEN", value: "s3cret" }] };
+
 let agreements = 0;
 let context: McpContext;
+let secrets: Map<string, string>;
+let state: FakeWorkspaceState;
 
 beforeEach(() => {
   resetEditor();
   process.env["MCP_TEST_HOME"] = "/home/me";
   agreements = 0;
-  context = { workspaceState: new FakeWorkspaceState(), open: () => Promise.resolve(), onAgreed: () => (agreements += 1) };
+  secrets = new Map();
+  state = new FakeWorkspaceState();
+  const keeper = {
+    get: (key: string) => Promise.resolve(secrets.get(key)),
+    store: (key: string, value: string) => Promise.resolve(void secrets.set(key, value)),
+    delete: (key: string) => Promise.resolve(void secrets.delete(key)),
+  };
+  context = { workspaceState: state, secrets: keeper, open: () => Promise.resolve(), onAgreed: () => (agreements += 1) };
 });
 
 /** Let the questions be answered. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("commands and addresses are translated, and servers that need an input are left out", () => {
-  assert.deepEqual(serversIn(FILE, "/p"), [FILES, DOCS]);
-  assert.deepEqual([serversIn("not JSON", "/p"), serversIn("{}", "/p"), serversIn('{"servers": {"a": 3, "b": {}}}', "/p")], [[], [], []]);
+test("commands and addresses are translated, and servers with variables that nobody knows are left out", () => {
+  const { servers, inputs } = fileOf(FILE, "/p");
+  assert.deepEqual(servers.slice(0, 2), [FILES, DOCS]);
+  assert.deepEqual(servers.slice(2).map(({ name }) => name), ["secret"]);
+  assert.deepEqual(inputs, [{ id: "token", description: "Your token", defaultValue: "", isPassword: true, options: [] }]);
+  const none = ["not JSON", "{}", '{"servers": {"a": 3, "b": {}}}'].flatMap((text) => fileOf(text, "/p").servers);
+  assert.deepEqual(none, []);
 });
 
 test("servers are passed on only after the user has seen their commands and agreed", async () => {
   editor.picks = ["Review…"];
-  assert.deepEqual(agreedServers(FILE, "/p", context), []);
+  assert.deepEqual(await agreedServers(FILE, "/p", context), []);
   await settled();
-  assert.match(editor.calls[0] ?? "", /MCP servers for VS Code: files, docs\./);
-  assert.match(editor.calls[1] ?? "", /files: npx -y files \/p\/a \/\/ b\\ndocs: https:\/\/example\.com\/mcp/);
-  assert.deepEqual([agreements, agreedServers(FILE, "/p", context)], [0, []]);
+  assert.match(editor.calls[0] ?? "", /MCP servers for VS Code: files, docs, secret\./);
+  assert.match(editor.calls[1] ?? "", /files: npx -y files \/p\/a \/\/ b\\ndocs: https:\/\/example\.com\/mcp\\nsecret: x"/);
+  assert.deepEqual([agreements, await agreedServers(FILE, "/p", context)], [0, []]);
   await settled();
   editor.picks = ["Review…", "Use Them"];
-  assert.deepEqual(agreedServers(FILE, "/p", context), []);
+  assert.deepEqual(await agreedServers(FILE, "/p", context), []);
   await settled();
-  assert.deepEqual([agreements, agreedServers(FILE, "/p", context)], [1, [FILES, DOCS]]);
+  assert.deepEqual([agreements, await agreedServers(FILE, "/p", context)], [1, [FILES, DOCS]]);
+});
+
+test("a value that a server needs is asked for; a password is kept as a secret", async () => {
+  editor.picks = ["Use Them"];
+  editor.entered = "s3cret";
+  await reviewServers(FILE, "/p", context);
+  assert.match(editor.calls.at(-1) ?? "", /Your token.*"password\\?":true/);
+  assert.deepEqual(await agreedServers(FILE, "/p", context), [FILES, DOCS, SECRET]);
+  assert.deepEqual([...secrets.values()], ["s3cret"]);
+  assert.ok(!JSON.stringify([...state.values]).includes("s3cret"));
+  // Reviewed again, without a value: the old one is gone, and the server is left out.
+  editor.picks = ["Use Them"];
+  editor.entered = undefined;
+  await reviewServers(FILE, "/p", context);
+  assert.deepEqual(await agreedServers(FILE, "/p", context), [FILES, DOCS]);
+  assert.equal(secrets.size, 0);
+});
+
+test("a value is chosen from those that the file lists", async () => {
+  const file = `{"inputs": [{"id": "level", "type": "pickString", "options": ["low", {"label": "High", "value": "high"}]}],
+    "servers": {"s": {"command": "x", "args": ["--level", "\${input:level}"]}}}`;
+  editor.picks = ["Use Them", "high"];
+  await reviewServers(file, "/p", context);
+  assert.deepEqual(await agreedServers(file, "/p", context), [{ name: "s", command: "x", args: ["--level", "high"], env: [] }]);
+});
+
+test("without a file of servers, the review says so", async () => {
+  await reviewServers("", "/p", context);
+  assert.match(editor.calls[0] ?? "", /no MCP servers/);
 });
 
 test("a changed list is asked about again, and a refusal holds for exactly its list", async () => {
   editor.picks = ["Not in This Workspace"];
-  agreedServers(FILE, "/p", context);
+  await agreedServers(FILE, "/p", context);
   await settled();
   const asked = editor.calls.length;
-  assert.deepEqual(agreedServers(FILE, "/p", context), []);
+  assert.deepEqual(await agreedServers(FILE, "/p", context), []);
   await settled();
   assert.equal(editor.calls.length, asked);
-  agreedServers(FILE.replace("files", "other"), "/p", context);
+  await agreedServers(FILE.replace("files", "other"), "/p", context);
   await settled();
   assert.ok(editor.calls.length > asked);
 });

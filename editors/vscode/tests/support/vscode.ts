@@ -129,7 +129,7 @@ function createEditor() {
     entered: undefined as string | undefined,
     lensProviders: [] as { provideCodeLenses(document: TextDocument): CodeLens[] }[],
     threads: [] as CommentThread[],
-    trees: [] as { getChildren(): unknown[]; getTreeItem(element: unknown): TreeItem }[],
+    trees: [] as { getChildren(parent?: unknown): unknown[]; getTreeItem(element: unknown): TreeItem }[],
     diagnostics: new Map<string, object[]>(),
     /** The user's choice in dialogs; undefined to dismiss them. */
     choice: undefined as string | undefined,
@@ -271,6 +271,7 @@ export const window = {
   withProgress: (_options: unknown, work: () => Promise<unknown>) => work(),
   showOpenDialog: () => Promise.resolve(editor.foundFiles),
   showWarningMessage: answer("warning"),
+  showErrorMessage: answer("error"),
   showInformationMessage: answer("information"),
   showQuickPick: (items: ({ label: string } | string)[]) => {
     const labelOf = (item: (typeof items)[number]): string => (typeof item === "string" ? item : item.label);
@@ -381,3 +382,11 @@ export const env = {
   },
   openExternal: (uri: Uri) => Promise.resolve(editor.calls.push(`browse ${uri.toString()}`) > 0),
 };
+
+/** VS Code's own chat; hosts without one have none of its methods. */
+export const chat = {
+  createChatParticipant: (id: string, handler: unknown) => {
+    return { handler, ...recordCall(`participant ${id}`) };
+  },
+};
+export const lm = { registerTool: (name: string) => recordCall(`tool ${name}`) };

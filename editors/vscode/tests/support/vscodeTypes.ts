@@ -161,8 +161,13 @@ export class MarkdownString {
   value: string;
   isTrusted: unknown;
 
-  constructor(value: string) {
+  constructor(value = "") {
     this.value = value;
+  }
+
+  appendText(text: string): this {
+    this.value += text;
+    return this;
   }
 
   appendCodeblock(text: string): this {
@@ -195,15 +200,30 @@ export class CodeAction {
   ) {}
 }
 
-export class TreeItem {
-  constructor(readonly label: string) {}
-}
-
 export class ThemeColor {
   constructor(readonly id: string) {}
 }
 
 export class ThemeIcon extends ThemeColor {}
+
+export class TreeItem {
+  description: string | undefined;
+  tooltip: unknown;
+  contextValue: string | undefined;
+  iconPath: ThemeIcon | undefined;
+  command: { command: string; arguments: unknown[] } | undefined;
+
+  constructor(
+    readonly label: string,
+    readonly collapsibleState = 0,
+  ) {}
+}
+
+export enum TreeItemCollapsibleState {
+  None,
+  Collapsed,
+}
+
 
 /** No translations: the texts are English. */
 export const l10n: { bundle: Readonly<Record<string, string>> | undefined } = { bundle: undefined };
@@ -252,3 +272,18 @@ export interface CommentThread {
 export const CommentMode = { Preview: 1 };
 export const CommentThreadState = { Resolved: 1 };
 export const CommentThreadCollapsibleState = { Expanded: 1 };
+
+export class Location {
+  constructor(
+    readonly uri: Uri,
+    readonly range: Range,
+  ) {}
+}
+
+export class LanguageModelTextPart {
+  constructor(readonly value: string) {}
+}
+
+export class LanguageModelToolResult {
+  constructor(readonly content: readonly LanguageModelTextPart[]) {}
+}
