@@ -37,7 +37,6 @@ TESTS = Path(__file__).parent
 SLOW_FILES = (
     "editors/test_vscode.py",
     "smoke/test_acpx.py",
-    "editors/test_browser.py",
     "startup/test_hostile_workspace.py",
     "headless/run/test_both_ways.py",
     "smoke/test_typescript_work.py",

@@ -1,6 +1,7 @@
 """The packed VS Code extension in VS Code itself: code-server in Chromium, driven as by a user.
 
 `editors/vscode/e2e/install.sh` puts there what this needs; without it these tests are skipped.
+They run with `-m full` alone: a window of VS Code takes as long as a thousand other tests.
 """
 
 import shutil
@@ -18,7 +19,7 @@ SCRIPT = EXTENSION / "e2e" / "work.script"
 MOST_PACKED_BYTES = 2_500_000
 """A million are the renderers of diagrams, which the view loads at first use."""
 SHORT = "installed|diff grows|Escape|several questions|end of the list"
-"""Stations of the journey and of the view that the suite takes each time, in one window."""
+"""Stations of the journey and of the view that `.ci/run` takes each time, in one window."""
 SHORT_SCENES = "^(welcome|conversation|changes|form|sessions|menu)$"
 
 
@@ -48,6 +49,7 @@ def variables(
     return {**browser, "VSIX": str(vsix), "ACP_SERVER": str(server)}
 
 
+@pytest.mark.full
 def test_the_view_is_readable_in_a_light_theme(browser: Mapping[str, str]) -> None:
     run_journey({**browser, "LOOKS": "^light 400", "SCENES": SHORT_SCENES}, "contrast")
 
@@ -57,6 +59,7 @@ def test_the_view_is_readable_in_every_theme_at_every_width(browser: Mapping[str
     run_journey(browser, "contrast")
 
 
+@pytest.mark.full
 def test_a_prompt_an_edit_by_a_key_escape_questions_and_the_list_of_commands_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:

@@ -23,6 +23,14 @@ def test_the_extension_is_typed_and_its_tests_pass_against_this_server() -> None
     assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-2000:]
 
 
+@pytest.mark.full
+def test_of_a_session_of_hundreds_of_messages_the_view_renders_what_is_near() -> None:
+    npm = npm_program()
+    install(npm)
+    ran = run(["env", "MESSAGES=400", npm, "run", "unit", "--", "webview/longStories"])
+    assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-2000:]
+
+
 def npm_program() -> str:
     """Where npm is; skips the test where there is none, or no Node that is new enough."""
     npm, node = shutil.which("npm"), shutil.which("node")

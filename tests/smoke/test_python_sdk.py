@@ -2,15 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import acp
 import anyio
 import pytest
-from acp.client import ClientSideConnection
-from acp.connection import StreamDirection, StreamEvent
-from acp.helpers import ContentBlock
-from acp.schema import ClientCapabilities
 from pydantic import BaseModel, JsonValue
 
 from tests.handlers import expected
@@ -18,6 +13,12 @@ from tests.smoke import server
 from tests.support.editor import json_at
 from tests.support.server_process import command_line, environment, model_id
 from tests.support.user_texts import SESSION_NOT_FOUND
+
+if TYPE_CHECKING:  # its schema takes a second: it is imported when the test runs
+    import acp
+    from acp.client import ClientSideConnection
+    from acp.connection import StreamEvent
+    from acp.helpers import ContentBlock
 
 
 class Recorder:
@@ -30,9 +31,9 @@ class Recorder:
         """What the SDK made of the updates among it."""
         self.started = anyio.Event()
 
-    def observe(self, event: StreamEvent) -> None:
+    def observe(self, event: "StreamEvent") -> None:
         """Keep a message as it comes in."""
-        if event.direction is StreamDirection.INCOMING:
+        if event.direction.value == "incoming":
             message = cast("dict[str, JsonValue]", event.message)
             content = next(message[key] for key in ("params", "result", "error") if key in message)
             self.received.append(content)
@@ -49,12 +50,19 @@ def update(content: JsonValue) -> JsonValue:
     return {"sessionId": "sess_1", "update": content}
 
 
-def text(words: str) -> list[ContentBlock]:
-    return [acp.text_block(words)]
+def text(words: str) -> "list[ContentBlock]":
+    from acp import text_block
+
+    return [text_block(words)]
 
 
-async def work_through_a_session(agent: ClientSideConnection, client: Recorder, cwd: Path) -> None:
+async def work_through_a_session(
+    agent: "ClientSideConnection", client: Recorder, cwd: Path
+) -> None:
     """Ask for everything that the server does."""
+    import acp
+    from acp.schema import ClientCapabilities
+
     await agent.initialize(acp.PROTOCOL_VERSION, client_capabilities=ClientCapabilities())
     session = (await agent.new_session(str(cwd), mcp_servers=[])).session_id
     await agent.prompt(session, text("hello"))
@@ -73,8 +81,10 @@ async def work_through_a_session(agent: ClientSideConnection, client: Recorder, 
 async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
     tmp_path: Path,
 ) -> None:
+    from acp import spawn_agent_process
+
     client = Recorder()
-    process = acp.spawn_agent_process(
+    process = spawn_agent_process(
         cast("acp.Client", client),
         *command_line(tmp_path, server.SCRIPT),
         env=environment(tmp_path),

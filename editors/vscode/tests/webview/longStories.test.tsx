@@ -7,6 +7,9 @@ import { KEY_GUARD_MILLISECONDS } from "../../src/webview/focus.js";
 import { SESSION_OPENED } from "../support/conversation.js";
 import { ANSWERED_FORM, LONG_OPENED, manyMessages, PARALLEL_QUESTIONS } from "../support/longConversation.js";
 
+/** How long a long session is; `MESSAGES` asks for more. */
+const MESSAGES = Number(process.env["MESSAGES"] ?? 120);
+
 test("only the oldest of several questions is docked, with the number that wait", async () => {
   const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
   assert.equal(page.findAll("permission").length, 1);
@@ -62,10 +65,10 @@ test("the answer to a form stays in the conversation, with the titles of its fie
 
 test("of a long session only the last screenful is rendered at once, and earlier parts one per frame when they come near", async () => {
   observed.length = 0;
-  const page = await new TestPage().dispatch(...manyMessages(400));
+  const page = await new TestPage().dispatch(...manyMessages(MESSAGES));
   const shown = (): (string | null)[] => page.findAll("user-message").map((message) => message.textContent);
   assert.ok(shown().length <= 4, String(shown().length));
-  assert.equal(shown().at(-1), "Prompt 199");
+  assert.equal(shown().at(-1), `Prompt ${String(MESSAGES / 2 - 1)}`);
   const frame = (): Promise<void> => act(() => new Promise<void>((resolve) => { requestAnimationFrame(() => { resolve(); }); }));
   const entriesPerFrame: number[] = [];
   for (const part of observed) part.near(); // and those that are observed meanwhile
