@@ -4,10 +4,12 @@ Saves tests the imports, which would take most of their time. A fork has its own
 environment, process id and exit, like a user's process; tests of start-up, of the order of imports,
 of memory and of the interpreter's own environment need a new process instead. The same holds for
 tests of what the server prepares at its first use, such as validators, and of how the interpreter
-ends. This module is both sides: run as a program, it is the fork server.
+ends. This module is both sides: run as a program, it is the fork server. The workers of a test run
+share one: its imports take as long as a hundred tests.
 """
 
 import atexit
+import fcntl
 import functools
 import gc
 import json
@@ -19,8 +21,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, is_dataclass
 from functools import partial
 from importlib import import_module
@@ -139,16 +141,19 @@ class ForkedProcess:
 class ForkServer:
     """Starts processes of the command."""
 
-    def __init__(self) -> None:
-        """Start the fork server, which imports the commands and what they use."""
-        self._socket, its = socket.socketpair()
-        with its:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", FORK_SERVER_MODULE, str(its.fileno())],
-                pass_fds=[its.fileno()],
-                stdin=subprocess.DEVNULL,
-                cwd=ROOT,
-            )
+    def __init__(self, address: Path) -> None:
+        """Connect to the fork server at a socket; if there is none, start it first.
+
+        It imports the commands and what they use.
+        """
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._process: subprocess.Popen[bytes] | None = None
+        with _lock(address):
+            try:
+                self._socket.connect(str(address))
+            except (FileNotFoundError, ConnectionRefusedError):
+                self._process = _start(address)
+                self._socket.connect(str(address))
         atexit.register(self.close)
         # wait until the imports are done, so that they count against no timeout
         _receive_number(self._socket)
@@ -186,10 +191,10 @@ class ForkServer:
             return ProcessResult(code if code >= 0 else 128 - code, stdout.read(), stderr.read())
 
     def close(self) -> None:
-        """End the fork server; what it started goes on."""
+        """Leave the fork server, which ends after all have left; what it started goes on."""
         self._socket.close()
-        self._process.kill()
-        self._process.wait()
+        if self._process is not None:
+            self._process.wait()
 
 
 @dataclass(slots=True)
@@ -217,7 +222,32 @@ QUICK_EXIT = QuickExit()
 @functools.cache
 def get_fork_server() -> ForkServer:
     """Return the fork server; it is reused until the tests end."""
-    return ForkServer()
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))  # noqa: TID251
+    return ForkServer(Path(tempfile.gettempdir()) / f"fork-server-{run[:12]}")
+
+
+@contextmanager
+def _lock(address: Path) -> Generator[None]:
+    """Keep the fork server at an address from being started twice, or ending meanwhile."""
+    # One file for all runs: if each removed its own, two could hold a lock of the same name.
+    with address.with_name(f"fork-servers-{os.getuid()}.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _start(address: Path) -> "subprocess.Popen[bytes]":
+    """Start the fork server; connections wait until its imports are done."""
+    address.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(address))
+        listener.listen()
+        number = listener.fileno()
+        return subprocess.Popen(
+            [sys.executable, "-m", FORK_SERVER_MODULE, str(number), str(address)],
+            pass_fds=[number],
+            stdin=subprocess.DEVNULL,
+            cwd=ROOT,
+        )
 
 
 def _receive_exactly(connection: socket.socket, size: int) -> bytes:
@@ -234,30 +264,56 @@ def _receive_number(connection: socket.socket) -> int:
     return int.from_bytes(_receive_exactly(connection, NUMBER_BYTES), "big", signed=True)
 
 
-def _serve(connection: socket.socket) -> None:
-    """Start command lines and send the process id and exit code of each until the client ends."""
+def _serve(listener: socket.socket, address: Path) -> None:
+    """Start command lines and send the process id and exit code of each until all clients ended."""
     ended, wakeup = socket.socketpair()
     wakeup.settimeout(0)
     signal.signal(signal.SIGCHLD, _handle_child_end)
     signal.set_wakeup_fd(wakeup.fileno())
     running: dict[int, socket.socket] = {}
-    connection.sendall(bytes(NUMBER_BYTES))
+    clients: list[socket.socket] = []
     while True:
-        ready, _, _ = select.select([connection, ended], [], [])
+        ready, _, _ = select.select([listener, ended, *clients], [], [])
         if ended in ready:
             ended.recv(READ_BYTES)
             _send_exit_codes(running)
-        if connection in ready:
-            head, descriptors, _, _ = socket.recv_fds(connection, NUMBER_BYTES, 4)
-            if not head:
+        if listener in ready:
+            client, _ = listener.accept()
+            clients.append(client)
+            _send_number(client, 0)
+        for client in [each for each in clients if each in ready]:
+            own = (listener, ended, wakeup, *clients, *running.values())
+            if (started := _start_requested(client, own)) is not None:
+                process_id, status = started
+                running[process_id] = status
+                _send_number(status, process_id)
+                continue
+            client.close()
+            clients.remove(client)
+            if not clients and _end_if_unused(listener, address):
                 return
-            request = json.loads(_receive_exactly(connection, int.from_bytes(head, "big")))
-            *streams, status_number = descriptors
-            status = socket.socket(fileno=status_number)
-            own = (connection, ended, wakeup, status, *running.values())
-            process_id = _fork_command(own, streams, request)
-            running[process_id] = status
-            _send_number(status, process_id)
+
+
+def _end_if_unused(listener: socket.socket, address: Path) -> bool:
+    """Give up the address, unless somebody has connected meanwhile; return whether it did."""
+    with _lock(address):
+        if select.select([listener], [], [], 0)[0]:
+            return False
+        address.unlink()
+        return True
+
+
+def _start_requested(
+    client: socket.socket, own: Sequence[socket.socket]
+) -> tuple[int, socket.socket] | None:
+    """Start what a client wants; return its process id and status socket; None if it has ended."""
+    head, descriptors, _, _ = socket.recv_fds(client, NUMBER_BYTES, 4)
+    if not head:
+        return None
+    request = json.loads(_receive_exactly(client, int.from_bytes(head, "big")))
+    *streams, status_number = descriptors
+    status = socket.socket(fileno=status_number)
+    return _fork_command((*own, status), streams, request), status
 
 
 def _handle_child_end(number: int, frame: object) -> None:
@@ -372,4 +428,5 @@ def _subclasses_of(kind: type[T]) -> Iterator[type[T]]:
 if __name__ == "__main__":
     atexit.register(QUICK_EXIT.end)  # functions run in reverse order: those of imports run before
     _import_all()
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2]))
+    QUICK_EXIT.code = 0
