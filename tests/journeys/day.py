@@ -54,7 +54,8 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 logger = logging.getLogger(__name__)
 
-POLL_SECONDS = 0.005
+POLL_SECONDS = 0.02
+"""How often other things than output are looked for, while the server says nothing."""
 MODELS: Mapping[ApiForm, tuple[str, str]] = {
     "messages": ("claude-opus-5-5", "claude-sonnet-5-5"),
     "chat": ("gpt-5.1", "gpt-4.1"),
@@ -241,13 +242,13 @@ class Day:
     def finish(self, number: int, name: str) -> JsonValue:
         """Wait for the response to a request and return its result."""
         found: list[Object] = []
+        seen = 0
 
         def is_answered() -> bool:
-            found[:] = [
-                each
-                for each in self.server.messages
-                if "method" not in each and each["id"] == number
-            ]
+            nonlocal seen
+            new = self.server.messages[seen:]
+            seen += len(new)
+            found.extend(each for each in new if "method" not in each and each["id"] == number)
             return bool(found)
 
         self.attend(is_answered)
