@@ -26,8 +26,6 @@ from tests.permissions.secret_workspace import (
 from tests.permissions.swapping import swapping_file, swapping_folder
 from tests.permissions.test_red_team_delegation import AttemptModel
 
-ROUNDS = 8
-"""How often each call is made."""
 DELETION = "*** Begin Patch\n*** Delete File: swap.txt\n*** End Patch"
 CALLS: dict[str, Attempt] = {
     "read": ("read_file", {"path": "swap.txt"}),
@@ -62,15 +60,21 @@ def stage(tmp_path: Path) -> SecretWorkspace:
     return create_secret_workspace(tmp_path)
 
 
+@pytest.fixture(params=[4, pytest.param(16, marks=pytest.mark.full)], ids="{} rounds".format)
+def rounds(request: pytest.FixtureRequest) -> int:
+    """How often each call is made."""
+    return int(request.param)
+
+
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "plan"])
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 async def test_a_link_that_is_swapped_repeatedly_gives_no_access(
-    stage: SecretWorkspace, call: Attempt, mode: Mode
+    stage: SecretWorkspace, rounds: int, call: Attempt, mode: Mode
 ) -> None:
     target = stage.outside / "plans.txt"
     async with open_tool_caller(stage, mode) as caller:
         with swapping_file(stage.root / "swap.txt", target):
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 outcome = await caller.call(*call)
                 assert MARKER not in outcome.text
     assert not any(MARKER in repr(event) for event in caller.log.events)
@@ -79,14 +83,14 @@ async def test_a_link_that_is_swapped_repeatedly_gives_no_access(
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 async def test_approving_a_file_does_not_approve_the_target_of_a_swapped_link(
-    stage: SecretWorkspace, call: Attempt
+    stage: SecretWorkspace, rounds: int, call: Attempt
 ) -> None:
     """All questions are answered with yes: of those about the link, none is asked of the user."""
     target = stage.outside / "plans.txt"
     user = RecordingUser("allow_once")
     async with open_tool_caller(stage, "ask", user) as caller:
         with swapping_file(stage.root / "swap.txt", target):
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 user.questions.clear()
                 outcome = await caller.call(*call)
                 was_asked = any(str(target) in repr(each.effect) for each in user.questions)
@@ -96,13 +100,13 @@ async def test_approving_a_file_does_not_approve_the_target_of_a_swapped_link(
 
 
 async def test_a_sub_agent_cannot_reach_the_target_of_a_swapped_link(
-    stage: SecretWorkspace,
+    stage: SecretWorkspace, rounds: int
 ) -> None:
     target, model = stage.outside / "plans.txt", AttemptModel()
     stage.model, model.workspace = model, stage
     async with open_tool_caller(stage, "accept_edits") as caller:
         with swapping_file(stage.root / "swap.txt", target):
-            model.attempts = list(CALLS.values()) * (ROUNDS // 2)
+            model.attempts = list(CALLS.values()) * (rounds // 2)
             await caller.call("delegate_task", {"goal": "try"})
     assert len(model.results) == len(model.attempts)
     assert not any(MARKER in result.text for result in model.results)
@@ -141,7 +145,7 @@ def read_directory_files(folder: Path) -> dict[str, str | bytes]:
 @pytest.mark.parametrize("mode", ["ask", "accept_edits"])
 @pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
 async def test_a_directory_swapped_for_a_link_gives_no_access(
-    stage: SecretWorkspace, call: Attempt, mode: Mode
+    stage: SecretWorkspace, rounds: int, call: Attempt, mode: Mode
 ) -> None:
     fill_directories(stage)
     target = read_directory_files(outside_directory(stage))
@@ -149,7 +153,7 @@ async def test_a_directory_swapped_for_a_link_gives_no_access(
     folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
     async with open_tool_caller_with(stage, mode, config) as caller:
         with swapping_folder(folder, outside_directory(stage)):
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 stage.write_file("mine.txt", "harmless\n")
                 outcome = await caller.call(*call)
                 assert not [each for each in BEHIND if each in visible_text(outcome)]
@@ -159,7 +163,7 @@ async def test_a_directory_swapped_for_a_link_gives_no_access(
 
 @pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
 async def test_approving_a_directory_does_not_approve_the_target_of_a_later_link(
-    stage: SecretWorkspace, call: Attempt
+    stage: SecretWorkspace, rounds: int, call: Attempt
 ) -> None:
     fill_directories(stage)
     target = read_directory_files(outside_directory(stage))
@@ -168,7 +172,7 @@ async def test_approving_a_directory_does_not_approve_the_target_of_a_later_link
     folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
     async with open_tool_caller_with(stage, "ask", config, user) as caller:
         with swapping_folder(folder, outside_directory(stage)):
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 stage.write_file("mine.txt", "harmless\n")
                 user.questions.clear()
                 outcome = await caller.call(*call)
