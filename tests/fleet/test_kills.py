@@ -157,16 +157,20 @@ def test_local_tasks_survive_kills_of_agents_and_of_the_driver(
     assert_complete(fleet)
 
 
-@pytest.mark.parametrize(("count", "rounds"), [(24, 1), pytest.param(200, 3, marks=FULL)])
+@pytest.mark.parametrize(
+    ("nodes", "count", "rounds"), [(2, 12, 1), pytest.param(3, 200, 3, marks=FULL)]
+)
 def test_tasks_on_dask_survive_kills_of_workers_nodes_and_the_driver(
-    tmp_path: Path, count: int, rounds: int
+    tmp_path: Path, nodes: int, count: int, rounds: int
 ) -> None:
     create_repository(tmp_path / "code", {"a.txt": b"a\n"})
     (tmp_path / "home").mkdir()
     chance = random.Random(36)  # noqa: S311
     with ExitStack() as stack:
-        cluster: DaskCluster = stack.enter_context(dask_cluster(tmp_path / "dask", 3, **NO_KEYRING))
-        wait_until(lambda: len(cluster.workers()) == 3, "no workers")
+        cluster: DaskCluster = stack.enter_context(
+            dask_cluster(tmp_path / "dask", nodes, **NO_KEYRING)
+        )
+        wait_until(lambda: len(cluster.workers()) == nodes, "no workers")
         fleet = KilledFleet(tmp_path, "dask", count, cluster.address)
 
         def kill(name: str, driver: psutil.Process) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 
 import anthropic
-from anthropic import AsyncAnthropic
+from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 from anthropic.types import Message
 from pydantic import JsonValue
 
@@ -19,6 +20,9 @@ from tests.support.messages_api import (
 
 Object = dict[str, JsonValue]
 
+NO_AUTHORITIES = SSLContext(PROTOCOL_TLS_CLIENT)
+"""For a server without TLS: to read the authorities takes longer than most requests."""
+
 NEWEST = "claude-opus-5-5"
 NEW = "claude-opus-5"
 OLD = "claude-haiku-4-5"
@@ -29,7 +33,10 @@ TOOL: Object = {"name": "read_file", "input_schema": {"type": "object"}}
 @asynccontextmanager
 async def open_client(api: FakeApiServer, key: str = KEY) -> AsyncGenerator[AsyncAnthropic]:
     """Open the SDK's client with retries turned off."""
-    async with AsyncAnthropic(base_url=api.url, api_key=key, max_retries=0) as client:
+    http = DefaultAsyncHttpxClient(verify=NO_AUTHORITIES)
+    async with AsyncAnthropic(
+        base_url=api.url, api_key=key, max_retries=0, http_client=http
+    ) as client:
         yield client
 
 
