@@ -8,6 +8,11 @@ from pathlib import Path
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # noqa: TID251  for child processes
 
+# No test connects to the world, and to read the authorities takes 20 ms for each client: they are
+# looked for where none are.
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent / "support" / "no_authorities")  # noqa: TID251
+os.environ.pop("SSL_CERT_FILE", None)  # noqa: TID251
+
 import keyring  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
