@@ -10,7 +10,7 @@ from pathlib import Path
 
 LINKED = (
     *("config.yaml", ".env", "auth.json", "honcho.json", "SOUL.md"),
-    *("agents", "commands", "plugins"),
+    *("agents", "commands", "hooks", "plugins", "scripts"),
     *("acp/config.yaml", "acp/credentials.json"),
 )
 """Entries that agents only read."""

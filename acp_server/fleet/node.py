@@ -96,8 +96,9 @@ class FleetNode:
         self._plain_environment = {
             key: value for key, value in self._environment.items() if key not in secrets
         }
-        self._guard = ProcessGuard()
-        self.git = FleetGit(self._plain_environment, self._guard)
+        self.guard = ProcessGuard()
+        """Ends the processes of this node, if this process dies."""
+        self.git = FleetGit(self._plain_environment, self.guard)
         self._workspaces = WorkspaceFactory(self.git)
         self._cleaner = OutputSanitizer(collect_secrets(self._environment))
         self._running: dict[str, _RunningAttempt] = {}
@@ -154,7 +155,7 @@ class FleetNode:
         """End all processes and remove the directories of this node."""
         for handle in [*self._running]:
             self.cancel(handle)
-        self._guard.close()
+        self.guard.close()
         self._workspaces.close()
 
     def _run_in(
@@ -217,7 +218,7 @@ class FleetNode:
             try:
                 output, _ = process.communicate(prompt.encode(errors="replace"))
             finally:
-                self._guard.remove(process.pid)
+                self.guard.remove(process.pid)
         return output, process.returncode
 
     def _run_shell(
@@ -249,7 +250,7 @@ class FleetNode:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-                self._guard.remove(process.pid)
+                self.guard.remove(process.pid)
         text = _read_tail(output_file).decode(errors="replace")
         if code is None:
             text += f"\n(ended after {unit.check_seconds:g} seconds)"
@@ -284,7 +285,7 @@ class FleetNode:
             )
             running.process = process
         try:
-            self._guard.add(process.pid)
+            self.guard.add(process.pid)
         except OSError:
             process.kill()
             process.wait()

@@ -29,8 +29,8 @@ class LocalEngine:
         self._tasks = tasks
         environment = settings.child_environment({})
         cache = settings.hermes_home(environment) / "acp" / "fleet" / "clones"
-        self._clones = CloneCache(cache, FleetGit(environment))
         self._node = FleetNode(self._find_source, config.command)
+        self._clones = CloneCache(cache, FleetGit(environment, self._node.guard))
         self._capacity = NodeCapacity(machine_processors(), machine_memory())
         self._waiting: deque[Attempt] = deque()
         # Threads wait for their processes; the driver decides how many there are.

@@ -33,8 +33,8 @@ class RemoteNode:
     def __init__(self, command: Sequence[str]) -> None:
         environment = settings.child_environment({})
         self._cache = settings.hermes_home(environment) / "acp" / "fleet" / "clones"
-        self._clones = CloneCache(self._cache, FleetGit(environment))
         self.node = FleetNode(self._find_source, command)
+        self._clones = CloneCache(self._cache, FleetGit(environment, self.node.guard))
         self._leases: dict[str, float] = {}
         self._attempts: dict[str, str] = {}
         """Fleet of each running attempt."""
