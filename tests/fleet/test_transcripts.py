@@ -79,10 +79,13 @@ def test_a_call_opens_to_its_input_and_output() -> None:
     assert page.endswith("<h4>Agent</h4><pre>Done.</pre>")
 
 
-def test_a_page_has_the_beginning_of_long_texts_and_of_long_transcripts() -> None:
+def test_a_page_has_the_ends_of_long_transcripts_and_the_beginning_of_long_texts() -> None:
     long: Event = {"type": "message", "text": "x" * (MAX_TEXT_CHARACTERS + 7)}
     assert "<i>7 more characters</i>" in page_of(long)
-    page = page_of(*[long] * 100)
+    ends: list[Event] = [{"type": "message", "text": text} for text in ("first", "last")]
+    page = page_of(ends[0], *[long] * 100, ends[1])
     assert len(page) < MAX_TRANSCRIPT_CHARACTERS + 100
     shown = page.count("<h4>Agent</h4>")
-    assert page.endswith(f"{100 - shown} more events are in one.transcript.jsonl</p>")
+    assert f"{102 - shown} more messages and calls are in one.transcript.jsonl</p>" in page
+    assert page.startswith("<h4>Agent</h4><pre>first</pre>")
+    assert page.endswith("<pre>last</pre>")

@@ -2,8 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from itertools import accumulate
 
 from pydantic import JsonValue
 
@@ -25,20 +26,25 @@ _MARKS = {"completed": "✓", "in_progress": "▸"}
 
 
 def transcript_pieces(events: Iterable[Object], text: HtmlEscaper, file: str) -> Iterator[str]:
-    """Yield the HTML of a transcript, at most so much of it, and then how much is left.
+    """Yield the HTML of a transcript; of a long one the beginning and the end.
 
     `file` is the name of the file that has all of it.
     """
     found = [*events]
     results = {as_text(each.get("id")): each for each in found if each["type"] == "tool_result"}
-    size = 0
-    for number, event in enumerate(found):
-        piece = _piece(event, results, text)
-        size += len(piece)
-        if size > MAX_TRANSCRIPT_CHARACTERS:
-            yield f'<p class="note">{len(found) - number} more events are in {text.line(file)}</p>'
-            return
-        yield piece
+    pieces = [piece for each in found if (piece := _piece(each, results, text))]
+    first = _count_that_fit(pieces)
+    last = _count_that_fit(pieces[first:][::-1])
+    yield from pieces[:first]
+    if hidden := len(pieces) - first - last:
+        yield f'<p class="note">{hidden} more messages and calls are in {text.line(file)}</p>'
+    yield from pieces[len(pieces) - last :]
+
+
+def _count_that_fit(pieces: Sequence[str]) -> int:
+    """Return how many pieces fit into half of a transcript."""
+    sizes = accumulate(map(len, pieces))
+    return sum(size <= MAX_TRANSCRIPT_CHARACTERS // 2 for size in sizes)
 
 
 def _piece(event: Object, results: dict[str, Object], text: HtmlEscaper) -> str:
