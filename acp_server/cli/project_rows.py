@@ -20,7 +20,7 @@ from acp_server.server.app import open_model_catalog
 from acp_server.server.config_mapping import prompt_config
 from acp_server.session.project.requests import NOT_TRUSTED, SERVERS
 from acp_server.session.project.settings import parse_project_settings, stricter_mode
-from acp_server.tools.factory import offered_tool_names
+from acp_server.tools.tool_names import offered_tool_names
 from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.threats import scan
 

@@ -22,7 +22,7 @@ from acp_server.session.workspace import SessionWorkspace
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.text.control_characters import escape_json
-from acp_server.tools.factory import offered_tool_names
+from acp_server.tools.tool_names import offered_tool_names
 
 UNKNOWN_MODEL = (
     "{model} is not a known model, so the prompt is that of a model with an assumed context "

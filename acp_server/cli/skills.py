@@ -16,8 +16,8 @@ from acp_server.cli.skills_install import install, uninstall
 from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
 from acp_server.cli.skills_setup import setup
 from acp_server.text.control_characters import escape_json
-from acp_server.tools.factory import TOOL_NAMES
 from acp_server.tools.skills.skill_view import skill_file_json, skill_json
+from acp_server.tools.tool_names import TOOL_NAMES
 from skills_store.collection import call_name, category_name
 from skills_store.discovery import is_ignored_directory
 from skills_store.document import validate_new_document

@@ -23,7 +23,7 @@ from acp_server.session.ports.client_servers import ClientServerChannel
 from acp_server.session.ports.elicitation import Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.factory import TOOL_NAMES
+from acp_server.tools.tool_names import TOOL_NAMES
 from acp_server.turn.conversation import Message
 from acp_server.turn.errors import TurnError
 from prompt_engine.threats import scan

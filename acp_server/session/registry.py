@@ -224,6 +224,8 @@ class SessionRegistry:
         # Let a prompt that was sent at once finish first, instead of competing for the endpoint.
         with anyio.move_on_after(FIRST_PROMPT_SECONDS):
             await session.wait_until_idle()
+        await session.tools.complete()
+        await wait_idle()
         await self._services.catalog.refresh()
 
     def get(self, session_id: str) -> Session | None:

@@ -71,6 +71,11 @@ class SessionTools:
                     self._close_followers()
         return self.current
 
+    async def complete(self) -> None:
+        """Import and build what the first request does not need."""
+        if not self._is_closed:
+            await (await self.prepare()).complete()
+
     async def for_turn(self) -> Toolbox:
         """Return the tools for a turn, including those of MCP servers."""
         toolset = await self.prepare()

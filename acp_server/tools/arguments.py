@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.validation_errors import validation_reason
+from acp_server.tools.stored_specs import StoredSchemas, class_key, stored_specs
 
 ArgumentsT = TypeVar("ArgumentsT", bound="Arguments")
 
@@ -55,8 +56,14 @@ def json_schema_of(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
     """Return the JSON schema of an arguments class, without the noise that no model needs.
 
     The result is cached and shared by all sessions: building the schemas of all tools takes longer
-    than a turn.
+    than a turn. It is the stored one if there is one.
     """
+    stored = _stored(arguments)
+    return build_json_schema(arguments) if stored is None else stored.full
+
+
+def build_json_schema(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
+    """Build the schema of `json_schema_of`."""
     schema: JsonValue = arguments.model_json_schema()
     return cast("Mapping[str, JsonValue]", _strip_noise(schema))
 
@@ -67,10 +74,20 @@ def model_schema_of(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
 
     Numbers out of range are clamped, and each key costs tokens in every request.
     """
-    schema = json_schema_of(arguments)
+    stored = _stored(arguments)
+    return build_model_schema(build_json_schema(arguments)) if stored is None else stored.model
+
+
+def build_model_schema(schema: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Build the schema of `model_schema_of` from the other one."""
     definitions = cast("Mapping[str, JsonValue]", schema.get("$defs", {}))
     plain = {name: each for name, each in schema.items() if name != "$defs"}
     return cast("Mapping[str, JsonValue]", _without_limits(plain, definitions))
+
+
+def _stored(arguments: type[Arguments]) -> StoredSchemas | None:
+    stored = stored_specs()
+    return None if stored is None else stored.schemas.get(class_key(arguments))
 
 
 def _without_limits(value: JsonValue, definitions: Mapping[str, JsonValue]) -> JsonValue:

@@ -10,11 +10,8 @@ from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
 from acp_server.checkpoints.manager import CheckpointManager, SnapshotScope
-from acp_server.command_files.discovery import command_places
-from acp_server.command_files.session_commands import SessionCommandFiles
 from acp_server.hooks.hook_runner import HookRunner
 from acp_server.hooks.toolbox import HookedToolbox
-from acp_server.memory.config import MemoryConfig
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.gate import Gate, PermissionGate, no_audit
@@ -26,17 +23,15 @@ from acp_server.session.context import SessionContext
 from acp_server.session.ports.agents import NoAgents
 from acp_server.session.ports.editor import EditorPort, NoEditor
 from acp_server.session.ports.toolset import SessionToolset
-from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
+from acp_server.session.ports.user_questions import UserAsker
 from acp_server.session.project.headless_policy import ignore_refusal
 from acp_server.session.project.options import NETWORK_OPTION
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.session.seen_files import SeenFiles
 from acp_server.session.workspace import SessionWorkspace
-from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.subagents.definitions import AgentReader, agent_places
 from acp_server.subagents.runner import (
     IsolatedConfig,
     MakeTools,
@@ -44,10 +39,8 @@ from acp_server.subagents.runner import (
     SubAgentRunner,
     TaskTools,
 )
-from acp_server.subagents.session_agents import AgentSources, SessionAgents
+from acp_server.subagents.session_agents import SessionAgents
 from acp_server.subagents.worktrees import TreeChange, WorktreeStore
-from acp_server.tools.agents.agent_tools import describe_tools, select_tools
-from acp_server.tools.agents.delegate_task import NAME as DELEGATION_TOOL
 from acp_server.tools.agents.delegate_task import DelegationContext
 from acp_server.tools.agents.returned_changes import bring_back
 from acp_server.tools.dialects.paths import PathCorrector
@@ -73,6 +66,12 @@ from acp_server.tools.memory.session_search import (
 from acp_server.tools.read.attachments import AttachmentReader
 from acp_server.tools.read.read_file import read_file_tool
 from acp_server.tools.search.search_files import search_files_tool
+from acp_server.tools.session_editor import SessionEditor
+from acp_server.tools.session_parts import (
+    SessionParts,
+    SharedParts,
+    visible_environment,
+)
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.confinement.connections import CommandConnections
 from acp_server.tools.shell.confinement.host_questions import HostQuestions
@@ -86,7 +85,6 @@ from acp_server.tools.shell.exposure import describe_exposure
 from acp_server.tools.shell.hook_process import HookProcessRunner
 from acp_server.tools.shell.port_commands import PortCommands
 from acp_server.tools.shell.process import process_tool, take_end_notices
-from acp_server.tools.shell.process_secrets import hide_process
 from acp_server.tools.shell.session import ShellSession
 from acp_server.tools.shell.terminal import ShellServices, terminal_tool
 from acp_server.tools.shell.watcher import ProcessWatcher
@@ -94,10 +92,11 @@ from acp_server.tools.skills.skill_tools import skill_tools
 from acp_server.tools.skills.variable_requests import VariableRequests
 from acp_server.tools.symbols.call_arguments import SymbolServices
 from acp_server.tools.symbols.definition_index import DefinitionIndexes
-from acp_server.tools.symbols.symbols_tool import SYMBOLS_TOOL, has_grammars, symbols_tool
+from acp_server.tools.symbols.grammar_packages import has_grammars
+from acp_server.tools.symbols.symbols_tool import symbols_tool
 from acp_server.tools.tool import Tool
 from acp_server.tools.tool_config import ToolConfig
-from acp_server.tools.tool_settings import ToolsetConfig
+from acp_server.tools.tool_names import DELEGATION_TOOL, MEMORY_TOOL, TOOL_NAMES
 from acp_server.tools.toolbox import (
     ConnectServers,
     NoServerTools,
@@ -113,41 +112,7 @@ from acp_server.turn.ports import Toolbox, TurnSink
 from prompt_engine.threats import scan
 from skills_store.viewing import SkillView
 
-MEMORY_TOOL = "memory"
-TOOL_NAMES = (
-    "read_file",
-    "search_files",
-    SYMBOLS_TOOL,
-    "write_file",
-    "patch",
-    "terminal",
-    "process",
-    "web_fetch",
-    "todo",
-    "clarify",
-    "exit_plan",
-    MEMORY_TOOL,
-    "session_search",
-    "skills_list",
-    "skill_view",
-    "skill_manage",
-    "delegate_task",
-)
-"""The names of all tools, in the order in which they are sent to the model.
-
-Providers cache the tool list as part of the prompt prefix, so the order must not change.
-"""
-
 CHARACTERS_PER_TOKEN = 3
-
-
-def offered_tool_names(memory_config: MemoryConfig, toolsets: ToolsetConfig) -> tuple[str, ...]:
-    """Return the names of the tools that a session has, before its project restricts them."""
-    return tuple(
-        name
-        for name in TOOL_NAMES
-        if toolsets.offers(name) and (memory_config.limits or name != MEMORY_TOOL)
-    )
 
 
 @frozen_dataclass
@@ -182,60 +147,48 @@ class _SharedServices:
 class ToolFactory:
     """Builds the tools of sessions; owns the command watcher and the skills that they share."""
 
-    def __init__(self, config: ToolConfig) -> None:
+    def __init__(self, config: ToolConfig, shared: SharedParts | None = None) -> None:
         self._config = config
-        # Security: before the first command, which may run outside the sandbox.
-        self._has_private_memory = config.hides_process and hide_process(config.secret_names)
+        self._shared = shared or SharedParts(config)
         self._watcher: ProcessWatcher | None = None
-        self._definition_indexes = DefinitionIndexes(_visible_environment(config))
+        self._definition_indexes = DefinitionIndexes(visible_environment(config))
         self._worktrees = WorktreeStore(
-            config.config_home / "acp" / "worktrees", _visible_environment(config)
+            config.config_home / "acp" / "worktrees", visible_environment(config)
         )
         self._has_cleaned_up = False
         self._sandbox = Sandbox(config.sandbox, config.environment)
         self._session_search = (
             config.open_session_search() if config.open_session_search is not None else None
         )
-        self.skill_service = SkillService(
-            config.config_home,
-            config.user_home,
-            config.skills,
-            _visible_environment(config),
-            config.file_watch,
-            fixed_trust=None
-            if config.headless_policy is None
-            else config.headless_policy.is_trusted,
-        )
-        self._agent_reader = AgentReader(self.skill_service.content_trust.is_trusted)
 
     def create_toolset(
         self,
         session: SessionContext,
-        editor: EditorPort,
-        permission_asker: PermissionAsker,
+        editor: SessionEditor,
         tasks: TaskGroup,
-        user_asker: UserAsker | None = None,
         connect_servers: ConnectServers | None = None,
+        parts: SessionParts | None = None,
     ) -> SessionToolset:
         """Build the tools of a session and the services that come with them.
 
         MCP servers are not started, skills not read. `tasks` runs the work that outlives a turn.
+        `parts` are those that the session has already.
         """
-        skills = SessionSkills(self.skill_service, session.id, session.workspace.cwd)
+        skills = self._shared.skills(session) if parts is None else parts.skills
         roots = tuple(root.resolve() for root in session.workspace.roots)
         context = _SessionToolContext(
             session,
             skills,
-            editor,
-            permission_asker,
+            editor.port,
+            editor.permission_asker,
             tasks,
-            user_asker or NoUserAsker(),
+            editor.user_asker,
             roots,
             self._sandbox_for(session, tasks, roots),
             CommandVariables(),
         )
         gate = self._gate(context)
-        file_service = FileService(session.workspace, editor, self._config.user_home)
+        file_service = FileService(session.workspace, editor.port, self._config.user_home)
         checkpoint_manager = self._checkpoint_manager(context)
         edit_services, shell = self._edit_and_shell_services(
             context, file_service, gate, checkpoint_manager, session.seen_files
@@ -251,7 +204,7 @@ class ToolFactory:
         if not self._has_cleaned_up:
             self._has_cleaned_up = True
             tasks.start_soon(to_thread.run_sync, self._worktrees.clean_up)
-        delegation = self._delegation(shared, own)
+        delegation = self._delegation(shared, own, None if parts is None else parts.agents)
         is_offered = self._config.toolsets.offers(DELEGATION_TOOL)
         names = {tool.spec.name for tool in own} | ({DELEGATION_TOOL} if is_offered else set[str]())
         skills.tools = frozenset(names)
@@ -277,12 +230,14 @@ class ToolFactory:
             accept_other_names=partial(_with_other_names, edit_services),
             skills=skills,
             servers=servers,
-            command_files=self._command_files(context, toolbox),
+            command_files=self._shared.command_files(session, toolbox)
+            if parts is None
+            else parts.command_files,
             agents=delegation.agents if is_offered else NoAgents(),
             checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
             seen_files=edit_services.guard,
             port_forwarding=PortCommands(context.sandbox),
-            continue_asker=user_asker or NoUserAsker(),
+            continue_asker=editor.user_asker,
             list_rules=gate.list_rules,
             forget_rule=gate.forget_rule,
             describe_rules=gate.describe_project_rules,
@@ -292,18 +247,6 @@ class ToolFactory:
             take_notices=partial(take_end_notices, shell.background),
             carry_over=restate_todos,
             on_turn_end=partial(_end_turn, context.variables, hooks),
-        )
-
-    def _command_files(self, context: _SessionToolContext, toolbox: Toolbox) -> SessionCommandFiles:
-        """Return the command files of the workspace and the user; nothing is read yet."""
-        workspace = context.session.workspace
-        places = command_places(workspace.roots, self._config.user_home, self._config.config_home)
-        return SessionCommandFiles(
-            places,
-            toolbox,
-            partial(self.skill_service.is_trusted, workspace.cwd),
-            self.skill_service.content_trust.is_trusted,
-            self._config.file_watch,
         )
 
     def _edit_and_shell_services(
@@ -365,7 +308,7 @@ class ToolFactory:
             gate,
             context.user_asker,
             lambda: options.mode,
-            self.skill_service.environment.keys(),
+            self._shared.skill_service.environment.keys(),
             self._config.secret_names,
         )
 
@@ -403,7 +346,9 @@ class ToolFactory:
             ignore_refusal if headless_policy is None else headless_policy.on_refusal,
         )
 
-    def _delegation(self, shared: _SharedServices, own_tools: Sequence[Tool]) -> DelegationContext:
+    def _delegation(
+        self, shared: _SharedServices, own_tools: Sequence[Tool], agents: SessionAgents | None
+    ) -> DelegationContext:
         """Return what `delegate_task` works with; sub-agents share the services in `shared`."""
         session, delegation = shared.context.session, self._config.delegation
 
@@ -413,18 +358,7 @@ class ToolFactory:
             return names if allowed is None else names.intersection(allowed)
 
         runner = SubAgentRunner(self._sub_agent_config(shared), delegation.rules)
-        agents = SessionAgents(
-            AgentSources(
-                agent_places(
-                    session.workspace.roots, self._config.user_home, self._config.config_home
-                ),
-                partial(self.skill_service.is_trusted, session.workspace.cwd),
-                self._agent_reader,
-                self._config.file_watch,
-                delegation.auxiliary_model,
-            ),
-            lambda tools: describe_tools(select_tools(tools, available_names()), available_names()),
-        )
+        agents = agents or self._shared.agents(session, available_names)
         root = session.workspace.cwd
         return DelegationContext(root, available_names, shared.gate, runner, agents)
 
@@ -619,7 +553,7 @@ class ToolFactory:
                 describe_exposure,
                 config.environment,
                 config.secret_names,
-                has_private_memory=self._has_private_memory,
+                has_private_memory=self._shared.has_private_memory,
             ),
             config.terminal.timeout_seconds,
             context.session.notices.add,
@@ -681,12 +615,6 @@ async def _close_shell(shell: ShellServices) -> None:
     await shell.background.close()
     if shell.sandbox is not None:
         await shell.sandbox.close()
-
-
-def _visible_environment(config: ToolConfig) -> Mapping[str, str]:
-    """Return the environment variables that the model's commands see: all but the secrets."""
-    variables = config.environment.items()
-    return {name: value for name, value in variables if name not in config.secret_names}
 
 
 def _with_hooks(toolbox: Toolbox, hooks: HookRunner | None, *, closes_hooks: bool) -> Toolbox:

@@ -9,7 +9,7 @@ from acp_server.models.scripted import ScriptedModel
 from acp_server.session.commands.prompt_commands import ALREADY_EXISTS, IN_PLAN_MODE
 from acp_server.session.commands.usage_text import NO_USAGE
 from acp_server.session.registry import SessionRegistry
-from acp_server.tools.factory import TOOL_NAMES
+from acp_server.tools.tool_names import TOOL_NAMES
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
 from tests.support.editor import Editor, json_at, make_configuration, open_editor

@@ -30,6 +30,7 @@ from acp_server.session.ports.user_questions import NoUserAsker
 from acp_server.session.session import Session
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.factory import ToolFactory
+from acp_server.tools.session_editor import SessionEditor
 from acp_server.tools.tool_config import ToolConfig
 from acp_server.tools.tool_settings import WebConfig
 from acp_server.tools.toolbox import ConnectServers
@@ -264,9 +265,8 @@ async def open_tool_caller_with(
 
         async def build(context: SessionContext, servers: Sequence[ServerConfig]) -> SessionToolset:
             del servers
-            toolset = factory.create_toolset(
-                context, NullEditor(), user, tasks, UserWithoutForms(), join_servers
-            )
+            editor = SessionEditor(NullEditor(), user, UserWithoutForms())
+            toolset = factory.create_toolset(context, editor, tasks, join_servers)
             # The session's own search for skills writes a snapshot: not an effect of a call.
             return replace(toolset, skills=NoSkills())
 

@@ -4,7 +4,7 @@ import pytest
 
 from acp_server.permissions.forecast import forecast
 from acp_server.permissions.modes import Mode
-from acp_server.tools.factory import TOOL_NAMES
+from acp_server.tools.tool_names import TOOL_NAMES
 from tests.support.user_texts import ALLOWED_IN_WORKSPACE, ONLY_FOR_PLAN_MODE
 
 FATES: dict[Mode, dict[str, str]] = {

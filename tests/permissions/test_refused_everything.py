@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from acp_server.tools.factory import TOOL_NAMES
+from acp_server.tools.tool_names import TOOL_NAMES
 from tests.permissions.refusing import ALLOWED, ATTEMPTS, REFUSED
 from tests.support.user_texts import NO_SUCH_BACKGROUND_COMMAND, NO_SUCH_TOOL, NOT_READ
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from acp_server.tools.factory import TOOL_NAMES
+from acp_server.tools.tool_names import TOOL_NAMES
 from tests.support.editor import Object, json_at
 from tests.support.messages_api import messages_api_in_thread
 from tests.support.server_process import start_server

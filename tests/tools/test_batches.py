@@ -7,7 +7,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.tools.factory import TOOL_NAMES
+from acp_server.tools.tool_names import TOOL_NAMES
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object, json_at
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor

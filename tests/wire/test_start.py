@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tests.support.server_process import environment
+from tests.support.editor import json_at
+from tests.support.server_process import HELLO_SCRIPT, environment, start_server
 
 HEAVY = {
     *("anthropic", "attr", "httpx", "jsonschema", "keyring", "mcp", "re2", "tomllib", "watchfiles"),
@@ -47,6 +48,12 @@ HEAVY = {
     ),
     *("acp_server.learning.review", "acp_server.skills.service", "prompt_engine.assemble"),
 }
+TOOLS = {
+    *("acp_server.tools.factory", "acp_server.tools.tool", "acp_server.tools.shell.terminal"),
+    *("acp_server.permissions.gate", "acp_server.checkpoints.manager", "acp_server.mcp.binder"),
+    *("acp_server.handlers.workspace", "acp_server.protocol.elicitation"),
+}
+"""What a first turn does without."""
 PROGRAM = """
 import os, sys
 from acp_server import __main__; from acp_server.startup import handshake
@@ -85,3 +92,17 @@ def test_no_heavy_module_is_imported_before_the_first_session_opens(tmp_path: Pa
 
     assert b'"sessionId"' in done.stdout
     assert set(done.stderr.decode().split()) & HEAVY == set()
+
+
+def test_a_first_turn_without_calls_imports_no_tools(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Build with make.\n")
+    script = tmp_path / "hello.script"
+    script.write_text(HELLO_SCRIPT)
+    command = [sys.executable, "-c", PROGRAM, "serve", "--model", f"scripted:{script}"]
+    with start_server(tmp_path, command=command, new_interpreter=True) as server:
+        server.initialize()
+        answer = server.prompt(server.new_session(str(tmp_path)))
+        assert json_at(answer, "result", "stopReason") == "end_turn"
+        server.close_stdin()
+        assert server.wait() == 0
+        assert set(server.stderr().split()) & TOOLS == set()

@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from acp_server.mcp.tool_names import RESOURCE_TOOL, SAMPLING
 from acp_server.permissions.run_rules import SKILL_VARIABLES, RuleAction, RunRule
 from acp_server.text.validation_errors import describe_problems
-from acp_server.tools.factory import TOOL_NAMES
+from acp_server.tools.tool_names import TOOL_NAMES
 
 TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
     "read": ("read_file", "search_files", "symbols"),

@@ -47,6 +47,9 @@ def _forget_nothing(rule: PermissionRule) -> None:
     del rule
 
 
+async def _complete_nothing() -> None: ...
+
+
 def ignore_turn_end(reason: str) -> None:
     """Do nothing: no hook waits for the end of turns."""
     del reason
@@ -87,6 +90,8 @@ class SessionToolset:
 
     It goes around a restricted toolbox, so that a restriction holds for every name of a tool.
     """
+    complete: Callable[[], Awaitable[object]] = _complete_nothing
+    """Imports and builds what the first request does not need."""
 
 
 class BuildToolset(Protocol):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from acp_server.tools.symbols.grammar_packages import GRAMMAR_PACKAGES
 from acp_server.tools.symbols.grammars import (
     GrammarError,
     SourceLanguage,
@@ -15,7 +16,6 @@ from acp_server.tools.symbols.outline import (
     find_mentions_of,
     find_symbols,
 )
-from acp_server.tools.symbols.symbols_tool import GRAMMAR_PACKAGES
 
 SOURCES: dict[str, tuple[str, list[str]]] = {
     "python": (
