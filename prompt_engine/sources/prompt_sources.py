@@ -26,7 +26,7 @@ from prompt_engine.sources.environment import HostInfo, active_profile, read_env
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.sources.workspace_snapshot import read_workspace
-from prompt_engine.threats import scan
+from prompt_engine.threats import prepare_scan, scan
 from prompt_engine.trust import TrustCheck, trust_nothing
 
 MEMORY_CHARACTERS, USER_CHARACTERS = 2_200, 1_375
@@ -85,6 +85,7 @@ class FoundInstructions:
 
 def read_prompt_facts(sources: PromptSources) -> PromptFacts:
     """Return what is slow to read: repository, machine, memory. The day and the model are unset."""
+    prepare_scan()
     memory = sources.home / "memories"
     environment = read_environment(
         sources.variables,

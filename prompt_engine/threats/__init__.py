@@ -45,6 +45,11 @@ def scan_skill_text(text: str, *, is_program: bool) -> tuple[SkillThreat, ...]:
     return tuple(skill_scanning.scan_skill_text(text, is_program=is_program))
 
 
+def prepare_scan() -> None:
+    """Import the scan and read its tables ahead of the first scan; nothing is compiled."""
+    _scanner("context")
+
+
 @lru_cache(maxsize=MAX_CACHED_TEXTS)
 def _cached_scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
     return _scanner(scope)(text, scope)
