@@ -109,8 +109,12 @@ class CommandConnections:
     async def close(self) -> None:
         """Refuse all that wait, and end."""
         self._scope.cancel()
-        if self._place is not None:
-            await to_thread.run_sync(self._place.cleanup)
+        # Shielded: a session that is closed by a cancelled task must not leave its directory
+        # behind, nor one that a command is just about to get.
+        with anyio.CancelScope(shield=True):
+            async with self._lock:
+                if self._place is not None:
+                    await to_thread.run_sync(self._place.cleanup)
 
     def _listen(self) -> socket.socket:
         """Return a listening socket in a directory that no command may write."""

@@ -217,9 +217,11 @@ class SessionSandbox:
 
     async def close(self) -> None:
         """Release the session's network, once no command of the session runs."""
-        await self.network.close()
-        if self.connections is not None:
-            await self.connections.close()
+        try:
+            await self.network.close()
+        finally:
+            if self.connections is not None:
+                await self.connections.close()
         await to_thread.run_sync(self.directory.remove)
 
     async def _resolve_limits(
