@@ -15,14 +15,13 @@ from acp_server.cli.stored_transcript import spoken_texts
 from acp_server.cli.transcript import Transcript
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.ports.session_search import MARK_BEGIN, MARK_END, SessionSearchResults
-from acp_server.text.quantities import count
+from acp_server.text.quantities import count, dollars
 
 SPEAKERS = {"user": "you", "assistant": "agent", "notice": "note"}
 """Labels of the speakers whose label is not their name."""
 UNTITLED = "(no title)"
 MIN_COLUMNS = 10
 """Columns that a title and a directory have at least."""
-SMALL_COST_USD = 0.01
 
 
 class SessionPrinter:
@@ -108,9 +107,7 @@ def _highlighted(snippet: str) -> list[tuple[str, str]]:
 
 def _cost(usd: float | None) -> str:
     """Return a cost for a column; empty if it is unknown."""
-    if usd is None:
-        return ""
-    return f"${usd:.2f}" if usd >= SMALL_COST_USD or not usd else f"${usd:.4f}"
+    return "" if usd is None else dollars(usd)
 
 
 def _local_time(moment: datetime) -> str:

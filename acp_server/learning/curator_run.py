@@ -19,6 +19,7 @@ from anyio import to_thread
 from acp_server.learning.curator import Curator
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.skills.service import SkillService
+from acp_server.text.quantities import dollars
 from acp_server.turn.usage_totals import UsageTotals
 from skills_store.curation.merging import CuratorSkillEditor
 from skills_store.curation.report import CurationReport, write_report
@@ -52,7 +53,7 @@ class CuratorResult:
     def notice(self) -> str:
         """A notice for the user, who was not watching the run."""
         cost = self.usage_totals.cost_usd
-        cost_text = "" if cost is None else f" It cost ${cost:.2f}."
+        cost_text = "" if cost is None else f" It cost {dollars(cost)}."
         where = f"see {self.directory / 'report.md'}" if self.directory else "nothing was written"
         undo = "; undo with `acp-server skills curate --undo`" if self.report.changes else ""
         text = f"The curator reviewed your skills: {self.report.summary} ({where}{undo})."

@@ -7,7 +7,7 @@ from acp_server.cli.screen import Indented, TerminalScreen, printable
 from acp_server.cli.session_view import SessionView
 from acp_server.headless.updates import UnknownUpdate
 from acp_server.protocol.updates import SessionNotification, SessionUpdate
-from acp_server.text.quantities import count, duration
+from acp_server.text.quantities import count, dollars, duration
 
 OPTIONS: JsonValue = [
     {
@@ -160,3 +160,8 @@ def test_numbers_are_formatted_readably() -> None:
     assert [duration(0.0123), duration(0.9996), duration(1.25)] == ["12 ms", "1.0 s", "1.2 s"]
     assert [count(1, "chunk"), count(1200, "chunk")] == ["1 chunk", "1,200 chunks"]
     assert printable("a\r\nb\tc") == "a\nb\tc"
+
+
+def test_less_than_a_cent_is_shown_with_four_decimals() -> None:
+    amounts = (1234.5, 0.0123, 0.0004, 0.0)
+    assert [*map(dollars, amounts)] == ["$1,234.50", "$0.01", "$0.0004", "$0.00"]

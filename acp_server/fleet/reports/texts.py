@@ -1,6 +1,7 @@
 """Numbers of reports as people read them. Pure."""
 
 from acp_server.fleet.reports.summary import GroupSummary
+from acp_server.text.quantities import dollars
 
 NONE = "-"
 HEADINGS = (
@@ -14,7 +15,6 @@ HEADINGS = (
 )
 _THOUSAND = 1000
 _MINUTE = 60
-_CENT = 0.01
 _SMALLEST_P = 0.0001
 
 
@@ -27,14 +27,8 @@ def rate_text(group: GroupSummary) -> str:
 
 
 def cost_text(cost: float | None) -> str:
-    """Return a cost in dollars.
-
-    >>> cost_text(1234.5), cost_text(0.0123), cost_text(0.0004), cost_text(0)
-    ('$1,234.50', '$0.01', '$0.0004', '$0.00')
-    """
-    if cost is None:
-        return NONE
-    return f"${cost:.4f}" if 0 < cost < _CENT else f"${cost:,.2f}"
+    """Return a cost in dollars, or a dash if it is unknown."""
+    return NONE if cost is None else dollars(cost)
 
 
 def p_text(p_value: float) -> str:
