@@ -49,6 +49,8 @@ logger = logging.getLogger(__name__)
 
 CLIENT_NAME = "acp-server"
 HTTP_SECONDS = 30.0
+LATE_ANSWER_SECONDS = 1.0
+"""How long a cancelled request waits for the answer of the sign-in server."""
 MAX_RESPONSE_BYTES = 1024 * 1024
 EXPIRY_MARGIN_SECONDS = 30.0
 """A token is refreshed so long before it expires, but not in the first half of its lifetime."""
@@ -263,14 +265,46 @@ class SignInAccount:
             # Security: a refreshed token is bound to this server as well (RFC 8707).
             provider.context.protected_resource_metadata = stored.resource
             provider.context.token_expiry_time = LONG_AGO
-            await self._run(provider, httpx2.Request("GET", self._server.url), None)
+            await self._exchange(provider, storage)
             if storage.saved is not None:
-                await self._save(storage.saved)
                 return
             # Refused. Another process may have used up the refresh token a moment ago.
             stored = await self._read()
         self._stored = _Stored() if stored.usable_token in {None, refused} else stored
         self._remember_secrets()
+
+    async def _exchange(self, provider: OAuthClientProvider, storage: "_Storage") -> None:
+        """Exchange the refresh token, and store what the sign-in server answers.
+
+        A cancelled caller waits for the answer, for a while: the refresh token may be used up, and
+        without the new one the user would have to sign in again.
+
+        Raises:
+            ServerError: As `_run`.
+        """
+        work = anyio.CancelScope(shield=True)
+        is_done = anyio.Event()
+        failures = list[ServerError]()
+
+        async def run() -> None:
+            with work:
+                try:
+                    await self._run(provider, httpx2.Request("GET", self._server.url), None)
+                    if storage.saved is not None:
+                        await self._save(storage.saved)
+                except ServerError as error:
+                    failures.append(error)
+            is_done.set()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            try:
+                await is_done.wait()
+            except anyio.get_cancelled_exc_class():
+                work.deadline = anyio.current_time() + LATE_ANSWER_SECONDS
+                raise
+        for failure in failures:
+            raise failure
 
     async def _sign_in(
         self, request: httpx2.Request, refusal: httpx2.Response, prompt: SignInPrompt

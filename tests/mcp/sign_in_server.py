@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 
 import httpx2
 import uvicorn
+from anyio import to_thread
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -54,6 +55,10 @@ class _Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
         self.accepts_used_tokens = False
         """Whether a used refresh token is accepted again, as if its answer had been lost."""
         self.refreshes = 0
+        self.may_answer = threading.Event()
+        """Whether the answer to a refresh is sent; until then the token is used up already."""
+        self.may_answer.set()
+        self.was_asked = threading.Event()
         self.revoked: list[str] = []
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
@@ -105,8 +110,11 @@ class _Provider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken
             raise TokenError("invalid_grant")
         if self.accepts_used_tokens:
             self.refresh_tokens[refresh_token.token] = refresh_token
+        granted = self._grant(client, scopes, None)
         self.refreshes += 1
-        return self._grant(client, scopes, None)
+        self.was_asked.set()
+        await to_thread.run_sync(self.may_answer.wait, HANG_TIMEOUT_SECONDS)
+        return granted
 
     async def load_access_token(self, token: str) -> AccessToken | None:
         return self.tokens.get(token)

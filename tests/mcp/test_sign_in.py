@@ -9,8 +9,11 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
+from anyio import to_thread
 from pydantic import AnyUrl, JsonValue
 
+from acp_server.mcp import sign_in as sign_in_module
+from acp_server.mcp.sign_in import SignInAccount
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult, ElicitationUrl
 from acp_server.session.ports.mcp_configs import HttpServerConfig, SignInConfig
 from tests.mcp.live_servers import FakeElicitor, LiveServers, LiveServersFactory, open_factory
@@ -155,6 +158,34 @@ async def test_an_expired_token_is_refreshed_also_after_a_restart(tmp_path: Path
         # Each token is asked for this server alone, also by a process that has found the old one.
         assert set(remote.requested_resources) == {remote.url}
         assert len(remote.requested_resources) == 1 + remote.provider.refreshes
+
+
+async def test_a_cancelled_request_stores_the_token_that_replaces_a_used_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sign_in_module, "LATE_ANSWER_SECONDS", HANG_TIMEOUT_SECONDS)
+    with sign_in_server() as remote:
+        async with opened(tmp_path, remote) as (_, live):
+            await sign_in(live)
+        server = HttpServerConfig("s", remote.url, transport="http", sign_in=SignInConfig())
+        account = SignInAccount(server, SignInConfig(is_expected=True), tmp_path)
+        assert await account.token()
+        remote.provider.tokens.clear()
+        remote.provider.may_answer.clear()
+        remote.provider.was_asked.clear()
+        refusal = httpx2.Response(401)
+
+        with anyio.CancelScope() as scope:
+            async with anyio.create_task_group() as tasks:
+                request = httpx2.Request("GET", remote.url)
+                request.headers["authorization"] = f"Bearer {await account.token()}"
+                tasks.start_soon(account.renew, request, refusal, None)
+                await to_thread.run_sync(remote.provider.was_asked.wait, HANG_TIMEOUT_SECONDS)
+                scope.cancel()
+                remote.provider.may_answer.set()
+
+        async with opened(tmp_path, remote) as (_, live):
+            assert (await live.call("s__echo", {"text": "hello"})).text == "hello"
 
 
 async def test_a_revoked_token_is_refreshed_and_with_no_other_way_the_user_signs_in_again(
