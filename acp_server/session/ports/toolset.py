@@ -2,9 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from acp_server.permissions.rules import ListedRule, PermissionRule
 from acp_server.permissions.trust import ProjectUse
 from acp_server.session.context import SessionContext
 from acp_server.session.ports.agents import AgentsPort, NoAgents
@@ -20,6 +19,9 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.ports import Toolbox
 from acp_server.turn.repetition import ContinueAsker
+
+if TYPE_CHECKING:
+    from acp_server.permissions.rules import ListedRule, PermissionRule
 
 NoticeSource = Callable[[], Sequence[str]]
 """Returns its notices for the model since the last call, each in square brackets.
@@ -43,7 +45,7 @@ def _approve_nothing(digests: Collection[str]) -> None:
     del digests
 
 
-def _forget_nothing(rule: PermissionRule) -> None:
+def _forget_nothing(rule: "PermissionRule") -> None:
     del rule
 
 
@@ -73,9 +75,9 @@ class SessionToolset:
     """Asks the user whether a turn may go on."""
     on_turn_end: Callable[[str], None] = ignore_turn_end
     """Called with the reason when a turn has ended; not waited for."""
-    list_rules: Callable[[], Sequence[ListedRule]] = tuple
+    list_rules: "Callable[[], Sequence[ListedRule]]" = tuple
     """Returns the user's "always" answers that hold in this session. Blocks."""
-    forget_rule: Callable[[PermissionRule], None] = _forget_nothing
+    forget_rule: "Callable[[PermissionRule], None]" = _forget_nothing
     """Forgets a rule of `list_rules`, also the saved one. Blocks; raises OSError."""
     describe_rules: Callable[[], str] = str
     """Describes the rules of the workspace's files as Markdown; empty if there are none. Blocks."""
