@@ -20,7 +20,7 @@ MOST_PACKED_BYTES = 2_500_000
 """A million are the renderers of diagrams, which the view loads at first use."""
 SHORT = "installed|diff grows|Escape|several questions|end of the list"
 """Stations of the journey and of the view that `.ci/run` takes each time, in one window."""
-SHORT_SCENES = "^(welcome|conversation|changes|form|sessions|menu)$"
+SHORT_SCENES = "^(welcome|conversation|changes|form|sessions|menu|five-files)$"
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,11 @@ def test_the_sessions_of_all_folders_of_a_workspace_are_listed_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:
     run_journey(variables, "folders")
+
+
+@pytest.mark.full
+def test_a_day_in_vs_code_from_the_first_run_to_going_back(variables: Mapping[str, str]) -> None:
+    run_journey(variables, "journeys/day")
 
 
 @pytest.mark.full

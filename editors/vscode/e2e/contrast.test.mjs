@@ -52,7 +52,7 @@ for (const [theme, look] of Object.entries(THEMES)) {
 
 /**
  * Runs in the page: return one line for everything in the dock and the conversation that is wider or narrower than
- * the input, for a title of more than two lines, for what covers the conversation, and one if the end of the
+ * the input, for a title of more than two lines, for a proposed diff that is cut off, for what covers the conversation, and one if the end of the
  * conversation is out of view though nobody has scrolled.
  */
 function misplaced(hasScrolled) {
@@ -64,6 +64,8 @@ function misplaced(hasScrolled) {
   const faults = [...aligned].filter((node) => Math.abs(rightOf(node) - rightOf(composer)) > 1 && node.getClientRects().length > 0);
   const [end, transcript] = [".to-end", ".transcript"].map((name) => document.querySelector(name)?.getBoundingClientRect());
   if (end !== undefined && transcript !== undefined && end.top < transcript.bottom) return ["the way to the end covers the conversation"];
+  const cut = [...document.querySelectorAll(".question-body > .diff")].filter((node) => node.scrollHeight > node.clientHeight + 1);
+  if (cut.length > 0) return [`${cut.length} of the proposed diffs are cut off, where nothing scrolls`];
   const tall = [...document.querySelectorAll(".call-head")].filter((head) => head.getBoundingClientRect().height > MAX_HEAD_PIXELS);
   if (tall.length > 0) return [`the title of a card has more than two lines: ${tall[0].textContent}`];
   const lines = faults.map((node) => `the right edge of ${node.className || node.tagName} is at ${rightOf(node)}, not ${rightOf(composer)}`);

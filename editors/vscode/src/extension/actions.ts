@@ -38,8 +38,18 @@ export interface ActionHost {
   askInBackground(text: string): Promise<string>;
   /** The commands that the agent of the shown session offers. */
   commands(): Promise<readonly { readonly name: string; readonly description: string }[]>;
+  /** Put a prompt into the input of the chat, without sending it. */
+  draft(text: string): Promise<void>;
   /** Mention files in the draft. */
   attach(paths: readonly string[]): void;
+}
+
+/** Longer prompts in links are cut. */
+const MAX_LINKED_CHARACTERS = 20_000;
+
+/** Open the chat for a link to the extension. Its prompt, if any, is only put into the input: others may have written the link. */
+export async function openLink(host: ActionHost, { path, query }: Pick<Uri, "path" | "query">): Promise<void> {
+  if (path === "/open") await host.draft((new URLSearchParams(query).get("prompt") ?? "").slice(0, MAX_LINKED_CHARACTERS));
 }
 
 type Action = (host: ActionHost, args: readonly unknown[]) => unknown;

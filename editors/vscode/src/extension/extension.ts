@@ -238,6 +238,10 @@ function actionHostOf(controller: Controller, beginInlineEdit: (edit: InlineEdit
       return "";
     },
     commands: async () => ((await start()) ? commandsIn(viewPublisher.eventsOf(viewPublisher.shownSessionId)) : []),
+    draft: async (text) => {
+      controller.editorWindow.revealChat();
+      if ((await start()) && text !== "") viewPublisher.record(viewPublisher.shownSessionId, { type: "restore", text, number: Date.now() });
+    },
     attach: (paths) => {
       controller.editorWindow.revealChat();
       controller.attach(paths);
@@ -255,7 +259,8 @@ function registerActions(host: ActionHost): { dispose(): void }[] {
       await (await import("./actions.js")).runAction(name, host, args);
     }),
   );
-  return [...registered, languages.registerCodeActionsProvider({ scheme: "file" }, provider)];
+  const links = window.registerUriHandler({ handleUri: async (uri) => (await import("./actions.js")).openLink(host, uri) });
+  return [...registered, links, languages.registerCodeActionsProvider({ scheme: "file" }, provider)];
 }
 
 function registerCommands(controller: Controller, views: ChatViews, guide: Uri): { dispose(): void }[] {

@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import type { CodeActionContext, Range as VsCodeRange, TextDocument as VsCodeDocument } from "vscode";
-import { codeActionsFor, runAction, type ActionHost } from "../../src/extension/actions.js";
+import { codeActionsFor, openLink, runAction, type ActionHost } from "../../src/extension/actions.js";
 import type { SelectionEdit } from "../../src/extension/inlineEdits.js";
 import type { Mention } from "../../src/shared/events.js";
 import { editor, Position, Range, resetEditor, TextDocument, Uri } from "../support/vscode.js";
 
 let asked: [string, readonly Mention[]][] = [];
 let edits: SelectionEdit[] = [];
+let drafts: string[] = [];
 let attached: string[] = [];
 let inBackground: string[] = [];
 let answer = "";
@@ -23,11 +24,13 @@ const host: ActionHost = {
     return Promise.resolve(answer);
   },
   commands: () => Promise.resolve([{ name: "memory", description: "What is remembered" }, { name: "skills", description: "" }]),
+  draft: (text) => Promise.resolve(void drafts.push(text)),
   attach: (paths) => void attached.push(...paths),
 };
 
 beforeEach(() => {
   resetEditor();
+  drafts = [];
   [asked, edits, attached, inBackground, answer] = [[], [], [], [], ""];
 });
 
@@ -78,6 +81,13 @@ test("an edit of the selection asks what should change, and does nothing if that
   editor.active.selection = lines(1, 2, 0); // the whole first line
   await runAction("inlineEdit", host, []);
   assert.deepEqual(asked[1]?.[1], [mention("/p/a.py", 1, 1)]);
+});
+
+test("a link puts its prompt into the input, and sends nothing; other links do nothing", async () => {
+  await openLink(host, { path: "/open", query: `prompt=${encodeURIComponent("why is\nit & slow?")}` });
+  await openLink(host, { path: "/open", query: "" });
+  await openLink(host, { path: "/run", query: "prompt=x" });
+  assert.deepEqual([drafts, asked], [["why is\nit & slow?", ""], []]);
 });
 
 test("a failing test is fixed with its message and its place", async () => {

@@ -117,6 +117,29 @@ export const PARALLEL_QUESTIONS: readonly ViewEvent[] = [
   ...permission(3, "`make test`", "make test"),
 ];
 
+/** One call asks to change five files. */
+export const FIVE_FILES: readonly ViewEvent[] = [
+  ...LONG_STORY,
+  { type: "prompted", id: "p9", blocks: [{ type: "text", text: "Add the spread to all that knows averages." }], busyMode: "turn" },
+  { type: "running", startedAt: 1 },
+  {
+    type: "permission",
+    questionId: "q5",
+    call: {
+      toolCallId: "q5",
+      title: "Edit 5 files",
+      kind: "edit",
+      content: ["averages.py", "report.py", "test_report.py", "main.py", "docs.py"].map((name) => ({
+        type: "diff" as const,
+        path: `/project/${name}`,
+        oldText: "def mean(numbers):\n    return sum(numbers) / len(numbers)\n",
+        newText: "def mean(numbers):\n    return sum(numbers) / len(numbers)\n\n\ndef spread(numbers):\n    return max(numbers) - min(numbers)\n",
+      })),
+    },
+    options: [...OPTIONS],
+  },
+];
+
 /** A form was answered, and the turn goes on. */
 export const ANSWERED_FORM: readonly ViewEvent[] = [
   ...LONG_STORY,

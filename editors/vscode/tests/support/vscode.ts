@@ -129,6 +129,7 @@ function createEditor() {
     entered: undefined as string | undefined,
     lensProviders: [] as { provideCodeLenses(document: TextDocument): CodeLens[] }[],
     threads: [] as CommentThread[],
+    uriHandler: undefined as { handleUri(uri: Uri): Promise<void> } | undefined,
     trees: [] as { getChildren(parent?: unknown): unknown[]; getTreeItem(element: unknown): TreeItem }[],
     diagnostics: new Map<string, object[]>(),
     /** The user's choice in dialogs; undefined to dismiss them. */
@@ -249,6 +250,10 @@ export const window = {
     const terminal = new Terminal(options);
     editor.terminals.push(terminal);
     return terminal;
+  },
+  registerUriHandler: (handler: { handleUri(uri: Uri): Promise<void> }) => {
+    editor.uriHandler = handler;
+    return recordCall("links");
   },
   registerWebviewPanelSerializer: (type: string, serializer: typeof editor.panelSerializer) => {
     editor.panelSerializer = serializer;
