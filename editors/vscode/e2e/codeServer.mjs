@@ -44,6 +44,7 @@ export class CodeServer {
   #process;
   #installed;
   #path = "";
+  #machineSettings = {};
 
   constructor(installed, root) {
     this.#installed = installed;
@@ -99,7 +100,14 @@ export class CodeServer {
     };
     await this.#write("User", { ...SETTINGS, ...settings });
     // The server settings have machine scope: VS Code ignores them in the user settings.
+    this.#machineSettings = machineSettings;
     await this.#write("Machine", machineSettings);
+  }
+
+  /** Change the server's model in the settings, as a user would in the file. */
+  async useModel(model) {
+    this.#machineSettings["acpServer.arguments"] = ["serve", "--unstable", "true", "--model", model];
+    await this.#write("Machine", this.#machineSettings);
   }
 
   async #write(scope, settings) {

@@ -8,9 +8,10 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
 import { CodeServer, installedFolder } from "./codeServer.mjs";
+import { takePicture } from "./stations.mjs";
 import { until, Window } from "./window.mjs";
 
-const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
 const KEY = "sk-ant-api03-entered-in-vs-code";
 
 let code;
@@ -26,8 +27,8 @@ async function open(options) {
   window = await Window.open(code.url, { program });
 }
 
-async function picture(name) {
-  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+function picture(name) {
+  return takePicture(window, name);
 }
 
 /** Write a program of the user's home that a shell runs. */

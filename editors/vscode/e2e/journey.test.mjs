@@ -13,12 +13,12 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { HERE, installedFolder } from "./codeServer.mjs";
 import { closeWindow, openWindow } from "./sharedWindow.mjs";
+import { defineStation, takePicture } from "./stations.mjs";
 import { until } from "./window.mjs";
 
-const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
 const settings = process.env.THEME === undefined ? {} : { "workbench.colorTheme": process.env.THEME };
 const { MESSAGES_API: endpoint, MESSAGES_API_KEY: key = "", MODEL: modelName } = process.env;
-const stations = new RegExp(process.env.STATIONS ?? "");
 const model = endpoint === undefined ? `scripted:${process.env.SCRIPT ?? join(HERE, "work.script")}` : modelName;
 const environment = endpoint === undefined ? {} : { ANTHROPIC_BASE_URL: endpoint, ANTHROPIC_API_KEY: key };
 /** A longer gap counts as a frozen view, also on two shared cores; an idle machine needs 200. */
@@ -39,22 +39,16 @@ let hasFailed = false;
 
 /** Define a step of the journey; after a failed step, the remaining steps are skipped. */
 function step(name, action) {
-  if (!stations.test(name)) return;
-  test(name, async (context) => {
+  defineStation(name, () => window, async (context) => {
     if (hasFailed) return context.skip("an earlier step failed");
     hasFailed = true;
-    try {
-      await action();
-      hasFailed = false;
-    } catch (error) {
-      if (window !== undefined) await picture("failed");
-      throw error;
-    }
+    await action();
+    hasFailed = false;
   });
 }
 
-async function picture(name) {
-  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+function picture(name) {
+  return takePicture(window, name);
 }
 
 function onDisk(name) {

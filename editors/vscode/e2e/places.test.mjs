@@ -7,13 +7,13 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import { EXTENSION, HERE, installedFolder } from "./codeServer.mjs";
 import { closeWindow, openWindow } from "./sharedWindow.mjs";
+import { defineStation, takePicture } from "./stations.mjs";
 import { Chat, until } from "./window.mjs";
 
-const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
-const stations = new RegExp(process.env.STATIONS ?? "");
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
 const model = `scripted:${join(HERE, "places.script")}`;
 
 const ECHO = { command: process.execPath, arguments: [join(EXTENSION, "tests", "support", "agent.mjs")] };
@@ -32,23 +32,15 @@ before(async () => {
 after(closeWindow);
 
 function station(name, action) {
-  if (!stations.test(name)) return;
-  test(name, async () => {
-    try {
-      await action();
-    } catch (error) {
-      await picture(`failed ${name}`);
-      throw error;
-    }
-  });
+  defineStation(name, () => window, action);
 }
 
 function onDisk(name) {
   return readFile(join(code.workspace, name), "utf8");
 }
 
-async function picture(name) {
-  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+function picture(name) {
+  return takePicture(window, name);
 }
 
 async function switchTo(name) {
@@ -149,7 +141,7 @@ station("selected lines are explained, and edited with a change to review in the
   await window.page.keyboard.press("Shift+ArrowDown");
   await window.page.keyboard.press("Shift+ArrowDown");
   await window.run("Hermes Agent: Explain with Hermes");
-  await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => /Explain this code[^]*averages\.py 1-3/.test(text)));
+  await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => /Explain this code[^]*averages\.py 1-2/.test(text)));
   assert.match(await chat.answered(), /It is me/);
   await window.enterEditor();
   for (let line = 0; line < 3; line += 1) await window.page.keyboard.press("ArrowDown");
@@ -162,6 +154,7 @@ station("selected lines are explained, and edited with a change to review in the
   await place.getByText("1 more part is elsewhere").waitFor();
   assert.match(await place.innerText(), /\+ # The arithmetic mean[^]*Accept[^]*Reject/);
   assert.equal(await window.page.locator(".part.editor .tab").count(), 1, "a diff was opened over the editor");
+  assert.ok(!(await window.page.locator(".part.panel").isVisible()), "VS Code's list of comments was opened");
   await picture("inline-edit");
   assert.doesNotMatch(await onDisk("averages.py"), /arithmetic/);
   await window.page.keyboard.press("Control+Alt+Y");

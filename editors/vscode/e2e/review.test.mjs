@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { after, before, test } from "node:test";
 import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
+import { defineStation, takePicture } from "./stations.mjs";
 import { until, Window } from "./window.mjs";
 
-const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
-const stations = new RegExp(process.env.STATIONS ?? "");
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
 const OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
 const NEW = "1\ntwo\nthree\nfour\nfive\nsix\nseven\n8\n";
 const ONLY_LAST = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n8\n";
@@ -56,23 +56,17 @@ function onDisk() {
 
 /** Define a station that begins with the old file, in a new session. */
 function station(name, action) {
-  if (!stations.test(name)) return;
-  test(name, async () => {
-    try {
-      await closeEditors();
-      await writeFile(path(), OLD);
-      await chat.at("header-new").click();
-      await chat.at("user-message").first().waitFor({ state: "detached" });
-      await action();
-    } catch (error) {
-      if (window !== undefined) await picture("review-failed");
-      throw error;
-    }
+  defineStation(name, () => window, async () => {
+    await closeEditors();
+    await writeFile(path(), OLD);
+    await chat.at("header-new").click();
+    await chat.at("user-message").first().waitFor({ state: "detached" });
+    await action();
   });
 }
 
-async function picture(name) {
-  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+function picture(name) {
+  return takePicture(window, name);
 }
 
 function press(key) {

@@ -8,9 +8,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { CodeServer, HERE, installedFolder } from "./codeServer.mjs";
+import { takePicture } from "./stations.mjs";
 import { until, Window } from "./window.mjs";
 
-const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
 const model = `scripted:${join(HERE, "work.script")}`;
 const settings = {
   "security.workspace.trust.enabled": true,
@@ -30,8 +31,8 @@ after(async () => {
   await code?.stop();
 });
 
-async function picture(name) {
-  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+function picture(name) {
+  return takePicture(window, name);
 }
 
 test("the server does not start in an untrusted folder, and the chat offers to trust it", async () => {

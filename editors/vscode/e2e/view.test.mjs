@@ -12,10 +12,10 @@ import { build } from "esbuild";
 import { ROOT, testsOf } from "../scripts/bundling.mjs";
 import { HERE, installedFolder } from "./codeServer.mjs";
 import { closeWindow, openWindow } from "./sharedWindow.mjs";
+import { defineStation, takePicture } from "./stations.mjs";
 import { until } from "./window.mjs";
 
-const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium", SCREENSHOTS: shots } = process.env;
-const stations = new RegExp(process.env.STATIONS ?? "");
+const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
 const model = `scripted:${process.env.SCRIPT ?? join(HERE, "view.script")}`;
 /** How much longer a long session may take than a short one; both run at the same time of the same machine. */
 const MOST_TIMES_LONGER = 5;
@@ -35,23 +35,19 @@ before(async () => {
 
 after(closeWindow);
 
-/** Define an independent test; a failed one leaves a picture. */
+/** Define a station after which no turn runs. */
 function station(name, action) {
-  if (!stations.test(name)) return;
-  test(name, async () => {
+  defineStation(name, () => window, async () => {
     try {
       await action();
-    } catch (error) {
-      await picture(`failed ${name}`);
-      throw error;
     } finally {
       await chat.at("stop").click({ timeout: 500 }).catch(() => undefined);
     }
   });
 }
 
-async function picture(name) {
-  if (shots !== undefined) await window.page.screenshot({ path: join(shots, `${name}.png`) });
+function picture(name) {
+  return takePicture(window, name);
 }
 
 /** Whether an element is completely in the visible part of the view. */
