@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { EXTENSION, HERE, installedFolder } from "../codeServer.mjs";
@@ -153,13 +153,15 @@ step("two sessions ask at once, and each question is found and answered", async 
 });
 
 step("an MCP server of VS Code is passed on after the user has agreed", async () => {
-  const clock = { command: process.execPath, args: [join(HERE, "mcpServer.mjs")] };
+  const program = join(code.workspace, "clock.mjs");
+  await copyFile(join(HERE, "mcpServer.mjs"), program);
+  const clock = { command: process.execPath, args: [program] };
   await mkdir(join(code.workspace, ".vscode"), { recursive: true });
   await writeFile(join(code.workspace, ".vscode", "mcp.json"), JSON.stringify({ servers: { clock } }));
   await chat.at("header-new").click();
   const toast = window.page.locator(".notifications-toasts .notification-list-item", { hasText: "MCP servers for VS Code: clock" });
   await toast.getByRole("button", { name: "Review…" }).click();
-  await window.page.locator(".monaco-dialog-box").getByText("mcpServer.mjs").waitFor();
+  await window.page.locator(".monaco-dialog-box").getByText("clock.mjs").waitFor();
   await picture("an-MCP-server-to-agree-to");
   await window.answerDialog("Use Them");
   await until(async () => /clock/.test(await chat.ask("/mcp").catch(() => "")));

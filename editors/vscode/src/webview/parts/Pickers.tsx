@@ -96,7 +96,7 @@ function OptionPicker({ option }: { option: SessionConfigOption }): JSX.Element 
             post({ type: "setOption", optionId, value: event.currentTarget.checked });
           }}
         />
-        {name}
+        <span class="ellipsis">{name}</span>
       </label>
     );
   }
