@@ -44,6 +44,7 @@ function scenesOf(conversation) {
     completions: { events: SESSION_OPENED, types: "/co" },
     story: { events: LONG_STORY },
     parallel: { events: PARALLEL_QUESTIONS },
+    short: { events: [...SESSION_OPENED, ...conversation.SHORT_PROMPT] },
     "five-files": { events: conversation.FIVE_FILES },
     menu: { events: PARALLEL_QUESTIONS, presses: ["permission-more"] },
     reason: { events: PARALLEL_QUESTIONS, presses: ["permission-reason", "plan-toggle"] },

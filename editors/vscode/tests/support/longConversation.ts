@@ -117,6 +117,12 @@ export const PARALLEL_QUESTIONS: readonly ViewEvent[] = [
   ...permission(3, "`make test`", "make test"),
 ];
 
+/** A prompt that is shorter than its actions are wide, in a view that can restore it. */
+export const SHORT_PROMPT: readonly ViewEvent[] = [
+  { type: "prompted", id: "p1", blocks: [{ type: "text", text: "go on" }], busyMode: "turn" },
+  { type: "checkpoint", promptId: "p1", checkpoint: "c1" },
+];
+
 /** One call asks to change five files. */
 export const FIVE_FILES: readonly ViewEvent[] = [
   ...LONG_STORY,
