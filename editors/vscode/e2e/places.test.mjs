@@ -269,7 +269,7 @@ station("a session is in a window of its own", async () => {
   const own = new Chat(page);
   await own.input.waitFor();
   assert.match(await own.ask("alone here"), /It is me/);
-  if (shots !== undefined) await page.screenshot({ path: join(shots, "own-window.png") });
+  await takePicture({ page }, "own-window");
   assert.ok(!(await chat.at("user-message").allInnerTexts()).includes("alone here"));
   await page.close();
 });

@@ -176,19 +176,19 @@ step("an MCP server of VS Code is passed on after the user has agreed", async ()
 });
 
 step("another agent answers, and the first one's session comes back", async () => {
-  const switchTo = async (name) => {
-    await window.run("Hermes Agent: Switch the Agent");
-    const input = window.page.locator(".quick-input-widget input");
-    await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Echo" }).waitFor();
-    await input.fill(name);
-    await input.press("Enter");
-  };
   await chat.ask("before the switch");
-  await switchTo("Echo");
+  await window.run("Hermes Agent: Switch the Agent");
+  const input = window.page.locator(".quick-input-widget input");
+  await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "Echo" }).waitFor();
+  await input.fill("Echo");
+  await input.press("Enter");
   await chat.at("user-message").first().waitFor({ state: "detached" });
   assert.match(await chat.ask("received"), /^\[/);
+  await chat.at("header-sessions").click();
+  const row = chat.at("session").filter({ hasText: "before the switch" });
+  await row.waitFor();
   await picture("another-agent");
-  await switchTo("acp-server");
+  await row.getByTestId("session-open").click();
   await until(() => isSaid("before the switch"));
 });
 
