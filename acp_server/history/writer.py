@@ -46,6 +46,7 @@ from acp_server.history.writer_queue import (
     RecordedItem,
     SessionCreated,
     SyncRequested,
+    TurnEnded,
     TurnStarted,
     WriterQueue,
 )
@@ -62,6 +63,7 @@ from acp_server.session.ports.archive import (
     SessionState,
     StoredSession,
 )
+from acp_server.startup.allocator import return_free_memory
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +72,8 @@ QueryResult = TypeVar("QueryResult")
 LOCK_RETRY_SECONDS = 0.5
 LOCK_RETRY_TIMEOUT_SECONDS = 0.05
 """How long an attempt waits once the database has been locked for too long."""
+LONG_TURN_RECORDS = 3_000
+"""A turn with more records leaves free memory between what stays; it is given back."""
 SALVAGE_SECONDS = 0.2
 """How long a salvage may keep records and queries waiting at a time."""
 
@@ -145,6 +149,9 @@ class ArchiveWriter:
         """Sessions that wait for the messages they have asked for."""
         self._salvage: Salvage | None = None
         self._is_sync_due = False
+        self._record_count = 0
+        """Records since the last end of a turn, of all sessions."""
+        self._has_turn_ended = False
         self._is_shutting_down = False
         self._queries: deque[PendingQuery] = deque()
         self._next_heartbeat_seconds = time.monotonic() + self._heartbeat_seconds
@@ -262,11 +269,19 @@ class ArchiveWriter:
         # But not behind a lock of another program: that may last, and nothing is lost meanwhile.
         if self._problem is None and (self._lock is None or now >= self._next_attempt_seconds):
             self._try_to_write()
+        self._return_memory()
         self._answer_queries()
         if self._is_sync_due or (self._sessions and now >= self._next_heartbeat_seconds):
             self._sync()
         if self._salvage is not None and self._problem is None and self._lock is None:
             self._continue_salvage(self._salvage)
+
+    def _return_memory(self) -> None:
+        """Return the memory of a long turn's records, once they are written."""
+        if self._has_turn_ended:
+            if self._record_count > LONG_TURN_RECORDS:
+                return_free_memory()
+            self._record_count, self._has_turn_ended = 0, False
 
     def _require_written(self, session_id: str) -> None:
         """Write an open session's last rows; fail if they are only in memory.
@@ -346,6 +361,8 @@ class ArchiveWriter:
         if row_writer is None:  # the session was closed, deleted or lost
             return
         self._is_sync_due |= isinstance(recorded, SyncRequested)
+        self._has_turn_ended |= isinstance(recorded, TurnEnded)
+        self._record_count += 1
         try:
             if isinstance(recorded, TurnStarted):
                 self._reopen_if_failed()

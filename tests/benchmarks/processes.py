@@ -4,12 +4,15 @@ Memory is the proportional set size where the system reports it (memory shared b
 is divided among them), otherwise the unique set size. Knows no agents.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 
 import psutil
 
+SAMPLE_SECONDS = 0.02
 PROCESS_GONE_ERRORS = (
     psutil.NoSuchProcess,
     psutil.ZombieProcess,
@@ -39,6 +42,33 @@ def tree_memory(number: int) -> TreeMemory:
     """Return the memory of a process and its descendants."""
     each = [_memory_of_one(process) for process in process_tree(number)]
     return TreeMemory(sum(one.proportional for one in each), sum(one.resident for one in each))
+
+
+@dataclass(slots=True)
+class MostMemory:
+    """The most proportional memory seen so far, in MiB."""
+
+    most: float = 0.0
+
+
+@contextmanager
+def sampled_memory(number: int) -> Generator[MostMemory]:
+    """Look at the memory of a process tree every few milliseconds while the context lasts."""
+    memory, is_over = MostMemory(), Event()
+
+    def sample() -> None:
+        while True:
+            memory.most = max(memory.most, tree_memory(number).proportional)
+            if is_over.wait(SAMPLE_SECONDS):
+                return
+
+    thread = Thread(target=sample)
+    thread.start()
+    try:
+        yield memory
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def _memory_of_one(process: psutil.Process) -> TreeMemory:

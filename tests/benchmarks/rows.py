@@ -8,6 +8,7 @@ from tests.benchmarks.figures import Figures, MetricRow
 from tests.benchmarks.groups.concurrency import measure_concurrency
 from tests.benchmarks.groups.faults import measure_faults
 from tests.benchmarks.groups.history_search import SearchDatabase
+from tests.benchmarks.groups.many_sessions import measure_many_sessions
 from tests.benchmarks.groups.prompt_costs import measure_prompt_costs
 from tests.benchmarks.groups.start import measure_start
 from tests.benchmarks.groups.stored_sessions import StoredSessionBenchmark
@@ -81,9 +82,16 @@ CROWD = [
     MetricRow("idle-session", "memory of a session that is idle, PSS", "MiB"),
     MetricRow("used-session", "memory of a session that had a turn, PSS", "MiB"),
 ]
+MANY = [
+    MetricRow("hundred-idle", "100 idle sessions, above one: PSS", "MiB"),
+    MetricRow("hundred-used", "100 sessions that had a turn, above one: PSS", "MiB"),
+    MetricRow("hundred-loaded", "the same 100 sessions, loaded again, above one: PSS", "MiB"),
+]
 PAST = [
     MetricRow("load-150", "session/load of 150 turns", "ms", "query"),
     MetricRow("load-1500", "session/load of 1,500 turns", "ms", "query"),
+    MetricRow("load-15000-cpu", "session/load of 15,000 turns, CPU", "s"),
+    MetricRow("load-15000-pss", "session/load of 15,000 turns: most memory, PSS", "MiB"),
     MetricRow("list-page", "session/list, first page of 1,000", "ms", "query"),
     MetricRow("list-all", "session/list, all pages", "ms", "query"),
     MetricRow("list-count", "sessions listed", "", is_higher_better=True),
@@ -134,6 +142,7 @@ def make_groups() -> list[RowGroup]:
         RowGroup("turns", "Turns", measure_turns, TURNS),
         RowGroup("streams", "Streams", measure_streams, STREAMS, 5),
         RowGroup("crowd", "Fifty sessions", measure_concurrency, CROWD, 5),
+        RowGroup("many", "A hundred sessions", measure_many_sessions, MANY, 3),
         RowGroup("past", "Kept sessions", past.measure, PAST, 5),
         RowGroup("search", "Search", library.measure, FINDING, 1),
         RowGroup("words", "What the model is sent", measure_prompt_costs, WORDS, 1),

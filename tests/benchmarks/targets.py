@@ -69,6 +69,9 @@ FIGURE_TARGETS = (
     FigureTarget("memory at the end, RSS", "end-rss", 100, unit="MiB", python="107", node="738"),
     FigureTarget("memory at the end, PSS", "end-pss", 75, unit="MiB"),
     FigureTarget("memory of an idle session", "idle-session", 0.2, unit="MiB"),
+    FigureTarget("100 idle sessions, above one", "hundred-idle", 20, unit="MiB"),
+    FigureTarget("100 sessions that had a turn, above one", "hundred-used", 20, unit="MiB"),
+    FigureTarget("100 sessions loaded again, above one", "hundred-loaded", 20, unit="MiB"),
     FigureTarget(
         '"hi": system prompt and tools',
         "prompt-characters",
@@ -94,6 +97,8 @@ FIGURE_TARGETS = (
         node="191",
     ),
     FigureTarget("loading 150 turns", "load-150", 200, python="2,000"),
+    FigureTarget("loading 15,000 turns, CPU", "load-15000-cpu", 3, unit="s"),
+    FigureTarget("loading 15,000 turns, PSS", "load-15000-pss", 120, unit="MiB"),
     FigureTarget("listing 45 sessions (a page of 1,000)", "list-page", 20, python="250-500"),
     FigureTarget("50 turns at once: slowest less fastest", "crowd-spread", 250, python="4 at once"),
     FigureTarget("a prompt line of 1 MiB", "line-1", 1_600, python="1,600"),

@@ -50,6 +50,28 @@ async def test_unchanged_files_of_a_repository_are_not_stored_before_a_turn_chan
     assert not stored_objects(setup).has(object_name(b"content of b.txt\n"))
 
 
+@pytest.mark.parametrize("count", [200, pytest.param(100_000, marks=pytest.mark.full)])
+async def test_a_repository_of_many_files_keeps_its_checkpoints(tmp_path: Path, count: int) -> None:
+    tasks = anyio.create_task_group()
+
+    def spawn(task: BackgroundTask) -> None:
+        tasks.start_soon(task)
+
+    setup = create_setup(tmp_path, spawn=spawn)
+    names = [f"folder-{number // 100}/file-{number}.txt" for number in range(count)]
+    commit_files(setup, *names)
+    async with tasks:  # on a busy machine, the first snapshot may end behind its turn
+        await setup.run_command(lambda: setup.write_file(names[0], "first\n"))
+    later = create_setup(tmp_path)
+    record = await later.run_command(lambda: later.write_file(names[-1], "second\n"))
+    assert later.changed_names(record) == {names[-1]}
+    assert record is not None
+    [change] = record.changes
+    assert change.before is not None
+    assert await later.manager.read(change.before.blob) == f"content of {names[-1]}\n".encode()
+    assert later.omitted(record) == {}
+
+
 async def test_what_a_command_changes_in_a_subdirectory_that_is_the_root_is_found(
     tmp_path: Path,
 ) -> None:

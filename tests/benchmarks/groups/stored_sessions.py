@@ -11,10 +11,13 @@ from tests.benchmarks.agent import AgentError, MeasuredAgent
 from tests.benchmarks.agent_setup import AgentSetup
 from tests.benchmarks.clock import time_ms
 from tests.benchmarks.figures import Figures, measure_or_error
+from tests.benchmarks.groups.turns import SETTLING_SECONDS
+from tests.benchmarks.processes import sampled_memory
 from tests.benchmarks.session_stores import STORES
 
 PLAYED_TURNS = 15
 LENGTHS = (150, 1_500)
+LONGEST = 15_000
 SESSIONS = 1_000
 TIMEOUT_SECONDS = 120.0
 
@@ -29,6 +32,7 @@ class StoredSessionBenchmark:
         """Yield the times of loads and lists in a process that has opened a session before."""
         for length in LENGTHS:
             yield f"load-{length}", measure_or_error(partial(self._measure_load, setup, length))
+        yield from self._measure_longest(setup)
         many, _ = self._prepare_once(setup, "many", lambda: _make_many_sessions(setup))
         with _started_agent(many) as agent:
             agent.call("session/list", {})
@@ -52,6 +56,28 @@ class StoredSessionBenchmark:
             if seen.text_pieces < length:
                 raise AgentError(f"shows {seen.text_pieces} of {length} turns again")
             return took
+
+    def _measure_longest(self, setup: AgentSetup) -> Figures:
+        """Yield processor time and the most memory of one load."""
+        try:
+            long, session = self._prepare_once(
+                setup, "longest", lambda: _make_long_session(setup, LONGEST)
+            )
+            with _started_agent(long) as agent:
+                time.sleep(SETTLING_SECONDS)
+                params: JsonValue = {
+                    "sessionId": session,
+                    "cwd": str(long.project),
+                    "mcpServers": [],
+                }
+                before = agent.cpu_seconds
+                with sampled_memory(agent.pid) as memory:
+                    agent.call("session/load", params, TIMEOUT_SECONDS)
+                yield "load-15000-cpu", agent.cpu_seconds - before
+                yield "load-15000-pss", memory.most
+        except AgentError as error:
+            yield "load-15000-cpu", error
+            yield "load-15000-pss", error
 
     def _prepare_once(
         self, setup: AgentSetup, name: str, make: Callable[[], tuple[AgentSetup, str]]
