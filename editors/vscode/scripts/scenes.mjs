@@ -50,6 +50,7 @@ function scenesOf(conversation) {
     reason: { events: PARALLEL_QUESTIONS, presses: ["permission-reason", "plan-toggle"] },
     answered: { events: ANSWERED_FORM },
     "all-commands": { events: LONG_OPENED, types: "/", keys: ["ArrowUp"] },
+    agent: { events: [...PARALLEL_QUESTIONS, { ...READY, agentId: "gemini", agent: "Gemini CLI", canStoreKey: false }] },
     "long-sessions": { events: PARALLEL_QUESTIONS, presses: ["header-sessions"] },
   };
 }

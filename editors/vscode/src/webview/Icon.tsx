@@ -37,7 +37,7 @@ import refresh from "codicon:refresh";
 import search from "codicon:search";
 import send from "codicon:send";
 import sparkle from "codicon:hubot";
-import stop from "codicon:debug-stop";
+import stop from "codicon:stop-circle";
 import terminal from "codicon:terminal";
 import tools from "codicon:tools";
 import trash from "codicon:trash";

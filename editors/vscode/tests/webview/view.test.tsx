@@ -134,6 +134,12 @@ test("a permission request focuses the reject button, and keys answer it", async
   }
 });
 
+test("the answers for this once stand side by side, and an answer that lasts comes after them", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, ...PERMISSION_REQUEST);
+  const answers = [...page.find("permission").querySelectorAll("button")].map(({ dataset }) => dataset["testid"]);
+  assert.deepEqual(answers, ["permission-allow_once", "permission-reject_once", "permission-reason", "permission-allow_always"]);
+});
+
 test("a permission request does not take the focus from a user who is typing", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   const input = page.find("composer-input");

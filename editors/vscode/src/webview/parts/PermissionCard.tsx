@@ -1,5 +1,6 @@
 /**
- * Answers to a permission request: allow, allow always, reject.
+ * Answers to a permission request: allow, reject, allow always. The two for this once stand side by side also
+ * in a narrow view; answers that last come after them.
  *
  * Answered only by a click or by the keys y, a, n and r. The reject button gets the focus, so that an
  * accidental Enter rejects.
@@ -80,6 +81,19 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
       {allow !== undefined && (
         <OptionButton option={allow} keyHint="y" isPrimary onChoose={choose} />
       )}
+      {reject !== undefined && (
+        <span class="split">
+          <OptionButton option={reject} keyHint="n" buttonRef={rejectButton} onChoose={choose} />
+          <IconButton
+            icon="comment"
+            label={t("Reject and say why (r)")}
+            testId="permission-reason"
+            onPress={() => {
+              setIsGivingReason(!isGivingReason);
+            }}
+          />
+        </span>
+      )}
       {!hasMenu && other !== undefined && <OptionButton option={other} keyHint="a" onChoose={choose} />}
       {hasMenu && (
         <Menu
@@ -93,19 +107,6 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
             choose(others.find((each) => each.optionId === optionId));
           }}
         />
-      )}
-      {reject !== undefined && (
-        <span class="split">
-          <OptionButton option={reject} keyHint="n" buttonRef={rejectButton} onChoose={choose} />
-          <IconButton
-            icon="comment"
-            label={t("Reject and say why (r)")}
-            testId="permission-reason"
-            onPress={() => {
-              setIsGivingReason(!isGivingReason);
-            }}
-          />
-        </span>
       )}
       {isGivingReason && (
         <ReasonInput
