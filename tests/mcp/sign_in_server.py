@@ -200,6 +200,7 @@ def sign_in_server(
     """Serve in a thread; `metadata` overrides what the sign-in says of itself."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
+        sock.listen()  # who connects before the thread serves waits instead of being refused
         remote = SignInServer(sock.getsockname()[1], "/sse" if is_sse else "/mcp")
         server = MCPServer(
             "notes",
