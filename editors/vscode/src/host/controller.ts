@@ -216,8 +216,14 @@ export class Controller implements IntentHost {
   /** Reload the active instruction files and skills and publish them to the view. */
   async refreshContext(): Promise<void> {
     const [cwd] = this.editorWindow.folders;
-    const { id, serverCommand } = this.agents.shown;
+    const { id, serverCommand, connection, isOwnServer } = this.agents.shown;
     if (serverCommand === null || cwd === undefined) return;
+    if (!isOwnServer) {
+      // Another agent's program would understand the arguments as it likes.
+      const message = connection === null ? t("The server is not running.") : t("Only the Hermes Agent shows this.");
+      this.viewPublisher.publishOf(id, { ...LOADING_CONTEXT, status: "unknown", message });
+      return;
+    }
     this.viewPublisher.publishOf(id, LOADING_CONTEXT);
     this.viewPublisher.publishOf(id, await loadContext(serverCommand, cwd, this.#services.runCommandLine));
   }

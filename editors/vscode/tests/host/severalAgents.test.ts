@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import type { AgentChoice } from "../../src/host/agentChoice.js";
 import { agentIdOf } from "../../src/host/agentIds.js";
+import { AGENT_NAME } from "../../src/host/connection.js";
 import { FakeAgent, INITIALIZE_RESPONSE } from "../support/agent.js";
-import { TestWindow } from "../support/testWindow.js";
+import { SERVER_COMMAND, TestWindow } from "../support/testWindow.js";
 
 const GEMINI: AgentChoice = { id: "gemini/cli", name: "Gemini CLI", command: "/bin/gemini", arguments: [], environment: {} };
 const GEMINI_SESSION = "agent:gemini%2Fcli/session-1";
@@ -192,4 +193,18 @@ test("an agent that needs a sign-in says so only where it is shown", async () =>
   assert.equal(window.view.signIn.isNeeded, false);
   window.choice = GEMINI;
   await window.handle({ type: "switchAgent" }).catch(() => undefined);
+});
+
+test("instructions and skills are asked of our own server's program, and never of another agent's", async () => {
+  window.agent.initializeResponse = { ...INITIALIZE_RESPONSE, agentInfo: { name: AGENT_NAME, version: "1" } };
+  await window.connect();
+  await window.handle({ type: "refreshContext" });
+  await window.until(({ context }) => context.status === "known");
+  const { command } = SERVER_COMMAND;
+  const asked = [`${command} context list --json --cwd /project`, `${command} skills list --json --cwd /project`];
+  assert.deepEqual(window.commandLines, asked);
+  await choose(GEMINI, GEMINI_SESSION);
+  await window.handle({ type: "refreshContext" });
+  await window.until(({ context }) => context.message === "Only the Hermes Agent shows this.");
+  assert.deepEqual(window.commandLines, asked);
 });

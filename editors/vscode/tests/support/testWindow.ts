@@ -54,6 +54,7 @@ export class TestWindow {
   starts = 0;
   readonly started: ServerCommand[] = [];
   readonly storedKeys: string[] = [];
+  readonly commandLines: string[] = [];
   readonly scripts: [string, string][] = [];
   uv: string | null = "/bin/uv";
   locateServer: () => Promise<ServerCommand> = () => Promise.resolve(SERVER_COMMAND);
@@ -81,7 +82,10 @@ export class TestWindow {
           this.started.push(serverCommand);
           return this.#start(serverCommand.command);
         },
-        runCommandLine: (_launch, [topic]) => Promise.resolve(topic === "context" ? "[]" : "{}"),
+        runCommandLine: ({ command }, words) => {
+          this.commandLines.push([command, ...words].join(" "));
+          return Promise.resolve(words[0] === "context" ? "[]" : "{}");
+        },
         problemsOf: (path) => this.problems.get(path) ?? [],
         isTrusted: () => this.isTrusted,
         shouldFollowInitially: () => false,
