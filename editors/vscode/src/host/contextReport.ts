@@ -9,9 +9,11 @@ import type { ContextEvent, InstructionFile, ActiveSkill } from "../shared/event
 import { isRecord } from "../shared/intents.js";
 import { childEnvironment } from "./environment.js";
 import { messageOf } from "./errors.js";
+import { t } from "../shared/l10n.js";
 import type { ServerCommand } from "./serverLocator.js";
 
-const TIMEOUT_MILLISECONDS = 15_000;
+/** Several commands may run at once, on a busy machine. */
+const TIMEOUT_MILLISECONDS = 60_000;
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
 /** Runs the server's program with arguments and returns its standard output. */
@@ -39,7 +41,10 @@ export async function loadContext(serverCommand: ServerCommand, cwd: string, run
   }
 }
 
-/** Run the server's program with the given arguments instead of `serve`. */
+/** Run the server's program with the given arguments instead of `serve`.
+ *
+ * @throws {Error} with what the program has said, or that it took too long.
+ */
 export function runCommand(serverCommand: ServerCommand, args: readonly string[], cwd: string): Promise<string> {
   const options = {
     cwd,
@@ -49,9 +54,11 @@ export function runCommand(serverCommand: ServerCommand, args: readonly string[]
     windowsHide: true,
   };
   return new Promise((resolve, reject) => {
-    const child = execFile(serverCommand.command, [...serverCommand.programArguments, ...args], options, (error, stdout) => {
+    const child = execFile(serverCommand.command, [...serverCommand.programArguments, ...args], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else reject(new Error(error.message));
+      else if (error.killed === true) reject(new Error(t("The command took too long: {0}", args.join(" "))));
+      // The message of Node has the whole command line first.
+      else reject(new Error(stderr.trim() || error.message));
     });
     child.stdin?.end();
   });
