@@ -275,6 +275,42 @@ def test_a_listener_added_while_changes_are_collected_receives_them(tmp_path: Pa
     assert events.wait(lambda: {**requested}, is_over).paths == {tmp_path / NAME}
 
 
+def test_missing_directories_do_not_restart_the_watching(tmp_path: Path) -> None:
+    folder, link = tmp_path / "a/rules", tmp_path / "link"
+    folder.mkdir(parents=True)
+    link.symlink_to(tmp_path / "a")
+    opened: list[frozenset[Path]] = []
+
+    class Quiet:
+        def collect(self) -> RawChanges:
+            return set()
+
+        def close(self) -> None: ...
+
+    def open_quiet(folders: Iterable[Path]) -> Quiet:
+        opened.append(frozenset(folders))
+        return Quiet()
+
+    events, is_over = DirectoryEvents(open_quiet, check_seconds=0.0), threading.Event()
+    missing, more = tmp_path / "missing", tmp_path / "a/more"
+    wanted = dict.fromkeys((link / "rules",), (RecordingListener().is_relevant,))
+
+    def wait_with(*added: Path) -> frozenset[Path]:
+        wanted.update(dict.fromkeys(added, wanted[link / "rules"]))
+        return events.wait(lambda: {**wanted}, is_over).paths
+
+    assert wait_with() == {link / "rules"}
+    # The new directory is reported, as always, but the others are not watched anew.
+    assert wait_with(missing) == {missing}
+    assert opened == [{folder.resolve()}]
+    more.mkdir()
+    assert wait_with(more) == {more}
+    missing.mkdir()
+    assert wait_with() == {missing}
+    both = {folder.resolve(), more.resolve()}
+    assert opened[1:] == [both, both | {missing.resolve()}]
+
+
 def test_stopping_ends_the_wait(tmp_path: Path) -> None:
     is_over, events = threading.Event(), DirectoryEvents()
     requested = {tmp_path: (RecordingListener().is_relevant,)}

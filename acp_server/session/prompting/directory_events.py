@@ -156,6 +156,12 @@ class DirectoryEvents:
             # `()` differs from every identity, so that a new directory counts as changed.
             if folder in self._lost or before.get(folder, ()) != identity
         }
+        # Only missing directories were added or removed, for which there is nothing to watch: a new
+        # notifier would watch thousands of directories again.
+        if self._notifier and not self._lost and _existing(identities) == _existing(before):
+            self._identities = identities
+            self._next_check_at = time.monotonic() + self._check_seconds
+            return WatchResult(frozenset(changed))
         names = _names_by_real_path(identities)
         try:
             notifier = self._open(names)
@@ -173,6 +179,7 @@ class DirectoryEvents:
         self._close_notifier()
         self._notifier, self._names = notifier, names
         self._identities, self._lost = identities, set()
+        self._next_check_at = time.monotonic() + self._check_seconds
         return WatchResult(frozenset(changed | self._relevant_paths(last_changes, requested())))
 
     def _collect(self) -> RawChanges:
@@ -218,7 +225,7 @@ class DirectoryEvents:
 
 def _identity(folder: Path) -> _Identity:
     try:
-        status = folder.stat()
+        status = os.stat(folder)  # noqa: PTH116 - half the cost, for thousands of directories
     except OSError:
         return None
     # Watching an unreadable directory fails for all of them at once.
@@ -231,10 +238,33 @@ def _error_reason(error: Exception) -> str:
     return str(error).partition(" about [")[0].rstrip(".")
 
 
+def _existing(identities: Mapping[Path, _Identity]) -> Mapping[Path, _Identity]:
+    return {folder: identity for folder, identity in identities.items() if identity is not None}
+
+
 def _names_by_real_path(identities: Mapping[Path, _Identity]) -> dict[Path, tuple[Path, ...]]:
     names: dict[Path, tuple[Path, ...]] = {}
+    real_parents: dict[str, str] = {}
     for folder, identity in identities.items():
         if identity is not None:
-            real_path = Path(os.path.realpath(folder))
+            name = _real_path(str(folder), real_parents)
+            real_path = folder if name == str(folder) else Path(name)
             names[real_path] = (*names.get(real_path, ()), folder)
     return names
+
+
+def _real_path(folder: str, real_parents: dict[str, str]) -> str:
+    """Return the real path of an absolute path; that of each parent is found once and kept.
+
+    Resolving all parts of thousands of sibling directories would cost several times as much.
+    """
+    parent, name = os.path.split(folder)
+    try:
+        is_link = stat.S_ISLNK(os.lstat(folder).st_mode)
+    except OSError:  # it vanished a moment ago
+        is_link = True
+    if is_link or name in {"", os.curdir, os.pardir}:
+        return os.path.realpath(folder)
+    if parent not in real_parents:
+        real_parents[parent] = os.path.realpath(parent)
+    return os.path.join(real_parents[parent], name)  # noqa: PTH118 - a Path for each costs more

@@ -127,11 +127,14 @@ class Subscription:
         self._owner.remove(self)
         self._changed.clear()
 
-    def collect(self, paths: Collection[Path]) -> bool:
-        """Collect the paths that concern the listener; return whether it must be scheduled."""
+    def collect(self, parents: Mapping[Path, Path]) -> bool:
+        """Collect the paths that concern the listener; return whether it must be scheduled.
+
+        `parents` has each path and its parent.
+        """
         is_relevant = self.listener.is_relevant
-        for path in paths:
-            if path in self.folders or (path.parent in self.folders and is_relevant(path)):
+        for path, parent in parents.items():
+            if path in self.folders or (parent in self.folders and is_relevant(path)):
                 self._changed.add(path)
         return bool(self._changed) and not self._is_checking
 
@@ -246,8 +249,9 @@ class FileWatch:
 
     def _distribute(self, result: WatchResult) -> None:
         # A copy: a listener may subscribe or close while the paths are distributed.
+        parents = {path: path.parent for path in result.paths}
         for subscription in tuple(self._subscriptions):
-            if subscription.collect(result.paths):
+            if subscription.collect(parents):
                 self.schedule_check(subscription)
         if result.problem:
             self._report_problem(result.problem)
