@@ -76,6 +76,7 @@ class _RootScanner:
         self._categories: dict[str, str] = {}
         self._problems: list[LoadProblem] = []
         self._manifest: dict[str, Stamp] = {}
+        self._linked_files: set[str] = set()
         self._directories = deque([_PendingDirectory(str(root.path), (), frozenset())])
         self._skill_directories: deque[_PendingDirectory] = deque()
         self._empty_directories = 0
@@ -97,6 +98,7 @@ class _RootScanner:
             dict(sorted(self._categories.items())),
             tuple(sorted(self._problems, key=lambda each: (str(each.path), each.line, each.text))),
             self._manifest,
+            frozenset(self._linked_files & self._manifest.keys()),
         )
 
     def _visit(self, folder: _PendingDirectory) -> None:
@@ -123,6 +125,9 @@ class _RootScanner:
                 self._enqueue_children(folder, entries, folder.ancestors | {identity})
 
     def _inspect(self, folder: _PendingDirectory, entries: dict[str, os.DirEntry[str]]) -> None:
+        for name in (SKILL_FILE, CATEGORY_FILE):
+            if name in entries and entries[name].is_symlink():
+                self._linked_files.add(f"{folder.path}{os.sep}{name}")
         if SKILL_FILE not in entries:
             self._empty_directories += 1
             for name in entries:

@@ -22,6 +22,11 @@ def read_words(frontmatter: Frontmatter, name: str) -> tuple[str, ...]:
     return _unique(each for value in found for each in _words(value)) if found else ()
 
 
+def has_any_field(frontmatter: Frontmatter, names: frozenset[str]) -> bool:
+    """Return whether one of these fields is in any of the places where `read_words` looks."""
+    return any(not names.isdisjoint(mapping) for mapping in _field_mappings(frontmatter))
+
+
 def required_commands(frontmatter: Frontmatter) -> tuple[str, ...]:
     """Return the programs that a skill says it runs."""
     return _unique(

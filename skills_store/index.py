@@ -55,6 +55,8 @@ class _SkillLine:
     description: str
     recency_rank: int
     """0 for the most recently used skill; equal for all that were never used."""
+    author_text: str = ""
+    """The description as the author wrote it; empty if the name alone is to be listed."""
 
     def __str__(self) -> str:
         return f"  - {self.name}: {self.description}" if self.description else f"  - {self.name}"
@@ -92,12 +94,17 @@ def render_index(collection: SkillCollection, request: IndexRequest) -> Rendered
         introduction.append(load_model_text("index_writing"))
     head = "\n\n".join([*introduction, "<available_skills>\n"])
     end = "\n</available_skills>"
-    body = _fit(groups, request.max_characters - len(head) - len(end))
+    room = request.max_characters - len(head) - len(end)
+    # Of thousands of skills not even the names fit, and no description is worth looking at.
+    if len(_join_groups(groups)) > room:
+        return RenderedIndex(f"{head}{_fit_names(groups, room)}{end}", is_shortened=True)
+    groups = _replace_lines(groups, _describe)
+    body = _fit_descriptions(groups, room)
     return RenderedIndex(f"{head}{body}{end}", is_shortened=body != _join_groups(groups))
 
 
 def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_CategoryGroup]:
-    """Yield the categories with visible skills. Skills of plugins are not listed."""
+    """Yield the categories with visible skills, by name. Skills of plugins are not listed."""
     ages = {name: age for age, name in reversed(list(enumerate(request.recent)))}
     seen = [
         skill
@@ -110,10 +117,9 @@ def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_Cat
         lines = tuple(
             _SkillLine(
                 _sanitize_line(call_name(skill, collection)),
-                ""
-                if is_name_only
-                else _sanitize_line(skill.description, MAX_DESCRIPTION_CHARACTERS),
+                "",
                 ages.get(skill.full_name, len(request.recent)),
+                "" if is_name_only else skill.description,
             )
             for skill in skills
         )
@@ -123,12 +129,23 @@ def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_Cat
         yield _CategoryGroup(_sanitize_line(name), category_description, lines)
 
 
-def _fit(groups: tuple[_CategoryGroup, ...], max_characters: int) -> str:
-    """Shorten the list step by step until it fits the limit."""
-    for shorten in (_cut_descriptions, _drop_old_descriptions, _collapse_categories):
+def _describe(line: _SkillLine) -> _SkillLine:
+    description = _sanitize_line(line.author_text, MAX_DESCRIPTION_CHARACTERS)
+    return replace(line, description=description)
+
+
+def _fit_descriptions(groups: tuple[_CategoryGroup, ...], max_characters: int) -> str:
+    """Shorten the descriptions step by step until the list fits; without any, it does."""
+    for shorten in (_cut_descriptions, _drop_old_descriptions):
         if len(body := _join_groups(groups)) <= max_characters:
             return body
         groups = shorten(groups, max_characters)
+    return _join_groups(groups)
+
+
+def _fit_names(groups: tuple[_CategoryGroup, ...], max_characters: int) -> str:
+    """Shorten a list without descriptions step by step until it fits the limit."""
+    groups = _collapse_categories(groups, max_characters)
     if len(body := _join_groups(groups)) <= max_characters:
         return body
     groups = tuple(replace(group, description="") for group in groups)

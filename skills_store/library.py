@@ -68,6 +68,20 @@ class SkillListing:
     """Name and description, including categories that were filtered out."""
 
 
+@dataclass(frozen=True, slots=True)
+class WatchDirectories:
+    """Directories on which a library depends."""
+
+    wanted: frozenset[Path]
+    present: frozenset[Path]
+    """Those that exist."""
+
+
+def offered_skills(collection: SkillCollection, facts: VisibilityFacts) -> tuple[Skill, ...]:
+    """Return the skills of a collection that are visible to a session, in its order."""
+    return tuple(skill for skill in collection.skills if is_offered(skill, facts))
+
+
 class SkillLibrary:
     """Skills of several roots; the first root wins. All calls block and are thread-safe."""
 
@@ -86,14 +100,17 @@ class SkillLibrary:
         self._scans: dict[SkillRoot, RootScan] | None = None
         self._collection: SkillCollection | None = None
         self._lock = Lock()
+        self._scanned_directories: (
+            tuple[SkillCollection, frozenset[Path], frozenset[Path]] | None
+        ) = None
+        """The collection they are for, all, and those that were there."""
         self._is_watched = False
         self._version = object()  # replaced by a new object on each reported change
         self._scanned_version: object = None
 
     def skills(self, facts: VisibilityFacts = _NO_FACTS) -> tuple[Skill, ...]:
         """Return the skills visible to a session, ordered by category and name."""
-        found = self.collection().skills
-        return tuple(skill for skill in found if is_offered(skill, facts))
+        return offered_skills(self.collection(), facts)
 
     def find(self, name: str) -> Skill:
         """Return a skill by `name`, `category/name` or `plugin:name`, visible or not.
@@ -157,9 +174,12 @@ class SkillLibrary:
         """
         return view_file(self._find_visible(name, facts), path, context)
 
-    def index(self, request: IndexRequest) -> str:
-        """Return the system prompt section that lists the skills; empty if there are none."""
-        return self._indexes.get(self.collection(), request).text
+    def index(self, request: IndexRequest, collection: SkillCollection | None = None) -> str:
+        """Return the system prompt section that lists the skills; empty if there are none.
+
+        With `collection`, of this library, its skills are listed and the disk is not read again.
+        """
+        return self._indexes.get(collection or self.collection(), request).text
 
     def is_known(self, name: str) -> bool:
         """Return whether there is, or was, a skill of the name."""
@@ -173,20 +193,33 @@ class SkillLibrary:
         """Return the skills that are unreachable because an earlier root has their name."""
         return self.collection().shadowed
 
-    def watch_directories(self) -> tuple[Path, ...]:
+    def watch_directories(self) -> WatchDirectories:
         """Return the directories for a non-recursive watcher: each one that was scanned.
 
         Includes roots that do not exist, and the directories of symlink targets.
         """
-        self.collection()
-        scans = self._scans or {}
-        return tuple(
-            dict.fromkeys(each for found in scans.values() for each in found.watch_directories())
+        collection = self.collection()
+        with self._lock:
+            scans = tuple((self._scans or {}).values())
+            # Paths of thousands of unchanged directories are not built again.
+            if self._scanned_directories is None or self._scanned_directories[0] is not collection:
+                found = dict(each for scan in scans for each in scan.directories())
+                present = frozenset(path for path, is_present in found.items() if is_present)
+                self._scanned_directories = (collection, frozenset(found), present)
+            _, scanned, present = self._scanned_directories
+        targets = frozenset(target for scan in scans for target in scan.link_targets())
+        unsure = (scanned - present) | targets
+        return WatchDirectories(
+            scanned | targets, present.union(path for path in unsure if path.is_dir())
         )
 
-    def set_watched(self, *, is_watched: bool) -> None:
-        """Declare whether a watcher of `watch_directories` reports changes to `mark_changed`."""
-        self._version = object()
+    def set_watched(self, *, is_watched: bool, since_last_scan: bool = False) -> None:
+        """Declare whether a watcher of `watch_directories` reports changes to `mark_changed`.
+
+        With `since_last_scan` it has done so since before the last scan, which is not repeated.
+        """
+        if not (is_watched and since_last_scan):
+            self._version = object()
         self._is_watched = is_watched
 
     def mark_changed(self) -> None:

@@ -6,7 +6,7 @@ another scan would give the same result.
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,18 +34,36 @@ class RootScan:
     category_descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
     problems: tuple[LoadProblem, ...] = ()
     manifest: Mapping[str, Stamp] = field(default_factory=dict[str, Stamp])
+    linked_files: Set[str] = frozenset()
+    """The files of the manifest that are symlinks. A file cannot become one, or no longer be one,
+    without a change of its directory, which the manifest has too."""
 
     def is_current(self) -> bool:
         """Return whether nothing changed since the scan: one `stat` per manifest entry."""
-        return all(_is_unchanged(stamp, path) for path, stamp in self.manifest.items())
+        status, absent = status_of, ABSENT
+        for path, stamp in self.manifest.items():
+            try:
+                found = status(path)
+            except (FileNotFoundError, NotADirectoryError):
+                if stamp != absent:
+                    return False
+            except OSError:
+                return False
+            else:
+                if stamp != stamp_of(found):
+                    return False
+        return True
 
-    def watch_directories(self) -> Iterator[Path]:
-        """Yield each scanned directory, and the directories of symlinked files."""
-        for path in map(Path, self.manifest):
-            if path.name not in _FILES:
-                yield path
-            elif path.is_symlink():
-                yield path.resolve().parent
+    def directories(self) -> Iterator[tuple[Path, bool]]:
+        """Yield each scanned directory, and whether it was there."""
+        for path, stamp in self.manifest.items():
+            if path.rpartition(os.sep)[2] not in _FILES:
+                yield Path(path), stamp not in {ABSENT, UNSETTLED}
+
+    def link_targets(self) -> Iterator[Path]:
+        """Yield the directories of the files that symlinks lead to. Blocks."""
+        for path in sorted(self.linked_files):
+            yield Path(path).resolve().parent
 
 
 def settled_stamp(status: os.stat_result) -> Stamp:
@@ -56,12 +74,3 @@ def settled_stamp(status: os.stat_result) -> Stamp:
     """
     is_fresh = abs(time.time_ns() - status.st_mtime_ns) < _SETTLING_NANOSECONDS
     return UNSETTLED if is_fresh else stamp_of(status)
-
-
-def _is_unchanged(stamp: Stamp, path: str) -> bool:
-    try:
-        return stamp == stamp_of(status_of(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return stamp == ABSENT
-    except OSError:
-        return False

@@ -20,13 +20,14 @@ from skills_store.skill import LoadProblem, Skill, SkillRoot
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 """Increase this whenever the same skill files would be read differently."""
 MAX_ROOTS = 32
 """Limit of cached roots over all workspaces; the most recently written are kept."""
 MAX_BYTES = 64 * 1024 * 1024
 
 _PRIVATE_MODE = 0o600
+_STAMP_LENGTH = 2
 _LOCK_TIMEOUT_SECONDS = 0.5
 _ROOTS = b', "roots": '
 _END = b"}\n"
@@ -106,6 +107,7 @@ def _frame(roots: bytes) -> bytes:
 def _serialize_scan(found: RootScan) -> JsonObject:
     return {
         "manifest": {path: list(stamp) for path, stamp in found.manifest.items()},
+        "links": [*sorted(found.linked_files)],
         "skills": [
             {
                 "folder": skill.folder.relative_to(found.root.path).as_posix(),
@@ -125,6 +127,7 @@ def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
     match entry:
         case {
             "manifest": dict(manifest),
+            "links": list(links),
             "skills": list(skills),
             "categories": dict(categories),
             "problems": list(problems),
@@ -132,13 +135,10 @@ def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
             pass
         case _:
             raise InvalidScanCacheError
-    stamps: dict[str, Stamp] = {}
-    for path, stamp in manifest.items():
-        match stamp:
-            case [int(changed), int(size)]:
-                stamps[path] = (changed, size)
-            case _:
-                raise InvalidScanCacheError
+    stamps = {path: _parse_stamp(stamp) for path, stamp in manifest.items()}
+    linked_files = frozenset(each for each in links if isinstance(each, str))
+    if len(linked_files) < len(links) or not linked_files <= stamps.keys():
+        raise InvalidScanCacheError
     found: list[LoadProblem] = []
     for problem in problems:
         match problem:
@@ -150,17 +150,24 @@ def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
     if len(descriptions) < len(categories):
         raise InvalidScanCacheError
     parsed_skills = tuple(_parse_skill(root, each) for each in skills)
-    return RootScan(root, parsed_skills, descriptions, tuple(found), stamps)
+    return RootScan(root, parsed_skills, descriptions, tuple(found), stamps, linked_files)
+
+
+# There are thousands of stamps and skills: `match` would take three times as long for them.
+def _parse_stamp(entry: Json) -> Stamp:
+    if isinstance(entry, list) and len(entry) == _STAMP_LENGTH:
+        changed, size = entry
+        if isinstance(changed, int) and isinstance(size, int):
+            return changed, size
+    raise InvalidScanCacheError
 
 
 def _parse_skill(root: SkillRoot, entry: Json) -> Skill:
-    match entry:
-        case {
-            "folder": str(folder),
-            "description": str(description),
-            "frontmatter": dict(frontmatter),
-        }:
-            category, _, name = folder.rpartition("/")
-            return Skill(name, description, category, root.path / folder, root, frontmatter)
-        case _:
-            raise InvalidScanCacheError
+    if not isinstance(entry, dict):
+        raise InvalidScanCacheError
+    folder, description = entry.get("folder"), entry.get("description")
+    frontmatter = entry.get("frontmatter")
+    if isinstance(folder, str) and isinstance(description, str) and isinstance(frontmatter, dict):
+        category, _, name = folder.rpartition("/")
+        return Skill(name, description, category, root.path / folder, root, frontmatter)
+    raise InvalidScanCacheError

@@ -34,6 +34,14 @@ KNOWN_ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
 """Environments that skills of Hermes are for, with paths of which any shows that it is there; its
 kanban board is never here. Unknown ones hide nothing."""
 
+_DECIDING_FIELDS = frozenset(
+    {
+        *("environments", "platforms", "fallback_for_tools", "requires_tools"),
+        *("fallback_for_toolsets", "requires_toolsets"),
+    }
+)
+"""A skill with none of these fields is seen everywhere: most skills, which are decided fast."""
+
 _PLATFORMS: Mapping[str, str] = {
     "darwin": "macos",
     "mac": "macos",
@@ -99,6 +107,8 @@ def is_offered(skill: Skill, facts: VisibilityFacts) -> bool:
 
     A skill for another environment can be loaded by its name.
     """
+    if not hermes_fields.has_any_field(skill.frontmatter, _DECIDING_FIELDS):
+        return not _is_disabled(skill, facts)
     wanted = {each.lower() for each in hermes_fields.read_words(skill.frontmatter, "environments")}
     is_elsewhere = (
         bool(wanted)
@@ -111,8 +121,7 @@ def is_offered(skill: Skill, facts: VisibilityFacts) -> bool:
 
 def reason_hidden(skill: Skill, facts: VisibilityFacts) -> str | None:
     """Return why a session does not see a skill, as half a sentence; None if it does."""
-    names = (skill.name, skill.full_name, skill.qualified_name)
-    if facts.disabled and not facts.disabled.isdisjoint(names):
+    if _is_disabled(skill, facts):
         return "it is disabled"
     platforms = {
         normalize_platform(each)
@@ -123,6 +132,13 @@ def reason_hidden(skill: Skill, facts: VisibilityFacts) -> str | None:
     return _reason_by_tools("tool", skill, facts.tools) or _reason_by_tools(
         "toolset", skill, facts.toolsets
     )
+
+
+def _is_disabled(skill: Skill, facts: VisibilityFacts) -> bool:
+    if not facts.disabled:
+        return False
+    names = (skill.name, skill.full_name, skill.qualified_name)
+    return not facts.disabled.isdisjoint(names)
 
 
 def _reason_by_tools(kind: str, skill: Skill, available: Set[str] | None) -> str | None:

@@ -35,7 +35,7 @@ from skills_store.invocation import (
     parse_invocation,
     render_invocation,
 )
-from skills_store.library import SkillLibrary, SkillListing
+from skills_store.library import SkillLibrary, SkillListing, offered_skills
 from skills_store.requirements import NeedsContext
 from skills_store.skill import SKILL_FILE, Skill
 from skills_store.usage import SkillUsageStore, UsageEvent, rank_by_activity
@@ -368,7 +368,7 @@ class SessionSkills:
         def find_commands(library: SkillLibrary) -> FoundCommands:
             collection = library.collection()
             self._bundles = read_bundles(self._service.home)
-            return library.skills(self._visibility_facts()), collection
+            return offered_skills(collection, self._visibility_facts()), collection
 
         self._commands = await self._query(find_commands)
         names = tuple(
@@ -405,7 +405,8 @@ class SessionSkills:
         library, config = skill_roots.library, self._service.config
         facts = self._visibility_facts()
         library.mark_changed()
-        names = names_in(library.skills(facts))
+        collection = library.collection()
+        names = names_in(offered_skills(collection, facts))
         preferred_names = [name for name in preferred if name in names]
         # After the preferred skills those that were used at some time, the last one first.
         records = self._usage.records()
@@ -414,7 +415,8 @@ class SessionSkills:
         is_code = is_code_workspace(self._workspace)
         name_only = frozenset(config.name_only_categories if is_code else ())
         index = library.index(
-            IndexRequest(facts, name_only, config.max_characters, first_names, SETUP_SKILL)
+            IndexRequest(facts, name_only, config.max_characters, first_names, SETUP_SKILL),
+            collection,
         )
         preference = PREFERENCE.format(names=", ".join(f"`{name}`" for name in preferred_names))
         return screen_index(f"{index}\n\n{preference}" if preferred_names else index)

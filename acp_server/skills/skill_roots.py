@@ -106,17 +106,21 @@ class SkillRoots:
         subscription.watch(tree.union(path.parent for path in expected))
         # Watching starts asynchronously: until it is confirmed, changes may be missed.
         self._confirmed = (self._confirmed | reported) & tree
-        self._set_watched(is_watched=present <= self._confirmed)
+        # The directories were confirmed before they were scanned just now.
+        self._set_watched(is_watched=present <= self._confirmed, since_last_scan=bool(reported))
 
-    def _set_watched(self, *, is_watched: bool) -> None:
+    def _set_watched(self, *, is_watched: bool, since_last_scan: bool = False) -> None:
         if is_watched != self._is_watched:
             self._is_watched = is_watched
-            self.library.set_watched(is_watched=is_watched)
+            self.library.set_watched(is_watched=is_watched, since_last_scan=since_last_scan)
 
     def _find_directories(self) -> tuple[frozenset[Path], frozenset[Path], frozenset[Path]]:
         """Return the skill directories, those that exist, and the missing root paths."""
-        tree = frozenset((*self.library.watch_directories(), self._plugins))
-        present = frozenset(path for path in tree if path.is_dir())
+        directories = self.library.watch_directories()
+        tree = directories.wanted | {self._plugins}
+        present = directories.present
+        if self._plugins.is_dir():
+            present |= {self._plugins}
         roots = (*(root.path for root in self._roots()), self._plugins)
         return (
             tree,

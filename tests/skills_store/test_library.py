@@ -168,10 +168,27 @@ def test_the_watcher_is_given_the_paths_to_watch(tmp_path: Path) -> None:
     (tmp_path / "home/coding/git/SKILL.md").symlink_to(tmp_path / "dotfiles/git.md")
     library = make_library(tmp_path / "home", tmp_path / "none")
     home = tmp_path / "home"
-    assert set(library.watch_directories()) == {
+    wanted = {
         *(home, home / "coding", home / "coding/git", home / "pdf", tmp_path / "none"),
         tmp_path / "dotfiles",
     }
+    found = library.watch_directories()
+    assert (found.wanted, found.present) == (wanted, wanted - {tmp_path / "none"})
+
+
+def test_the_directories_of_a_changed_library_are_current(tmp_path: Path) -> None:
+    write_skill(tmp_path / "home/pdf")
+    write_file(tmp_path / "dotfiles/git.md", skill_text("git"))
+    make_files_old(tmp_path)
+    library = make_library(tmp_path / "home")
+    home = tmp_path / "home"
+    assert library.watch_directories() == library.watch_directories()
+    # From now on a file of a known skill is a symlink, and there is a new skill.
+    (home / "pdf/SKILL.md").unlink()
+    (home / "pdf/SKILL.md").symlink_to(tmp_path / "dotfiles/git.md")
+    write_skill(home / "new")
+    wanted = {home, home / "pdf", home / "new", tmp_path / "dotfiles"}
+    assert library.watch_directories().present == wanted
 
 
 def test_a_change_between_the_first_scan_and_the_watcher_is_seen(tmp_path: Path) -> None:
@@ -179,6 +196,17 @@ def test_a_change_between_the_first_scan_and_the_watcher_is_seen(tmp_path: Path)
     library.skills()
     write_skill(tmp_path / "new")
     library.set_watched(is_watched=True)
+    assert len(library.skills()) == 1
+
+
+def test_a_scan_since_the_watcher_started_is_not_repeated(tmp_path: Path) -> None:
+    library = make_library(tmp_path)
+    library.skills()
+    library.set_watched(is_watched=True, since_last_scan=True)
+    write_skill(tmp_path / "new")
+    assert library.skills() == ()
+    library.mark_changed()
+    library.set_watched(is_watched=True, since_last_scan=True)
     assert len(library.skills()) == 1
 
 

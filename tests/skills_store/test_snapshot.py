@@ -32,6 +32,9 @@ def root(tmp_path: Path) -> SkillRoot:
     write_file(folder / "coding/DESCRIPTION.md", "---\ndescription: For code.\n---\n")
     write_file(folder / "odd/SKILL.md", skill_text("even"))
     write_file(folder / "mute/SKILL.md", "# Mute\n")
+    write_file(tmp_path / "dotfiles/linked.md", skill_text("linked"))
+    (folder / "linked").mkdir()
+    (folder / "linked/SKILL.md").symlink_to(tmp_path / "dotfiles/linked.md")
     make_files_old(folder)
     return home_root(folder)
 
@@ -67,7 +70,7 @@ def test_another_process_reads_no_skill_again(root: SkillRoot, file: Path) -> No
     document.write_bytes(b"x" * status.st_size)  # as if unchanged: so it would be noticed
     os.utime(document, ns=(status.st_atime_ns, status.st_mtime_ns))
     names = [skill.name for skill in SkillLibrary(lambda: [root], file).skills()]
-    assert names == ["caf\u00e9", "odd", "git"]
+    assert names == ["caf\u00e9", "linked", "odd", "git"]
 
 
 def test_a_later_change_is_noticed_and_saved(root: SkillRoot, file: Path) -> None:
@@ -101,11 +104,15 @@ ENTRIES: list[Json] = [
     None,
     [],
     {},
-    {"manifest": {}, "skills": [], "categories": {}},
-    {"manifest": {"/": [1]}, "skills": [], "categories": {}, "problems": []},
-    {"manifest": {}, "skills": [{}], "categories": {}, "problems": []},
-    {"manifest": {}, "skills": [], "categories": {"a": 1}, "problems": []},
-    {"manifest": {}, "skills": [], "categories": {}, "problems": [["a"]]},
+    {"manifest": {}, "links": [], "skills": [], "categories": {}},
+    {"manifest": {"/": [1]}, "links": [], "skills": [], "categories": {}, "problems": []},
+    {"manifest": {}, "links": [], "skills": [{}], "categories": {}, "problems": []},
+    {"manifest": {}, "links": [], "skills": [], "categories": {"a": 1}, "problems": []},
+    {"manifest": {}, "links": [], "skills": [], "categories": {}, "problems": [["a"]]},
+    {"manifest": {}, "links": [1], "skills": [], "categories": {}, "problems": []},
+    {"manifest": {}, "links": ["/"], "skills": [], "categories": {}, "problems": []},
+    {"manifest": {"/": [1, "a"]}, "links": [], "skills": [], "categories": {}, "problems": []},
+    {"manifest": {}, "skills": [], "categories": {}, "problems": []},
 ]
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
@@ -160,7 +167,7 @@ def test_an_entry_of_another_format_is_ignored(root: SkillRoot, file: Path, entr
 
 def test_a_snapshot_that_cannot_be_written_does_no_harm(root: SkillRoot, tmp_path: Path) -> None:
     write_file(tmp_path / "acp")
-    assert len(SkillLibrary(lambda: [root], tmp_path / "acp/skills_snapshot.json").skills()) == 3
+    assert len(SkillLibrary(lambda: [root], tmp_path / "acp/skills_snapshot.json").skills()) == 4
 
 
 def test_a_file_without_entries_is_not_a_snapshot(root: SkillRoot, file: Path) -> None:
@@ -173,4 +180,4 @@ def test_a_file_without_entries_is_not_a_snapshot(root: SkillRoot, file: Path) -
 
 def test_a_directory_in_place_of_the_snapshot_does_no_harm(root: SkillRoot, file: Path) -> None:
     file.mkdir(parents=True)
-    assert len(SkillLibrary(lambda: [root], file).skills()) == 3
+    assert len(SkillLibrary(lambda: [root], file).skills()) == 4
