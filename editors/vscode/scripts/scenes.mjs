@@ -58,6 +58,7 @@ function scenesOf(conversation) {
 /** Render a scene in a browser page. */
 export async function drawScene(page, { script, highlight, styles }, { body, style }, scene) {
   const { events, presses = [], types = "", keys = [], scroll } = scene;
+  await page.mouse.move(0, 0); // not where the scene before was pressed
   await page.setContent(`<!DOCTYPE html><html lang="en" style="${style}"><head><title>Hermes Agent</title>
     <style>${styles}</style></head><body class="${body}"><div id="root"></div></body></html>`);
   await page.evaluate(() => {

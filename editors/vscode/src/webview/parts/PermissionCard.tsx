@@ -168,7 +168,7 @@ function ReasonInput({ onDone, onCancel }: { onDone: (reason: string) => void; o
     <input
       type="text"
       class="reason-input"
-      placeholder={t("What should the agent do instead? Enter rejects.")}
+      placeholder={t("Reject, and do this instead…")}
       aria-label={t("Reason for rejecting")}
       data-testid="permission-reason-input"
       ref={(input) => input?.focus()}
