@@ -7,24 +7,16 @@ into a large value. The meaning of the values is up to the caller.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from typing import cast
 
-import yaml
 from pydantic import JsonValue
 
 MAX_CHARACTERS = 32_768
-MAX_DEPTH = 16
 
 _OPENING = re.compile(r"---[ \t]*\n")
 _CLOSING = re.compile(r"^---[ \t]*$\n?", re.MULTILINE)
 _KEY = re.compile(r"([A-Za-z_][\w.-]*):(?:[ \t]+(.*))?$")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(.*)$")
 _COMMENT = re.compile(r"(?:^|[ \t])#.*$")
-
-_Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = (
-    yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,64 +42,19 @@ def split_frontmatter(text: str) -> Frontmatter:
     if opening is None or closing is None:
         return Frontmatter(text)
     block, body = text[opening.end() : closing.start()], text[closing.end() :]
+    # Most sessions have no file with such a block, and the YAML parser takes time and memory.
+    from prompt_engine.yaml_block import parse_mapping
+
     problem = ""
     try:
-        values = _parse_mapping(block)
-    except (yaml.YAMLError, ValueError) as error:
+        values = parse_mapping(block)
+    except ValueError as error:
         values = _parse_lines(block)
         message = " ".join(str(error).split())[:80]
         problem = f"its frontmatter is not plain YAML ({message})"
     if values is None or (problem and not values):
         return Frontmatter(text)
     return Frontmatter(body, values, is_present=True, problem=problem)
-
-
-def _parse_mapping(block: str) -> dict[str, JsonValue] | None:
-    """Parse the block; return None if it is not a mapping.
-
-    Raises:
-        yaml.YAMLError: invalid YAML.
-        ValueError: a rejected YAML feature, or an invalid number or date.
-    """
-    # Must run before the loader: the loader would already expand aliases.
-    _reject_unsafe_yaml(block)
-    loader = _Loader(block)
-    try:
-        value = _to_json(cast("object", loader.get_single_data()))
-    finally:
-        loader.dispose()
-    if value is None:
-        return {}
-    return value if isinstance(value, dict) else None
-
-
-def _reject_unsafe_yaml(block: str) -> None:
-    """Reject YAML that could expand (aliases), construct objects (tags) or nest too deeply."""
-    depth = 0
-    for event in yaml.parse(block, Loader=_Loader):
-        if isinstance(event, yaml.AliasEvent):
-            raise ValueError("aliases are not allowed")
-        if isinstance(event, yaml.NodeEvent) and getattr(event, "tag", None) is not None:
-            raise ValueError("tags are not allowed")
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise ValueError("it is nested too deeply")
-
-
-def _to_json(value: object) -> JsonValue:
-    match value:
-        case None | str() | bool() | int() | float():
-            return value
-        case date():
-            return value.isoformat()
-        case dict():
-            pairs = cast("dict[object, object]", value)
-            return {str(key): _to_json(each) for key, each in pairs.items()}
-        case list():
-            return [_to_json(each) for each in cast("list[object]", value)]
-        case _:
-            return str(value)
 
 
 def _parse_lines(block: str) -> dict[str, JsonValue]:

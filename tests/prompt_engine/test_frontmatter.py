@@ -1,5 +1,8 @@
 """The block at the beginning of a file: split off and read, whatever it holds."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,21 @@ from pydantic import JsonValue
 
 from prompt_engine.frontmatter import MAX_CHARACTERS, Frontmatter, split_frontmatter
 from tests.support.user_texts import FRONTMATTER_NOT_PLAIN_YAML
+
+READ_TWO_TEXTS = """
+import sys
+from acp_server.project_files import places
+from prompt_engine.frontmatter import split_frontmatter
+split_frontmatter("# No block")
+print("yaml" in sys.modules)
+split_frontmatter("---\\na: b\\n---\\n")
+print("yaml" in sys.modules)
+"""
+
+
+def test_the_parser_is_imported_by_the_first_block() -> None:
+    done = subprocess.run([sys.executable, "-c", READ_TWO_TEXTS], capture_output=True, check=True)
+    assert done.stdout.split() == [b"False", b"True"]
 
 
 @pytest.mark.parametrize(
