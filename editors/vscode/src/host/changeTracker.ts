@@ -28,6 +28,10 @@ export class ChangeTracker {
   readonly #files: FileService;
   readonly #labelOf: (path: string) => string;
   readonly #tracked: Map<string, TrackedFile>;
+  /** Fingerprints of the texts that were recorded as writes: the diff of the same tool call, at its end, is no further change. */
+  readonly #written = new Map<string, string>();
+  /** Fingerprints of files that had their original text again: of that, and of what the agent's last write left. */
+  readonly #settled = new Map<string, { readonly original: string; readonly left: string }>();
 
   constructor(files: FileService, labelOf: (path: string) => string, saved: readonly SavedChange[] = []) {
     this.#files = files;
@@ -48,6 +52,7 @@ export class ChangeTracker {
   async recordWrite(path: string, before: string | null): Promise<void> {
     const now = await this.#files.readText(path);
     this.#record(path, before, now);
+    this.#written.set(path, fingerprintOf(now));
   }
 
   /**
@@ -57,6 +62,10 @@ export class ChangeTracker {
    */
   async recordDiffs(path: string, diffs: readonly DiffBlock[]): Promise<void> {
     const now = await this.#files.readText(path);
+    const written = this.#written.get(path);
+    this.#written.delete(path);
+    // Its file is perhaps not tracked any more: the user has kept the change, or it brought back the original text.
+    if (written === fingerprintOf(now)) return;
     const before = withoutDiffs(now, diffs);
     const isNew = diffs.some(({ oldText }) => typeof oldText !== "string");
     if (before !== null) this.#record(path, isNew && before === "" ? null : before, now);
@@ -66,6 +75,9 @@ export class ChangeTracker {
     const known = this.#tracked.get(path);
     // The diff of a write that was recorded already.
     if (known?.left === fingerprintOf(now)) return;
+    // A write that brings back the original text is perhaps seen in the editor before it is recorded.
+    const settled = known === undefined ? this.#settled.get(path) : undefined;
+    if (settled?.left === fingerprintOf(before) && settled.original === fingerprintOf(now)) return;
     const tracked = known ?? newlyTracked(before, "");
     const isAsLeft = known === undefined || fingerprintOf(before) === known.left;
     tracked.hasOtherEdits ||= !isAsLeft;
@@ -85,12 +97,17 @@ export class ChangeTracker {
   /** Return the files that differ now, sorted by path. Files with their original text are no longer tracked. */
   async list(): Promise<ChangedFile[]> {
     const changed: ChangedFile[] = [];
-    for (const [path, { before }] of this.#tracked) {
+    for (const [path, { before, left }] of this.#tracked) {
       const now = await this.#files.readText(path);
-      if (now === before) this.#tracked.delete(path);
+      if (now === before) this.#settle(path, now, left);
       else changed.push(this.#describe(path, before, now));
     }
     return changed.sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  #settle(path: string, original: string | null, left: string): void {
+    this.#tracked.delete(path);
+    this.#settled.set(path, { original: fingerprintOf(original), left });
   }
 
   #describe(path: string, before: string | null, now: string | null): ChangedFile {

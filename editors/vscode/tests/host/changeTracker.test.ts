@@ -99,6 +99,39 @@ test("a tool call's diff counts only if the file matches it", async () => {
   assert.deepEqual(listed, ["/gone deleted", "/whole changed"]);
 });
 
+test("a tool call that brings back the original text leaves no change, although its diff comes after its write", async () => {
+  const { fake, tracker } = await changed();
+  fake.disk.set("/new", "new");
+  await tracker.recordWrite("/new", null);
+  fake.disk.set("/a", OLD);
+  await tracker.recordWrite("/a", NEW);
+  fake.disk.delete("/new");
+  assert.deepEqual(await tracker.list(), []);
+  await tracker.recordDiffs("/a", [diff("/a", NEW, OLD)]);
+  await tracker.recordDiffs("/new", [diff("/new", "new", "")]);
+  assert.deepEqual(await tracker.list(), []);
+  // A later tool call changes it again.
+  fake.disk.set("/a", NEW);
+  await tracker.recordDiffs("/a", [diff("/a", OLD, NEW)]);
+  assert.deepEqual((await tracker.list()).map(({ path }) => path), ["/a"]);
+});
+
+test("a write that brings back the original text leaves no change, although the editor shows it before it is recorded", async () => {
+  const { fake, tracker } = await changed();
+  fake.disk.set("/a", OLD);
+  assert.deepEqual(await tracker.list(), []);
+  await tracker.recordWrite("/a", NEW);
+  await tracker.recordDiffs("/a", [diff("/a", NEW, OLD)]);
+  assert.deepEqual(await tracker.list(), []);
+});
+
+test("a change that was kept while its tool call ran is not recorded again at its end", async () => {
+  const { tracker } = await changed();
+  await tracker.keep("/a", "");
+  await tracker.recordDiffs("/a", [diff("/a", OLD, NEW)]);
+  assert.deepEqual(await tracker.list(), []);
+});
+
 test("a diff of a part is placed where its text is, and not if that is uncertain", async () => {
   const fake = new FakeFiles();
   fake.disk.set("/part", "1\nsame\n2\nsame\n");
