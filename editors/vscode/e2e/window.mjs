@@ -5,6 +5,8 @@ import { chromium } from "playwright-core";
 const SETTLING_MILLISECONDS = 700;
 const WIDENED_PIXELS = 110;
 export const TIMEOUT_MILLISECONDS = 60_000;
+/** In which a prompt is shown; one that is sent while a session is replaced may be lost. */
+export const SHOWING_MILLISECONDS = 8_000;
 
 export class Window {
   #browser;
@@ -165,10 +167,10 @@ export class Chat {
   }
 
   /** Send a prompt, wait for the end of its turn, and return the last text of the answer. */
-  async ask(text) {
+  async ask(text, timeout = TIMEOUT_MILLISECONDS) {
     const before = await this.at("user-message").count();
     await this.send(text);
-    await this.at("user-message").nth(before).waitFor();
+    await this.at("user-message").nth(before).waitFor({ timeout });
     return this.answered();
   }
 

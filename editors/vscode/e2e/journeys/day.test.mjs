@@ -13,7 +13,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { EXTENSION, HERE, installedFolder } from "../codeServer.mjs";
 import { closeWindow, openWindow } from "../sharedWindow.mjs";
 import { defineStation, takePicture } from "../stations.mjs";
-import { until } from "../window.mjs";
+import { SHOWING_MILLISECONDS, until } from "../window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
 const KEY = "sk-ant-api03-entered-in-vs-code";
@@ -34,7 +34,7 @@ let pictures = 0;
 let hasFailed = false;
 
 before(async () => {
-  const options = { installed: installedFolder(), server, vsix, environment: { ANTHROPIC_API_KEY: "" }, settings: SETTINGS };
+  const options = { installed: installedFolder(), server, vsix, environment: { ANTHROPIC_API_KEY: "" }, settings: SETTINGS, extension: join(HERE, "tester") };
   ({ code, window } = await openWindow(program, options));
   for (const [name, text] of Object.entries(FILES)) await writeFile(join(code.workspace, name), text);
   chat = window.chat;
@@ -71,6 +71,25 @@ async function allowTurn() {
   }
 }
 
+async function keepAll() {
+  await chat.at("keep-all").click();
+  await chat.at("changes").waitFor({ state: "detached" });
+}
+
+async function closeEditors() {
+  await window.run("View: Close All Editors");
+  await window.page.locator(".part.editor .tab").first().waitFor({ state: "detached" });
+}
+
+/** Choose the agent's fix from the code actions at the cursor, after a picture of them. */
+async function fixByCodeAction(name) {
+  await window.page.keyboard.press("Control+.");
+  const action = window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Hermes" });
+  await action.waitFor();
+  await picture(name);
+  await action.click();
+}
+
 async function isSaid(text) {
   return (await chat.at("user-message").allInnerTexts()).some((each) => each.includes(text));
 }
@@ -104,7 +123,7 @@ step("a feature over five files is proposed, written and reviewed by part", asyn
   await chat.answerByKey("y");
   await chat.answered();
   await until(async () => /5 files/.test(await chat.at("changes-toggle").innerText()));
-  await window.run("View: Close All Editors");
+  await closeEditors();
   await window.openFile("averages.py");
   await window.page.getByRole("button", { name: "Keep" }).or(window.page.locator(".codelens-decoration a", { hasText: "Keep" })).first().waitFor();
   await picture("its-changes-in-the-editor");
@@ -115,29 +134,48 @@ step("a feature over five files is proposed, written and reviewed by part", asyn
   await chat.at("changes-toggle").click();
   await picture("one-part-reverted");
   await chat.at("changes-toggle").click();
-  await chat.at("keep-all").click();
-  await chat.at("changes").waitFor({ state: "detached" });
+  await keepAll();
   assert.match(await onDisk("docs/spread.md"), /^# Spread/);
 });
 
-step("a problem is fixed by a code action, and the test runs", async () => {
+step("a problem is fixed by a code action, and the agent runs the test", async () => {
   await window.openFile("order.ts");
   await window.enterEditor();
   await window.page.locator(".part.editor .squiggly-error").first().waitFor();
   await window.page.keyboard.press("F8");
   await window.page.keyboard.press("Escape");
-  await window.page.keyboard.press("Control+.");
-  const action = window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Hermes" });
-  await action.waitFor();
-  await picture("a-code-action");
-  await action.click();
+  await fixByCodeAction("a-code-action");
   await until(() => isSaid("Fix the problems here"));
   await allowTurn();
   assert.match(await onDisk("order.ts"), /return total;/);
   assert.match(await (await chat.call("execute", "completed")).innerText(), /OK/);
   await picture("fixed-and-tested");
-  await chat.at("keep-all").click();
-  await window.run("View: Close All Editors");
+  await keepAll();
+  await closeEditors();
+});
+
+step("a failing test is fixed by a code action, and passes when it is run again", async () => {
+  await window.openFile("averages.py");
+  await window.run("Test: Run All Tests");
+  await window.run("Testing: Focus on Test Explorer View");
+  const test = window.page.locator(".test-explorer .monaco-list-row", { hasText: "mean of nothing" });
+  await test.locator(".codicon-testing-failed-icon").waitFor();
+  await window.run("View: Hide Panel");
+  await window.enterEditor();
+  await fixByCodeAction("a-test-fails");
+  await until(() => isSaid('the test "mean of nothing" fails: ZeroDivisionError'));
+  await allowTurn();
+  assert.match(await onDisk("averages.py"), /if numbers else 0\.0/);
+  await picture("the-test-is-fixed");
+  await keepAll();
+  await window.run("Test: Rerun Last Run");
+  await window.run("Testing: Focus on Test Explorer View");
+  await test.locator(".codicon-testing-passed-icon").waitFor();
+  await window.page.locator(".part.editor .squiggly-error").waitFor({ state: "detached" });
+  await picture("the-same-test-passes");
+  await window.openChat();
+  await window.run("View: Hide Panel");
+  await closeEditors();
 });
 
 step("two sessions ask at once, and each question is found and answered", async () => {
@@ -172,7 +210,7 @@ step("an MCP server of VS Code is passed on after the user has agreed", async ()
   await window.page.locator(".monaco-dialog-box").getByText("clock.mjs").waitFor();
   await picture("an-MCP-server-to-agree-to");
   await window.answerDialog("Use Them");
-  await until(async () => /clock/.test(await chat.ask("/mcp").catch(() => "")));
+  await until(async () => /clock/.test(await chat.ask("/mcp", SHOWING_MILLISECONDS).catch(() => "")));
 });
 
 step("another agent answers, and the first one's session comes back", async () => {
@@ -211,13 +249,27 @@ step("a server that crashes is started again, and the session goes on", async ()
   assert.match(await chat.ask("still there?"), /still here/);
 });
 
-step("the conversation goes back to an earlier prompt", async () => {
-  const prompt = chat.at("user-message").filter({ hasText: "still there?" }).last();
+step("files and conversation go back to an earlier prompt", async () => {
+  const notes = await onDisk("notes.txt");
+  await window.openFile("notes.txt");
+  await chat.send("plan the release");
+  await allowTurn();
+  assert.match(await onDisk("notes.txt"), /release on Monday/);
+  assert.match(await onDisk("plan.md"), /^# Plan/);
+  await chat.ask("is that all?");
+  const prompt = chat.at("user-message").filter({ hasText: "plan the release" });
   await prompt.hover();
   await prompt.getByTestId("restore-prompt").click();
   await picture("restore-to-here");
-  await prompt.getByTestId("restore-conversation").click();
-  await until(async () => !(await isSaid("still there?")));
-  assert.equal(await chat.input.inputValue(), "still there?");
-  await picture("restored");
+  await prompt.getByTestId("restore-both").click();
+  await chat.at("permission").waitFor();
+  await picture("restoring-asks");
+  await chat.answerByKey("y");
+  await until(async () => (await onDisk("notes.txt")) === notes && !existsSync(join(code.workspace, "plan.md")));
+  await until(async () => !(await isSaid("plan the release")) && !(await isSaid("is that all?")));
+  assert.ok(await isSaid("still there?"), "an earlier prompt is gone");
+  assert.equal(await chat.input.inputValue(), "plan the release");
+  await until(async () => !(await window.editorText()).includes("Monday"));
+  await chat.at("changes").waitFor({ state: "detached" });
+  await picture("files-and-conversation-restored");
 });
