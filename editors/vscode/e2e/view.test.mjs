@@ -325,7 +325,7 @@ station("the page of the extension has no broken pictures, and the guide shows a
   await until(async () => (await pageWith("Open the Guide")) !== undefined);
   assert.deepEqual((await pageWith("Open the Guide")).pictures, []);
   await window.run("Hermes Agent: Open the Guide");
-  await until(async () => (await pageWith("How it looks"))?.pictures.filter((isShown) => isShown).length === 14);
+  await until(async () => (await pageWith("How it looks"))?.pictures.filter((isShown) => isShown).length === 16);
   await picture("guide");
 });
 
