@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.tools.files import seen_file_guard
 from acp_server.turn.conversation import ToolResult, UserMessage, prompt_to_text
 from tests.subagents.task_scripts import call_events, delegate_call, text_events
 from tests.support.editor import Object
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.support.user_texts import CHANGED_SINCE_READ, NOT_READ
 from tests.tools.editor_session import FILES, ToolEditorSession, lines, open_tool_editor
 from tests.tools.test_editing_with_an_editor import Buffers
@@ -18,6 +20,12 @@ UNREAD = (
     "a.py exists already, and you have not read it. Nothing was written. Read all of it with "
     "read_file first, or change it with patch."
 )
+
+
+@pytest.fixture(autouse=True)
+def compare_files_as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow machine too, a file that was changed is told before the next request."""
+    monkeypatch.setattr(seen_file_guard, "COMPARE_SECONDS", HANG_TIMEOUT_SECONDS)
 
 
 def last_prompt(session: ToolEditorSession) -> str:

@@ -6,6 +6,7 @@ import shlex
 import signal
 import socket
 import sys
+import time
 from pathlib import Path
 
 import anyio
@@ -114,6 +115,18 @@ async def test_the_network_outlives_its_holder(directories: SandboxDirectories) 
             await to_thread.run_sync(inside.connect, ("127.0.0.1", port))
             assert inside.recv(9) == b"hello"
     assert holders(os.getpid()) == []
+
+
+async def test_a_holder_that_has_just_died_is_replaced(directories: SandboxDirectories) -> None:
+    sandbox = make_sandbox(directories)
+    async with open_confined(directories, sandbox=sandbox) as session:
+        port = await start_server(session)
+        (holder,) = holders(os.getpid())
+        holder.kill()
+        while is_running(holder):  # blocks the event loop, so the server does not learn of it yet
+            time.sleep(0.001)  # noqa: ASYNC251
+        assert await sandbox.network.namespaces.files(working_launcher()) != ()
+        assert await connect(session, port) == "b'hello'\n"
 
 
 async def test_no_holder_survives_the_server(directories: SandboxDirectories) -> None:

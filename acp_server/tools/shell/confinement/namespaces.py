@@ -50,20 +50,26 @@ class SessionNamespaces:
         return self._is_tried and not self._descriptors
 
     async def files(self, launcher: SandboxLauncher) -> tuple[str, ...]:
-        """Return the files by which a command joins; none if the system has no namespaces."""
+        """Return the files by which a command joins; none if the system has no namespaces.
+
+        Raises:
+            ShellError: The holder has died and cannot be replaced.
+        """
         # Single-flight: concurrent first commands must join the same namespace.
         async with self._lock:
             if not self._is_tried and not self._is_closed:
                 await self._create(launcher)
                 self._is_tried = True
-            if self._holder is not None and self._holder.has_ended:
-                await self._drop_holder()
-            if self._descriptors and self._holder is None:
-                self._holder = await self._start_holder(launcher)
-            try:
-                return () if self._holder is None else self._holder.namespaces
-            except OSError as error:  # it has died a moment ago
-                raise ShellError(NO_SOCKET) from error
+            for _ in range(2):
+                if self._holder is not None and self._holder.has_ended:
+                    await self._drop_holder()
+                if self._descriptors and self._holder is None:
+                    self._holder = await self._start_holder(launcher)
+                try:
+                    return () if self._holder is None else self._holder.namespaces
+                except OSError:  # it has died a moment ago: another one takes its place
+                    await self._drop_holder()
+            raise ShellError(NO_SOCKET)
 
     async def open_socket(
         self, launcher: SandboxLauncher, family: AddressFamily = AddressFamily.AF_INET
