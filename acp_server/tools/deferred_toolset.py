@@ -424,7 +424,7 @@ class _DeferredCheckpoints:
 
 @frozen_dataclass
 class _DeferredSeenFiles:
-    """No seen files: the model of a new conversation sees files through the tools alone."""
+    """The seen files of a new conversation: there are none before a tool has run."""
 
     tools: _DeferredTools
 
@@ -435,8 +435,9 @@ class _DeferredSeenFiles:
 
     async def describe_changes(self) -> str:
         """Describe the files that changed since the model saw them."""
-        built = self.tools.built
-        return "" if built is None else await built.seen_files.describe_changes()
+        if self.tools.built is None and not self.tools.session.seen_files.paths:
+            return ""
+        return await (await self.tools.get()).seen_files.describe_changes()
 
 
 @frozen_dataclass
