@@ -100,6 +100,13 @@ def test_the_chat_is_in_tabs_and_actions_are_where_people_work_in_vs_code(
 
 
 @pytest.mark.full
+def test_what_the_agent_works_with_is_shown_and_changed_in_vs_code(
+    variables: Mapping[str, str],
+) -> None:
+    run_journey(variables, "agent")
+
+
+@pytest.mark.full
 def test_the_sessions_of_all_folders_of_a_workspace_are_listed_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:

@@ -41,6 +41,8 @@ export interface AgentViewHost extends OverviewSource {
 const CHANGING: ReadonlySet<string> = new Set(["connecting", "reconnecting"]);
 const POLL_MILLISECONDS = 1500;
 const MAX_LABEL_CHARACTERS = 120;
+/** Items that were loaded ahead count for so long; a group that is closed does not take them. */
+const READY_MILLISECONDS = 5000;
 
 interface McpItem extends TreeItem {
   readonly server?: McpServerState;
@@ -59,9 +61,7 @@ class Node extends TreeItem {
 type Action = (view: AgentView, data: Readonly<Record<string, string>>) => unknown;
 
 const ACTIONS: Readonly<Record<string, Action>> = {
-  refreshAgent: (view) => {
-    view.refresh();
-  },
+  refreshAgent: () => undefined, // as after any action
   restartMcpServer: ({ host }, { name }) => host.request(RESTART_MCP_SERVER_METHOD, { name }),
   signInMcpServer: ({ host }, { name = "" }) => host.ask(`/mcp sign-in ${name}`),
   signOutMcpServer: ({ host }, { name = "" }) => host.ask(`/mcp sign-out ${name}`),
@@ -78,9 +78,18 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   openAgentFile: (_, { path = "" }) => commands.executeCommand("vscode.open", Uri.file(path)),
 };
 
+/** Actions of an item; without one, as while it is being replaced, they do nothing. */
+const NEEDING_ITEM: ReadonlySet<string> = new Set(
+  ["restartMcpServer", "signInMcpServer", "signOutMcpServer", "enableSkill", "disableSkill", "deleteMemory", "forgetPermission", "trustInstructions"],
+);
+
 export class AgentView {
   readonly #changed: EventEmitter<TreeItem | undefined>;
+  /** The groups that have been open. */
+  readonly #opened = new Map<string, () => Promise<TreeItem[]>>();
+  readonly #ready = new Map<string, { readonly items: TreeItem[]; readonly since: number }>();
   #timer: NodeJS.Timeout | undefined;
+  #refreshes = 0;
 
   constructor(
     readonly host: AgentViewHost,
@@ -89,29 +98,39 @@ export class AgentView {
     this.#changed = changed;
   }
 
-  refresh(): void {
+  /**
+   * Show what has changed. The items stay until the new ones are loaded: VS Code runs the action of an item that it is
+   * replacing without the item.
+   */
+  async refresh(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#refreshes += 1;
+    const number = this.#refreshes;
+    const found = await Promise.all([...this.#opened].map(async ([id, load]) => [id, await loaded(load)] as const));
+    if (number !== this.#refreshes) return; // a later one shows more
+    for (const [id, items] of found) this.#ready.set(id, { items, since: performance.now() });
     this.#changed.fire(undefined);
   }
 
   /** Carry out the command of an item, and show what came of it. */
   async run(name: string, [item]: readonly unknown[]): Promise<void> {
     try {
-      await ACTIONS[name]?.(this, item instanceof Node ? item.data : dataIn(item));
+      const isLost = item === undefined && NEEDING_ITEM.has(name);
+      if (!isLost) await ACTIONS[name]?.(this, item instanceof Node ? item.data : dataIn(item));
     } catch (error) {
       await window.showErrorMessage(messageOf(error));
     }
-    if (name !== "openAgentFile" && name !== "refreshAgent") this.refresh();
+    if (name !== "openAgentFile") await this.refresh();
   }
 
   async childrenOf(parent: TreeItem | undefined): Promise<TreeItem[]> {
     if (parent instanceof Node) return parent.children === null ? [] : loaded(parent.children);
     if (!(await this.host.start())) return [message(t("The agent has not started. The chat shows why."))];
     return [
-      group("mcp", t("MCP Servers"), "plug", () => this.#servers()),
-      group("skills", t("Skills"), "lightbulb", async () => nonEmpty((await skillsOf(this.host)).map(skillItem), t("No skills."))),
-      group("memory", t("Memory"), "notebook", async () => (await memoryOf(this.host)).map(storeItem)),
-      group("permissions", t("Permissions"), "shield", async () =>
+      this.#group("mcp", t("MCP Servers"), "plug", () => this.#servers()),
+      this.#group("skills", t("Skills"), "lightbulb", async () => nonEmpty((await skillsOf(this.host)).map(skillItem), t("No skills."))),
+      this.#group("memory", t("Memory"), "notebook", async () => (await memoryOf(this.host)).map(storeItem)),
+      this.#group("permissions", t("Permissions"), "shield", async () =>
         nonEmpty((await permissionRulesOf(this.host)).map(ruleItem), t("You have given no lasting answers here.")),
       ),
       this.#contextGroup(),
@@ -142,16 +161,27 @@ export class AgentView {
     const servers = await mcpServersOf(this.host);
     if (servers.some(({ state }) => CHANGING.has(state))) {
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(() => {
-        this.#changed.fire(undefined);
-      }, POLL_MILLISECONDS).unref();
+      this.#timer = setTimeout(() => void this.refresh(), POLL_MILLISECONDS).unref();
     }
     return nonEmpty(servers.map(serverItem), t("There are no MCP servers in this session."));
   }
 
+  #group(id: string, label: string, icon: string, load: () => Promise<TreeItem[]>): TreeItem {
+    const item = new Node(label, async () => {
+      this.#opened.set(id, load);
+      const ready = this.#ready.get(id);
+      this.#ready.delete(id);
+      return ready !== undefined && performance.now() - ready.since < READY_MILLISECONDS ? ready.items : load();
+    });
+    item.id = id;
+    item.contextValue = `group.${id}`;
+    item.iconPath = new ThemeIcon(icon);
+    return item;
+  }
+
   #contextGroup(): TreeItem {
     const { folder } = this.host;
-    const found = group("context", t("Context"), "book", async () =>
+    const found = this.#group("context", t("Context"), "book", async () =>
       nonEmpty((await instructionsOf(this.host)).map((file) => instructionsItem(file, folder)), t("No instruction files.")),
     );
     found.description = this.host.contextUsage();
@@ -172,14 +202,6 @@ async function loaded(children: () => Promise<TreeItem[]> | TreeItem[]): Promise
     item.iconPath = new ThemeIcon("warning");
     return [item];
   }
-}
-
-function group(id: string, label: string, icon: string, children: () => Promise<TreeItem[]>): TreeItem {
-  const item = new Node(label, children);
-  item.id = id;
-  item.contextValue = `group.${id}`;
-  item.iconPath = new ThemeIcon(icon);
-  return item;
 }
 
 function message(text: string): TreeItem {
@@ -260,6 +282,7 @@ function entryItem({ name, path, entries, blocked }: MemoryStore, index: number)
   item.description = isBlocked ? t("blocked: the model does not see it") : "";
   item.tooltip = entry;
   item.iconPath = new ThemeIcon(isBlocked ? "warning" : "note");
+  item.id = `entry ${name} ${String(index)} ${entry}`; // else an action after a refresh would be without its entry
   item.contextValue = "memory.entry";
   item.command = openCommand(path);
   return item;

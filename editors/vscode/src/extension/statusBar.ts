@@ -5,14 +5,14 @@ import type { Disposable } from "../host/ports.js";
 import type { ConnectionStatus } from "../shared/events.js";
 import { t } from "../shared/l10n.js";
 
-const LABELS: Readonly<Record<ConnectionStatus, string>> = {
-  untrusted: "$(workspace-untrusted) Hermes",
-  noFolder: "$(hubot) Hermes",
-  missing: "$(warning) Hermes",
-  starting: "$(hubot) Hermes",
-  ready: "$(hubot) Hermes",
-  restarting: "$(sync~spin) Hermes",
-  failed: "$(error) Hermes",
+const ICONS: Readonly<Record<ConnectionStatus, string>> = {
+  untrusted: "$(workspace-untrusted)",
+  noFolder: "$(hubot)",
+  missing: "$(warning)",
+  starting: "$(hubot)",
+  ready: "$(hubot)",
+  restarting: "$(sync~spin)",
+  failed: "$(error)",
 };
 const DESCRIPTIONS: Readonly<Record<ConnectionStatus, string>> = {
   untrusted: t("The agent starts once this workspace is trusted."),
@@ -24,6 +24,9 @@ const DESCRIPTIONS: Readonly<Record<ConnectionStatus, string>> = {
   failed: t("The server could not be started."),
 };
 
+/** Longer names of models and modes are cut; the item's hover has them whole. */
+const MAX_FACT_CHARACTERS = 24;
+
 export class StatusBar implements Disposable {
   readonly #item = window.createStatusBarItem("acpServer.status", StatusBarAlignment.Right, 90);
 
@@ -34,10 +37,11 @@ export class StatusBar implements Disposable {
   }
 
   show(state: HostState): void {
-    const { status, message, openQuestions, session } = state;
+    const { status, message, openQuestions, agent, session } = state;
+    const lines = [agent, ...session.map(([name, value]) => `${name}: ${value}`)];
     const isError = status === "failed" || status === "missing";
     this.#item.text = labelFor(state);
-    this.#item.tooltip = new MarkdownString([questionText(state), DESCRIPTIONS[status], message, session].filter((part) => part !== "").join("\n\n"));
+    this.#item.tooltip = new MarkdownString([questionText(state), DESCRIPTIONS[status], message, ...lines].filter((part) => part !== "").join("\n\n"));
     this.#item.backgroundColor = isError
       ? new ThemeColor("statusBarItem.errorBackground")
       : openQuestions > 0
@@ -60,8 +64,13 @@ function questionText({ openQuestions, askingTitle }: HostState): string {
   return askingTitle === "" ? `${count}.` : t("{0} in “{1}”.", count, askingTitle);
 }
 
-function labelFor({ status, isRunning, openQuestions, askingAgent }: HostState): string {
+/** Return the text of the item: who asks, else the model, mode and cost of the shown session once they are known. */
+function labelFor({ status, isRunning, openQuestions, askingAgent, session }: HostState): string {
   if (openQuestions > 0) return `$(bell-dot) ${t("{0} asks", askingAgent || "Hermes")}`;
-  if (isRunning) return "$(loading~spin) Hermes";
-  return LABELS[status];
+  const facts = status === "ready" ? session.map(([, value]) => shortened(value)) : [];
+  return `${isRunning ? "$(loading~spin)" : ICONS[status]} ${facts.join(" · ") || "Hermes"}`;
+}
+
+function shortened(value: string): string {
+  return value.length > MAX_FACT_CHARACTERS ? `${value.slice(0, MAX_FACT_CHARACTERS)}…` : value;
 }

@@ -29,7 +29,7 @@ import { QuestionAnnouncer } from "./questionAnnouncer.js";
 import { Questions } from "./questions.js";
 import { ReviewLoader } from "./reviewLoader.js";
 import type { SessionContext } from "./session.js";
-import { sessionDescriptionOf } from "./sessionDescription.js";
+import { sessionFactsOf } from "./sessionDescription.js";
 import type { AgentHandle } from "./sessionLists.js";
 import { SessionManager, SHOWN_KEY } from "./sessionManager.js";
 import { ServerSetup } from "./serverSetup.js";
@@ -358,11 +358,10 @@ export class Controller implements IntentHost {
   #publishState(): void {
     const { sessions, questions, questionAnnouncer, viewPublisher, agents } = this;
     const { status, message, id, name } = agents.shown;
-    const description = sessionDescriptionOf(viewPublisher.eventsOf(viewPublisher.shownSessionId));
     this.#services.onState({
       ...{ status, message, isRunning: sessions.isRunning },
       ...{ openQuestions: questions.openCount, askingTitle: questionAnnouncer.askingTitle, askingAgent: agents.otherNameOf(questions.askingSessionId) },
-      session: [id === OWN_AGENT ? "" : name, description].filter((part) => part !== "").join("\n\n"),
+      ...{ agent: id === OWN_AGENT ? "" : name, session: sessionFactsOf(viewPublisher.eventsOf(viewPublisher.shownSessionId)) },
     });
   }
 }

@@ -6,6 +6,7 @@ import type { CommandRunner } from "./contextReport.js";
 import type { MentionReader } from "./promptBlocks.js";
 import type { ReviewContext, ReviewService } from "./reviewService.js";
 import type { ServerCommand } from "./serverLocator.js";
+import type { SessionFacts } from "./sessionDescription.js";
 import type { EditorWindow, Disk, Documents, TextStore, Log, WorkspaceState, Problem, TerminalPanel } from "./ports.js";
 
 /** A started server process: its message stream and its exit. */
@@ -68,8 +69,10 @@ export interface HostState {
   readonly askingTitle: string;
   /** Name of the agent with the oldest question; empty for the own server. */
   readonly askingAgent: string;
-  /** Agent (if another than the own server), model, mode and cost of the shown session; empty if none is known. */
-  readonly session: string;
+  /** Name of the agent of the shown session; empty for the own server. */
+  readonly agent: string;
+  /** Model, mode and cost of the shown session, as far as they are known. */
+  readonly session: SessionFacts;
 }
 
 /** A question that an agent has just asked. */

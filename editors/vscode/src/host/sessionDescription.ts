@@ -6,17 +6,19 @@ import { textOf } from "../shared/sessionUpdates.js";
 
 const MAX_TITLE_CHARACTERS = 80;
 
-/** Return the description of a session by its events, one line each; empty if the agent reports nothing. */
-export function sessionDescriptionOf(events: readonly SessionEvent[]): string {
+/** What is known of a session, of the model first, then the mode and what it has cost: the name and the value of each. */
+export type SessionFacts = readonly (readonly [name: string, value: string])[];
+
+/** Return what is known of a session by its events; empty if the agent reports nothing. */
+export function sessionFactsOf(events: readonly SessionEvent[]): SessionFacts {
   const options = optionsIn(events);
   const usage = events.findLast((event) => event.type === "update" && event.update.sessionUpdate === "usage_update");
   const cost = usage?.type === "update" && usage.update.sessionUpdate === "usage_update" ? usage.update.cost : undefined;
-  const lines = ["model", "mode"].map((category) => {
+  const chosen = ["model", "mode"].flatMap((category) => {
     const option = options.find((each) => each.category === category);
-    return option?.type === "select" ? `${option.name}: ${nameOf(option)}` : "";
+    return option?.type === "select" ? [[option.name, nameOf(option)] as const] : [];
   });
-  const costLine = cost === null || cost === undefined ? "" : t("Cost: {0} {1}", cost.amount.toFixed(2), cost.currency);
-  return [...lines, costLine].filter((line) => line !== "").join("\n\n");
+  return cost === null || cost === undefined ? chosen : [...chosen, [t("Cost"), `${cost.amount.toFixed(2)} ${cost.currency}`]];
 }
 
 /** Return the text of the first prompt of a session, without line breaks and at most as long as a title; empty for none. */

@@ -69,6 +69,10 @@ async function act(name: string, ...path: string[]): Promise<void> {
   await view.run(name, [item]);
 }
 
+/** The last command that changes something. */
+const lastRun = (): readonly string[] | undefined => runs.findLast(([, verb = ""]) => !["list", "show"].includes(verb));
+/** The last request that changes something. */
+const lastRequest = (): readonly unknown[] | undefined => requests.findLast(([method]) => !["_hermes/mcp_servers", "_hermes/permission_rules"].includes(String(method)));
 const shown = (items: readonly FakeItem[]): unknown[] => items.map(({ label, description, contextValue }) => [label, description, contextValue]);
 
 test("MCP servers are shown with state and tools, also in a state of a later version", async () => {
@@ -79,7 +83,7 @@ test("MCP servers are shown with state and tools, also in a state of a later ver
   ]);
   assert.deepEqual(shown(await childrenOf("MCP Servers", "docs")), [["find", "Finds.", undefined]]);
   await act("restartMcpServer", "MCP Servers", "docs");
-  assert.deepEqual(requests.at(-1), ["_hermes/restart_mcp_server", { name: "docs" }]);
+  assert.deepEqual(lastRequest(), ["_hermes/restart_mcp_server", { name: "docs" }]);
   await act("signInMcpServer", "MCP Servers", "tickets");
   await act("signOutMcpServer", "MCP Servers", "docs");
   await view.run("editMcpServers", []);
@@ -96,9 +100,9 @@ test("skills are opened, disabled and enabled by the settings", async () => {
   await view.run("openAgentFile", items[0]?.command?.arguments ?? []);
   assert.deepEqual(editor.executedCommands.map(([name, uri]) => [name, String(uri)]), [["vscode.open", "file:/s/review/SKILL.md"]]);
   await act("disableSkill", "Skills", "review");
-  assert.deepEqual(runs.at(-1), ["config", "set", "skills.disabled", '["deploy","review"]']);
+  assert.deepEqual(lastRun(), ["config", "set", "skills.disabled", '["deploy","review"]']);
   await act("enableSkill", "Skills", "deploy");
-  assert.deepEqual(runs.at(-1), ["config", "set", "skills.disabled", "[]"]);
+  assert.deepEqual(lastRun(), ["config", "set", "skills.disabled", "[]"]);
 });
 
 test("an entry of the memory is deleted only after the user has confirmed it", async () => {
@@ -115,10 +119,13 @@ test("an entry of the memory is deleted only after the user has confirmed it", a
   assert.ok(!runs.some(([, verb]) => verb === "remove"));
   editor.choice = "Delete";
   await act("deleteMemory", "Memory", "Notes of the Agent", "Tests run with just");
-  assert.deepEqual(runs.at(-1), ["memory", "remove", "--target", "memory", "--", "Tests run\nwith just"]);
+  assert.deepEqual(lastRun(), ["memory", "remove", "--target", "memory", "--", "Tests run\nwith just"]);
+  const count = runs.length;
+  await view.run("deleteMemory", [undefined]); // an item that is gone
+  assert.ok(!runs.slice(count).some(([, verb]) => verb === "remove"));
   editor.entered = " Prefers tabs ";
   await act("addMemory", "Memory", "What It Knows About You");
-  assert.deepEqual(runs.at(-1), ["memory", "add", "--target", "user", "--", "Prefers tabs"]);
+  assert.deepEqual(lastRun(), ["memory", "add", "--target", "user", "--", "Prefers tabs"]);
   await view.run("undoMemory", []);
   assert.match(editor.calls.at(-1) ?? "", /^information undone/);
 });
@@ -129,7 +136,7 @@ test("an answer is forgotten by its id", async () => {
     ["edits in src/", "always rejected · this session", "permission"],
   ]);
   await act("forgetPermission", "Permissions", "edits in src/");
-  assert.deepEqual(requests.at(-1), ["_hermes/forget_permission_rule", { id: "r2" }]);
+  assert.deepEqual(lastRequest(), ["_hermes/forget_permission_rule", { id: "r2" }]);
 });
 
 test("a blocked file of instructions is trusted after the user has confirmed it", async () => {
@@ -144,7 +151,7 @@ test("a blocked file of instructions is trusted after the user has confirmed it"
   assert.ok(!runs.some(([, verb]) => verb === "trust"));
   editor.choice = "Trust the File";
   await act("trustInstructions", "Context", "bad.md");
-  assert.deepEqual(runs.at(-1), ["context", "trust", "--", "/p/bad.md"]);
+  assert.deepEqual(lastRun(), ["context", "trust", "--", "/p/bad.md"]);
 });
 
 test("what fails is shown in place of its items, and as a message after an action", async () => {
