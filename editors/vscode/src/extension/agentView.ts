@@ -282,7 +282,7 @@ function entryItem({ name, path, entries, blocked }: MemoryStore, index: number)
   item.description = isBlocked ? t("blocked: the model does not see it") : "";
   item.tooltip = entry;
   item.iconPath = new ThemeIcon(isBlocked ? "warning" : "note");
-  item.id = `entry ${name} ${String(index)} ${entry}`; // else an action after a refresh would be without its entry
+  item.id = ["entry", name, index, entry].join(" "); // else an action after a refresh would be without its entry
   item.contextValue = "memory.entry";
   item.command = openCommand(path);
   return item;

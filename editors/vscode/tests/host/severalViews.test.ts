@@ -164,10 +164,10 @@ test("the status bar is told the mode, the model and the cost of the shown sessi
     return { stopReason: "end_turn" };
   };
   await window.prompt("go");
-  assert.equal(window.states.at(-1)?.session, "Mode: Ask\n\nCost: 0.12 USD");
+  assert.deepEqual(window.states.at(-1)?.session, [["Mode", "Ask"], ["Cost", "0.12 USD"]]);
   const options = [{ group: "g", name: "G", options: [{ value: "b", name: "B" }] }];
   const model: SessionConfigOption = { id: "model", name: "Model", type: "select", category: "model", currentValue: "b", options };
   window.controller.viewPublisher.record("session-1", { type: "update", update: { sessionUpdate: "config_option_update", configOptions: [model] } });
   await window.handle({ type: "listSessions" });
-  assert.equal(window.states.at(-1)?.session, "Model: B\n\nCost: 0.12 USD");
+  assert.deepEqual(window.states.at(-1)?.session, [["Model", "B"], ["Cost", "0.12 USD"]]);
 });
