@@ -37,7 +37,7 @@ export class AgentTree implements Disposable {
   update(key: string): void {
     if (key === this.#shown) return;
     this.#shown = key;
-    this.#view?.refresh();
+    void this.#view?.refresh();
   }
 
   dispose(): void {
