@@ -43,6 +43,15 @@ def attempt_from_json(value: Json) -> Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Placement:
+    """An attempt goes to a node, as the engine has chosen."""
+
+    handle: str
+    node: str
+    """Name of the node."""
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptReport:
     """Report of an attempt that has ended, or whose node was lost."""
 

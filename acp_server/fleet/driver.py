@@ -19,7 +19,7 @@ import anyio
 from anyio import to_thread
 from pydantic import JsonValue
 
-from acp_server.fleet.attempts import Attempt, AttemptReport
+from acp_server.fleet.attempts import Attempt, AttemptReport, Placement
 from acp_server.fleet.engines.seam import EngineError, FleetEngine
 from acp_server.fleet.journal import JournalContents
 from acp_server.fleet.outcomes import UnitOutcome
@@ -189,8 +189,19 @@ class FleetDriver:
             await self._end(AttemptReport(handle, is_cancelled=True))
 
     async def _receive(self) -> None:
-        async for report in self.engine.finished():
-            await self._end(report)
+        async for event in self.engine.events():
+            if isinstance(event, Placement):
+                self._note_place(event)
+            else:
+                await self._end(event)
+
+    def _note_place(self, placement: Placement) -> None:
+        pending = self._running.get(placement.handle)
+        if pending is None or self._only_node:  # the record of its begin has the node
+            return
+        unit = pending.unit
+        node = placement.node
+        self.append("placed", key=unit.key, id=unit.id, attempt=pending.number, node=node)
 
     async def _start_ready(self) -> float:
         """Start attempts until a limit is reached; return how long to wait for the next."""

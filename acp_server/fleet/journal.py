@@ -5,7 +5,8 @@ Records are JSON objects with `type` and `time` (seconds since 1970):
   run      a driver began: version, server, host, pid, engine, jobs, shard, units, total_cost_usd,
            digests (of its options and settings)
   queued   unit key, id, task, repeat, tags, model, mode, commit
-  began    key, id, attempt, node (if there is one only), handle, reserved_usd
+  began    key, id, attempt, node (empty if there are several), handle, reserved_usd
+  placed   key, id, attempt, node: the engine has chosen one of several
   ended    key, id, attempt, node, is_final, attempt_cost_usd, result (`UnitResult.as_json`)
   retry    key, id, attempt, seconds, reason
   budget   spent_usd, reserved_usd, total_cost_usd
@@ -21,7 +22,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO, Self, cast
 
@@ -121,6 +122,8 @@ class JournalContents:
                     number(record.get("time")) or 0.0,
                     number(record.get("reserved_usd")),
                 )
+            case "placed" if (attempt := self.open_attempts.get(key)) is not None:
+                self.open_attempts[key] = replace(attempt, node=as_text(record.get("node")))
             case "ended":
                 self._add_end(key, record)
             case "retry":

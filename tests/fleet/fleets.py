@@ -11,7 +11,7 @@ import anyio
 import anyio.lowlevel
 from pydantic import JsonValue
 
-from acp_server.fleet.attempts import Attempt, AttemptReport, NodeFacts
+from acp_server.fleet.attempts import Attempt, AttemptReport, NodeFacts, Placement
 from acp_server.fleet.driver import FleetControl, FleetDriver, FleetPolicy, UnitEnd
 from acp_server.fleet.engines.local import open_local_engine
 from acp_server.fleet.engines.seam import EngineConfig, FleetEngine
@@ -161,13 +161,15 @@ class ScriptedEngine:
         self._changed.set()
         return attempt.handle
 
-    async def finished(self) -> AsyncIterator[AttemptReport]:
+    async def events(self) -> AsyncIterator[Placement | AttemptReport]:
         while True:
             while not self.waiting:
                 self._changed = anyio.Event()
                 await self._changed.wait()
             await anyio.lowlevel.checkpoint()
-            yield self.answer(self.waiting.pop(0))
+            attempt = self.waiting.pop(0)
+            yield Placement(attempt.handle, "north")
+            yield self.answer(attempt)
 
     async def cancel(self, handle: str) -> None:
         del handle

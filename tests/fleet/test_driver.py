@@ -66,6 +66,18 @@ async def test_a_second_run_does_only_what_has_not_ended(tmp_path: Path, reposit
     assert [end.result.id for end in second.ends] == ["t1"]
 
 
+async def test_the_journal_names_the_node_that_the_engine_has_chosen(
+    tmp_path: Path, repository: Path
+) -> None:
+    engine = ScriptedEngine(reports("done"))
+    run = await run_fleet(
+        tmp_path / "out", units_of(repository, "work", "work"), open_engine=engine.open
+    )
+    assert run.records("placed") == run.records("began") == ["t0", "t1"]
+    local = await run_fleet(tmp_path / "local", units_of(repository, "work"))
+    assert (local.records("began"), local.records("placed")) == (["t0"], [])
+
+
 async def test_the_check_decides_and_the_agent_cannot_write_it(
     tmp_path: Path, repository: Path
 ) -> None:

@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from acp_server.fleet.attempts import (
     Attempt,
     AttemptReport,
+    Placement,
     attempt_from_json,
     report_from_json,
 )
@@ -78,7 +79,10 @@ def config(request: pytest.FixtureRequest) -> EngineConfig:
 
 async def next_report(engine: FleetEngine) -> AttemptReport:
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
-        return await anext(aiter(engine.finished()))
+        async for event in engine.events():
+            if isinstance(event, AttemptReport):
+                return event
+    pytest.fail("the engine was closed")
 
 
 def attempt_at(unit: Unit, handle: str = "one") -> Attempt:
@@ -110,6 +114,31 @@ async def test_a_unit_runs_in_a_worktree_and_its_report_comes_back(
     assert report.check.output == "changed\n"
     assert report.patch == b"patch of files"
     assert (report.log, report.exit_code) == (b"worked on files\n", 0)
+
+
+async def test_the_node_of_an_attempt_is_known_before_its_report_if_there_is_a_choice(
+    tmp_path: Path, config: EngineConfig
+) -> None:
+    (unit,) = units_of(create_repository(tmp_path / "code", {"a.txt": b"a\n"}), "files")
+    events: list[Placement | AttemptReport] = []
+    async with open_engine(config) as engine:
+        names = [each.name for each in await engine.nodes()]
+        handle = await engine.submit(attempt_at(unit))
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            async for event in engine.events():
+                events.append(event)
+                if isinstance(event, AttemptReport):
+                    break
+    *placements, report = events
+    assert isinstance(report, AttemptReport)
+    if config.options.get("engine") == "local":
+        assert (placements, [report.node]) == ([], names)
+        return
+    (placement,) = placements
+    assert isinstance(placement, Placement)
+    assert placement.handle == handle
+    assert placement.node in names
+    assert placement.node.startswith(report.node)
 
 
 async def test_each_agent_has_a_home_of_its_own(

@@ -58,6 +58,7 @@ def test_a_journal_tells_results_open_attempts_and_cost(tmp_path: Path) -> None:
         journal.append_queued(map(unit, "abcd"))
         for name in "abc":
             journal.append("began", key=f"key-{name}", id=name, attempt=1, reserved_usd=1.0)
+            journal.append("placed", key=f"key-{name}", id=name, attempt=1, node=f"node-{name}")
         end(journal, "a", cost=0.25)
         end(journal, "b", is_final=False, cost=None)
     read = read_journal(tmp_path)
@@ -69,7 +70,7 @@ def test_a_journal_tells_results_open_attempts_and_cost(tmp_path: Path) -> None:
     ]
     assert read.results[0] == result("a")
     assert read.final == {"key-a"}
-    assert list(read.open_attempts) == ["key-c"]
+    assert {key: each.node for key, each in read.open_attempts.items()} == {"key-c": "node-c"}
     # An end of unknown cost counts as it was reserved.
     assert (read.spent_usd, read.total_cost_usd) == (1.25, 9.0)
     # Without a driver the open attempt counts too, until its unit's next result has it.

@@ -43,7 +43,7 @@ class LocalEngine:
         self._start_waiting()
         return attempt.handle
 
-    def finished(self) -> AsyncIterator[AttemptReport]:
+    def events(self) -> AsyncIterator[AttemptReport]:
         """Return the reports, as attempts end."""
         return self._receive
 

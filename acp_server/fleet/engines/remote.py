@@ -24,7 +24,13 @@ from anyio import from_thread, to_thread
 from pydantic import JsonValue
 
 from acp_server.config import settings
-from acp_server.fleet.attempts import Attempt, AttemptReport, NodeFacts, report_from_json
+from acp_server.fleet.attempts import (
+    Attempt,
+    AttemptReport,
+    NodeFacts,
+    Placement,
+    report_from_json,
+)
 from acp_server.fleet.bundles import make_bundle
 from acp_server.fleet.engines import remote_node
 from acp_server.fleet.engines.capacity import NodeCapacity
@@ -144,7 +150,9 @@ class RemoteEngine:
         self._changed = anyio.Event()
         self._token = anyio.lowlevel.current_token()
         self._threads = anyio.CapacityLimiter(math.inf)
-        self._send, self._receive = anyio.create_memory_object_stream[AttemptReport](math.inf)
+        self._send, self._receive = anyio.create_memory_object_stream[Placement | AttemptReport](
+            math.inf
+        )
 
     async def submit(self, attempt: Attempt) -> str:
         """Have an attempt run on a worker, as soon as one has a free slot.
@@ -158,8 +166,8 @@ class RemoteEngine:
         self._changed.set()
         return attempt.handle
 
-    def finished(self) -> AsyncIterator[AttemptReport]:
-        """Return the reports, as attempts end."""
+    def events(self) -> AsyncIterator[Placement | AttemptReport]:
+        """Return the placements and the reports."""
         return self._receive
 
     async def cancel(self, handle: str) -> None:
@@ -293,6 +301,7 @@ class RemoteEngine:
             state = self._workers[worker]
             state.capacity.running[attempt.handle] = unit
             self._places[attempt.handle] = worker
+            self._send.send_nowait(Placement(attempt.handle, state.facts.name))
             try:
                 await self._send_files(worker, state, attempt)
             except NodeLostError:

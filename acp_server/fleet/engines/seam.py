@@ -12,7 +12,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from acp_server.fleet.attempts import Attempt, AttemptReport, NodeFacts
+from acp_server.fleet.attempts import Attempt, AttemptReport, NodeFacts, Placement
 
 
 class EngineError(Exception):
@@ -39,15 +39,18 @@ class FleetEngine(Protocol):
     """Places attempts on nodes."""
 
     async def submit(self, attempt: Attempt) -> str:
-        """Have an attempt run and return its handle; the report comes from `finished`.
+        """Have an attempt run and return its handle; its placement and its report are events.
 
         Raises:
             EngineError: The engine is gone.
         """
         ...
 
-    def finished(self) -> AsyncIterator[AttemptReport]:
-        """Return the reports of attempts, in the order in which they end."""
+    def events(self) -> AsyncIterator[Placement | AttemptReport]:
+        """Return the reports of attempts, in the order in which they end.
+
+        Where there is a choice of nodes, the placement of an attempt comes before its report.
+        """
         ...
 
     async def cancel(self, handle: str) -> None:
