@@ -72,7 +72,7 @@ station("the open question is in view under parallel calls, with its whole comma
   const dock = chat.at("question-dock");
   await dock.waitFor();
   assert.ok(await isInView(chat.at("permission-allow_once").first()), "the answers are out of view");
-  assert.ok(await isInView(chat.at("working")), "the indicator is out of view");
+  assert.equal(await chat.at("working").count(), 0, "the question is said twice");
   const command = dock.locator("pre").first();
   assert.match(await command.innerText(), /printf 'touch a-long-end' \| sh/);
   assert.ok(await command.evaluate((node) => node.scrollWidth <= node.clientWidth), "the command is cut");

@@ -54,7 +54,7 @@ export function App({ state }: { state: ViewState }): JSX.Element {
         <div class="dock">
           <div class="dock-panels">
             <DockedPlan session={session} />
-            <ChangesPanel files={session.changes} />
+            <ChangesPanel session={session} />
           </div>
           <QuestionDock session={session} />
           <Queue prompts={session.queue} />

@@ -1,6 +1,6 @@
-/** Button that opens a menu above it; operated by mouse and by keyboard. */
+/** Button that opens a menu below it, or above it if there is no room; operated by mouse and by keyboard. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./Icon.js";
 
 export interface MenuItem {
@@ -62,7 +62,7 @@ export function Menu({ label, title, testId, items, isOpen, onOpen, onChoose }: 
         <Icon name="chevronDown" />
       </button>
       {isOpen && (
-        <div class="menu-items" role="menu" aria-label={title}>
+        <MenuItems title={title}>
           {items.map((item) => (
             <button
               key={item.id}
@@ -78,8 +78,22 @@ export function Menu({ label, title, testId, items, isOpen, onOpen, onChoose }: 
               {item.label}
             </button>
           ))}
-        </div>
+        </MenuItems>
       )}
+    </div>
+  );
+}
+
+/** The opened menu: below, so that what is asked above the button stays readable, unless the page ends there. */
+function MenuItems({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  const element = useRef<HTMLDivElement>(null);
+  const [isBelow, setIsBelow] = useState(true);
+  useLayoutEffect(() => {
+    if (element.current !== null) setIsBelow(element.current.getBoundingClientRect().bottom <= window.innerHeight);
+  }, []);
+  return (
+    <div class={isBelow ? "menu-items below" : "menu-items"} role="menu" aria-label={title} ref={element}>
+      {children}
     </div>
   );
 }

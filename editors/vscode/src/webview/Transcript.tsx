@@ -8,7 +8,7 @@
 import { memo } from "./memo.js";
 import type { JSX, Ref } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Question, SessionState, TranscriptItem, ViewState } from "../shared/state.js";
+import type { SessionState, TranscriptItem, ViewState } from "../shared/state.js";
 import { Icon } from "./Icon.js";
 import { Plan } from "./parts/Plan.js";
 import { REVEAL_CALL_EVENT } from "./parts/QuestionDock.js";
@@ -108,7 +108,8 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
               scroller={scroller}
             />
           ))}
-          {session.isRunning && <WorkingIndicator questions={session.questions} />}
+          {/* An open question is docked below, and announced; here it would be said twice. */}
+          {session.isRunning && session.questions.length === 0 && <WorkingIndicator />}
         </div>
       </div>
       {/* In a row of its own, where it covers no text. */}
@@ -287,17 +288,15 @@ function useReveal(onReveal: (callId: string) => void): void {
   });
 }
 
-function WorkingIndicator({ questions }: { questions: readonly Question[] }): JSX.Element {
+function WorkingIndicator(): JSX.Element {
   return (
     <p class="working" data-testid="working">
-      {questions.length === 0 && (
-        <span class="dots" aria-hidden="true">
-          <i />
-          <i />
-          <i />
-        </span>
-      )}
-      {questions.length === 0 ? t("Working…") : t("Waiting for your answer")}
+      <span class="dots" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+      {t("Working…")}
     </p>
   );
 }

@@ -38,6 +38,17 @@ test("further answers are in a menu, operated by keyboard", async () => {
   mock.timers.reset();
 });
 
+test("the menu of further answers opens below its button, or above it where the page ends", async () => {
+  for (const [bottom, expected] of [[window.innerHeight, "menu-items below"], [window.innerHeight + 1, "menu-items"]] as const) {
+    const layout = mock.method(window.HTMLElement.prototype, "getBoundingClientRect", () => ({ bottom }));
+    const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
+    await page.press("permission-more");
+    assert.equal(page.root.querySelector('[role="menu"]')?.className, expected);
+    page.close();
+    layout.mock.restore();
+  }
+});
+
 test("a rejection can have a reason", async () => {
   const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
   await page.press("permission-reason");

@@ -3,16 +3,18 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { ChangedFile } from "../../shared/events.js";
 import type { Hunk } from "../../shared/hunks.js";
+import type { SessionState } from "../../shared/state.js";
 import { Icon, IconButton } from "../Icon.js";
 import { LineCounts } from "../LineCounts.js";
+import { useFold } from "../fold.js";
 import { useHost } from "../hostContext.js";
 import { DiffBlock } from "./DiffView.js";
 import { t } from "../../shared/l10n.js";
 
 const MAX_LINES = 40;
 
-export function ChangesPanel({ files }: { files: readonly ChangedFile[] }): JSX.Element | null {
-  const [isOpen, setIsOpen] = useState(false);
+export function ChangesPanel({ session: { changes: files, questions } }: { session: SessionState }): JSX.Element | null {
+  const [isOpen, toggle] = useFold(questions[0]?.id ?? "");
   const { post } = useHost();
   if (files.length === 0) return null;
   const sum = (count: (file: ChangedFile) => number): number =>
@@ -25,9 +27,7 @@ export function ChangesPanel({ files }: { files: readonly ChangedFile[] }): JSX.
           class="fold"
           aria-expanded={isOpen}
           data-testid="changes-toggle"
-          onClick={() => {
-            setIsOpen(!isOpen);
-          }}
+          onClick={toggle}
         >
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
           <span>
@@ -36,7 +36,7 @@ export function ChangesPanel({ files }: { files: readonly ChangedFile[] }): JSX.
           </span>
           <LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
         </button>
-        <button type="button" class="secondary" data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
+        <button type="button" class="primary" data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
           {t("Keep")}
         </button>
         <button type="button" class="secondary" data-testid="revert-all" onClick={() => { post({ type: "revertAll" }); }}>

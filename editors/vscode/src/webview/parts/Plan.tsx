@@ -5,8 +5,8 @@
  */
 import type { PlanEntry } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import type { SessionState } from "../../shared/state.js";
+import { useFold } from "../fold.js";
 import { Icon, type IconName } from "../Icon.js";
 import { t } from "../../shared/l10n.js";
 
@@ -21,12 +21,19 @@ const LABELS: Readonly<Record<PlanEntry["status"], string>> = {
   completed: t("Done"),
 };
 
-export function DockedPlan({ session: { plan, isRunning } }: { session: SessionState }): JSX.Element | null {
-  return isRunning && plan.length > 0 ? <Plan entries={plan} isRunning /> : null;
+export function DockedPlan({ session: { plan, isRunning, questions } }: { session: SessionState }): JSX.Element | null {
+  return isRunning && plan.length > 0 ? <Plan entries={plan} isRunning questionId={questions[0]?.id ?? ""} /> : null;
 }
 
-export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; isRunning: boolean }): JSX.Element {
-  const [isOpen, setIsOpen] = useState(false);
+interface PlanProps {
+  readonly entries: readonly PlanEntry[];
+  readonly isRunning: boolean;
+  /** Id of the open question, which takes the space of the entries; empty if there is none. */
+  readonly questionId?: string;
+}
+
+export function Plan({ entries, isRunning, questionId = "" }: PlanProps): JSX.Element {
+  const [isOpen, toggle] = useFold(questionId);
   const done = entries.filter(({ status }) => status === "completed").length;
   const now = entries.find(({ status }) => status !== "completed");
   return (
@@ -36,9 +43,7 @@ export function Plan({ entries, isRunning }: { entries: readonly PlanEntry[]; is
         class="fold"
         aria-expanded={isOpen}
         data-testid="plan-toggle"
-        onClick={() => {
-          setIsOpen(!isOpen);
-        }}
+        onClick={toggle}
       >
         <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
         <Icon name="list" />
