@@ -95,8 +95,8 @@ export class Window {
     await this.page.keyboard.press("Control+P");
     const input = this.page.locator(".quick-input-widget input");
     await input.fill(name);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-    await input.press("Enter");
+    // Not by Enter: what closes meanwhile may take the focus away from the input.
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
     await this.tab(name).waitFor();
     await this.editor.locator(".view-line").first().waitFor();
   }
@@ -107,8 +107,8 @@ export class Window {
     const input = this.page.locator(".quick-input-widget input");
     await input.fill(path);
     const name = path.split("/").at(-1);
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().waitFor();
-    await input.press("Enter");
+    // Not by Enter: what closes meanwhile may take the focus away from the input.
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: name }).first().click();
     await this.tab(name).waitFor();
   }
 
