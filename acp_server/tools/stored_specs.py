@@ -7,7 +7,7 @@ with the sources that it was made from; otherwise the tools are built, which tak
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.util import source_hash
+from hashlib import blake2b
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -66,7 +66,8 @@ class StoredFile(TypedDict):
 
 def digest_of(source: str) -> str:
     """Return the digest of a source as it is now."""
-    return source_hash((PACKAGE / source).read_bytes()).hex()
+    # Not `importlib.util.source_hash`, whose result depends on the version of Python.
+    return blake2b((PACKAGE / source).read_bytes(), digest_size=8).hexdigest()
 
 
 @cache

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import source_hash
+from hashlib import blake2b
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -82,7 +82,8 @@ class TextSequences:
 
 def digest_of(table: str) -> str:
     """Return the digest of a table or vocabulary as it is now."""
-    return source_hash((FAMILIES / f"{table}.toml").read_bytes()).hex()
+    # Not `importlib.util.source_hash`, whose result depends on the version of Python.
+    return blake2b((FAMILIES / f"{table}.toml").read_bytes(), digest_size=8).hexdigest()
 
 
 @cache
