@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { HERE, installedFolder } from "./codeServer.mjs";
 import { closeWindow, openWindow } from "./sharedWindow.mjs";
-import { defineStation, takePicture } from "./stations.mjs";
+import { defineSteps, takePicture } from "./stations.mjs";
 import { until } from "./window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
@@ -35,17 +35,7 @@ before(async () => {
 
 after(closeWindow);
 
-let hasFailed = false;
-
-/** Define a step of the journey; after a failed step, the remaining steps are skipped. */
-function step(name, action) {
-  defineStation(name, () => window, async (context) => {
-    if (hasFailed) return context.skip("an earlier step failed");
-    hasFailed = true;
-    await action();
-    hasFailed = false;
-  });
-}
+const step = defineSteps(() => window);
 
 function picture(name) {
   return takePicture(window, name);

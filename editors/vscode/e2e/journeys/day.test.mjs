@@ -12,7 +12,7 @@ import { after, before } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { EXTENSION, HERE, installedFolder } from "../codeServer.mjs";
 import { closeWindow, openWindow } from "../sharedWindow.mjs";
-import { defineStation, takePicture } from "../stations.mjs";
+import { defineSteps, takePicture } from "../stations.mjs";
 import { SHOWING_MILLISECONDS, until } from "../window.mjs";
 
 const { ACP_SERVER: server, VSIX: vsix, CHROMIUM: program = "/usr/bin/chromium" } = process.env;
@@ -31,7 +31,6 @@ let code;
 let window;
 let chat;
 let pictures = 0;
-let hasFailed = false;
 
 before(async () => {
   const options = { installed: installedFolder(), server, vsix, environment: { ANTHROPIC_API_KEY: "" }, settings: SETTINGS, extension: join(HERE, "tester") };
@@ -42,15 +41,7 @@ before(async () => {
 
 after(closeWindow);
 
-/** Define a step; after a failed one, the remaining steps are skipped. */
-function step(name, action) {
-  defineStation(name, () => window, async (context) => {
-    if (hasFailed) return context.skip("an earlier step failed");
-    hasFailed = true;
-    await action();
-    hasFailed = false;
-  });
-}
+const step = defineSteps(() => window);
 
 /** Take the next picture of the day. */
 function picture(name) {

@@ -1,5 +1,5 @@
 /** Registers the view of what the agent works with. Its content is loaded when the view is first shown. */
-import { commands, EventEmitter, window, type TreeItem } from "vscode";
+import { commands, EventEmitter, window, type TreeItem, type TreeView } from "vscode";
 import type { Disposable } from "../host/ports.js";
 import type { AgentView, AgentViewHost } from "./agentView.js";
 
@@ -14,12 +14,13 @@ export class AgentTree implements Disposable {
   readonly #host: () => AgentViewHost;
   readonly #changed = new EventEmitter<TreeItem | undefined>();
   readonly #registrations: Disposable[];
+  readonly #tree: TreeView<TreeItem>;
   #view: AgentView | null = null;
   #shown = "";
 
   constructor(host: () => AgentViewHost) {
     this.#host = host;
-    const tree = window.createTreeView<TreeItem>(AGENT_VIEW, {
+    this.#tree = window.createTreeView<TreeItem>(AGENT_VIEW, {
       showCollapseAll: true,
       treeDataProvider: {
         onDidChangeTreeData: this.#changed.event,
@@ -30,7 +31,7 @@ export class AgentTree implements Disposable {
     const registered = COMMANDS.map((name) =>
       commands.registerCommand(`acpServer.${name}`, async (...args: unknown[]) => (await this.#load()).run(name, args)),
     );
-    this.#registrations = [tree, ...registered];
+    this.#registrations = [this.#tree, ...registered];
   }
 
   /** Show the state of another session, or that after a turn. The key names the session and whether it runs. */
@@ -46,6 +47,6 @@ export class AgentTree implements Disposable {
 
   async #load(): Promise<AgentView> {
     const module = await import("./agentView.js");
-    return (this.#view ??= module.createAgentView(this.#host(), this.#changed));
+    return (this.#view ??= module.createAgentView(this.#host(), this.#changed, () => this.#tree.visible));
   }
 }

@@ -85,7 +85,7 @@ const NEEDING_ITEM: ReadonlySet<string> = new Set(
 
 export class AgentView {
   readonly #changed: EventEmitter<TreeItem | undefined>;
-  /** The groups that have been open. */
+  /** The groups whose items are shown. */
   readonly #opened = new Map<string, () => Promise<TreeItem[]>>();
   readonly #ready = new Map<string, { readonly items: TreeItem[]; readonly since: number }>();
   #timer: NodeJS.Timeout | undefined;
@@ -94,21 +94,24 @@ export class AgentView {
   constructor(
     readonly host: AgentViewHost,
     changed: EventEmitter<TreeItem | undefined>,
+    private readonly isVisible: () => boolean,
   ) {
     this.#changed = changed;
   }
 
   /**
    * Show what has changed. The items stay until the new ones are loaded: VS Code runs the action of an item that it is
-   * replacing without the item.
+   * replacing without the item. Nothing is loaded while the view is hidden.
    */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     this.#refreshes += 1;
     const number = this.#refreshes;
-    const found = await Promise.all([...this.#opened].map(async ([id, load]) => [id, await loaded(load)] as const));
+    const shown = this.isVisible() ? [...this.#opened] : [];
+    const found = await Promise.all(shown.map(async ([id, load]) => [id, await loaded(load)] as const));
     if (number !== this.#refreshes) return; // a later one shows more
     for (const [id, items] of found) this.#ready.set(id, { items, since: performance.now() });
+    this.#opened.clear(); // VS Code asks again for the groups that are open
     this.#changed.fire(undefined);
   }
 
@@ -189,8 +192,12 @@ export class AgentView {
   }
 }
 
-export function createAgentView(host: AgentViewHost, changed: EventEmitter<TreeItem | undefined>): AgentView {
-  return new AgentView(host, changed);
+export function createAgentView(
+  host: AgentViewHost,
+  changed: EventEmitter<TreeItem | undefined>,
+  isVisible: () => boolean,
+): AgentView {
+  return new AgentView(host, changed, isVisible);
 }
 
 /** Return the children of an item, or why there are none. */

@@ -27,6 +27,7 @@ let runs: string[][];
 let asked: string[];
 let refreshed: number;
 let isReady: boolean;
+let isVisible: boolean;
 let view: AgentView;
 
 beforeEach(() => {
@@ -50,7 +51,8 @@ beforeEach(() => {
   };
   const changed = new EventEmitter();
   changed.event(() => (refreshed += 1));
-  view = createAgentView(host, changed as never);
+  isVisible = true;
+  view = createAgentView(host, changed as never, () => isVisible);
 });
 
 async function childrenOf(...path: string[]): Promise<FakeItem[]> {
@@ -161,4 +163,19 @@ test("what fails is shown in place of its items, and as a message after an actio
   assert.match(editor.calls.at(-1) ?? "", /^error no such command/);
   isReady = false;
   assert.deepEqual((await childrenOf()).map(({ description }) => description), ["The agent has not started. The chat shows why."]);
+});
+
+test("nothing is loaded while the view is hidden, and only open groups are while it is shown", async () => {
+  await childrenOf("Permissions");
+  await childrenOf("Memory");
+  isVisible = false;
+  const before = [runs.length, requests.length, refreshed];
+  await view.refresh();
+  assert.deepEqual([runs.length, requests.length, refreshed], [before[0], before[1], (before[2] ?? 0) + 1]);
+  isVisible = true;
+  await childrenOf("Permissions");
+  const count = runs.length;
+  await view.refresh();
+  assert.equal(runs.length, count, "the memory is not open any more");
+  assert.equal(requests.length, (before[1] ?? 0) + 2);
 });
