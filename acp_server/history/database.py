@@ -69,6 +69,12 @@ class SessionDatabase:
         if self._connection is not None:
             self._apply_lock_timeout(self._connection)
 
+    def free_memory(self) -> None:
+        """Free the cached pages; the next statement reads from the file again what it needs."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA shrink_memory")
+
     def open(self) -> Sequence[str]:
         """Open the file, create or migrate it if needed, and return notices for the user.
 

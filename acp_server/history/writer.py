@@ -280,6 +280,7 @@ class ArchiveWriter:
         """Return the memory of a long turn's records, once they are written."""
         if self._has_turn_ended:
             if self._record_count > LONG_TURN_RECORDS:
+                self._database.free_memory()
                 return_free_memory()
             self._record_count, self._has_turn_ended = 0, False
 
