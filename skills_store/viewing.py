@@ -3,8 +3,9 @@
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from mimetypes import MimeTypes
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skills_store import document, hermes_fields
 from skills_store.errors import (
@@ -25,15 +26,15 @@ from skills_store.skill import (
     Skill,
 )
 
+if TYPE_CHECKING:
+    from mimetypes import MimeTypes
+
 FindArchived = Callable[[str], ArchivedSkill | None]
 """Returns the successor of an archived skill; None for a name that was never archived."""
 
 _FOLDER_VARIABLE = "${HERMES_SKILL_DIR}"
 _SESSION_VARIABLE = "${HERMES_SESSION_ID}"
 _SNIFFED_BYTES = 8 * 1024
-_MEDIA_TYPES = MimeTypes()  # own table: the system's differs between machines
-for _font in ("ttf", "otf"):
-    _MEDIA_TYPES.add_type(f"font/{_font}", f".{_font}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ def view_file(skill: Skill, path: str, context: ViewContext) -> FileView:
     text = None if b"\0" in content.data[:_SNIFFED_BYTES] else _decode_text(content.data)
     size_bytes = content.status.st_size
     if text is None:
-        media_type, packing = _MEDIA_TYPES.guess_type(file_path.name)
+        media_type, packing = _media_types().guess_type(file_path.name)
         if packing:
             media_type = f"application/{packing}"
         media_type = media_type or "application/octet-stream"
@@ -172,3 +173,14 @@ def _substitute_variables(text: str, skill: Skill, context: ViewContext) -> str:
     if context.session_id is None:
         return text
     return text.replace(_SESSION_VARIABLE, context.session_id)
+
+
+@cache
+def _media_types() -> "MimeTypes":
+    """Return a table of our own: the system's differs between machines."""
+    from mimetypes import MimeTypes
+
+    types = MimeTypes()
+    for font in ("ttf", "otf"):
+        types.add_type(f"font/{font}", f".{font}")
+    return types

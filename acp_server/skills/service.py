@@ -20,7 +20,6 @@ from acp_server.skills.skill_roots import ChangeListener, SkillRoots
 from skills_store.collection import names_in
 from skills_store.home import AgentHome
 from skills_store.index_cache import IndexCache
-from skills_store.install import recover_updates
 from skills_store.library import SkillLibrary
 from skills_store.roots import WORKSPACE_FOLDERS, resolve_roots
 from skills_store.skill import SkillRoot
@@ -112,8 +111,13 @@ class SkillService:
 
     def _recover_updates(self) -> None:
         """Finish updates of skills whose process died."""
+        home = AgentHome(self.home)
+        if not home.running_updates.exists():
+            return
+        from skills_store.install import recover_updates
+
         try:
-            names = recover_updates(AgentHome(self.home))
+            names = recover_updates(home)
         except OSError as error:
             logger.warning("an unfinished update of a skill remains: %s", error)
         else:

@@ -3,8 +3,8 @@
     find = fast_or_plain("fast finding", find_fast, find_plainly, packages=("library",))
 
 An optimisation relies on how a dependency is built, which any release may change. So its fast way
-ends by using what it has made, and raises if that does not work. Then its imports are undone, one
-warning is logged, and the plain way does the same with public names alone: slower, never broken.
+ends by using what it has made, and raises if that does not work. Then its imports are undone, the
+plain way does the same with public names alone, and one warning is logged: slower, never broken.
 `tests/startup/changed_dependencies.py` has the changes that were tried.
 """
 
@@ -36,14 +36,13 @@ def fast_or_plain(
     except Exception as error:
         _restore_modules(before, packages)
         reason = (str(error).splitlines() or [""])[0]
-        logger.warning(
-            "%s cannot be used with the installed packages; the slower way is used: %s: %s",
-            title,
-            type(error).__name__,
-            reason,
-        )
-    # Outside the handler, so that a failure of the plain way is reported as its own.
-    return plain()
+        failure = f"{type(error).__name__}: {reason}"
+    # Outside the handler, so that a failure of the plain way is reported as its own, and alone.
+    result = plain()
+    logger.warning(
+        "%s cannot be used with the installed packages; the slower way is used: %s", title, failure
+    )
+    return result
 
 
 def _imported_modules(packages: Sequence[str]) -> dict[str, ModuleType]:

@@ -112,6 +112,7 @@ PLUGINS = "pydantic without plug-ins"
 DATACLASSES = "fast dataclasses"
 DISPATCHER = "parts of jsonrpcserver"
 COLLECTOR = "the pause of garbage collection"
+WATCH_IMPORT = "the lazy import of watchfiles"
 WATCH = "directories cannot be watched"
 _SDK_TYPES = ("from .types import TextBlock, Usage", "from pydantic import TypeAdapter")
 _LOADER = "pydantic/plugin/_loader.py"

@@ -9,6 +9,7 @@ from acp_server.session.prompting.prompt_config import PromptConfig
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.gc_pause import pause_gc_on_first_call
+from acp_server.startup.lazy_import import make_lazy
 from acp_server.startup.lazy_value import Lazy
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def _create_provider(
 
 def open_directory_events() -> EventSource:
     """Return the event source for a `FileWatch`; blocks for the import."""
+    # Its `__init__` imports what starts processes, for a function that is not used here.
+    make_lazy(("watchfiles",))
     from acp_server.session.prompting.directory_events import DirectoryEvents
 
     return DirectoryEvents()
