@@ -11,9 +11,12 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dis import hasconst
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER, source_hash
+from inspect import CO_NEWLOCALS
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING
 
 from acp_server.startup.code_store import (
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PYC_HEADER_BYTES = 16
+HELP_PACKAGE = "acp_server.cli"
+"""Its docstrings are the help texts of commands."""
+_HAS_DOCSTRING = 0x4000000
+"""Flag of functions with a docstring, from Python 3.13 on (`inspect.CO_HAS_DOCSTRING`)."""
 FILE_MODE = 0o644
 MAX_FILES = 3
 """Environments that share this package, as those of a checkout do."""
@@ -68,6 +75,8 @@ def _write_if_needed(store: CodeStore) -> None:
         status = os.stat(source)  # noqa: PTH116  a thousand of them
         code = _stored_bytecode(source, status)
         if code is not None:
+            if not name.startswith(HELP_PACKAGE):
+                code = without_docstrings(code)
             entry = (source, is_package, status.st_mtime_ns, status.st_size, length, len(code))
             entries[name] = entry
             codes.append(code)
@@ -85,6 +94,38 @@ def _source_file(name: str, module: object) -> tuple[str, bool] | None:
     if spec.name != name or spec.origin is None:
         return None
     return spec.origin, spec.submodule_search_locations is not None
+
+
+def without_docstrings(bytecode: bytes) -> bytes:
+    """Return a module's bytecode without the docstrings of its functions.
+
+    They are a tenth of the memory of all code, and a server shows none. Those of classes stay:
+    pydantic and dataclasses look at them.
+    """
+    code: object = marshal.loads(bytecode)  # noqa: S302  what Python itself has written
+    return marshal.dumps(_strip_functions(code)) if isinstance(code, CodeType) else bytecode
+
+
+def _strip_functions(code: CodeType) -> CodeType:
+    constants = [
+        _strip_functions(each) if isinstance(each, CodeType) else each for each in code.co_consts
+    ]
+    flags = code.co_flags
+    if _has_docstring(code):
+        constants[0] = None
+        flags &= ~_HAS_DOCSTRING
+    return code.replace(co_consts=tuple(constants), co_flags=flags)
+
+
+def _has_docstring(code: CodeType) -> bool:
+    """Return whether the first constant is a docstring and nothing else."""
+    is_function = bool(code.co_flags & CO_NEWLOCALS) and not code.co_name.startswith("<")
+    if not is_function or not code.co_consts or not isinstance(code.co_consts[0], str):
+        return False
+    if sys.version_info >= (3, 13) and not code.co_flags & _HAS_DOCSTRING:
+        return False
+    instructions = zip(code.co_code[::2], code.co_code[1::2], strict=True)
+    return not any(argument == 0 and operation in hasconst for operation, argument in instructions)
 
 
 def _stored_bytecode(source: str, status: os.stat_result) -> bytes | None:

@@ -1,5 +1,6 @@
 """Stored code is used while it fits; without it, imports work as ever."""
 
+import marshal
 import os
 import re
 import subprocess
@@ -7,12 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 from typing import cast
 
 import pytest
 
 from acp_server.startup.code_store import CodeStore
-from acp_server.startup.code_store_writer import write_code_store
+from acp_server.startup.code_store_writer import without_docstrings, write_code_store
 from tests.support.editor import json_at
 from tests.support.server_process import HANG_TIMEOUT_SECONDS, start_server
 
@@ -218,6 +220,44 @@ def test_a_closed_store_leaves_the_standard_library_as_it_was(tmp_path: Path) ->
     assert used != before
     assert pattern.match("abcd within a test")
     assert state() == before
+
+
+DOCUMENTED = """
+"Docstring of the module."
+
+def documented():
+    "Docstring of a function."
+    return documented.__doc__
+
+def used_twice():
+    "same"
+    return used_twice.__doc__, "same"
+
+def undocumented():
+    return undocumented.__doc__, "text"
+
+class Example:
+    "Docstring of a class."
+    def method(self):
+        "Docstring of a method."
+        return [f"{each} text" for each in "ab"], (lambda: "text")()
+
+results = documented(), used_twice(), undocumented(), Example().method()
+docstrings = __doc__, Example.__doc__, Example.method.__doc__
+"""
+
+
+def test_stored_functions_have_no_docstrings_and_all_their_other_constants() -> None:
+    compiled = marshal.dumps(compile(DOCUMENTED, "", "exec"))
+    code: object = marshal.loads(without_docstrings(compiled))  # noqa: S302
+    assert isinstance(code, CodeType)
+    names = dict[str, object]()
+
+    exec(code, names)  # noqa: S102
+
+    methods = (["a text", "b text"], "text")
+    assert names["results"] == (None, ("same", "same"), (None, "text"), methods)
+    assert names["docstrings"] == ("Docstring of the module.", "Docstring of a class.", None)
 
 
 def test_what_cannot_be_stored_harms_nobody(tmp_path: Path) -> None:
