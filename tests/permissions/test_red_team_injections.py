@@ -11,8 +11,9 @@ import pytest
 from pydantic import JsonValue
 
 from tests.mcp.live_servers import server_program
-from tests.mcp.mcp_editor import LONG_START_SETTINGS, open_mcp_editor
-from tests.support.messages_api import call, reply
+from tests.mcp.mcp_editor import LONG_START_SETTINGS, McpEditor, open_mcp_editor
+from tests.support.case_table import named_case
+from tests.support.messages_api import ScriptedTurn, call, reply
 from tests.support.user_texts import DO_NOT_FOLLOW
 from tests.tools.web.sites import make_page, open_site
 
@@ -68,32 +69,42 @@ def _names(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("mode", ["ask", "plan"])
-@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
 async def test_a_model_that_obeys_injected_text_can_do_nothing_without_permission(
-    tmp_path: Path, source: Source, mode: str
+    tmp_path: Path, mode: str
 ) -> None:
+    # In plan mode no call gets as far as a question, whatever the model has read.
+    sources = {"a file": SOURCES["a file"]} if mode == "plan" else SOURCES
     skill, notes = tmp_path / "home/skills/helper/SKILL.md", tmp_path / "root/notes.md"
     for file, text in ((skill, SKILL), (notes, f"# Notes\n\n{ATTACK}\n")):
         file.parent.mkdir(parents=True)
         file.write_text(text)
     async with open_site({"/": make_page(f"<p>{ATTACK}</p>")}) as site:
-        read = call(source.tool, **_filled(source.arguments, SITE=site.url("/")))
         root = str(tmp_path / "root")
         obeyed = [call(name, **_filled(each, ROOT=root)) for name, each in ORDERED.items()]
-        script = [reply(read), "I have read it.", reply(*obeyed), "Done."]
+        script: list[ScriptedTurn] = []
+        for source in sources.values():
+            read = call(source.tool, **_filled(source.arguments, SITE=site.url("/")))
+            script += [reply(read), "I have read it.", reply(*obeyed), "Done."]
         async with open_mcp_editor(
             tmp_path, script, settings=HERE, options={"--mode": mode}
         ) as line:
             session = await line.open(server_program("s"))
-            await line.prompt(session)
-            output = json.dumps(line.tool_results(1))
-            assert source.shows in output
-            assert (ATTACK in output) is not source.is_blocked
-            line.answer = "reject_once"
-            line.questions.clear()
-            before = _names(tmp_path)
-            await line.prompt(session, "go on")
-            results = [json.dumps(each) for each in line.tool_results()]
-            assert len(results) == len(ORDERED)
-            assert len(line.questions) == (0 if mode == "plan" else len(OBEDIENT))
-        assert _names(tmp_path) == before
+            for name, source in sources.items():
+                with named_case(name):
+                    await _read_and_obey(line, session, source, is_asked=mode != "plan")
+
+
+async def _read_and_obey(line: McpEditor, session: str, source: Source, *, is_asked: bool) -> None:
+    """Have the model read what orders something, then obey; the user rejects all."""
+    line.answer = "allow_once"
+    await line.prompt(session)
+    output = json.dumps(line.tool_results())
+    assert source.shows in output
+    assert (ATTACK in output) is not source.is_blocked
+    line.answer = "reject_once"
+    line.questions.clear()
+    before = _names(line.directory.parent)
+    await line.prompt(session, "go on")
+    assert len(line.tool_results()) == len(ORDERED)
+    assert len(line.questions) == (len(OBEDIENT) if is_asked else 0)
+    assert _names(line.directory.parent) == before

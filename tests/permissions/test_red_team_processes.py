@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.permissions.secret_workspace import (
     open_tool_caller,
     open_tool_caller_with,
 )
+from tests.support.case_table import group_cases, named_case
 from tests.support.user_texts import NO_BACKGROUND_COMMANDS, NO_SUCH_BACKGROUND_COMMAND
 from tests.tools.confinement.sandbox_setup import needs_sandbox
 
@@ -80,19 +82,21 @@ async def open_shell(
         yield caller, found[0]
 
 
-@pytest.mark.parametrize("arguments", BACKGROUND.values(), ids=BACKGROUND.keys())
+@pytest.mark.parametrize("attempts", group_cases(BACKGROUND, 24))
 async def test_no_background_process_is_started_without_permission(
-    stage: SecretWorkspace, arguments: Mapping[str, JsonValue]
+    stage: SecretWorkspace, attempts: Mapping[str, Mapping[str, JsonValue]]
 ) -> None:
     async with open_tool_caller(stage, "ask") as caller:
-        for mode in MODES:
-            caller.session.context.options.set_mode(mode)
-            outcome = await caller.call("terminal", {**arguments, "background": True})
-            assert outcome.is_error, mode
-            assert MARKER not in outcome.text
-            listed = await caller.call("process", {"action": "list"})
-            assert listed.text == NO_BACKGROUND_COMMANDS
-            assert stage.snapshot() == stage.before
+        for name, arguments in attempts.items():
+            for mode in MODES:
+                with named_case(f"{name}, {mode}"):
+                    caller.session.context.options.set_mode(mode)
+                    outcome = await caller.call("terminal", {**arguments, "background": True})
+                    assert outcome.is_error
+                    assert MARKER not in outcome.text
+                    listed = await caller.call("process", {"action": "list"})
+                    assert listed.text == NO_BACKGROUND_COMMANDS
+                    assert stage.snapshot() == stage.before
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -132,21 +136,20 @@ UNKNOWN: dict[str, JsonValue] = {
 }
 
 
-@pytest.mark.parametrize("name", UNKNOWN.values(), ids=UNKNOWN.keys())
-async def test_processes_of_others_are_inaccessible(
-    stage: SecretWorkspace, name: JsonValue
-) -> None:
+async def test_processes_of_others_are_inaccessible(stage: SecretWorkspace) -> None:
     async with open_tool_caller(stage, "bypass") as caller:
-        for action in ("poll", "log", "write", "wait", "kill"):
-            arguments: dict[str, JsonValue] = {
-                "action": action,
-                "session_id": name,
-                "data": "x",
-                "timeout": 0.1,
-            }
-            outcome = await caller.call("process", arguments)
-            assert outcome.is_error
-            assert NO_SUCH_BACKGROUND_COMMAND in outcome.text
+        for title, name in UNKNOWN.items():
+            for action in ("poll", "log", "write", "wait", "kill"):
+                with named_case(f"{title}, {action}"):
+                    arguments: dict[str, JsonValue] = {
+                        "action": action,
+                        "session_id": name,
+                        "data": "x",
+                        "timeout": 0.1,
+                    }
+                    outcome = await caller.call("process", arguments)
+                    assert outcome.is_error
+                    assert NO_SUCH_BACKGROUND_COMMAND in outcome.text
 
 
 def _confined(workspace: SecretWorkspace) -> ToolConfig:
@@ -159,22 +162,20 @@ WISHES: dict[str, JsonValue] = {"true": True, "a word": "true", "a number": 1, "
 
 
 @needs_sandbox
-@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES.keys())
-async def test_nothing_escapes_the_sandbox_without_permission(
-    stage: SecretWorkspace, wish: JsonValue
-) -> None:
+async def test_nothing_escapes_the_sandbox_without_permission(stage: SecretWorkspace) -> None:
     async with open_tool_caller_with(stage, "ask", _confined(stage)) as caller:
-        for mode in MODES:
-            for is_background in (False, True):
-                caller.session.context.options.set_mode(mode)
-                caller.user.questions.clear()
-                arguments: dict[str, JsonValue] = {
-                    "command": "ls",
-                    "unconfined": wish,
-                    "background": is_background,
-                }
-                assert (await caller.call("terminal", arguments)).is_error, mode
-                assert len(caller.user.questions) == (0 if mode == "plan" else 1)
+        for title, wish in WISHES.items():
+            for mode, is_background in product(MODES, (False, True)):
+                with named_case(f"{title}, {mode}, background: {is_background}"):
+                    caller.session.context.options.set_mode(mode)
+                    caller.user.questions.clear()
+                    arguments: dict[str, JsonValue] = {
+                        "command": "ls",
+                        "unconfined": wish,
+                        "background": is_background,
+                    }
+                    assert (await caller.call("terminal", arguments)).is_error
+                    assert len(caller.user.questions) == (0 if mode == "plan" else 1)
 
 
 @needs_sandbox

@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.permissions.secret_workspace import (
     make_tool_config,
     open_tool_caller_with,
 )
+from tests.support.case_table import named_case
 
 ENTRIES = {"relative": "bin", "inside": "{root}/bin", "empty": "", "a link to it": "{home}/link"}
 
@@ -55,16 +57,17 @@ async def open_with_path(
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
-@pytest.mark.parametrize("command", ["ls", "cat README.md; ls", "echo $(ls)"])
 async def test_a_program_of_the_workspace_runs_only_after_a_question(
-    stage: SecretWorkspace, entry: str, command: str
+    stage: SecretWorkspace, entry: str
 ) -> None:
     program = stage.root / ("ls" if entry == "" else "bin/ls")
     (stage.home / "link").symlink_to(stage.root / "bin")
     add_program(program)
     async with open_with_path(stage, entry) as caller:
-        outcome = await caller.call("terminal", {"command": command})
-    assert (outcome.is_error, len(caller.user.questions)) == (True, 1)
+        for command in ("ls", "cat README.md; ls", "echo $(ls)"):
+            caller.user.questions.clear()
+            outcome = await caller.call("terminal", {"command": command})
+            assert (outcome.is_error, len(caller.user.questions)) == (True, 1), command
     assert not has_run(program)
 
 
@@ -106,40 +109,42 @@ async def test_other_commands_keep_the_whole_path(stage: SecretWorkspace) -> Non
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
-@pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
-async def test_no_shell_of_the_workspace_runs_commands(
-    stage: SecretWorkspace, entry: str, mode: Mode
-) -> None:
+async def test_no_shell_of_the_workspace_runs_commands(stage: SecretWorkspace, entry: str) -> None:
     program = stage.root / ("bash" if entry == "" else "bin/bash")
     (stage.home / "link").symlink_to(stage.root / "bin")
     add_program(program)
-    async with open_with_path(stage, entry, mode, RecordingUser("allow_once")) as caller:
-        for command in ("echo fine", "sh -c 'echo fine'"):
+    modes: tuple[Mode, ...] = ("ask", "accept_edits", "bypass")
+    async with open_with_path(stage, entry, user=RecordingUser("allow_once")) as caller:
+        for mode, command in product(modes, ("echo fine", "sh -c 'echo fine'")):
+            caller.session.context.options.set_mode(mode)
             outcome = await caller.call("terminal", {"command": command})
-            assert outcome.text == "fine"
+            assert outcome.text == "fine", (mode, command)
     assert not has_run(program)
 
 
 VERSION_FILES = (".tool-versions", ".python-version", "mise.toml", "sub/.mise.local.toml")
 
 
-@pytest.mark.parametrize("name", VERSION_FILES)
-@pytest.mark.parametrize("command", ["python --version", "pip list", "uv --version"])
 async def test_a_shim_asks_if_a_file_of_the_workspace_chooses_its_program(
-    stage: SecretWorkspace, name: str, command: str
+    stage: SecretWorkspace,
 ) -> None:
-    program = stage.home / ".pyenv/shims" / command.partition(" ")[0]
-    add_program(program)
-    in_directory = f"cd sub && {command}" if "/" in name else command
     (stage.root / "sub").mkdir(exist_ok=True)
     async with open_with_path(stage, "{home}/.pyenv/shims") as caller:
-        unasked = await caller.call("terminal", {"command": command})
-        assert (unasked.is_error, len(caller.user.questions)) == (False, 0)
-        program.with_name(f"{program.name}.ran").unlink()
-        (stage.root / name).write_text("python path:./mine")
-        outcome = await caller.call("terminal", {"command": in_directory})
-    assert (outcome.is_error, len(caller.user.questions)) == (True, 1)
-    assert not has_run(program)
+        for command in ("python --version", "pip list", "uv --version"):
+            program = stage.home / ".pyenv/shims" / command.partition(" ")[0]
+            add_program(program)
+            for name in VERSION_FILES:
+                with named_case(f"{command}, {name}"):
+                    caller.user.questions.clear()
+                    unasked = await caller.call("terminal", {"command": command})
+                    assert (unasked.is_error, len(caller.user.questions)) == (False, 0)
+                    program.with_name(f"{program.name}.ran").unlink()
+                    (stage.root / name).write_text("python path:./mine")
+                    line = f"cd sub && {command}" if "/" in name else command
+                    outcome = await caller.call("terminal", {"command": line})
+                    assert (outcome.is_error, len(caller.user.questions)) == (True, 1)
+                    assert not has_run(program)
+                    (stage.root / name).unlink()
 
 
 RUN_OTHERWISE = (

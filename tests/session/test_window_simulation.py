@@ -114,8 +114,9 @@ async def test_a_window_smaller_than_assumed_is_learned_from_the_refusal(
     assert 0 < session.model.refused <= most_refusals
 
 
-async def test_a_session_survives_an_answer_of_20_megabytes(tmp_path: Path) -> None:
-    session = SimulatedSession([Step(text=20_000_000)], 200_000, tmp_path)
+@pytest.mark.parametrize("size", [4_000_000, pytest.param(20_000_000, marks=pytest.mark.full)])
+async def test_a_session_survives_an_answer_of_megabytes(size: int, tmp_path: Path) -> None:
+    session = SimulatedSession([Step(text=size)], 200_000, tmp_path)
     await play(session, 2)
 
 

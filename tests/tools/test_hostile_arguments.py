@@ -1,14 +1,16 @@
 """Arguments as no tool wants them: one failed call each, in few words, and the turn goes on."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
+from tests.support.case_table import group_cases, named_case
 from tests.support.editor import Object
-from tests.tools.editor_session import lines, open_tool_editor
+from tests.tools.editor_session import ToolEditorSession, lines, open_tool_editor
 from tests.tools.typing_model import call, raw_call
 
 MEGABYTE = 1_000_000
@@ -67,43 +69,52 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("made", BROKEN.values(), ids=BROKEN)
-async def test_a_malformed_call_fails_with_a_short_message(tmp_path: Path, made: ToolCall) -> None:
+@pytest.mark.parametrize("calls", group_cases(BROKEN, 12))
+async def test_a_malformed_call_fails_with_a_short_message(
+    tmp_path: Path, calls: Mapping[str, ToolCall]
+) -> None:
     async with open_tool_editor(tmp_path) as session:
-        old = session.write_file("old.txt", "old\n")
-        updates, fine = await session.run(made, call("read_file", path="old.txt"))
-        assert updates.statuses[-1] == "failed"
-        assert updates.statuses.count("failed") == 1
-        assert 10 < len(updates.text) < 600
-        assert len(updates.title) < 400
-        assert len(updates.title.splitlines()) <= 1
-        assert "Traceback" not in updates.text
-        assert "Error:" not in updates.text
-        assert updates.shown_text == updates.text
-        assert len(json.dumps(updates.last("rawInput"))) < 12_000
-        assert (fine.status, fine.text) == ("completed", "old\n")
-        assert [each.name for each in session.root.iterdir()] == ["old.txt"]
-        assert old.read_text() == "old\n"
+        for name, made in calls.items():
+            with named_case(name):
+                await _fail_briefly(session, made, f"old, as before {name}\n")
 
 
-FORGIVEN = [
-    pytest.param(call("read_file", path="old.txt", offset="1", limit=None), id="null, a text"),
-    pytest.param(call("read_file", path="old.txt", why="to see", offset=1.0), id="more fields"),
-    pytest.param(call("search_files", pattern=0, path=None, file_glob=None), id="a number"),
-    pytest.param(call("terminal", command="true", timeout="5", workdir=None), id="a timeout"),
-    pytest.param(
-        call("patch", path="old.txt", old_string="old", new_string="new", replace_all="false"),
-        id="a truth as a text",
+async def _fail_briefly(session: ToolEditorSession, made: ToolCall, text: str) -> None:
+    """Make a call that fails, and a good one right after it, which reads this text."""
+    old = session.write_file("old.txt", text)
+    updates, fine = await session.run(made, call("read_file", path="old.txt"))
+    assert updates.statuses[-1] == "failed"
+    assert updates.statuses.count("failed") == 1
+    assert 10 < len(updates.text) < 600
+    assert len(updates.title) < 400
+    assert len(updates.title.splitlines()) <= 1
+    assert "Traceback" not in updates.text
+    assert "Error:" not in updates.text
+    assert updates.shown_text == updates.text
+    assert len(json.dumps(updates.last("rawInput"))) < 12_000
+    assert (fine.status, fine.text) == ("completed", text)
+    assert [each.name for each in session.root.iterdir()] == ["old.txt"]
+    assert old.read_text() == text
+
+
+FORGIVEN = {
+    "null, a text": call("read_file", path="old.txt", offset="1", limit=None),
+    "more fields": call("read_file", path="old.txt", why="to see", offset=1.0),
+    "a number": call("search_files", pattern=0, path=None, file_glob=None),
+    "a timeout": call("terminal", command="true", timeout="5", workdir=None),
+    "a truth as a text": call(
+        "patch", path="old.txt", old_string="old", new_string="new", replace_all="false"
     ),
-]
+}
 
 
-@pytest.mark.parametrize("made", FORGIVEN)
-async def test_understandable_arguments_are_accepted(tmp_path: Path, made: ToolCall) -> None:
+async def test_understandable_arguments_are_accepted(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        session.write_file("old.txt", "old\n")
-        updates = await session.run_one(made)
-        assert updates.status == "completed", updates.text
+        for name, made in FORGIVEN.items():
+            with named_case(name):
+                session.write_file("old.txt", "old\n")
+                updates = await session.run_one(made)
+                assert updates.status == "completed", updates.text
 
 
 async def test_a_megabyte_is_written_and_reported_briefly(tmp_path: Path) -> None:

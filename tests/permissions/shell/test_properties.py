@@ -74,21 +74,21 @@ def test_a_name_matches_itself_and_a_star(pattern: str, name: str) -> None:
 HUGE = {
     "groups": "(" * 30_000,
     "substitutions": "echo " + "$(" * 20_000,
-    "closed substitutions": 'echo "' + "$(echo " * 5_000 + ")" * 5_000 + '"',
+    "closed substitutions": 'echo "' + "$(echo " * 2_000 + ")" * 2_000 + '"',
     "expansions": "echo " + '"${a:-' * 8_000 + '}"' * 8_000,
-    "braces": "echo " + "{" * 60_000,
+    "braces": "echo " + "{" * 30_000,
     "one word": "a" * 65_000,
     "blanks": "a" + " " * 65_000,
-    "pipes": "ls | " * 10_000 + "sh",
+    "pipes": "ls | " * 4_000 + "sh",
     "nested pipes": "(" * 10_000 + "ls" + " | sh)" * 10_000,
-    "shells": "sudo " + "sh -c a " * 7_000,
+    "shells": "sudo " + "sh -c a " * 3_000,
     "home": "echo " + "${HOME-" * 9_000,
     "loops": "for a in 1 2 3 4 5 6 7 8 9; do " * 12 + "ls; " + "done; " * 12,
     "documents": "cat <<E\n" * 7_000,
     "functions": "f() { " * 9_000,
-    "lists": "ls && " * 10_000 + "ls",
-    "quotes": "'\"" * 30_000,
-    "changed folders": "cd a; " * 9_000,
+    "lists": "ls && " * 5_000 + "ls",
+    "quotes": "'\"" * 15_000,
+    "changed folders": "cd a; " * 4_000,
 }
 
 

@@ -1,5 +1,6 @@
 """Workspace in a temporary directory with its file service, and editors to try it with."""
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,11 @@ class FileServiceSetup:
             base = await self.files.read_if_exists(path)
             assert base is not None
             return await self.files.write(path, base.text.replace(old, new), base)
+
+
+def create_fresh_service(folder: Path, editor: EditorPort | None = None) -> FileServiceSetup:
+    """Create a service in a new directory inside a folder, for cases that share the folder."""
+    return create_service(Path(tempfile.mkdtemp(dir=folder)), editor)
 
 
 def create_service(

@@ -1,6 +1,7 @@
 """What moved on between a look and a change is not overwritten."""
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from acp_server.session.ports.editor import EditorPort
 from acp_server.tools.files import disk
 from acp_server.tools.files.errors import FileAlreadyExistsError, FileChangedError, FileError
 from acp_server.tools.files.snapshot import FileSnapshot, bytes_digest
+from tests.support.case_table import each_case
 from tests.support.fake_editors import (
     NewlineKeepingEditor,
     NonSavingEditor,
@@ -16,7 +18,13 @@ from tests.support.fake_editors import (
     RefusingEditor,
     VerbatimEditor,
 )
-from tests.tools.files.file_services import ALL_EDITORS, FileServiceSetup, create_service, name_of
+from tests.tools.files.file_services import (
+    ALL_EDITORS,
+    FileServiceSetup,
+    create_fresh_service,
+    create_service,
+    name_of,
+)
 
 EDITORS = pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
 READING = pytest.mark.parametrize("make", [VerbatimEditor, NewlineKeepingEditor, ReadOnlyEditor])
@@ -56,18 +64,14 @@ def swap_its_folder(path: Path) -> None:
     path.parent.symlink_to("away")
 
 
-CHANGES = pytest.mark.parametrize(
-    "change",
-    [
-        change_text,
-        change_newlines,
-        change_mark,
-        delete,
-        swap_for_a_link,
-        swap_for_a_folder,
-        swap_its_folder,
-    ],
-    ids=lambda change: change.__name__,
+CHANGES: tuple[Callable[[Path], None], ...] = (
+    change_text,
+    change_newlines,
+    change_mark,
+    delete,
+    swap_for_a_link,
+    swap_for_a_folder,
+    swap_its_folder,
 )
 
 
@@ -75,13 +79,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@CHANGES
 @EDITORS
-@pytest.mark.parametrize("action", ["write", "delete", "move"])
+@each_case(("change", "action"), product(CHANGES, ["write", "delete", "move"]))
 async def test_a_file_changed_on_disk_is_not_overwritten(
     tmp_path: Path, make: Callable[[], EditorPort], change: Callable[[Path], None], action: str
 ) -> None:
-    setup = create_service(tmp_path, make())
+    setup = create_fresh_service(tmp_path, make())
     path = setup.write_file(TARGET, TEXT)
     setup.write_file("sub/other.txt", "other\n")
     base = await setup.read(TARGET)

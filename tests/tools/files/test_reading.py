@@ -20,6 +20,7 @@ from acp_server.tools.files.errors import (
     PathIsDirectoryError,
 )
 from acp_server.tools.files.snapshot import FileSnapshot, bytes_digest
+from tests.support.case_table import each_case
 from tests.support.fake_editors import (
     HangingEditor,
     NewlineKeepingEditor,
@@ -27,7 +28,12 @@ from tests.support.fake_editors import (
     VerbatimEditor,
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
-from tests.tools.files.file_services import ALL_EDITORS, create_service, name_of
+from tests.tools.files.file_services import (
+    ALL_EDITORS,
+    create_fresh_service,
+    create_service,
+    name_of,
+)
 
 PROCESS = Path("/proc/self/status")
 EDITORS = pytest.mark.parametrize("make", [*ALL_EDITORS, RefusingEditor], ids=name_of)
@@ -48,7 +54,7 @@ async def test_a_snapshot_describes_a_file_completely(tmp_path: Path) -> None:
 
 
 @EDITORS
-@pytest.mark.parametrize(
+@each_case(
     ("data", "text"),
     [
         (b"a\r\nb\r\n", "a\nb\n"),
@@ -64,7 +70,7 @@ async def test_a_snapshot_describes_a_file_completely(tmp_path: Path) -> None:
 async def test_a_text_is_the_same_through_any_editor(
     tmp_path: Path, make: Callable[[], EditorPort], data: bytes, text: str
 ) -> None:
-    setup = create_service(tmp_path, make())
+    setup = create_fresh_service(tmp_path, make())
     setup.write_file("a.txt", data)
     assert await setup.text("a.txt") == text
 

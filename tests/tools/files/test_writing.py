@@ -19,6 +19,7 @@ from acp_server.tools.files.errors import (
     PathIsDirectoryError,
     ReadOnlyFileError,
 )
+from tests.support.case_table import each_case
 from tests.support.fake_editors import (
     FailAfterWriteEditor,
     FormattingEditor,
@@ -32,12 +33,18 @@ from tests.support.fake_editors import (
 )
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.support.user_texts import EDITOR_DID_NOT_WRITE
-from tests.tools.files.file_services import ALL_EDITORS, SAVING_EDITORS, create_service, name_of
+from tests.tools.files.file_services import (
+    ALL_EDITORS,
+    SAVING_EDITORS,
+    create_fresh_service,
+    create_service,
+    name_of,
+)
 
 MAKE = Callable[[], EditorPort]
 SAVERS = pytest.mark.parametrize("make", SAVING_EDITORS, ids=name_of)
 
-FORMS = pytest.mark.parametrize(
+FORMS = each_case(
     ("before", "after"),
     [
         (b"a\r\nb\r\n", b"a\r\nB\r\n"),
@@ -68,12 +75,12 @@ FORMS = pytest.mark.parametrize(
 )
 
 
-@FORMS
 @SAVERS
+@FORMS
 async def test_an_edited_file_keeps_its_text_form_and_mode(
     tmp_path: Path, make: MAKE, before: bytes, after: bytes
 ) -> None:
-    setup = create_service(tmp_path, make())
+    setup = create_fresh_service(tmp_path, make())
     path = setup.write_file("a.sh", before, 0o755)
     base = await setup.read("a.sh")
     written = await setup.files.write(base.resolved, base.text.replace("b", "B"), base)
@@ -86,13 +93,13 @@ async def test_an_edited_file_keeps_its_text_form_and_mode(
     assert [entry.name for entry in setup.root.iterdir()] == ["a.sh"]
 
 
-@FORMS
 @SAVERS
+@FORMS
 async def test_rewriting_the_same_text_keeps_the_same_bytes(
     tmp_path: Path, make: MAKE, before: bytes, after: bytes
 ) -> None:
     del after
-    setup = create_service(tmp_path, make())
+    setup = create_fresh_service(tmp_path, make())
     path = setup.write_file("a.txt", before)
     base = await setup.read("a.txt")
     await setup.files.write(base.resolved, base.text, base)

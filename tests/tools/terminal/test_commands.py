@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.turn.conversation import ToolResult
+from tests.support.case_table import named_case
 from tests.support.user_texts import (
     ARGUMENTS_NOT_VALID_JSON,
     CHARACTERS_SHOWN,
@@ -51,19 +52,16 @@ EXPECTED = {
 
 
 @ways
-@pytest.mark.parametrize(("command", "status", "text"), EXPECTED.values(), ids=EXPECTED.keys())
 async def test_the_model_receives_the_output_and_the_exit_status(
-    tmp_path: Path,
-    can: JsonValue,
-    answers: Mapping[str, Answer],
-    command: str,
-    status: str,
-    text: str,
+    tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
 ) -> None:
     async with open_terminal_sessions(tmp_path, can, answers) as session:
-        updates = await session.run_one(run(command))
-        assert updates.status == status
-        assert updates.text == text or (text == "[exit code 127]" and updates.text.endswith(text))
+        for name, (command, status, text) in EXPECTED.items():
+            with named_case(name):
+                updates = await session.run_one(run(command))
+                assert updates.status == status
+                is_whole = text != "[exit code 127]"
+                assert updates.text == text if is_whole else updates.text.endswith(text)
 
 
 @pytest.mark.parametrize(
@@ -150,15 +148,14 @@ WORKDIRS = {
 
 
 @HERE
-@pytest.mark.parametrize(("workdir", "status", "text"), WORKDIRS.values(), ids=WORKDIRS.keys())
-async def test_the_working_directory_can_be_chosen(
-    tmp_path: Path, can: JsonValue, workdir: str, status: str, text: str
-) -> None:
+async def test_the_working_directory_can_be_chosen(tmp_path: Path, can: JsonValue) -> None:
     async with open_terminal_sessions(tmp_path, can) as session:
         (session.root / "sub").mkdir()
         session.write_file("a.txt", "")
-        updates = await session.run_one(run("basename $PWD", workdir=workdir))
-        assert (updates.status, text in updates.text) == (status, True)
+        for name, (workdir, status, text) in WORKDIRS.items():
+            with named_case(name):
+                updates = await session.run_one(run("basename $PWD", workdir=workdir))
+                assert (updates.status, text in updates.text) == (status, True)
 
 
 async def test_a_command_outside_the_workspace_asks_permission(tmp_path: Path) -> None:
@@ -204,16 +201,15 @@ UNFIT = {
 
 
 @HERE
-@pytest.mark.parametrize(("arguments", "reason"), UNFIT.values(), ids=UNFIT.keys())
-async def test_an_unusable_command_is_one_failed_call(
-    tmp_path: Path, can: JsonValue, arguments: str, reason: str
-) -> None:
+async def test_an_unusable_command_is_one_failed_call(tmp_path: Path, can: JsonValue) -> None:
     async with open_terminal_sessions(tmp_path, can) as session:
-        updates = await session.run_one(raw_call("terminal", arguments))
-        assert updates.statuses[-1] == "failed"
-        assert updates.statuses.count("failed") == 1
-        assert updates.text.startswith(reason)
-        assert (await session.run_one(run("echo next"))).text == "next"
+        for name, (arguments, reason) in UNFIT.items():
+            with named_case(name):
+                updates = await session.run_one(raw_call("terminal", arguments))
+                assert updates.statuses[-1] == "failed"
+                assert updates.statuses.count("failed") == 1
+                assert updates.text.startswith(reason)
+                assert (await session.run_one(run("echo next"))).text == "next"
 
 
 @HERE

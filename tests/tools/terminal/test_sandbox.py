@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from acp_server.permissions.policy import OUTSIDE_SANDBOX
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from tests.support.case_table import named_case
 from tests.support.editor import Object, json_at
 from tests.tools.confinement.sandbox_setup import needs_sandbox
 from tests.tools.editor_session import Answer, allow
@@ -194,23 +195,26 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("who", BY_DESCENDANTS.values(), ids=BY_DESCENDANTS.keys())
-async def test_an_editor_command_is_confined_with_its_child_processes(
-    tmp_path: Path, who: str
-) -> None:
+async def test_an_editor_command_is_confined_with_its_child_processes(tmp_path: Path) -> None:
     async with open_terminal_sessions(
         tmp_path, TERMINALS, shell().matches, sandbox=config(tmp_path)
     ) as session:
         (session.outside / "there.txt").write_text("as it was")
         with closing(socket.create_server(("127.0.0.1", 0))) as server:
             server.settimeout(0.1)
-            for act in REFUSED.values():
-                filled = act.format(
-                    outside=session.outside, python=sys.executable, port=server.getsockname()[1]
-                )
-                await session.run_one(run(who.format(act=filled, quoted=shlex.quote(filled))))
-            with pytest.raises(TimeoutError):
-                server.accept()
-        assert len(session.editor.asked("terminal/create")) == len(REFUSED)
-        assert [each.name for each in session.outside.iterdir()] == ["there.txt"]
-        assert (session.outside / "there.txt").read_text() == "as it was"
+            for name, who in BY_DESCENDANTS.items():
+                with named_case(name):
+                    for act in REFUSED.values():
+                        filled = act.format(
+                            outside=session.outside,
+                            python=sys.executable,
+                            port=server.getsockname()[1],
+                        )
+                        done = who.format(act=filled, quoted=shlex.quote(filled))
+                        await session.run_one(run(done))
+                    with pytest.raises(TimeoutError):
+                        server.accept()
+                    assert [each.name for each in session.outside.iterdir()] == ["there.txt"]
+                    assert (session.outside / "there.txt").read_text() == "as it was"
+        made = session.editor.asked("terminal/create")
+        assert len(made) == len(BY_DESCENDANTS) * len(REFUSED)
