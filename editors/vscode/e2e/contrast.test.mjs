@@ -41,6 +41,7 @@ for (const [theme, look] of Object.entries(THEMES)) {
         if (!new RegExp(chosen).test(name)) continue;
         await drawScene(page, view, look, scene);
         for (const fault of await page.evaluate(misplaced, scene.scroll !== undefined)) found.push(`${name}: ${fault}`);
+        for (const fault of await page.evaluate(crowded)) found.push(`${name}: ${fault}`);
         await page.evaluate(axe);
         for (const violation of await page.evaluate(violations)) found.push(`${name}: ${violation}`);
       }
@@ -60,7 +61,7 @@ function misplaced(hasScrolled) {
   const rightOf = (node) => node.getBoundingClientRect().right;
   const composer = document.querySelector(".composer");
   if (composer === null) return [];
-  const aligned = document.querySelectorAll(".dock > :not(.dock-panels), .dock-panels > *, .queue > li, .call:not(.nested)");
+  const aligned = document.querySelectorAll(".dock > *, .queue > li, .call:not(.nested)");
   const faults = [...aligned].filter((node) => Math.abs(rightOf(node) - rightOf(composer)) > 1 && node.getClientRects().length > 0);
   const [end, transcript] = [".to-end", ".transcript"].map((name) => document.querySelector(name)?.getBoundingClientRect());
   if (end !== undefined && transcript !== undefined && end.top < transcript.bottom) return ["the way to the end covers the conversation"];
@@ -77,6 +78,51 @@ function misplaced(hasScrolled) {
   if (tall.length > 0) return [`the title of a card has more than two lines: ${tall[0].textContent}`];
   const lines = faults.map((node) => `the right edge of ${node.className || node.tagName} is at ${rightOf(node)}, not ${rightOf(composer)}`);
   return end === undefined || hasScrolled ? lines : [...lines, "the end of the conversation is out of view"];
+}
+
+/**
+ * Runs in the page: return one line for a command whose words are broken, and for everything that takes the place of an
+ * open question: a menu over what is asked, an opened panel beside a question that is cut, answers out of view, and a
+ * second main button.
+ */
+function crowded() {
+  const FEW_LINES_PIXELS = 40;
+  const box = (selector) => document.querySelector(selector)?.getBoundingClientRect();
+  const faults = [];
+  for (const pre of document.querySelectorAll(".command, .command-line pre, .question-body pre")) {
+    const lines = (from, to) => {
+      const range = document.createRange();
+      range.setStart(...from);
+      range.setEnd(...to);
+      return [...range.getClientRects()].filter(({ width }) => width > 0);
+    };
+    const letters = [];
+    const texts = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode() !== null) [...texts.currentNode.data].forEach((_, at) => letters.push([texts.currentNode, at]));
+    for (const { 0: word, index } of letters.map(([{ data }, at]) => data[at]).join("").matchAll(/\S+/g)) {
+      const [last, at] = letters[index + word.length - 1];
+      const rects = lines(letters[index], [last, at + 1]);
+      const isBroken = new Set(rects.map(({ bottom }) => Math.round(bottom))).size > 1;
+      const { paddingLeft, paddingRight } = getComputedStyle(pre);
+      const room = pre.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+      if (isBroken && rects.reduce((sum, { width }) => sum + width, 0) < room) faults.push(`the word ${word} of a command is broken`);
+    }
+  }
+  if (document.querySelector(".question-dock") === null) return faults;
+  const asked = document.querySelector(".question-body");
+  const [body, menu, answers, composer] = [".question-body", ".menu-items", ".permission", ".composer"].map(box);
+  if (menu !== undefined && menu.top < body.bottom) faults.push("the menu covers what is asked");
+  if (menu !== undefined && menu.bottom > innerHeight) faults.push("the menu is cut off");
+  if (asked !== null && asked.clientHeight < Math.min(asked.scrollHeight, FEW_LINES_PIXELS)) faults.push("what is asked has no space left");
+  if (answers !== undefined && answers.bottom > composer.top) faults.push("the answers are covered");
+  if (composer.bottom > innerHeight) faults.push("the input is out of view");
+  for (const list of document.querySelectorAll(".dock :is(.plan-entries, .changed-files)")) {
+    if (list.clientHeight < Math.min(list.scrollHeight, FEW_LINES_PIXELS / 2)) faults.push("an opened panel shows nothing");
+    if (list.clientHeight > 3 * FEW_LINES_PIXELS && asked.clientHeight < asked.scrollHeight) faults.push("an opened panel takes the space of the question");
+  }
+  const main = [...document.querySelectorAll(".primary")].map((button) => button.textContent);
+  if (main.length > 1) faults.push(`several main buttons: ${main.join(", ")}`);
+  return faults;
 }
 
 /** Runs in the page: return one line per violation. */

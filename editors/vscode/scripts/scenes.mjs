@@ -25,7 +25,7 @@ export async function loadScenes() {
 }
 
 function scenesOf(conversation) {
-  const { SESSION_OPENED, CONVERSATION, FULL_CONVERSATION, READY } = conversation;
+  const { SESSION_OPENED, CONVERSATION, FULL_CONVERSATION, PERMISSION_REQUEST, READY } = conversation;
   const { LONG_OPENED, LONG_STORY, PARALLEL_QUESTIONS, ANSWERED_FORM } = conversation;
   const connection = (status, message = "") => ({ events: [{ ...READY, status, message }] });
   return {
@@ -47,6 +47,10 @@ function scenesOf(conversation) {
     short: { events: [...SESSION_OPENED, ...conversation.SHORT_PROMPT] },
     "five-files": { events: conversation.FIVE_FILES },
     menu: { events: PARALLEL_QUESTIONS, presses: ["permission-more"] },
+    "opened-panels": { events: PARALLEL_QUESTIONS, presses: ["plan-toggle", "changes-toggle"] },
+    "opened-changes": { events: [...SESSION_OPENED, ...CONVERSATION, ...PERMISSION_REQUEST], presses: ["changes-toggle", "changed-file-toggle"] },
+    low: { events: PARALLEL_QUESTIONS, height: 400 },
+    "low-menu": { events: PARALLEL_QUESTIONS, presses: ["permission-more"], height: 500 },
     reason: { events: PARALLEL_QUESTIONS, presses: ["permission-reason"] },
     answered: { events: ANSWERED_FORM },
     "all-commands": { events: LONG_OPENED, types: "/", keys: ["ArrowUp"] },
@@ -55,9 +59,12 @@ function scenesOf(conversation) {
   };
 }
 
-/** Render a scene in a browser page. */
+const HEIGHT = 760;
+
+/** Render a scene in a browser page, whose height becomes that of the scene. */
 export async function drawScene(page, { script, highlight, styles }, { body, style }, scene) {
-  const { events, presses = [], types = "", keys = [], scroll } = scene;
+  const { events, presses = [], types = "", keys = [], scroll, height = HEIGHT } = scene;
+  await page.setViewportSize({ ...page.viewportSize(), height });
   await page.mouse.move(0, 0); // not where the scene before was pressed
   await page.setContent(`<!DOCTYPE html><html lang="en" style="${style}"><head><title>Hermes Agent</title>
     <style>${styles}</style></head><body class="${body}"><div id="root"></div></body></html>`);

@@ -52,10 +52,8 @@ export function App({ state }: { state: ViewState }): JSX.Element {
       {isReady && !isEmpty ? <Transcript state={state} /> : <Welcome state={state} />}
       {isReady && (
         <div class="dock">
-          <div class="dock-panels">
-            <DockedPlan session={session} />
-            <ChangesPanel session={session} />
-          </div>
+          <DockedPlan session={session} />
+          <ChangesPanel session={session} />
           <QuestionDock session={session} />
           <Queue prompts={session.queue} />
           <Composer state={state} />

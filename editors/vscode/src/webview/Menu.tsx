@@ -1,4 +1,4 @@
-/** Button that opens a menu below it, or above it if there is no room; operated by mouse and by keyboard. */
+/** Button that opens a menu below it; operated by mouse and by keyboard. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./Icon.js";
@@ -9,19 +9,25 @@ export interface MenuItem {
   readonly testId: string;
 }
 
+/** Space between a menu and the end of the page, in pixels. */
+const MARGIN_PIXELS = 4;
+
 interface MenuProps {
   readonly label: ComponentChildren;
   readonly title: string;
   readonly testId: string;
   readonly items: readonly MenuItem[];
   readonly isOpen: boolean;
+  /** Where the menu opens if there is no room below: above the button, or below the button, which is lifted by the room that is missing. */
+  readonly whenNoRoom: "above" | "lift";
   readonly onOpen: (isOpen: boolean) => void;
   readonly onChoose: (id: string) => void;
 }
 
-export function Menu({ label, title, testId, items, isOpen, onOpen, onChoose }: MenuProps): JSX.Element {
+export function Menu({ label, title, testId, items, isOpen, whenNoRoom, onOpen, onChoose }: MenuProps): JSX.Element {
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const [lift, setLift] = useState(0);
   useEffect(() => {
     if (isOpen) root.current?.querySelector<HTMLElement>('[role="menuitem"]')?.focus();
   }, [isOpen]);
@@ -45,7 +51,7 @@ export function Menu({ label, title, testId, items, isOpen, onOpen, onChoose }: 
     if (isOpen && !(next instanceof Node && root.current?.contains(next) === true)) onOpen(false);
   };
   return (
-    <div class="menu" ref={root} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
+    <div class="menu" style={isOpen && whenNoRoom === "lift" ? { "--lift": `${String(lift)}px` } : {}} ref={root} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
       <button
         type="button"
         class="secondary"
@@ -62,7 +68,7 @@ export function Menu({ label, title, testId, items, isOpen, onOpen, onChoose }: 
         <Icon name="chevronDown" />
       </button>
       {isOpen && (
-        <MenuItems title={title}>
+        <MenuItems title={title} isAbove={whenNoRoom === "above" && lift > 0} onMissingRoom={setLift}>
           {items.map((item) => (
             <button
               key={item.id}
@@ -84,15 +90,25 @@ export function Menu({ label, title, testId, items, isOpen, onOpen, onChoose }: 
   );
 }
 
-/** The opened menu: below, so that what is asked above the button stays readable, unless the page ends there. */
-function MenuItems({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+interface MenuItemsProps {
+  readonly title: string;
+  readonly isAbove: boolean;
+  /** Called with the number of pixels by which the menu is taller than the room below the button; 0 when it is closed. */
+  readonly onMissingRoom: (pixels: number) => void;
+  readonly children: ComponentChildren;
+}
+
+function MenuItems({ title, isAbove, onMissingRoom, children }: MenuItemsProps): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
-  const [isBelow, setIsBelow] = useState(true);
   useLayoutEffect(() => {
-    if (element.current !== null) setIsBelow(element.current.getBoundingClientRect().bottom <= window.innerHeight);
+    const bottom = element.current?.getBoundingClientRect().bottom ?? 0;
+    onMissingRoom(Math.max(0, Math.ceil(bottom + MARGIN_PIXELS - window.innerHeight)));
+    return () => {
+      onMissingRoom(0);
+    };
   }, []);
   return (
-    <div class={isBelow ? "menu-items below" : "menu-items"} role="menu" aria-label={title} ref={element}>
+    <div class={isAbove ? "menu-items" : "menu-items below"} role="menu" aria-label={title} ref={element}>
       {children}
     </div>
   );

@@ -27,7 +27,22 @@ test("the conversation does not repeat that a docked question waits", async () =
   assert.match(page.find("announcer").textContent, /asks for permission/);
 });
 
-test("to keep all changes is the primary answer, to revert them is not", async () => {
+test("to keep all changes is the primary answer, unless a question is open, which has its own", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
-  assert.deepEqual(["keep-all", "revert-all"].map((name) => page.find(name).className), ["primary", "secondary"]);
+  const primary = (): (string | undefined)[] => [...page.root.querySelectorAll<HTMLElement>(".primary")].map(({ dataset }) => dataset["testid"]);
+  assert.deepEqual(primary(), ["keep-all"]);
+  await page.dispatch(...PERMISSION_REQUEST);
+  assert.deepEqual(primary(), ["permission-allow_once"]);
+});
+
+test("no line of a command can break after a hyphen, and its text is unchanged", async () => {
+  const text = "uv tool install hermes-acp-server --force -q - a--";
+  const page = await new TestPage().dispatch(...SESSION_OPENED, {
+    type: "update",
+    update: { sessionUpdate: "tool_call", toolCallId: "c9", title: "run", kind: "execute", status: "pending", rawInput: { command: text } },
+  });
+  const title = page.find("tool-call").querySelector(".command-title");
+  assert.ok(title !== null);
+  assert.equal(title.textContent, text);
+  assert.deepEqual([...title.querySelectorAll(".unbroken")].map((part) => part.textContent), ["-a", "-s", "--f", "-q"]);
 });

@@ -5,7 +5,7 @@ import type { ViewEvent } from "../../src/shared/events.js";
 import { act, observed, TestPage } from "../support/page.js";
 import { KEY_GUARD_MILLISECONDS } from "../../src/webview/focus.js";
 import { SESSION_OPENED } from "../support/conversation.js";
-import { ANSWERED_FORM, LONG_OPENED, manyMessages, PARALLEL_QUESTIONS } from "../support/longConversation.js";
+import { ANSWERED_FORM, LONG_OPENED, manyMessages, PARALLEL_QUESTIONS, SHORT_PROMPT } from "../support/longConversation.js";
 
 /** How long a long session is; `MESSAGES` asks for more. */
 const MESSAGES = Number(process.env["MESSAGES"] ?? 120);
@@ -38,16 +38,26 @@ test("further answers are in a menu, operated by keyboard", async () => {
   mock.timers.reset();
 });
 
-test("the menu of further answers opens below its button, or above it where the page ends", async () => {
-  for (const [bottom, expected] of [[window.innerHeight, "menu-items below"], [window.innerHeight + 1, "menu-items"]] as const) {
-    const layout = mock.method(window.HTMLElement.prototype, "getBoundingClientRect", () => ({ bottom }));
-    const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
-    await page.press("permission-more");
-    assert.equal(page.root.querySelector('[role="menu"]')?.className, expected);
+for (const [menu, testId, events, whenNoRoom] of [
+  ["the menu of further answers opens below its button, which it lifts by the room that is missing", "permission-more", PARALLEL_QUESTIONS, ["menu-items below", "34px"]],
+  ["the menu of a prompt opens below its button, or above it", "restore-prompt", [...SESSION_OPENED, ...SHORT_PROMPT], ["menu-items", ""]],
+] as const) {
+  test(`where the page ends, ${menu}`, async () => {
+    const bottoms = [window.innerHeight - 4, window.innerHeight + 30];
+    const seen: (readonly (string | undefined)[])[] = [];
+    const page = await new TestPage().dispatch(...events);
+    for (const bottom of bottoms) {
+      const layout = mock.method(window.HTMLElement.prototype, "getBoundingClientRect", () => ({ bottom }));
+      await page.press(testId);
+      const items = page.root.querySelector<HTMLElement>('[role="menu"]');
+      seen.push([items?.className, items?.parentElement?.style.getPropertyValue("--lift")]);
+      await page.press(testId);
+      layout.mock.restore();
+    }
+    assert.deepEqual(seen, [["menu-items below", whenNoRoom[1] === "" ? "" : "0px"], whenNoRoom]);
     page.close();
-    layout.mock.restore();
-  }
-});
+  });
+}
 
 test("a rejection can have a reason", async () => {
   const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);

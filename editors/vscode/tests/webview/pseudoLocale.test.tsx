@@ -2,21 +2,23 @@
 import "../support/pseudoLocale.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { INSTALL_COMMAND } from "../../src/shared/install.js";
 import type { ConnectionStatus, ViewEvent } from "../../src/shared/events.js";
 import { FORM_REQUEST, SESSION_OPENED, QUEUED_PROMPT, READY, CONVERSATION, FULL_CONVERSATION } from "../support/conversation.js";
 import { dom, TestPage } from "../support/page.js";
 
 const ATTRIBUTES = ["title", "aria-label", "placeholder", "alt"];
 const MARKED = /⟦[^⟦⟧]*(?:⟦[^⟦⟧]*⟧[^⟦⟧]*)*⟧/g;
-const NAMES = ["Hermes Agent", INSTALL_COMMAND];
+const NAMES = ["Hermes Agent"];
 
 /** Return the words that a page shows and neither the translation nor the conversation has. */
 function untranslated(page: TestPage, events: readonly ViewEvent[]): string[] {
   const data = JSON.stringify(events);
   const texts: string[] = [];
   const walker = page.root.ownerDocument.createTreeWalker(page.root, dom.window.NodeFilter.SHOW_TEXT);
-  while (walker.nextNode() !== null) texts.push(walker.currentNode.textContent ?? "");
+  while (walker.nextNode() !== null) {
+    const { parentElement, textContent } = walker.currentNode;
+    if (parentElement?.closest("pre") === null) texts.push(textContent ?? ""); // not commands, code or messages of programs
+  }
   for (const element of page.root.querySelectorAll("*")) texts.push(...ATTRIBUTES.map((name) => element.getAttribute(name) ?? ""));
   return [...new Set(texts.map((text) => text.replaceAll(MARKED, "").trim()))]
     .filter((text) => /[a-z]{3}/i.test(text) && !NAMES.includes(text))

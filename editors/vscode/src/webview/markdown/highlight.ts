@@ -8,6 +8,7 @@ import type { ElementContent, Root } from "hast";
 import { useEffect, useState } from "preact/hooks";
 import type { DiffSegment } from "../diffSegments.js";
 import type { DiffLine } from "../parts/DiffView.js";
+import { splitAtHyphens, UNBROKEN_CLASS } from "../CommandText.js";
 
 export interface HighlightEngine {
   /** Return the root of the highlighted code; null if the language is unknown. */
@@ -20,6 +21,8 @@ export interface HighlightEngine {
 /** Dispatched on the document by the engine's script, with the engine as detail. */
 export const ENGINE_EVENT = "highlight-engine";
 const ENGINE_FILE = "highlight.js";
+/** Languages of commands. */
+const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "shell", "zsh", "console"]);
 /** Longer code is shown without highlighting. */
 const MAX_CHARACTERS = 60_000;
 
@@ -82,8 +85,9 @@ function loadOnce(): void {
 /** Append code to an element, highlighted if its language is known. */
 export function highlightInto(element: HTMLElement, code: string, language: string): void {
   const root = code.length > MAX_CHARACTERS || language === "" ? null : engineFor(element, code, language);
-  if (root === null) element.append(code);
-  else appendNodes(element, root.children);
+  const appendText = SHELLS.has(language) ? appendCommand : appendPlain;
+  if (root === null) appendText(element, code);
+  else appendNodes(element, root.children, appendText);
 }
 
 function engineFor(element: HTMLElement, code: string, language: string): Root | null {
@@ -93,14 +97,33 @@ function engineFor(element: HTMLElement, code: string, language: string): Root |
   return null;
 }
 
-function appendNodes(parent: Node, children: Root["children"] | ElementContent[]): void {
+type AppendText = (parent: HTMLElement, text: string) => void;
+
+function appendPlain(parent: HTMLElement, text: string): void {
+  parent.append(text);
+}
+
+function appendCommand(parent: HTMLElement, text: string): void {
+  for (const [index, part] of splitAtHyphens(text).entries()) {
+    if (index % 2 === 0) {
+      parent.append(part);
+      continue;
+    }
+    const span = document.createElement("span");
+    span.className = UNBROKEN_CLASS;
+    span.append(part);
+    parent.append(span);
+  }
+}
+
+function appendNodes(parent: HTMLElement, children: Root["children"] | ElementContent[], appendText: AppendText): void {
   for (const child of children) {
-    if (child.type === "text") parent.appendChild(document.createTextNode(child.value));
+    if (child.type === "text") appendText(parent, child.value);
     if (child.type !== "element") continue;
     const span = document.createElement("span");
     const { className } = child.properties;
     if (Array.isArray(className)) span.className = className.join(" ");
-    appendNodes(span, child.children);
+    appendNodes(span, child.children, appendText);
     parent.appendChild(span);
   }
 }

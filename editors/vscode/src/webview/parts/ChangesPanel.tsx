@@ -36,7 +36,7 @@ export function ChangesPanel({ session: { changes: files, questions } }: { sessi
           </span>
           <LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
         </button>
-        <button type="button" class="primary" data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
+        <button type="button" class={questions.length === 0 ? "primary" : "secondary"} data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
           {t("Keep")}
         </button>
         <button type="button" class="secondary" data-testid="revert-all" onClick={() => { post({ type: "revertAll" }); }}>

@@ -102,6 +102,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
           testId="permission-more"
           items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: <InlineCode text={name} />, testId: `permission-${kind}` }))}
           isOpen={isMenuOpen}
+          whenNoRoom="lift"
           onOpen={setIsMenuOpen}
           onChoose={(optionId) => {
             choose(others.find((each) => each.optionId === optionId));

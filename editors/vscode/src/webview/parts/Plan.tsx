@@ -57,7 +57,7 @@ export function Plan({ entries, isRunning, questionId = "" }: PlanProps): JSX.El
         )}
       </button>
       {isOpen && (
-        <ol class="plan-entries">
+        <ol class="plan-entries" {...(isRunning && { tabIndex: 0 }) /* docked, it may scroll */}>
           {entries.map((entry, index) => (
             <li key={index} class={entry.status} data-testid="plan-entry">
               <span role="img" aria-label={LABELS[entry.status]}>

@@ -5,6 +5,7 @@
  */
 import type { JSX } from "preact";
 import type { Question, SessionState, ToolCallState } from "../../shared/state.js";
+import { CommandText } from "../CommandText.js";
 import { Icon, IconButton } from "../Icon.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { DiffView } from "./DiffView.js";
@@ -65,7 +66,7 @@ function AskedCall({ call }: { call: ToolCallState }): JSX.Element {
         />
       </div>
       <div class="question-body" tabIndex={0} role="group" aria-label={t("What is asked")} data-testid="question-body">
-        {!isCommandShown && <pre class="command">{command}</pre>}
+        {!isCommandShown && <pre class="command"><CommandText text={command} /></pre>}
         {texts.map((text, index) => (
           <Markdown key={index} text={text} isGrowing={false} />
         ))}

@@ -8,6 +8,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ToolCallState, SessionState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
+import { CommandText } from "../CommandText.js";
 import { InlineCode } from "../InlineCode.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { isRecord } from "../../shared/validation.js";
@@ -78,7 +79,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
         <div class="call-body">
           {isLong(command) && (
             <pre class="command" tabIndex={0} aria-label={t("Command")} data-testid="command">
-              {command}
+              <CommandText text={command} />
             </pre>
           )}
           {/* The place of a command is the folder that it runs in. */}
@@ -113,7 +114,7 @@ function CallTitle({ call, command }: { call: ToolCallState; command: string }):
   const [first = "", ...others] = command.split("\n");
   return (
     <span class="title command-title">
-      <code>{others.length === 0 ? first : `${first} …`}</code>
+      <code><CommandText text={others.length === 0 ? first : `${first} …`} /></code>
     </span>
   );
 }

@@ -6,6 +6,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Intent } from "../../shared/intents.js";
 import type { ViewState } from "../../shared/state.js";
+import { CommandText } from "../CommandText.js";
 import { Icon, IconButton, type IconName } from "../Icon.js";
 import { INSTALL_COMMAND } from "../../shared/install.js";
 import { useHost } from "../hostContext.js";
@@ -130,7 +131,7 @@ function MissingServer({ message }: { message: string }): JSX.Element {
     <WelcomeCard icon="warning" title={t("acp-server is not installed")} testId="welcome-missing">
       <p>{message}</p>
       <div class="command-line">
-        <pre tabIndex={0}>{INSTALL_COMMAND}</pre>
+        <pre tabIndex={0}><CommandText text={INSTALL_COMMAND} /></pre>
         <CopyButton text={INSTALL_COMMAND} />
       </div>
       <ActionButton intent={{ type: "installServer" }} label={t("Install with uv")} isPrimary />
