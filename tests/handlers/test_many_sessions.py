@@ -13,7 +13,7 @@ from tests.handlers.checked_editor import CheckedEditor, make_scripted_registry,
 from tests.support.editor import json_at, prompt_params
 
 SESSIONS = 50
-CHUNKS = 100
+CHUNKS = 40
 MOST_APART = 2
 """How many chunks the most and the least advanced turn may be apart at any moment; 1 is usual."""
 

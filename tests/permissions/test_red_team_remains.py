@@ -2,7 +2,6 @@
 
 import os
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +9,9 @@ import pytest
 
 import acp_server
 from tests.permissions.live_attempts import MODES, LiveAttempt, LiveAttempts, start_attempts
-from tests.support.server_process import SERVER, command_line, environment, start_server
+from tests.support.fork_server import CommandLine, get_fork_server
+from tests.support.server_process import command_line, environment, start_server
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.confinement.sandbox_setup import needs_sandbox
 
 INSTALLATION = Path(acp_server.__file__).parent
@@ -50,7 +51,7 @@ def test_a_confined_command_does_not_change_the_installation_in_its_workspace(
 def test_a_new_log_file_of_the_server_is_private(tmp_path: Path) -> None:
     log = tmp_path / "logs/server.log"
     command = command_line(tmp_path, options=("--log-file", str(log), "--log-level", "debug"))
-    with start_server(tmp_path, command=command, new_interpreter=True) as server:
+    with start_server(tmp_path, command=command) as server:
         server.initialize()
         server.prompt(server.new_session(str(tmp_path)))
     assert log.stat().st_size > 0
@@ -66,15 +67,12 @@ def test_an_exported_session_controls_no_terminal(tmp_path: Path) -> None:
         server.close_stdin()
         server.wait()
     for form in ("jsonl", "md"):
-        done = subprocess.run(
-            (*SERVER, "sessions", "export", session, "--format", form),
-            env=environment(tmp_path),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert "red" in done.stdout
-        assert not [each for each in done.stdout if not each.isprintable() and each != "\n"]
+        line = ("sessions", "export", session, "--format", form)
+        done = get_fork_server().run(CommandLine(line, environment(tmp_path)), HANG_TIMEOUT_SECONDS)
+        exported = done.stdout.decode()
+        assert done.exit_code == 0
+        assert "red" in exported
+        assert not [each for each in exported if not each.isprintable() and each != "\n"]
 
 
 @linux_only

@@ -55,7 +55,8 @@ def recorded_steps(row: Sequence[int], random: Random) -> list[Step]:
 
 @pytest.mark.parametrize("window", WINDOWS)
 async def test_random_sessions_never_send_more_than_the_window(window: int, tmp_path: Path) -> None:
-    for seed in range(2):
+    # Steps grow with the window: one session fills a large one as well as two.
+    for seed in range(2 if window < 100_000 else 1):
         random = Random(seed)  # noqa: S311  no secret
         steps = random_steps(random, 40, window * 6)
         density = random.choice((2.2, 2.8, 3.6, 4.2))

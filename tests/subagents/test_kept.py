@@ -1,13 +1,13 @@
 """What is kept of tasks by the real process: their calls, and what was said in them."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from tests.support.editor import Object, json_at
+from tests.support.fork_server import CommandLine, get_fork_server
 from tests.support.server_process import ServerProcess, environment, start_server
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.shell.command_session import running_commands
 
 SCRIPT = """\
@@ -76,11 +76,10 @@ def _load(server: ServerProcess, session_id: str, folder: Path) -> list[Object]:
 
 
 def _shown(home: Path, session_id: str, option: str = "--subagents") -> str:
-    command = [sys.executable, "-m", "acp_server", "sessions", "show", session_id, option]
-    completed = subprocess.run(
-        command, env=environment(home), capture_output=True, text=True, check=True, timeout=30
-    )
-    return completed.stdout
+    line = CommandLine(("sessions", "show", session_id, option), environment(home))
+    completed = get_fork_server().run(line, HANG_TIMEOUT_SECONDS)
+    assert completed.exit_code == 0, completed.stderr
+    return completed.stdout.decode()
 
 
 def test_a_loaded_session_shows_the_same_calls_and_parents(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from tests.support.case_table import named_case
 from tests.support.user_texts import NOT_READ
 from tests.tools.editor_session import CallUpdates, open_tool_editor
 from tests.tools.typing_model import call
@@ -17,72 +18,65 @@ REPLACEMENT: dict[str, JsonValue] = {"path": "a.txt", "old_string": "three", "ne
 REPLACED = "one\ntwo\n3\ntwo\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "content"),
-    [
-        pytest.param({"mode": "patch", "patch": PATCH}, PATCHED, id="patch"),
-        pytest.param({"patch": PATCH}, PATCHED, id="patch without its mode"),
-        pytest.param({"mode": "patch", "patch": PATCH, **REPLACEMENT}, PATCHED, id="mode decides"),
-        pytest.param({"patch": PATCH, **REPLACEMENT}, REPLACED, id="replacement is the default"),
-        pytest.param({**REPLACEMENT, "patch": ""}, REPLACED, id="empty patch"),
-    ],
-)
-async def test_a_call_is_a_patch_or_a_replacement(
-    tmp_path: Path, arguments: dict[str, JsonValue], content: str
-) -> None:
+DONE: dict[str, tuple[dict[str, JsonValue], str]] = {
+    "patch": ({"mode": "patch", "patch": PATCH}, PATCHED),
+    "patch without its mode": ({"patch": PATCH}, PATCHED),
+    "mode decides": ({"mode": "patch", "patch": PATCH, **REPLACEMENT}, PATCHED),
+    "replacement is the default": ({"patch": PATCH, **REPLACEMENT}, REPLACED),
+    "empty patch": ({**REPLACEMENT, "patch": ""}, REPLACED),
+}
+
+
+async def test_a_call_is_a_patch_or_a_replacement(tmp_path: Path) -> None:
+    async with open_tool_editor(tmp_path) as session:
+        for name, (arguments, content) in DONE.items():
+            with named_case(name):
+                path = session.write_seen_file("a.txt", TEXT)
+                updates = await session.run_one(call("patch", **arguments))
+                assert (updates.status, path.read_text()) == ("completed", content)
+
+
+LACKING: dict[str, tuple[dict[str, JsonValue], str]] = {
+    "no patch": ({"mode": "patch"}, "mode patch needs the argument patch"),
+    "no old text": ({"path": "a.txt", "new_string": "3"}, "needs old_string"),
+    "no new text": ({"path": "a.txt", "old_string": "three"}, "needs new_string"),
+    "no path": ({"old_string": "three", "new_string": "3"}, "patch needs path"),
+    "patch of no file": ({"patch": "+1\n"}, "it names no file"),
+}
+
+
+async def test_a_call_that_lacks_an_argument_says_which(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
         path = session.write_seen_file("a.txt", TEXT)
-        updates = await session.run_one(call("patch", **arguments))
-        assert (updates.status, path.read_text()) == ("completed", content)
+        for name, (arguments, reason) in LACKING.items():
+            with named_case(name):
+                updates = await session.run_one(call("patch", **arguments))
+                assert updates.status == "failed"
+                assert reason in updates.text
+                assert path.read_text() == TEXT
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        pytest.param({"mode": "patch"}, "mode patch needs the argument patch", id="no patch"),
-        pytest.param({"path": "a.txt", "new_string": "3"}, "needs old_string", id="no old text"),
-        pytest.param(
-            {"path": "a.txt", "old_string": "three"}, "needs new_string", id="no new text"
-        ),
-        pytest.param({"old_string": "three", "new_string": "3"}, "patch needs path", id="no path"),
-        pytest.param({"patch": "+1\n"}, "it names no file", id="patch of no file"),
-    ],
-)
-async def test_a_call_that_lacks_an_argument_says_which(
-    tmp_path: Path, arguments: dict[str, JsonValue], reason: str
-) -> None:
+PLACES: dict[str, tuple[dict[str, JsonValue], str]] = {
+    "one place": (REPLACEMENT, " at line 3"),
+    "two places": (
+        {"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": True},
+        " (2 places)",
+    ),
+    "not exactly": (
+        {"path": "a.txt", "old_string": "  three", "new_string": "  3"},
+        " at line 3; old_string matched by",
+    ),
+    "patch": ({"mode": "patch", "patch": PATCH}, " at line 1, 3"),
+}
+
+
+async def test_the_result_names_the_changed_places(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        path = session.write_seen_file("a.txt", TEXT)
-        updates = await session.run_one(call("patch", **arguments))
-        assert updates.status == "failed"
-        assert reason in updates.text
-        assert path.read_text() == TEXT
-
-
-@pytest.mark.parametrize(
-    ("arguments", "place"),
-    [
-        pytest.param(REPLACEMENT, " at line 3", id="one place"),
-        pytest.param(
-            {"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": True},
-            " (2 places)",
-            id="two places",
-        ),
-        pytest.param(
-            {"path": "a.txt", "old_string": "  three", "new_string": "  3"},
-            " at line 3; old_string matched by",
-            id="not exactly",
-        ),
-        pytest.param({"mode": "patch", "patch": PATCH}, " at line 1, 3", id="patch"),
-    ],
-)
-async def test_the_result_names_the_changed_places(
-    tmp_path: Path, arguments: dict[str, JsonValue], place: str
-) -> None:
-    async with open_tool_editor(tmp_path) as session:
-        session.write_seen_file("a.txt", TEXT)
-        updates = await session.run_one(call("patch", **arguments))
-        assert f"a.txt{place}" in updates.text
+        for name, (arguments, place) in PLACES.items():
+            with named_case(name):
+                session.write_seen_file("a.txt", TEXT)
+                updates = await session.run_one(call("patch", **arguments))
+                assert f"a.txt{place}" in updates.text
 
 
 @pytest.mark.parametrize("as_patch", [False, True], ids=["replacement", "patch"])

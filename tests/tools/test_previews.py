@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-import pytest
-
+from tests.support.case_table import named_case
 from tests.support.editor import Object, json_at
 from tests.support.user_texts import MAY_HOLD_SECRETS, NEEDS_PERMISSION
 from tests.tools.editor_session import ToolEditorSession, allow, lines, open_tool_editor
@@ -59,50 +58,50 @@ async def test_a_workspace_file_is_shown_as_soon_as_its_path_is_known(
         assert call_updates.locations == [{"path": path, "line": 1}]
 
 
-@pytest.mark.parametrize("name", HIDDEN)
-async def test_a_protected_file_is_not_shown_while_its_content_arrives(
-    tmp_path: Path, name: str
-) -> None:
+async def test_a_protected_file_is_not_shown_while_its_content_arrives(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        create_files(session)
-        updates = await session.run_one(call("write_file", path=name, content=TEXT))
-        shown = [status for status, _ in updates.diff_states()]
-        assert shown == ["pending", "completed"]
-        assert not updates.growing_diffs()
+        for name in HIDDEN:
+            with named_case(name):
+                create_files(session)
+                updates = await session.run_one(call("write_file", path=name, content=TEXT))
+                assert [status for status, _ in updates.diff_states()] == ["pending", "completed"]
+                assert not updates.growing_diffs()
 
 
-@pytest.mark.parametrize("name", [name for name in HIDDEN if name != "folder/new.txt"])
-async def test_a_patch_of_a_protected_file_is_not_shown_while_it_arrives(
-    tmp_path: Path, name: str
-) -> None:
+async def test_a_patch_of_a_protected_file_is_not_shown_while_it_arrives(tmp_path: Path) -> None:
     added = "".join(f"+{line}\n" for line in TEXT.splitlines())
-    patch = f"*** Begin Patch\n*** Update File: {name}\n@@\n-{HIDDEN_TEXT}{added}*** End Patch"
+    patch = f"*** Begin Patch\n*** Update File: NAME\n@@\n-{HIDDEN_TEXT}{added}*** End Patch"
+    names = [name for name in HIDDEN if name != "folder/new.txt"]
     async with open_tool_editor(tmp_path) as session:
-        for made in (
-            call("patch", mode="patch", patch=patch),
-            call("patch", path=name, old_string=HIDDEN_TEXT, new_string=TEXT),
-        ):
-            create_files(session)
-            updates = await session.run_one(made)
-            assert [status for status, _ in updates.diff_states()] == ["pending", "completed"]
-            assert not updates.growing_diffs()
+        for name in names:
+            with named_case(name):
+                for made in (
+                    call("patch", mode="patch", patch=patch.replace("NAME", name)),
+                    call("patch", path=name, old_string=HIDDEN_TEXT, new_string=TEXT),
+                ):
+                    create_files(session)
+                    updates = await session.run_one(made)
+                    states = [status for status, _ in updates.diff_states()]
+                    assert states == ["pending", "completed"]
+                    assert not updates.growing_diffs()
 
 
-@pytest.mark.parametrize("name", HIDDEN)
 async def test_no_update_reveals_protected_text_before_permission_is_granted(
-    tmp_path: Path, name: str
+    tmp_path: Path,
 ) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_tool_editor(tmp_path, mode="accept_edits", answers=answers) as session:
         create_files(session)
-        write = call("write_file", path=name, content=TEXT)
-        patch = call("patch", path=name, old_string="TOKEN", new_string=TEXT)
-        unfit = call("patch", path=name, old_string="TOKEN=do-not-yell", new_string=TEXT)
-        for made in (write, patch, unfit):
-            updates = await session.run_one(made)
-            assert updates.status == "failed"
-            assert not updates.diff_states()
-            assert "do-not-tell" not in str(updates)
+        for name in HIDDEN:
+            with named_case(name):
+                write = call("write_file", path=name, content=TEXT)
+                patch = call("patch", path=name, old_string="TOKEN", new_string=TEXT)
+                unfit = call("patch", path=name, old_string="TOKEN=do-not-yell", new_string=TEXT)
+                for made in (write, patch, unfit):
+                    updates = await session.run_one(made)
+                    assert updates.status == "failed"
+                    assert not updates.diff_states()
+                    assert "do-not-tell" not in str(updates)
 
 
 async def test_the_exact_protected_diff_is_shown_with_the_permission_request(

@@ -6,6 +6,7 @@ import pytest
 
 from acp_server.permissions.modes import Mode
 from acp_server.tools.symbols.enclosing import MAX_FILE_BYTES, MAX_FILES
+from tests.support.case_table import named_case
 from tests.support.editor import json_at
 from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
@@ -49,17 +50,18 @@ async def test_files_are_found_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ask", "plan", "accept_edits"])
-@pytest.mark.parametrize("output_mode", ["content", "files_only", "count"])
-async def test_no_search_returns_a_secret(tmp_path: Path, mode: Mode, output_mode: str) -> None:
+async def test_no_search_returns_a_secret(tmp_path: Path, mode: Mode) -> None:
     async with open_tool_editor(tmp_path, mode=mode) as session:
         create_files(session)
-        tool_call = call("search_files", pattern="needle", output_mode=output_mode, context=2)
-        updates = await session.run_one(tool_call)
-        assert updates.status == "completed"
-        assert "b.txt" in updates.text
-        assert not session.editor.requests
-        for hidden in ("do-not-tell", ".env", ".pem", "notes.txt"):
-            assert hidden not in str(updates)
+        for output in ("content", "files_only", "count"):
+            with named_case(output):
+                search = call("search_files", pattern="needle", output_mode=output, context=2)
+                updates = await session.run_one(search)
+                assert updates.status == "completed"
+                assert "b.txt" in updates.text
+                assert not session.editor.requests
+                for hidden in ("do-not-tell", ".env", ".pem", "notes.txt"):
+                    assert hidden not in str(updates)
 
 
 async def test_bypass_mode_searches_everything(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from acp_server.tools.files import seen_file_guard
 from acp_server.turn.conversation import ToolResult, UserMessage, prompt_to_text
 from tests.subagents.task_scripts import call_events, delegate_call, text_events
+from tests.support.case_table import named_case
 from tests.support.editor import Object
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.support.user_texts import CHANGED_SINCE_READ, NOT_READ
@@ -155,28 +156,31 @@ async def test_a_line_that_is_too_long_to_show_is_unread(tmp_path: Path) -> None
         assert "Read line 2 first" in await write_over(session)
 
 
-@pytest.mark.parametrize(
-    ("command", "counts"),
-    [
-        ("cat a.py", True),
-        ("cat sub/../a.py other.txt", True),
-        ("cd sub && cat ../a.py", True),
-        ("cat -n a.py", False),
-        ("cat a.py | head -5", False),
-        ("cat a.py; cat a.py", False),
-        ("head -60 a.py", False),
-        ("cat < a.py", False),
-    ],
-)
-async def test_a_command_that_prints_the_whole_file_counts_as_a_read(
-    tmp_path: Path, command: str, *, counts: bool
-) -> None:
+PRINTING = {
+    "cat a.py": True,
+    "cat sub/../a.py other.txt": True,
+    "cd sub && cat ../a.py": True,
+    "cat -n a.py": False,
+    "cat a.py | head -5": False,
+    "cat a.py; cat a.py": False,
+    "head -60 a.py": False,
+    "cat < a.py": False,
+}
+"""Commands, and whether the model has seen a.py after them."""
+
+
+async def test_a_command_that_prints_the_whole_file_counts_as_a_read(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        session.write_file("a.py", OLD)
         session.write_file("other.txt", "no newline at its end")
         (session.root / "sub").mkdir()
-        assert (await session.run_one(call("terminal", command=command))).status == "completed"
-        assert await write_over(session) == ("edited a.py (1 line)" if counts else UNREAD)
+        for number, (command, counts) in enumerate(PRINTING.items()):
+            with named_case(command):
+                name = f"{number}.py"
+                session.write_file(name, OLD)
+                ran = await session.run_one(call("terminal", command=command.replace("a.py", name)))
+                assert ran.status == "completed"
+                expected = "edited a.py (1 line)" if counts else UNREAD
+                assert await write_over(session, name) == expected.replace("a.py", name)
 
 
 async def test_a_printed_file_that_is_too_long_for_the_result_is_unread(tmp_path: Path) -> None:

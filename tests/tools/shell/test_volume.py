@@ -53,7 +53,10 @@ async def test_many_commands_leave_nothing_behind(tmp_path: Path, count: int) ->
         before = open_descriptors()
         children = {child.pid for child in psutil.Process().children()}
         for number in range(count):
-            outcome = await shell.run("sleep 60" if number % 25 == 0 else f"exit {number % 7}", 0.2)
-            assert outcome.ended.timed_out is (number % 25 == 0)
+            if number % 25 == 0:
+                assert (await shell.run("sleep 60", 0.2)).ended.timed_out
+            else:
+                outcome = await shell.run(f"exit {number % 7}")
+                assert outcome.ended.exit.code == number % 7
         assert open_descriptors() == before
         assert {child.pid for child in psutil.Process().children()} == children

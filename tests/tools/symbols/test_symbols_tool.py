@@ -6,6 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
+from tests.support.case_table import named_case
 from tests.support.editor import json_at
 from tests.support.user_texts import DOES_NOT_EXIST
 from tests.tools.editor_session import Answer, ToolEditorSession, open_tool_editor
@@ -62,25 +63,24 @@ async def test_an_outline_is_of_the_editors_text(tmp_path: Path) -> None:
         assert updates.text == "1:def unsaved(): ..."
 
 
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
-        ("notes.md", "has no known language: use read_file"),
-        ("src", "has no known language"),
-        ("pkg.py", "is a folder"),
-        ("gone.py", DOES_NOT_EXIST),
-        ("", "give path"),
-    ],
-)
-async def test_what_cannot_be_outlined_is_refused_with_advice(
-    tmp_path: Path, path: str, reason: str
-) -> None:
+WITHOUT_OUTLINE = {
+    "notes.md": "has no known language: use read_file",
+    "src": "has no known language",
+    "pkg.py": "is a folder",
+    "gone.py": DOES_NOT_EXIST,
+    "": "give path",
+}
+
+
+async def test_what_cannot_be_outlined_is_refused_with_advice(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
         create_files(session)
         session.write_file("pkg.py/__init__.py", "")
-        updates = await session.run_one(call("symbols", action="outline", path=path))
-        assert updates.status == "failed"
-        assert reason in updates.text
+        for path, reason in WITHOUT_OUTLINE.items():
+            with named_case(path):
+                updates = await session.run_one(call("symbols", action="outline", path=path))
+                assert updates.status == "failed"
+                assert reason in updates.text
 
 
 async def test_definitions_are_found_where_nothing_is_ignored_or_protected(tmp_path: Path) -> None:
@@ -150,44 +150,50 @@ async def test_a_rename_to_a_name_that_is_taken_says_so(tmp_path: Path) -> None:
         assert "[price is a name already in src/orders.py]" in updates.text
 
 
-@pytest.mark.parametrize("new_name", ["", "two words", "1st", "a\nb", "*** End Patch"])
-async def test_a_rename_takes_only_an_identifier(tmp_path: Path, new_name: str) -> None:
+async def test_a_rename_takes_only_an_identifier(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
         create_files(session)
-        rename = call("symbols", action="rename", name="total", new_name=new_name)
-        updates = await session.run_one(rename)
-        assert updates.status == "failed"
-        assert "give new_name" in updates.text
+        for new_name in ("", "two words", "1st", "a\nb", "*** End Patch"):
+            with named_case(new_name):
+                rename = call("symbols", action="rename", name="total", new_name=new_name)
+                updates = await session.run_one(rename)
+                assert updates.status == "failed"
+                assert "give new_name" in updates.text
 
 
-@pytest.mark.parametrize("action", ["definition", "references", "rename"])
-async def test_what_is_not_there_is_said_with_the_way_on(tmp_path: Path, action: str) -> None:
+ACTIONS = ("definition", "references", "rename")
+
+
+async def test_what_is_not_there_is_said_with_the_way_on(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
         create_files(session)
-        updates = await session.run_one(
-            call("symbols", action=action, name="absent", new_name="other")
-        )
-        assert updates.status == "completed"
-        assert "search_files finds it elsewhere" in updates.text
+        for action in ACTIONS:
+            with named_case(action):
+                updates = await session.run_one(
+                    call("symbols", action=action, name="absent", new_name="other")
+                )
+                assert updates.status == "completed"
+                assert "search_files finds it elsewhere" in updates.text
 
 
 @pytest.mark.parametrize("mode", ["ask", "plan", "accept_edits"])
-@pytest.mark.parametrize("action", ["definition", "references", "rename"])
-async def test_no_call_returns_a_secret(tmp_path: Path, mode: Mode, action: str) -> None:
+async def test_no_call_returns_a_secret(tmp_path: Path, mode: Mode) -> None:
     async with open_tool_editor(tmp_path, mode=mode) as session:
         create_files(session)
         outside = session.outside / "orders.py"
         outside.write_text("def total(): 'do-not-tell'\n", encoding="utf-8")
         (session.root / "src/link.py").symlink_to(outside)
         (session.root / "src/hidden.py").symlink_to(session.root / "private/orders.py")
-        updates = await session.run_one(
-            call("symbols", action=action, name="total", new_name="other")
-        )
-        assert updates.status == "completed"
-        assert "src/orders.py" in updates.text
-        assert not session.editor.requests
-        for hidden in ("do-not-tell", "private", "link.py", "hidden.py"):
-            assert hidden not in updates.text
+        for action in ACTIONS:
+            with named_case(action):
+                updates = await session.run_one(
+                    call("symbols", action=action, name="total", new_name="other")
+                )
+                assert updates.status == "completed"
+                assert "src/orders.py" in updates.text
+                assert not session.editor.requests
+                for hidden in ("do-not-tell", "private", "link.py", "hidden.py"):
+                    assert hidden not in updates.text
 
 
 async def test_a_protected_file_is_asked_about_before_it_is_outlined(tmp_path: Path) -> None:
