@@ -10,7 +10,7 @@ import type { BusyMode, Mention, MentionChoice } from "../shared/events.js";
 import type { PastedImage } from "../shared/intents.js";
 import type { ViewState } from "../shared/state.js";
 import { applyCompletion, completionAt, mentionsIn } from "./completion.js";
-import { choicesFor, Completions, type CompletionChoice } from "./parts/Completions.js";
+import { choicesFor, Completions, isTypedPrompt, type CompletionChoice } from "./parts/Completions.js";
 import { Attachments, type AttachmentSwitches } from "./parts/Attachments.js";
 import { ComposerBar } from "./parts/ComposerBar.js";
 import { SUGGESTION_EVENT } from "./parts/Welcome.js";
@@ -92,6 +92,7 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   };
   const onListKey = (event: KeyboardEvent): boolean => {
     if (!LIST_KEYS.has(event.key) || choices.length === 0 || event.shiftKey) return false;
+    if (event.key === "Enter" && isTypedPrompt(choices[active], text)) return false; // there is nothing to complete
     if (event.key === "ArrowDown") setActive((active + 1) % choices.length);
     else if (event.key === "ArrowUp") setActive((active + choices.length - 1) % choices.length);
     else if (event.key === "Escape") setIsDismissed(true);

@@ -13,6 +13,8 @@ export interface CompletionChoice {
   readonly detail: string;
   /** What is mentioned; null for a command. */
   readonly mention: Mention | null;
+  /** Whether it is a prompt by itself: a command that works without an argument. */
+  readonly isPrompt: boolean;
 }
 
 const ICONS: Readonly<Record<MentionKind, IconName>> = {
@@ -30,14 +32,25 @@ export function choicesFor(
   mentions: ViewState["mentions"],
 ): CompletionChoice[] {
   if (kind === "command") {
-    return matchingCommands(commands, query).map(({ name, description }) => ({
+    return matchingCommands(commands, query).map(({ name, description, input }) => ({
       inserted: `/${name}`,
       detail: description,
       mention: null,
+      isPrompt: isOptional(input?.hint ?? ""),
     }));
   }
   if (!query.startsWith(mentions.query)) return [];
-  return mentions.choices.map(({ mention, label, detail }) => ({ inserted: `@${label}`, detail, mention }));
+  return mentions.choices.map(({ mention, label, detail }) => ({ inserted: `@${label}`, detail, mention, isPrompt: false }));
+}
+
+/** Whether a text is exactly this choice, and a prompt by itself. */
+export function isTypedPrompt(choice: CompletionChoice | undefined, text: string): boolean {
+  return choice?.isPrompt === true && choice.inserted === text;
+}
+
+/** Whether all arguments may be omitted: the hint of them is empty, or in brackets, as in `[model]`. */
+function isOptional(hint: string): boolean {
+  return /^(?:\[[^\]]*\]\s*)*$/.test(hint);
 }
 
 interface CompletionsProps {
