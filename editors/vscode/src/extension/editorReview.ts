@@ -324,7 +324,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
     const found = cursor?.document.version === cursor?.version ? this.#partsAt(cursor) : [];
     const [part] = found;
     if (part !== undefined && found.length === 1) return part.id;
-    void this.#editorWindow.showMessage(NOT_AT_A_PART, []);
+    void this.#editorWindow.showInformation(NOT_AT_A_PART, []);
     return undefined;
   }
 

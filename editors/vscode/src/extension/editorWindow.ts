@@ -91,7 +91,11 @@ export class VsCodeWindow implements EditorWindow {
     return (await window.showWarningMessage(question, { modal: true }, action)) === action;
   }
 
-  async showMessage(message: string, actions: readonly string[]): Promise<string | undefined> {
+  async showInformation(message: string, actions: readonly string[]): Promise<string | undefined> {
+    return window.showInformationMessage(message, ...actions);
+  }
+
+  async showWarning(message: string, actions: readonly string[]): Promise<string | undefined> {
     return window.showWarningMessage(message, ...actions);
   }
 

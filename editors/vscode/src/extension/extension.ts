@@ -304,7 +304,7 @@ function registerCommands(controller: Controller, views: ChatViews, guide: Uri):
 async function pickSignIn(controller: Controller): Promise<void> {
   const items = controller.agents.shown.connectionEvent.signInMethods.map(({ id, name, description }) => ({ id, label: name, detail: description }));
   if (items.length === 0) {
-    await controller.editorWindow.showMessage(t("The agent offers no sign-in method, or has not started yet."), []);
+    await controller.editorWindow.showWarning(t("The agent offers no sign-in method, or has not started yet."), []);
     return;
   }
   const placeHolder = t("How do you want to sign in?");
@@ -349,6 +349,6 @@ function pathsOf(uris: readonly Uri[]): string[] {
 
 async function offerRestart(controller: Controller): Promise<void> {
   const action = t("Restart the Server");
-  const chosen = await controller.editorWindow.showMessage(t("The server settings changed. Restart the server to apply them."), [action]);
+  const chosen = await controller.editorWindow.showInformation(t("The server settings changed. Restart the server to apply them."), [action]);
   if (chosen === action) controller.agents.get(OWN_AGENT).restart();
 }

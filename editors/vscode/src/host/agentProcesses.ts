@@ -76,7 +76,7 @@ export class AgentProcesses {
     if (id === OWN_AGENT) return;
     if (chosenAgent(workspaceState)?.id === id) storeAgentChoice(workspaceState, null);
     const waiting = viewPublisher.viewIds.filter((viewId) => viewPublisher.agentOf(viewId) === id && viewPublisher.shownBy(viewId) === "");
-    if (waiting.length > 0) void editorWindow.showMessage(t("{0} cannot be started, so the Hermes Agent answers: {1}", name, message), []);
+    if (waiting.length > 0) void editorWindow.showWarning(t("{0} cannot be started, so the Hermes Agent answers: {1}", name, message), []);
     for (const viewId of waiting) await this.#context.sessions().createOf(OWN_AGENT, undefined, viewId);
   }
 

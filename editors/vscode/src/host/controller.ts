@@ -162,7 +162,7 @@ export class Controller implements IntentHost {
       else await handleIntent(intent, this);
     } catch (error) {
       this.#services.log.error(`${intent.type}: ${messageOf(error)}`);
-      await this.editorWindow.showMessage(messageOf(error), []);
+      await this.editorWindow.showWarning(messageOf(error), []);
     }
     this.#publishState(); // the model or the mode may be another one
   }

@@ -100,7 +100,9 @@ export interface EditorWindow {
   /** Ask for confirmation of an action that cannot be undone. */
   confirm(question: string, action: string): Promise<boolean>;
   /** Show a message with action buttons; return the chosen one, undefined for none. */
-  showMessage(message: string, actions: readonly string[]): Promise<string | undefined>;
+  showInformation(message: string, actions: readonly string[]): Promise<string | undefined>;
+  /** Show a message about something that failed, wholly or in part, as `showInformation` does. */
+  showWarning(message: string, actions: readonly string[]): Promise<string | undefined>;
   /** Ask for a secret; undefined if the user dismisses the input. */
   askSecret(title: string, prompt: string): Promise<string | undefined>;
   /** Let the user pick one of some labels; undefined if the user dismisses the list. */

@@ -60,7 +60,10 @@ function report(host: IntentHost, sessionId: string, scope: RestoreScope, answer
   const count = answer.restored.length === 1 ? t("1 file was restored.") : t("{0} files were restored.", answer.restored.length);
   const left = answer.left.length === 0 ? "" : " " + t("Not restored: {0}", answer.left.join("; "));
   const canUndo = scope === "files" && answer.checkpoint !== "" && answer.restored.length > 0;
-  void host.editorWindow.showMessage(count + left, canUndo ? [UNDO] : []).then(async (chosen) => {
+  const actions = canUndo ? [UNDO] : [];
+  const { editorWindow } = host;
+  const shown = left === "" ? editorWindow.showInformation(count, actions) : editorWindow.showWarning(count + left, actions);
+  void shown.then(async (chosen) => {
     if (chosen !== UNDO) return;
     await request(host, sessionId, answer.checkpoint, "files");
     await host.reviews.loaded?.refresh(sessionId);

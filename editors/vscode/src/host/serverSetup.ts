@@ -101,7 +101,7 @@ export class ServerSetup {
     const uv = await services.locateUv();
     if (uv === null) {
       const action = t("How to Install uv");
-      const chosen = await editorWindow.showMessage(t("uv was not found. Install uv first, then try again."), [action]);
+      const chosen = await editorWindow.showWarning(t("uv was not found. Install uv first, then try again."), [action]);
       if (chosen === action) await editorWindow.openExternal(UV_PAGE);
       return;
     }
@@ -112,7 +112,7 @@ export class ServerSetup {
       cwd: editorWindow.folders[0] ?? "",
     });
     if (exitCode === 0) this.#context.agent().restart();
-    else await editorWindow.showMessage(t("The server was not installed. The terminal shows why."), []);
+    else await editorWindow.showWarning(t("The server was not installed. The terminal shows why."), []);
   }
 
   /** Run the server with its scripted demo, which needs no key; install it first if it is missing. */

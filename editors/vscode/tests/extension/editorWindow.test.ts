@@ -90,6 +90,14 @@ test("a confirmation is modal, and any answer but its action is a no", async () 
   assert.equal(editor.calls.at(-1), 'warning Revert it? [{"modal":true},"Revert"]');
 });
 
+test("only what failed is shown as a warning", async () => {
+  editor.choice = "Undo";
+  assert.equal(await editorWindow.showInformation("Restored.", ["Undo"]), "Undo");
+  assert.equal(await editorWindow.showWarning("Not restored.", ["Undo"]), "Undo");
+  assert.deepEqual(editor.calls.slice(-2), ['information Restored. ["Undo"]', 'warning Not restored. ["Undo"]']);
+  editor.choice = undefined;
+});
+
 test("files and symbols of the workspace are listed, and the open files, each once", async () => {
   editor.foundFiles = ["/p/ab.py", "/p/xab.py"].map((path) => Uri.file(path));
   assert.deepEqual(await editorWindow.listFiles(), ["/p/ab.py", "/p/xab.py"]);

@@ -86,7 +86,7 @@ function cursorIn(line: number): Selection {
 
 /** Return how often the user was told that the cursor is in no part. */
 function refusals(): number {
-  return editorWindow.actions.filter((each) => each.startsWith("tell The cursor is not in exactly one part")).length;
+  return editorWindow.actions.filter((each) => each.startsWith("inform The cursor is not in exactly one part")).length;
 }
 
 /** Return the value of a context key. */

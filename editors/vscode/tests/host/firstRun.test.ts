@@ -113,5 +113,5 @@ test("files are attached by their URIs; other addresses are not", async () => {
 
 test("a failed intent shows a message", async () => {
   await window.handle({ type: "forkSession", id: "session-1" });
-  assert.deepEqual(window.editorWindow.actions, ["tell The server is not running."]);
+  assert.deepEqual(window.editorWindow.actions, ["warn The server is not running."]);
 });

@@ -40,10 +40,17 @@ for (const [scope, kinds, returned] of [
     await window.until(({ session }) => session.items.length === kinds.length && session.returnedPrompt.text === returned);
     window.attach();
     assert.deepEqual(window.view.session.items.map(({ kind }) => kind), kinds);
-    const told = scope === "conversation" ? undefined : "tell 1 file was restored. Not restored: b: changed since";
-    assert.equal(window.editorWindow.actions.find((action) => action.startsWith("tell")), told);
+    const told = scope === "conversation" ? undefined : "warn 1 file was restored. Not restored: b: changed since";
+    assert.equal(window.editorWindow.actions.find((action) => action.startsWith("warn")), told);
   });
 }
+
+test("a restore of all files is no warning", async () => {
+  await twoPrompts();
+  window.agent.left = [];
+  await window.handle({ ...restoreIntent, scope: "files" });
+  assert.deepEqual(window.editorWindow.actions, ["inform 1 file was restored."]);
+});
 
 test("a prompt is retried: the state before it is restored, and it is sent again", async () => {
   await twoPrompts();
@@ -64,7 +71,7 @@ test("nothing is restored during a turn, and a prompt is copied at any time", as
   await window.until(({ session }) => session.isRunning);
   await window.handle({ ...restoreIntent, scope: "both" });
   await window.handle({ type: "copyText", text: "go" });
-  assert.deepEqual(window.editorWindow.actions, ["tell Stop the turn before you restore an earlier state.", "copy go"]);
+  assert.deepEqual(window.editorWindow.actions, ["warn Stop the turn before you restore an earlier state.", "copy go"]);
   assert.deepEqual(window.agent.paramsOf("_hermes/restore"), []);
   await window.handle({ type: "stop" });
   await turn;

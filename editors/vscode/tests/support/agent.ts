@@ -72,6 +72,8 @@ export class FakeAgent {
   history: SessionUpdate[] = [];
   initializeResponse: InitializeResponse = INITIALIZE_RESPONSE;
   steering: "injected" | "failed" = "injected";
+  /** Files that a restore leaves as they are. */
+  left = [{ path: "/project/b", reason: "changed since" }];
   /** Whether no session is created before `authenticate`. */
   needsSignIn = false;
   authenticate: () => Promise<object> = () => Promise.resolve({});
@@ -159,7 +161,7 @@ export class FakeAgent {
     });
     app.onRequest(RESTORE_METHOD, raw, ({ params }) => {
       record(RESTORE_METHOD, params);
-      return { restored: ["/project/a"], left: [{ path: "/project/b", reason: "changed since" }], _meta: { hermes: { checkpoint: "undo" } } };
+      return { restored: ["/project/a"], left: this.left, _meta: { hermes: { checkpoint: "undo" } } };
     });
     app.onRequest(FORK_METHOD, raw, ({ params }) => {
       record(FORK_METHOD, params);

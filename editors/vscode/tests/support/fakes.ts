@@ -105,8 +105,13 @@ export class FakeEditorWindow implements EditorWindow {
     return Promise.resolve(this.agrees);
   }
 
-  showMessage(message: string): Promise<string | undefined> {
-    this.actions.push(`tell ${message}`);
+  showInformation(message: string): Promise<string | undefined> {
+    this.actions.push(`inform ${message}`);
+    return Promise.resolve(undefined);
+  }
+
+  showWarning(message: string): Promise<string | undefined> {
+    this.actions.push(`warn ${message}`);
     return Promise.resolve(undefined);
   }
 
