@@ -56,7 +56,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
   readonly #decorations = new ChangeDecorations();
   readonly #tree = new ChangesTree();
   readonly #lenses = new ChangeLenses((document) => this.#reviewed(document));
-  readonly #inlineEdits = new InlineEdits(() => this.#reviews);
+  readonly #inlineEdits: InlineEdits;
   /** Commands that concern no single file. */
   readonly #windowCommands: Readonly<Record<string, () => Promise<void> | undefined>> = {
     keepAll: () => this.#reviews?.keepAll(this.#shownSessionId()),
@@ -81,6 +81,7 @@ export class EditorReview implements ReviewDisplay, Disposable {
   constructor(editorWindow: EditorWindow, shouldOpenDiffs: () => boolean) {
     this.#editorWindow = editorWindow;
     this.#shouldOpenDiffs = shouldOpenDiffs;
+    this.#inlineEdits = new InlineEdits(() => this.#reviews, this.#orderKeys());
     this.#listeners = [
       window.onDidChangeActiveTextEditor(() => {
         void this.#updateContext();
@@ -97,7 +98,6 @@ export class EditorReview implements ReviewDisplay, Disposable {
     ];
     // After a reload of the window, VS Code opens diffs again whose texts are gone.
     void closeDiffs((left, right) => [left, right].some(({ scheme }) => scheme === SCHEME));
-    void this.#orderKeys();
   }
 
   /** Connect the services that carry out what the user chooses. */

@@ -54,9 +54,12 @@ export class InlineEdits implements Disposable {
   /** By path: a file has one at a time. */
   readonly #open = new Map<string, OpenEdit>();
   readonly #reviews: () => ReviewService | undefined;
+  readonly #keysBound: Promise<void>;
 
-  constructor(reviews: () => ReviewService | undefined) {
+  /** `keysBound` is done when the keys that accept and reject a change work. */
+  constructor(reviews: () => ReviewService | undefined, keysBound: Promise<void>) {
     this.#reviews = reviews;
+    this.#keysBound = keysBound;
   }
 
   /** Wait for the change of the selected lines: show that the agent works on it. */
@@ -157,7 +160,11 @@ export class InlineEdits implements Disposable {
     const last = change.kind === "proposal" ? edit.lastLine : linesAfter(edit, hunks).lastLine;
     const others = hunks.length - inLines.length;
     const elsewhere = others === 0 ? [] : [others === 1 ? t("1 more part is elsewhere in the file.") : t("{0} more parts are elsewhere in the file.", others)];
-    this.#show(open, last, [fenced(inLines), ...elsewhere, buttonsFor(edit.path, change)].join("\n\n"));
+    const text = [fenced(inLines), ...elsewhere, buttonsFor(edit.path, change)].join("\n\n");
+    // The text names the keys: a user who sees it may press them.
+    void this.#keysBound.then(() => {
+      if (this.#open.get(edit.path) === open && open.change === change) this.#show(open, last, text);
+    });
     return true;
   }
 

@@ -254,12 +254,31 @@ test("a command waits until the cursor was moved by the one before it", async ()
   assert.equal(files.disk.get(FILE), "1\ntwo\nthree\nfour\n");
 });
 
-test("the keys are bound once VS Code has used all of their commands, because a first use is overtaken by later keys", async () => {
+/** Load the review again; return what ends the first use of its commands. */
+function loadWithUnusedCommands(): { end: () => void } {
   loaded.display.dispose();
   editor.executedCommands = [];
-  let end = (): void => undefined;
-  editor.commandResults.set("runCommands", new Promise<void>((resolve) => (end = resolve)));
+  const use = { end: (): void => undefined };
+  editor.commandResults.set("runCommands", new Promise<void>((resolve) => (use.end = resolve)));
   loaded = loadReview(context, editorWindow, () => opensDiffs);
+  return use;
+}
+
+for (const isDecided of [false, true]) {
+  test(`a change at its place names its keys once they are bound, ${isDecided ? "not if it is decided before" : "not before"}`, async () => {
+    const use = loadWithUnusedCommands();
+    const thread = editLineFour();
+    await loaded.service.proposals.show("s", QUESTION);
+    assert.deepEqual([thread().includes('Working…'), contextOf("isInlineEdit")], [true, false]);
+    if (isDecided) await loaded.display.run("reject", [FILE]);
+    use.end();
+    await new Promise(setImmediate);
+    assert.deepEqual([/\[Accept\] .*Alt\+Y/.test(thread()), contextOf("isInlineEdit")], [!isDecided, !isDecided]);
+  });
+}
+
+test("the keys are bound once VS Code has used all of their commands, because a first use is overtaken by later keys", async () => {
+  const use = loadWithUnusedCommands();
   await write();
   activate(Uri.file(FILE), NEW);
   assert.deepEqual([contextOf("hasChanges"), contextOf("isChangedFile")], [true, false]);
@@ -268,7 +287,7 @@ test("the keys are bound once VS Code has used all of their commands, because a 
     await loaded.display.run(command.replace("acpServer.", ""), args);
   }
   assert.deepEqual([files.disk.get(FILE), contextOf("hasChanges"), refusals()], [NEW, true, 0]);
-  end();
+  use.end();
   await new Promise(setImmediate);
   assert.equal(contextOf("isChangedFile"), true);
 });
