@@ -64,11 +64,11 @@ function questionText({ openQuestions, askingTitle }: HostState): string {
   return askingTitle === "" ? `${count}.` : t("{0} in “{1}”.", count, askingTitle);
 }
 
-/** Return the text of the item: who asks, else the model, mode and cost of the shown session once they are known. */
-function labelFor({ status, isRunning, openQuestions, askingAgent, session }: HostState): string {
+/** Return the text of the item: who asks, else the model, mode and cost of the shown session, or its agent until they are known. */
+function labelFor({ status, isRunning, openQuestions, askingAgent, agent, session }: HostState): string {
   if (openQuestions > 0) return `$(bell-dot) ${t("{0} asks", askingAgent || "Hermes")}`;
   const facts = status === "ready" ? session.map(([, value]) => shortened(value)) : [];
-  return `${isRunning ? "$(loading~spin)" : ICONS[status]} ${facts.join(" · ") || "Hermes"}`;
+  return `${isRunning ? "$(loading~spin)" : ICONS[status]} ${facts.join(" · ") || agent || "Hermes"}`;
 }
 
 function shortened(value: string): string {

@@ -70,6 +70,7 @@ const FACTS = [["Model", "A model with a very long name"], ["Mode", "Ask"], ["Co
 for (const [name, state, text, color, description] of [
   ["ready", READY, "$(hubot) Hermes", undefined, /is ready/],
   ["ready, with what is known of the session", { ...READY, session: FACTS }, "$(hubot) A model with a very long… · Ask · 0.12 USD", undefined, /Model: A model with a very long name\n\nMode: Ask\n\nCost: 0\.12 USD/],
+  ["another one of which nothing else is known", { ...READY, agent: "Gemini CLI" }, "$(hubot) Gemini CLI", undefined, /is ready/],
   ["at work", { ...READY, isRunning: true }, "$(loading~spin) Hermes", undefined, /is ready/],
   ["asking", { ...READY, isRunning: true, openQuestions: 2 }, "$(bell-dot) Hermes asks", "warningBackground", /is ready/],
   ["asking by another agent", { ...READY, openQuestions: 1, askingAgent: "Gemini CLI" }, "$(bell-dot) Gemini CLI asks", "warningBackground", /1 question/],
