@@ -31,6 +31,7 @@ from tests.permissions.secret_workspace import (
     open_tool_caller,
 )
 from tests.permissions.test_red_team import ATTEMPTS, MODES
+from tests.support.case_table import named_case
 from tests.support.user_texts import HOOK_REFUSED
 
 SOME = dict(list(ATTEMPTS.items())[::12])
@@ -135,26 +136,32 @@ async def test_no_search_of_a_sub_agent_reveals_a_secret(stage: SecretWorkspace)
         assert caller.user.questions == []
 
 
-async def _edit(space: SecretWorkspace, mode: Mode, attempt: Attempt) -> tuple[bool, list[bool]]:
+async def _edit(
+    caller: ToolCaller, model: AttemptModel, attempt: Attempt
+) -> tuple[bool, list[bool]]:
     """Have a sub-agent edit; say whether that has failed, and how it was asked about."""
-    model = AttemptModel()
-    async with _acting(model, space, mode) as caller:
-        *_, has_failed = await _delegate(caller, model, READ, attempt)
-        asked = [(each.parent_id, each.title) for each in caller.user.questions]
+    caller.user.questions.clear()
+    *_, has_failed = await _delegate(caller, model, READ, attempt)
+    asked = [(each.parent_id, each.title) for each in caller.user.questions]
     return has_failed, [id_ == "parent" and "(task 1: try)" in title for id_, title in asked]
 
 
-@pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
+@pytest.mark.parametrize(("mode", "questions"), [("ask", [True]), ("plan", [])])
 async def test_an_edit_of_a_sub_agent_is_decided_like_one_of_the_session(
-    stage: SecretWorkspace, attempt: Attempt
+    stage: SecretWorkspace, mode: Mode, questions: list[bool]
 ) -> None:
-    assert await _edit(stage, "ask", attempt) == (True, [True])
-    assert await _edit(stage, "plan", attempt) == (True, [])
-    assert stage.snapshot() == stage.before
+    model = AttemptModel()
+    async with _acting(model, stage, mode) as caller:
+        for name, attempt in EDITS.items():
+            with named_case(name):
+                assert await _edit(caller, model, attempt) == (True, questions)
+                assert stage.snapshot() == stage.before
 
 
 async def test_an_edit_of_a_sub_agent_is_made_in_accept_edits_mode(tmp_path: Path) -> None:
-    assert await _edit(create_secret_workspace(tmp_path), "accept_edits", WRITE) == (False, [])
+    model = AttemptModel()
+    async with _acting(model, create_secret_workspace(tmp_path), "accept_edits") as caller:
+        assert await _edit(caller, model, WRITE) == (False, [])
 
 
 SWITCHES: dict[str, tuple[Mode, Mode, list[bool], int]] = {
@@ -164,24 +171,28 @@ SWITCHES: dict[str, tuple[Mode, Mode, list[bool], int]] = {
 }
 
 
-@pytest.mark.parametrize("attempt", [RUN, WRITE], ids=["a command", "a write"])
 @pytest.mark.parametrize("switch", SWITCHES.values(), ids=SWITCHES.keys())
 async def test_a_mode_switch_applies_to_the_next_call_of_a_running_task(
-    tmp_path: Path, attempt: Attempt, switch: tuple[Mode, Mode, list[bool], int]
+    tmp_path: Path, switch: tuple[Mode, Mode, list[bool], int]
 ) -> None:
     before, after, failed, questions = switch
     model = AttemptModel()
     async with _acting(model, create_secret_workspace(tmp_path), before) as caller:
+        options = caller.session.context.options
 
         async def between() -> None:
-            caller.session.context.options.set_mode(after)
+            options.set_mode(after)
 
         model.between = between
-        different = {"content": "y", "command": "touch other"}
-        arguments = {name: different.get(name, value) for name, value in attempt[1].items()}
-        other: Attempt = (attempt[0], arguments)
-        assert await _delegate(caller, model, attempt, other) == failed
-        assert len(caller.user.questions) == questions
+        for tool, arguments in (WRITE, RUN):
+            with named_case(tool):
+                options.set_mode(before)
+                caller.user.questions.clear()
+                different = {"content": "y", "command": "touch other"}
+                others = {name: different.get(name, value) for name, value in arguments.items()}
+                made = await _delegate(caller, model, (tool, arguments), (tool, others))
+                assert made == failed
+                assert len(caller.user.questions) == questions
 
 
 async def test_session_approvals_are_shared_between_a_session_and_its_tasks(

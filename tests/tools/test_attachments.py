@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from acp_server.tools.read.attachments import lines_of
 from acp_server.turn.conversation import Attachment, Link, Media, Text, UserMessage
 from acp_server.turn.ports import TextDelta
+from tests.support.case_table import named_case
 from tests.support.editor import Object, json_at
 from tests.support.user_texts import (
     DOES_NOT_EXIST,
@@ -46,35 +47,35 @@ async def test_a_workspace_file_is_attached_without_asking(tmp_path: Path) -> No
         assert session.editor.requests == []
 
 
-@pytest.mark.parametrize(
-    ("fragment", "lines"),
-    [
-        ("", TEXT),
-        ("#L2", "two\n"),
-        ("#L2-3", "two\nthree\n"),
-        ("#L2-L3", "two\nthree\n"),
-        ("#L3:9", "three\nfour\n"),
-        ("#L9-12", ""),
-        ("#section", TEXT),
-    ],
-)
-async def test_a_link_may_specify_lines(tmp_path: Path, fragment: str, lines: str) -> None:
-    assert lines_of(TEXT, fragment.removeprefix("#")) == lines
+FRAGMENTS = {
+    "": TEXT,
+    "#L2": "two\n",
+    "#L2-3": "two\nthree\n",
+    "#L2-L3": "two\nthree\n",
+    "#L3:9": "three\nfour\n",
+    "#L9-12": "",
+    "#section": TEXT,
+}
+
+
+async def test_a_link_may_specify_lines(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
         path = session.write_file("a.py", TEXT)
-        expected = Attachment(f"{path.as_uri()}{fragment}", lines)
-        assert await attach(session, link(path, fragment)) == (expected,)
+        for fragment, lines in FRAGMENTS.items():
+            with named_case(fragment):
+                assert lines_of(TEXT, fragment.removeprefix("#")) == lines
+                expected = Attachment(f"{path.as_uri()}{fragment}", lines)
+                assert await attach(session, link(path, fragment)) == (expected,)
 
 
-@pytest.mark.parametrize("character", ["\f", "\v", "\x1c", "\x85", "\u2028"])
-async def test_lines_of_a_link_are_counted_as_read_file_counts_them(
-    tmp_path: Path, character: str
-) -> None:
-    text = f"one{character}still one\ntwo\nthree\n"
+async def test_lines_of_a_link_are_counted_as_read_file_counts_them(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        path = session.write_file("a.py", text)
-        expected = Attachment(f"{path.as_uri()}#L2", "two\n")
-        assert await attach(session, link(path, "#L2")) == (expected,)
+        for number, character in enumerate("\f\v\x1c\x85\u2028"):
+            with named_case(repr(character)):
+                text = f"one{character}still one\ntwo\nthree\n"
+                path = session.write_file(f"{number}.py", text)
+                expected = Attachment(f"{path.as_uri()}#L2", "two\n")
+                assert await attach(session, link(path, "#L2")) == (expected,)
 
 
 async def test_an_image_is_attached_as_an_image(tmp_path: Path) -> None:

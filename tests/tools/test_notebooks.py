@@ -7,6 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.tools.files.notebooks import NotebookError, notebook_with_cells, visible_text
+from tests.support.case_table import named_case
 from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -68,35 +69,27 @@ async def test_a_notebook_is_read_as_cells(tmp_path: Path) -> None:
         assert "`%% cell new code` begins a new one" in updates.text
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param({"path": "a.ipynb", "old_string": "x = 1", "new_string": "x = 2"}, id="text"),
-        pytest.param(
-            {
-                "mode": "patch",
-                "patch": "*** Update File: a.ipynb\n@@\n %% cell 2 code\n-x = 1\n+x = 2\n",
-            },
-            id="V4A",
-        ),
-        pytest.param(
-            {"path": "a.ipynb", "old_string": '"x = 1\\n"', "new_string": '"x = 2\\n"'}, id="JSON"
-        ),
-        pytest.param({"path": "a.ipynb", "cell": "2", "new_string": "x = 2\nprint(x)"}, id="cell"),
-        pytest.param(
-            {"path": "a.ipynb", "cell": "c0de", "new_string": "x = 2\nprint(x)"}, id="id of a cell"
-        ),
-    ],
-)
-async def test_a_cell_is_edited_and_nothing_else_changes(
-    tmp_path: Path, arguments: dict[str, JsonValue]
-) -> None:
+CELL_EDITS: dict[str, dict[str, JsonValue]] = {
+    "text": {"path": "a.ipynb", "old_string": "x = 1", "new_string": "x = 2"},
+    "V4A": {
+        "mode": "patch",
+        "patch": "*** Update File: a.ipynb\n@@\n %% cell 2 code\n-x = 1\n+x = 2\n",
+    },
+    "JSON": {"path": "a.ipynb", "old_string": '"x = 1\\n"', "new_string": '"x = 2\\n"'},
+    "cell": {"path": "a.ipynb", "cell": "2", "new_string": "x = 2\nprint(x)"},
+    "id of a cell": {"path": "a.ipynb", "cell": "c0de", "new_string": "x = 2\nprint(x)"},
+}
+
+
+async def test_a_cell_is_edited_and_nothing_else_changes(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        path = open_notebook(session)
-        await session.run_one(call("read_file", path=NAME.name))
-        updates = await session.run_one(call("patch", **arguments))
-        assert (updates.status, path.read_text()) == ("completed", DOUBLED)
-        assert "changed" not in updates.text
+        for name, arguments in CELL_EDITS.items():
+            with named_case(name):
+                path = open_notebook(session)
+                await session.run_one(call("read_file", path=NAME.name))
+                updates = await session.run_one(call("patch", **arguments))
+                assert (updates.status, path.read_text()) == ("completed", DOUBLED)
+                assert "changed" not in updates.text
 
 
 async def test_an_edit_by_cell_of_another_agent_is_understood(tmp_path: Path) -> None:

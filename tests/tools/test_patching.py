@@ -171,42 +171,41 @@ async def test_a_diff_without_names_is_applied_to_the_path(tmp_path: Path) -> No
     assert files == {"a.txt": "one\n2\n"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "name"),
-    [
-        ("patch", {"path": "a.txt", "old_string": 1.0, "new_string": "2"}, "old_string"),
-        ("patch", {"path": "a.txt", "old_string": "three", "new_string": 1.10}, "new_string"),
-        ("write_file", {"path": "a.txt", "content": 1.10}, "content"),
-    ],
+NUMBERS: tuple[tuple[str, dict[str, JsonValue], str], ...] = (
+    ("patch", {"path": "a.txt", "old_string": 1.0, "new_string": "2"}, "old_string"),
+    ("patch", {"path": "a.txt", "old_string": "three", "new_string": 1.10}, "new_string"),
+    ("write_file", {"path": "a.txt", "content": 1.10}, "content"),
 )
-async def test_a_number_is_no_text_of_a_file(
-    tmp_path: Path, tool: str, arguments: dict[str, JsonValue], name: str
-) -> None:
+
+
+async def test_a_number_is_no_text_of_a_file(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
         path = session.write_seen_file("a.txt", f"{TEXT}1.0\n")
-        updates = await session.run_one(call(tool, **arguments))
-        assert updates.text == (f"`{name}` must be a text. Nothing was done: make the call again.")
-        assert path.read_text() == f"{TEXT}1.0\n"
+        for tool, arguments, name in NUMBERS:
+            with named_case(f"{tool}, {name}"):
+                updates = await session.run_one(call(tool, **arguments))
+                refusal = f"`{name}` must be a text. Nothing was done: make the call again."
+                assert updates.text == refusal
+                assert path.read_text() == f"{TEXT}1.0\n"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "is_named"),
-    [
-        ("three", "```python\n3\n```", True),
-        ("three", "```\n3", False),
-        ("```\nthree\n```", "```\n3\n```", False),
-        ("three", "`3`", False),
-    ],
+FENCES = (
+    ("three", "```python\n3\n```", True),
+    ("three", "```\n3", False),
+    ("```\nthree\n```", "```\n3\n```", False),
+    ("three", "`3`", False),
 )
-async def test_a_fence_that_the_old_text_lacks_is_named(
-    tmp_path: Path, old: str, new: str, *, is_named: bool
-) -> None:
+
+
+async def test_a_fence_that_the_old_text_lacks_is_named(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        path = session.write_seen_file("a.md", f"one\n{old}\n")
-        made = call("patch", path="a.md", old_string=old, new_string=new)
-        updates = await session.run_one(made)
-        assert path.read_text() == f"one\n{new}\n"
-        assert ("begins and ends with ```" in updates.text) == is_named
+        for old, new, is_named in FENCES:
+            with named_case(f"{old} -> {new}"):
+                path = session.write_seen_file("a.md", f"one\n{old}\n")
+                made = call("patch", path="a.md", old_string=old, new_string=new)
+                updates = await session.run_one(made)
+                assert path.read_text() == f"one\n{new}\n"
+                assert ("begins and ends with ```" in updates.text) == is_named
 
 
 async def test_a_hunk_that_fits_twice_is_named(tmp_path: Path) -> None:
@@ -220,20 +219,19 @@ async def test_a_hunk_that_fits_twice_is_named(tmp_path: Path) -> None:
 TWO_FILES = "*** Update File: a.txt\n-one\n+1\n*** Add File: b.txt\n+b\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "title"),
-    [
-        pytest.param(REPLACEMENT, "Edit a.txt", id="replacement"),
-        pytest.param({"mode": "patch", "patch": PATCH}, "Edit a.txt", id="patch of one file"),
-        pytest.param({"mode": "patch", "patch": TWO_FILES}, "Edit 2 files", id="of two files"),
-    ],
-)
-async def test_the_title_of_an_edit_names_its_file_or_counts_them(
-    tmp_path: Path, arguments: dict[str, JsonValue], title: str
-) -> None:
+TITLES: dict[str, tuple[dict[str, JsonValue], str]] = {
+    "replacement": (REPLACEMENT, "Edit a.txt"),
+    "patch of one file": ({"mode": "patch", "patch": PATCH}, "Edit a.txt"),
+    "of two files": ({"mode": "patch", "patch": TWO_FILES}, "Edit 2 files"),
+}
+
+
+async def test_the_title_of_an_edit_names_its_file_or_counts_them(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        session.write_seen_file("a.txt", TEXT)
-        assert (await session.run_one(call("patch", **arguments))).title == title
+        for name, (arguments, title) in TITLES.items():
+            with named_case(name):
+                session.write_seen_file("a.txt", TEXT)
+                assert (await session.run_one(call("patch", **arguments))).title == title
 
 
 @pytest.mark.parametrize("content", [None, ""], ids=["missing", "empty"])

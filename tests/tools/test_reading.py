@@ -10,6 +10,7 @@ import pytest
 from acp_server.tools.read.read_file import MAX_CHARACTERS
 from acp_server.tools.read.read_file import __file__ as read_file_module
 from acp_server.turn.conversation import Media
+from tests.support.case_table import named_case
 from tests.support.editor import Object
 from tests.support.user_texts import DATA_NOT_INSTRUCTIONS, PATH_IS_EMPTY, UNCHANGED_SINCE_READ
 from tests.tools.editor_session import allow, lines, open_tool_editor
@@ -31,44 +32,32 @@ def picture() -> bytes:
 
 PDF = b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n"
 
-PAGES = [
-    pytest.param("a\nb\nc\n", {}, "a\nb\nc\n", id="whole"),
-    pytest.param("a\nb", {}, "a\nb", id="whole, without a last newline"),
-    pytest.param(
-        "a\nb\nc\n",
-        {"limit": 2},
-        "a\nb\n[1 more: offset=3]",
-        id="the first page",
-    ),
-    pytest.param("a\nb\nc\n", {"offset": 3}, "c\n", id="the last page"),
-    pytest.param("", {}, "(the file is empty)", id="empty"),
-    pytest.param(
-        "a\nb\n", {"offset": 9}, "(there is no line 9; there are 2 lines)", id="beyond the end"
-    ),
-    pytest.param("a\n", {"offset": "1", "limit": "5"}, "a\n", id="numbers as texts"),
-    pytest.param(
-        "a\f1\u2028b\r2\nc\n",
-        {"offset": 2},
-        "c\n",
-        id="only a newline ends a line",
-    ),
-    pytest.param(
+PAGES: dict[str, tuple[str, Object, str]] = {
+    "whole": ("a\nb\nc\n", {}, "a\nb\nc\n"),
+    "whole, without a last newline": ("a\nb", {}, "a\nb"),
+    "the first page": ("a\nb\nc\n", {"limit": 2}, "a\nb\n[1 more: offset=3]"),
+    "the last page": ("a\nb\nc\n", {"offset": 3}, "c\n"),
+    "empty": ("", {}, "(the file is empty)"),
+    "beyond the end": ("a\nb\n", {"offset": 9}, "(there is no line 9; there are 2 lines)"),
+    "numbers as texts": ("a\n", {"offset": "1", "limit": "5"}, "a\n"),
+    "only a newline ends a line": ("a\f1\u2028b\r2\nc\n", {"offset": 2}, "c\n"),
+    "a long line is cut": (
         f"{'x' * 3000}\nb\n",
         {},
         f"{'x' * 2000}… (3,001 characters in this line)\nb\n",
-        id="a long line is cut",
     ),
-]
+}
 
 
-@pytest.mark.parametrize(("content", "arguments", "read"), PAGES)
-async def test_lines_are_read_page_by_page(
-    tmp_path: Path, content: str, arguments: Object, read: str
-) -> None:
+async def test_lines_are_read_page_by_page(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as session:
-        session.write_file("a.txt", content)
-        updates = await session.run_one(call("read_file", path="a.txt", **arguments))
-        assert (updates.status, updates.text) == ("completed", read)
+        for number, (name, (content, arguments, read)) in enumerate(PAGES.items()):
+            with named_case(name):
+                session.write_file(f"{number}.txt", content)
+                updates = await session.run_one(
+                    call("read_file", path=f"{number}.txt", **arguments)
+                )
+                assert (updates.status, updates.text) == ("completed", read)
 
 
 async def test_the_path_and_line_are_reported_and_the_text_is_fenced(tmp_path: Path) -> None:
@@ -93,29 +82,29 @@ async def test_a_file_of_12_mb_is_read_in_pages_that_fit(tmp_path: Path) -> None
         assert updates.text.endswith("\n[977 more: offset=11024]")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "kind"),
-    [
-        ("package-lock.json", '  "name": "left-pad",\n' * 2_000, "a lock file of 44,000"),
-        ("app.min.js", "a=1;" * 10_000, "a minified file of 40,000"),
-        (
-            "api_pb2.py",
-            "# Generated. DO NOT EDIT!\n" + "x = 1\n" * 5_000,
-            "a generated file of 30,0",
-        ),
-    ],
-)
+WRITTEN_BY_MACHINES = {
+    "package-lock.json": ('  "name": "left-pad",\n' * 2_000, "a lock file of 44,000"),
+    "app.min.js": ("a=1;" * 10_000, "a minified file of 40,000"),
+    "api_pb2.py": (
+        "# Generated. DO NOT EDIT!\n" + "x = 1\n" * 5_000,
+        "a generated file of 30,0",
+    ),
+}
+
+
 async def test_a_long_file_that_a_machine_wrote_is_searched_instead_unless_lines_are_requested(
-    tmp_path: Path, name: str, text: str, kind: str
+    tmp_path: Path,
 ) -> None:
     async with open_tool_editor(tmp_path) as session:
-        session.write_file(name, text)
-        updates = await session.run_one(call("read_file", path=name))
-        assert len(updates.text) < 2_300
-        assert kind in updates.text
-        assert "search_files" in updates.text
-        updates = await session.run_one(call("read_file", path=name, offset=1, limit=600))
-        assert "search_files" not in updates.text
+        for name, (text, kind) in WRITTEN_BY_MACHINES.items():
+            with named_case(name):
+                session.write_file(name, text)
+                updates = await session.run_one(call("read_file", path=name))
+                assert len(updates.text) < 2_300
+                assert kind in updates.text
+                assert "search_files" in updates.text
+                page = call("read_file", path=name, offset=1, limit=600)
+                assert "search_files" not in (await session.run_one(page)).text
 
 
 async def test_a_huge_line_is_truncated(tmp_path: Path) -> None:
