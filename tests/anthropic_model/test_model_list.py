@@ -48,7 +48,11 @@ def initial_options(session: ModelSession) -> JsonValue:
 
 
 async def test_the_model_list_arrives_after_session_creation_and_is_cached(tmp_path: Path) -> None:
-    async with messages_api() as api, open_model_session(api, tmp_path, UNDECIDED) as session:
+    complete = MessagesServerConfig(lists_capabilities=True)
+    async with (
+        messages_api(endpoint=complete) as api,
+        open_model_session(api, tmp_path, UNDECIDED) as session,
+    ):
         assert values(option(initial_options(session), "model")) == ["default"]
         assert option(initial_options(session), "thought_level") is None
         options = await wait_for_options(session)

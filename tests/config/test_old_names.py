@@ -5,7 +5,6 @@ from typing import cast
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator, validate
 from pydantic import JsonValue
 
 from acp_server.config.checking import check_dotenv, check_yaml
@@ -14,6 +13,7 @@ from acp_server.config.settings import Configuration, load
 from acp_server.config.table import setting_sources, setting_values, value_at
 from acp_server.config.template import config_template
 from tests.cli.command_line import run
+from tests.config.schema_validation import validate_settings
 
 VALUES: dict[str, JsonValue] = {
     "model": "a",
@@ -139,7 +139,7 @@ def test_old_names_are_no_failure_of_the_check(tmp_path: Path) -> None:
 
 @each_old_key
 def test_the_schema_accepts_an_old_key_and_marks_it_as_deprecated(name: str, old: str) -> None:
-    validate(yaml.safe_load(text_of(old, VALUES[name])), config_schema(), Draft202012Validator)
+    validate_settings(yaml.safe_load(text_of(old, VALUES[name])))
     section, _, last = old.rpartition(".")
     schema = cast("dict[str, JsonValue]", config_schema()["properties"])
     if section:

@@ -6,13 +6,14 @@ from typing import cast
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator, ValidationError, validate
+from jsonschema import Draft202012Validator, ValidationError
 from pydantic import JsonValue
 
 from acp_server.config.checking import check_yaml
 from acp_server.config.schema import config_schema
 from acp_server.config.table import setting_sources
 from acp_server.config.template import config_template
+from tests.config.schema_validation import validate_settings
 from tests.support.case_table import each_case
 
 PUBLISHED = Path(__file__).parents[2] / "editors" / "config.schema.json"
@@ -47,7 +48,7 @@ def test_the_schema_is_a_valid_json_schema() -> None:
 )
 def test_values_accepted_by_the_schema_are_accepted_by_the_loader(text: str) -> None:
     document = cast("JsonValue", yaml.safe_load(text))
-    validate(document, config_schema(), Draft202012Validator)
+    validate_settings(document)
     assert check_yaml(text) == []
 
 
@@ -67,7 +68,7 @@ def test_values_accepted_by_the_schema_are_accepted_by_the_loader(text: str) -> 
 def test_values_rejected_by_the_schema_are_reported(text: str) -> None:
     document = cast("JsonValue", yaml.safe_load(text))
     with pytest.raises(ValidationError):
-        validate(document, config_schema(), Draft202012Validator)
+        validate_settings(document)
     assert check_yaml(text) != []
 
 

@@ -53,6 +53,9 @@ class MessagesServerConfig:
     """Whether requests may have `speed`; gateways refuse it as an extra input."""
     lists_models: bool = True
     """Whether `GET /v1/models` exists; many gateways lack it."""
+    lists_capabilities: bool = False
+    """Whether the list says what each model can do, as the API's does. The server ignores it, and
+    its SDK builds 25 objects for it per model, which took a seventh of a short session's time."""
     body_limit_bytes: int = 32 * 1024 * 1024
     context_window: int | None = None
     """Context window of every model, with tokens counted as `support/token_count.py` says. Prompt

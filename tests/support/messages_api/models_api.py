@@ -28,8 +28,13 @@ def get_model(families: Sequence[ModelSpec], name: str) -> Object:
     return model_info(family)
 
 
-def list_models(families: Sequence[ModelSpec], query: Mapping[str, Sequence[str]]) -> Object:
-    """Return a page of the model list.
+def list_models(
+    families: Sequence[ModelSpec],
+    query: Mapping[str, Sequence[str]],
+    *,
+    has_capabilities: bool = True,
+) -> Object:
+    """Return a page of the model list, with or without what each model can do.
 
     Raises:
         MessagesApiRefusal: The limit or a cursor is invalid.
@@ -45,7 +50,7 @@ def list_models(families: Sequence[ModelSpec], query: Mapping[str, Sequence[str]
         end, has_more = start + limit, start + limit < len(listed)
     page = listed[start:end]
     return {
-        "data": [model_info(family) for family in page],
+        "data": [model_info(family, has_capabilities=has_capabilities) for family in page],
         "has_more": has_more,
         "first_id": page[0].id if page else None,
         "last_id": page[-1].id if page else None,
@@ -75,7 +80,7 @@ def _cursor(
     return index
 
 
-def model_info(family: ModelSpec) -> Object:
+def model_info(family: ModelSpec, *, has_capabilities: bool = True) -> Object:
     """Return the API's description of a model."""
     return {
         "type": "model",
@@ -88,7 +93,7 @@ def model_info(family: ModelSpec) -> Object:
         "retires_at": None,
         "max_input_tokens": family.window_tokens,
         "max_tokens": family.output_limit_tokens,
-        "capabilities": _capabilities(family),
+        "capabilities": _capabilities(family) if has_capabilities else None,
     }
 
 

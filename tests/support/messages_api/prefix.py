@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Literal, TypeAlias, cast
 
 from tests.support.messages_api.parsed_request import Object
 from tests.support.messages_api.shapes import (
@@ -31,6 +31,12 @@ BYTES_PER_TOKEN = 4
 MEDIA_TOKENS = 1_600
 MEDIA = {"image", "document"}
 
+CanonicalForm: TypeAlias = tuple[Object, bytes, str, int]
+"""The canonical value of a block or a tool, its bytes, their digest, and its tokens."""
+CANONICAL_FORMS: dict[tuple[str, str], CanonicalForm] = {}
+"""By role and JSON: each request of a conversation repeats all earlier blocks."""
+MOST_CANONICAL_FORMS = 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class PrefixPart:
@@ -40,6 +46,8 @@ class PrefixPart:
     section: PrefixSection
     kind: str
     content: bytes
+    digest: str
+    """Digest of the content."""
     value: Object
     tokens: int
     cache_control: CacheControl | None = None
@@ -76,10 +84,20 @@ def block_part(path: str, role: str, block: Block) -> PrefixPart:
 def _make_part(
     path: str, tier: PrefixSection, kind: str, shape: Block | Tool, role: str = ""
 ) -> PrefixPart:
+    key = role, shape.model_dump_json(exclude_none=True, exclude={"cache_control"})
+    canonical = CANONICAL_FORMS.get(key)
+    if canonical is None:
+        if len(CANONICAL_FORMS) == MOST_CANONICAL_FORMS:
+            CANONICAL_FORMS.clear()
+        canonical = CANONICAL_FORMS[key] = _canonical_form(role, shape)
+    value, content, digest_, tokens = canonical
+    return PrefixPart(path, tier, kind, content, digest_, value, tokens, _cache_control_of(shape))
+
+
+def _canonical_form(role: str, shape: Block | Tool) -> CanonicalForm:
     value = _canonical_json(shape)
     content = json.dumps([role, value], ensure_ascii=False).encode()
-    tokens = estimate_tokens(value)
-    return PrefixPart(path, tier, kind, content, value, tokens, _cache_control_of(shape))
+    return value, content, digest([content]), estimate_tokens(value)
 
 
 def _cache_control_of(shape: Block | Tool) -> CacheControl | None:

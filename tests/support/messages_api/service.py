@@ -136,7 +136,9 @@ class MessagesService:
     def _models(self, path: str, query: dict[str, list[str]]) -> Object:
         name = path.removeprefix("/v1/models").removeprefix("/")
         families = self.endpoint.served_specs
-        return get_model(families, name) if name else list_models(families, query)
+        if name:
+            return get_model(families, name)
+        return list_models(families, query, has_capabilities=self.endpoint.lists_capabilities)
 
     def _count(self, body: Object, headers: ParsedHeaders, request_id: str) -> _RequestOutcome:
         prompt = self._prompt(body, CountRequest, headers)

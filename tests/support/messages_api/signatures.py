@@ -34,7 +34,7 @@ class BlockPosition:
 
     def after(self, piece: PrefixPart) -> "BlockPosition":
         """Return the position after another part."""
-        entry = (piece.path, digest([piece.content]))
+        entry = (piece.path, piece.digest)
         return BlockPosition(
             self.tools, self.system, (*self.conversation, entry), self.previous_thinking
         )
