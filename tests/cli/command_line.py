@@ -68,4 +68,4 @@ def run_in_new_process(home: Path, *arguments: str, stdin: str = "", **variables
 
 
 def _configures_python(name: str) -> bool:
-    return name.startswith("PYTHON") and name not in NO_KEYRING
+    return name.startswith("PYTHON") and name not in {*NO_KEYRING, "PYTHONIOENCODING"}

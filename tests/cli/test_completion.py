@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import environment, run
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
 
@@ -35,40 +36,42 @@ def test_a_completion_script_has_valid_syntax(shell: str, tmp_path: Path) -> Non
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        (["acp-server", "d"], ["demo", "doctor"]),
-        (["acp-server", "serve", "--lo"], ["--log-level", "--log-file"]),
-        (["acp-server", "conf"], ["config"]),
-        (["acp-server", "config", ""], ["show", "edit", "set", "check", "schema"]),
-        (["acp-server", "doctor", "--b"], ["--bundle"]),
-        (["acp-server", "completion", ""], ["bash", "fish", "zsh"]),
-    ],
-)
-def test_bash_completes_commands_options_and_arguments(
-    typed: list[str], expected: list[str], tmp_path: Path
-) -> None:
+COMPLETED = {
+    "acp-server d": ["demo", "doctor"],
+    "acp-server serve --lo": ["--log-level", "--log-file"],
+    "acp-server conf": ["config"],
+    "acp-server config ": ["show", "edit", "set", "check", "schema"],
+    "acp-server doctor --b": ["--bundle"],
+    "acp-server completion ": ["bash", "fish", "zsh"],
+}
+"""By what was typed: the words that bash offers."""
+
+
+def test_bash_completes_commands_options_and_arguments(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     assert bash is not None
     program = tmp_path / "acp-server"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m acp_server "$@"\n')
     program.chmod(0o700)
-    words = " ".join(f"'{word}'" for word in typed)
-    script = f"""
-        source <(acp-server completion bash)
-        COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}
-        _acp_server_completion acp-server
-        printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
+    lines = ["source <(acp-server completion bash)"]
+    for typed in COMPLETED:
+        words = typed.split(" ")
+        quoted = " ".join(f"'{word}'" for word in words)
+        lines += [
+            f"COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}",
+            "_acp_server_completion acp-server",
+            """printf '%s ' "${COMPREPLY[@]}"; echo; COMPREPLY=()""",
+        ]
     path = f"{tmp_path}:{environment(tmp_path)['PATH']}"
     done = subprocess.run(
-        [bash, "--norc", "-c", script],
+        [bash, "--norc", "-c", "\n".join(lines)],
         env=environment(tmp_path, PATH=path),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=30,
+        timeout=HANG_TIMEOUT_SECONDS * len(lines),  # starts the command seven times
         check=False,
     )
-    assert sorted(done.stdout.split()) == sorted(expected), done.stderr
+    offered = [sorted(line.split()) for line in done.stdout.splitlines()]
+    expected = {typed: sorted(words) for typed, words in COMPLETED.items()}
+    assert dict(zip(COMPLETED, offered, strict=True)) == expected, done.stderr

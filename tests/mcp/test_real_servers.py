@@ -96,17 +96,18 @@ async def _use_everything(factory: LiveServersFactory, live: LiveServers, prefix
     factory.elicitor.answer = ElicitationResult("accept", {"name": "Ada"})
     asked = await live.call(f"{prefix}__trigger-elicitation-request")
     assert "Ada" in asked.text
+    prompts = {prompt.name: prompt for prompt in live.servers.prompts()}
+    prompt = prompts[f"mcp:{prefix}:args-prompt"]
+    assert prompt.hint == "<city> [state]"
+    assert await prompt.fetch_text("Rome state=Lazio") == "What's weather in Rome, Lazio?"
 
 
+@pytest.mark.full  # `test_real_sessions` has them over stdio, in sessions of their own
 async def test_all_features_work_over_stdio_in_two_independent_sessions(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as factory, factory.open_servers(everything()) as live:
         async with factory.open_servers(everything()) as other:
             assert (await other.call("everything__echo", {"message": "2"})).text == "Echo: 2"
         await _use_everything(factory, live, "everything")
-        prompts = {prompt.name: prompt for prompt in live.servers.prompts()}
-        prompt = prompts["mcp:everything:args-prompt"]
-        assert prompt.hint == "<city> [state]"
-        assert await prompt.fetch_text("Rome state=Lazio") == "What's weather in Rome, Lazio?"
 
 
 async def test_all_features_work_over_streamable_http_including_reconnection(

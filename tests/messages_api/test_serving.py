@@ -12,6 +12,7 @@ from anthropic import Anthropic
 from tests.messages_api.clients import make_body, open_api_and_client, open_client, send
 from tests.support.messages_api import (
     KEY,
+    VERSION,
     ResponseGate,
     messages_api,
     messages_api_in_thread,
@@ -20,14 +21,16 @@ from tests.support.messages_api import (
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 CHILD = """
-import sys
-from anthropic import Anthropic
-client = Anthropic(base_url=sys.argv[1], api_key=sys.argv[2])
-with client.messages.stream(
-    model="claude-opus-5-5", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
-) as stream:
-    print(stream.get_final_text())
+import json, sys
+from urllib.request import Request, urlopen
+message = {"role": "user", "content": "hi"}
+body = {"model": "claude-opus-5-5", "max_tokens": 9, "messages": [message]}
+headers = {"x-api-key": sys.argv[2], "anthropic-version": sys.argv[3]}
+request = Request(f"{sys.argv[1]}/v1/messages", json.dumps(body).encode(), headers)
+with urlopen(request) as response:
+    print(json.load(response)["content"][0]["text"])
 """
+"""A client without the SDK, whose import would take longest."""
 
 
 def test_a_threaded_server_serves_a_blocking_client() -> None:
@@ -48,11 +51,11 @@ def test_a_threaded_server_serves_a_client_in_another_process() -> None:
     gate = ResponseGate()
     with messages_api_in_thread([reply("Hello!", head_gate=gate)]) as api:
         child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, api.url, KEY], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", CHILD, api.url, KEY, VERSION], stdout=subprocess.PIPE, text=True
         )
         api.wait_for_requests(1)
         gate.open()
-        output, _ = child.communicate(timeout=20)
+        output, _ = child.communicate(timeout=HANG_TIMEOUT_SECONDS)
 
         assert output == "Hello!\n"
         assert [each.verdict for each in api.requests] == ["answered"]

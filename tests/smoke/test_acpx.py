@@ -125,6 +125,7 @@ def acpx(tmp_path: Path) -> Acpx:
     return Acpx(tmp_path)
 
 
+@pytest.mark.full
 def test_acpx_shows_the_thought_and_the_response_of_a_single_prompt(acpx: Acpx) -> None:
     assert acpx.run("exec", "hello") == (
         "[client] initialize (running)\n"

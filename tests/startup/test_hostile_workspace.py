@@ -64,7 +64,6 @@ def converse(hostile: HostileRepository, command: list[str], variables: Mapping[
     return done.stdout
 
 
-@pytest.mark.parametrize("variables", ENVIRONMENTS, indirect=True)
 def test_serving_imports_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str]
 ) -> None:
@@ -83,27 +82,19 @@ def test_a_task_imports_nothing_from_the_workspace(
     assert hostile.imported() == {}
 
 
-def test_the_processes_of_many_tasks_import_nothing_from_the_workspace(
+def test_the_processes_of_many_tasks_run_nothing_of_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str]
 ) -> None:
-    tasks = ("--tasks", str(hostile.task_list()))
-    options = ("--mode", "full", "--model", f"scripted:{hostile.script}")
-    done = hostile.run(isolated_server("run", *tasks, *options), **variables)
-    assert done.stdout.startswith("one: done\n1 of 1 passed"), done
-    assert hostile.imported() == {}
-
-
-def test_task_worktrees_run_no_hook_or_monitor_of_the_workspace(hostile: HostileRepository) -> None:
     program = hostile.home / "program"
     program.write_text(PROGRAM.format(path=hostile.canaries / "by-git"))
     program.chmod(0o755)
-    hook = hostile.workspace / ".git/hooks/post-checkout"
+    hook = hostile.workspace / ".git/hooks/post-checkout"  # when a task's worktree is made
     hook.parent.mkdir(exist_ok=True)
     hook.symlink_to(program)
     git(hostile.workspace, "config", "core.fsmonitor", str(program))
     tasks = ("--tasks", str(hostile.task_list()))
     options = ("--mode", "full", "--model", f"scripted:{hostile.script}")
-    done = hostile.run(isolated_server("run", *tasks, *options), **KEY)
+    done = hostile.run(isolated_server("run", *tasks, *options), **variables)
     assert done.stdout.startswith("one: done\n1 of 1 passed"), done
     assert hostile.imported() == {}
 

@@ -360,9 +360,10 @@ def _run_command(
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115  it is there as long as we are
-    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
+    encoding = environment.get("PYTHONIOENCODING")  # as a new interpreter obeys it
+    sys.stdin = open(0, closefd=False, encoding=encoding)  # noqa: SIM115  it is there as long as we are
+    sys.stdout = open(1, "w", closefd=False, encoding=encoding)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, closefd=False, encoding=encoding)  # noqa: SIM115
     os.environ.clear()  # noqa: TID251
     os.environ.update(environment)  # noqa: TID251
     os.chdir(directory)
