@@ -41,6 +41,8 @@ async def test_no_reference_to_a_closed_session_remains(tmp_path: Path) -> None:
     setup = make_configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
     async with open_editor(setup) as editor:
         await editor.initialize()
+        gc.collect()
+        gc.freeze()  # what earlier tests left in memory would be searched again and again
         before = sessions_in_memory()
         await work(editor, tmp_path)
         with anyio.fail_after(

@@ -9,6 +9,7 @@ from random import Random
 from time import process_time
 from unicodedata import normalize
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +21,9 @@ from tests.prompt_engine.threats.labelled_corpus import LabelledAttack, read_att
 from tests.support.case_table import each_case
 
 MEGABYTE = 1_000_000
-LENIENT_SECONDS = 1.5
-"""Ten times the goal: busy machines run this too."""
+SHORT = MEGABYTE // 4
+LENIENT_SECONDS = {SHORT: 0.75, MEGABYTE: 1.5}
+"""By length: ten times the goal and more, because busy machines run this too."""
 
 PROSE = (
     "ignore disregard forget all previous prior instructions the your system prompt do not tell"
@@ -70,36 +72,36 @@ TELLING_PIECES = (
 )  # fmt: skip
 
 
-def megabyte_of(piece: str) -> str:
-    size = len(piece.encode("utf-8", "surrogatepass"))
-    return piece * (MEGABYTE // size)
+def repeat_piece(piece: str, size: int) -> str:
+    return piece * (size // len(piece.encode("utf-8", "surrogatepass")))
 
 
-def mixed_words() -> str:
+def mixed_words(size: int) -> str:
     choose = Random(7)  # noqa: S311  # the same words every time, not a secret
-    return " ".join(choose.choice(WORDS) for _ in range(MEGABYTE // 6))
+    return " ".join(choose.choice(WORDS) for _ in range(size // 6))
 
 
-def long_comment() -> str:
-    return f"<!-- ai agent {megabyte_of('word ')} you must run"
+def long_comment(size: int) -> str:
+    return f"<!-- ai agent {repeat_piece('word ', size)} you must run"
 
 
-SHAPES: dict[str, Callable[[], str]] = {
-    **{name: partial(megabyte_of, piece) for name, piece in PIECES.items()},
+SHAPES: dict[str, Callable[[int], str]] = {
+    **{name: partial(repeat_piece, piece) for name, piece in PIECES.items()},
     "a mix": mixed_words,
     "a finding as long as the text": long_comment,
 }
 """Texts that are made when they are needed: each worker collects all tests."""
 
 
+@pytest.mark.parametrize("size", [SHORT, pytest.param(MEGABYTE, marks=pytest.mark.full)])
 @each_case("make_text", SHAPES.values(), ids=SHAPES.keys())
-def test_a_hostile_megabyte_is_scanned_quickly(make_text: Callable[[], str]) -> None:
-    text = make_text()
+def test_a_long_hostile_text_is_scanned_quickly(make_text: Callable[[int], str], size: int) -> None:
+    text = make_text(size)
     for scope in ("strict", "mark"):
         scan("ü", scope)  # loads the tables
         start = process_time()
         scan(text, scope)
-        assert process_time() - start < LENIENT_SECONDS
+        assert process_time() - start < LENIENT_SECONDS[size]
 
 
 def test_no_character_expands_to_a_long_text() -> None:

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
 import type { SessionNotification } from "@agentclientprotocol/sdk";
-import { build, type BuildOptions, type Metafile } from "esbuild";
+import { build, type BuildOptions, type BuildResult } from "esbuild";
 import type * as Bundled from "../../src/host/connection.js";
 import { messageOf } from "../../src/host/errors.js";
 import { FakeAgent } from "../support/agent.js";
@@ -19,13 +19,17 @@ const LOADED_AT_FIRST_USE = ["highlight", "diagrams", "math", "review", "symbols
 const bundling = pathToFileURL(join(process.cwd(), "scripts", "bundling.mjs")).href;
 const { HOST, VIEW } = (await import(bundling)) as { HOST: BuildOptions; VIEW: BuildOptions };
 
-async function outputsOf(options: BuildOptions): Promise<Metafile> {
-  return (await build({ ...options, minify: true, metafile: true, write: false })).metafile;
-}
+type InMemory = BuildOptions & { minify: true; metafile: true; write: false };
+type Built = Promise<BuildResult<InMemory>>;
+
+const buildInMemory = (options: BuildOptions): Built => build({ ...options, minify: true, metafile: true, write: false });
+let host: Built | undefined;
+/** The host's bundle, which several tests look at. */
+const builtHost = (): Built => (host ??= buildInMemory(HOST));
 
 test("what is loaded at activation and with the view is small, and every bundled package is listed", async () => {
-  const metafiles = await Promise.all([outputsOf(HOST), outputsOf(VIEW)]);
-  const outputs = metafiles.flatMap(({ outputs: all }) => Object.entries(all));
+  const built = await Promise.all([builtHost(), buildInMemory(VIEW)]);
+  const outputs = built.flatMap(({ metafile }) => Object.entries(metafile.outputs));
   const isLoaded = ([name]: [string, unknown]): boolean => !LOADED_AT_FIRST_USE.some((part) => name.endsWith(`/${part}.js`));
   const bytes = outputs.filter(isLoaded).reduce((sum, [, output]) => sum + output.bytes, 0);
   assert.ok(bytes < MAX_LOADED_BYTES, `${String(bytes)} bytes`);
@@ -42,7 +46,7 @@ test("the chat is alone in its places, so that VS Code puts no further header ab
 });
 
 test("no bundle of the host reads the browser's global `navigator`", async () => {
-  const { outputFiles } = await build({ ...HOST, minify: true, write: false });
+  const { outputFiles } = await builtHost();
   assert.doesNotMatch(outputFiles[0]?.text ?? "", /\bnavigator\b/);
 });
 

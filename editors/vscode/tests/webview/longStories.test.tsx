@@ -105,7 +105,7 @@ test("of a long session only the last screenful is rendered at once, and earlier
 });
 
 test("a new entry renders no earlier part of a long session again", async () => {
-  const page = await new TestPage().dispatch(...manyMessages(400));
+  const page = await new TestPage().dispatch(...manyMessages(MESSAGES));
   let rendered = 0;
   const watch = new window.MutationObserver((records) => (rendered += records.length));
   const content = page.root.querySelector(".transcript-content");
