@@ -131,6 +131,7 @@ station("the chat is in the secondary side bar too", async () => {
   await window.run("Hermes Agent: Open the Chat in the Secondary Side Bar");
   await window.page.locator(".part.auxiliarybar").getByText("Hermes Agent").first().waitFor();
   await until(async () => (await window.page.locator("iframe.webview.ready").count()) === 2);
+  await (await window.chatWith("welcome", "Explain this project")).input.waitFor();
   await picture("secondary");
   await window.run("View: Toggle Secondary Side Bar Visibility");
   // The hidden one is disposed of; what finds it meanwhile would be left with a removed frame.
@@ -183,7 +184,7 @@ station("a problem is fixed from the light bulb and from the command", async () 
   await window.openFile("averages.py");
   await window.enterEditor();
   await window.page.locator(".squiggly-error").first().waitFor();
-  await window.page.keyboard.press("Control+.");
+  await window.openCodeActions();
   const row = window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Hermes" });
   await row.waitFor();
   await picture("light-bulb");
@@ -204,7 +205,6 @@ station("a failing test is fixed from the list of tests", async () => {
   const item = window.page.locator(".test-explorer .monaco-list-row", { hasText: "mean of nothing" });
   await item.locator(".testing-run-glyph, .codicon-testing-failed-icon, .codicon-testing-error-icon").first().waitFor();
   await chooseInMenu(item, "Fix the Test with Hermes");
-  await window.openChat();
   await until(() => lastPrompt("The test mean of nothing fails."));
   await chat.answered();
   await picture("fix-test");
@@ -213,10 +213,10 @@ station("a failing test is fixed from the list of tests", async () => {
 station("a file of the explorer is mentioned, and the selection of a terminal explained", async () => {
   await window.run("View: Show Explorer");
   await chooseInMenu(window.page.locator(".explorer-folders-view .monaco-list-row", { hasText: "notes.txt" }), "Mention in the Chat");
-  await window.openChat();
   await until(async () => /@notes\.txt/.test(await chat.input.inputValue()));
   await picture("mentioned");
-  await window.run("View: Show Explorer");
+  await window.openView("Explorer");
+  await chat.input.waitFor({ state: "hidden" });
   await window.openChat();
   assert.equal((await chat.input.inputValue()).match(/@notes/g)?.length, 1, "it was mentioned again");
   await chat.input.fill("");
@@ -285,7 +285,7 @@ station("the agent writes a commit message, and its session is not listed", asyn
   await window.page.reload();
   await window.ready();
   await window.chat.input.waitFor(); // VS Code has restored the side bar
-  await window.page.locator('.activitybar a[aria-label^="Source Control"]').click({ force: true }); // the badge covers it
+  await window.openView("Source Control");
   const input = window.page.locator(".scm-editor .view-lines");
   await input.waitFor();
   await window.run("Hermes Agent: Write a Commit Message with Hermes");

@@ -51,12 +51,34 @@ export class Window {
     return found;
   }
 
-  /** Show the chat, and wait for an element of it. */
+  /** Show the chat, and wait for an element of it. After a command that shows it, wait for the element only. */
   async openChat(testId = "composer-input") {
-    if (!(await this.chat.at(testId).isVisible())) {
-      await this.page.locator('.activitybar a[aria-label^="Hermes Agent"]').click();
-    }
+    await this.openView("Hermes Agent");
     await this.chat.at(testId).waitFor({ timeout: 2 * TIMEOUT_MILLISECONDS });
+  }
+
+  /** Click on a view's icon in the activity bar, unless the view is shown: the click would hide it. */
+  async openView(name) {
+    // The badge covers the link, but not the item.
+    const item = this.page.locator(".activitybar .action-item", { has: this.page.locator(`a[aria-label^="${name}"]`) });
+    await item.waitFor();
+    if (!(await item.getAttribute("class")).split(" ").includes("checked")) await item.click();
+  }
+
+  /**
+   * Open the code actions at the cursor, by the light bulb.
+   *
+   * VS Code shows it at the cursor once it has the actions. It drops them if they are asked for by the key while the
+   * cursor or the problems change.
+   */
+  async openCodeActions() {
+    const bulb = this.editor.locator(".lightBulbWidget");
+    const cursor = this.editor.locator(".cursors-layer .cursor").first();
+    await until(async () => {
+      const [shown, place] = [await bulb.boundingBox(), await cursor.boundingBox()];
+      return shown !== null && place !== null && Math.abs(shown.y - place.y) < 1.5 * place.height;
+    });
+    await bulb.click();
   }
 
   /** Widen the side bar by dragging its edge, to make room for diffs. */

@@ -74,7 +74,7 @@ async function closeEditors() {
 
 /** Choose the agent's fix from the code actions at the cursor, after a picture of them. */
 async function fixByCodeAction(name) {
-  await window.page.keyboard.press("Control+.");
+  await window.openCodeActions();
   const action = window.page.locator(".action-widget .monaco-list-row", { hasText: "Fix with Hermes" });
   await action.waitFor();
   await picture(name);
@@ -116,12 +116,14 @@ step("a feature over five files is proposed, written and reviewed by part", asyn
   await until(async () => /5 files/.test(await chat.at("changes-toggle").innerText()));
   await closeEditors();
   await window.openFile("averages.py");
-  await window.page.getByRole("button", { name: "Keep" }).or(window.page.locator(".codelens-decoration a", { hasText: "Keep" })).first().waitFor();
+  const lenses = window.page.locator(".part.editor .codelens-decoration", { hasText: "Keep" });
+  await lenses.nth(1).waitFor();
   await picture("its-changes-in-the-editor");
   await window.enterEditor();
   await window.page.keyboard.press("Control+Alt+Shift+N");
   await until(async () => (await onDisk("averages.py")).startsWith('"""Averages of numbers.'));
   assert.match(await onDisk("averages.py"), /def spread/);
+  await until(async () => (await lenses.count()) === 1);
   await chat.at("changes-toggle").click();
   await picture("one-part-reverted");
   await chat.at("changes-toggle").click();
@@ -134,7 +136,10 @@ step("a problem is fixed by a code action, and the agent runs the test", async (
   await window.enterEditor();
   await window.page.locator(".part.editor .squiggly-error").first().waitFor();
   await window.page.keyboard.press("F8");
+  const problem = window.page.locator(".part.editor .marker-widget");
+  await problem.waitFor();
   await window.page.keyboard.press("Escape");
+  await problem.waitFor({ state: "detached" });
   await fixByCodeAction("a-code-action");
   await until(() => isSaid("Fix the problems here"));
   await allowTurn();
