@@ -4,6 +4,7 @@ Memory is the proportional set size where the system reports it (memory shared b
 is divided among them), otherwise the unique set size. Knows no agents.
 """
 
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from threading import Event, Thread
 import psutil
 
 SAMPLE_SECONDS = 0.02
+STARTING_SECONDS, MAX_STARTS_WAITED_FOR = 0.002, 50
+"""For how long a child that starts a program is waited for; a fork without one is counted then."""
 PROCESS_GONE_ERRORS = (
     psutil.NoSuchProcess,
     psutil.ZombieProcess,
@@ -40,7 +43,13 @@ def process_tree(number: int) -> list[psutil.Process]:
 
 def tree_memory(number: int) -> TreeMemory:
     """Return the memory of a process and its descendants."""
-    each = [_memory_of_one(process) for process in process_tree(number)]
+    tree = process_tree(number)
+    for _ in range(MAX_STARTS_WAITED_FOR):
+        if not any(map(_may_be_starting, tree[1:])):
+            break
+        time.sleep(STARTING_SECONDS)
+        tree = process_tree(number)
+    each = [_memory_of_one(process) for process in tree]
     return TreeMemory(sum(one.proportional for one in each), sum(one.resident for one in each))
 
 
@@ -69,6 +78,19 @@ def sampled_memory(number: int) -> Generator[MostMemory]:
     finally:
         is_over.set()
         thread.join()
+
+
+def _may_be_starting(process: psutil.Process) -> bool:
+    """Return whether a child still has its parent's command line.
+
+    Until it has started its program, it runs in its parent's memory (`vfork`), which the system
+    reports for both: a server that runs a command would seem to need twice as much.
+    """
+    try:
+        parent = process.parent()
+        return parent is not None and process.cmdline() == parent.cmdline()
+    except PROCESS_GONE_ERRORS:
+        return False
 
 
 def _memory_of_one(process: psutil.Process) -> TreeMemory:
