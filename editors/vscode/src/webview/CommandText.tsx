@@ -1,4 +1,4 @@
-/** The text of a command, whose lines break at its spaces: a browser also breaks them after hyphens, as in prose. */
+/** The text of a command, or with the name of a program, whose lines break at its spaces: a browser also breaks them after hyphens, as in prose. */
 import type { JSX } from "preact";
 
 /** Class of an inline element in which no line breaks. */
