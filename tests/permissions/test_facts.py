@@ -14,6 +14,7 @@ from acp_server.tools.files.paths import resolve_path
 from acp_server.tools.shell.confinement.config import SandboxConfig
 from acp_server.tools.shell.confinement.limits import SandboxScope
 from tests.permissions.secret_workspace import SecretWorkspace, create_secret_workspace
+from tests.support.case_table import each_case
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def test_a_workspace_inside_a_git_directory_is_not_itself_protected(stage: Secre
     assert not surveyor.is_protected(stage.root / ".git/hooks/pre-commit")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "is_protected"),
     [
         ("private", True),
@@ -241,7 +242,7 @@ def test_a_directory_laid_out_as_a_repository_is_doubtful(stage: SecretWorkspace
     assert found == [(), doubts, doubts]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("address", "is_told"),
     [
         ("https://example.org/x", False),
@@ -252,7 +253,7 @@ def test_a_directory_laid_out_as_a_repository_is_doubtful(stage: SecretWorkspace
         ("ftp://me:word@example.org/x", True),
     ],
 )
-@pytest.mark.parametrize("command", ["git remote -v", "git config --get remote.origin.url",
+@each_case("command", ["git remote -v", "git config --get remote.origin.url",
     "git 're'mote -v | cat", "grep -r x ."])  # fmt: skip
 def test_a_url_with_a_password_is_a_secret(
     tmp_path: Path, address: str, command: str, *, is_told: bool

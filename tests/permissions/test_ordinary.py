@@ -69,7 +69,7 @@ async def test_an_ordinary_call_requires_no_permission(
     assert caller.user == RecordingUser()
 
 
-@pytest.mark.parametrize("command", COMMANDS_THAT_ASK)
+@each_case("command", COMMANDS_THAT_ASK)
 def test_a_command_that_may_read_the_root_settings_requires_permission(
     everyday: SecretWorkspace, command: str
 ) -> None:

@@ -263,7 +263,7 @@ def test_a_refusal_names_its_origin(name: str, mode: Mode, said: SavedRule, reas
     assert decide(FACTS[name], mode, make_rules(said)) == Refuse(reason)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "mode", "decision"),
     [
         ("write", "ask", Ask("", DirectoryScope("write", FILE.parent))),

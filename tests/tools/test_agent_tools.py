@@ -1,9 +1,8 @@
 """The tools of an agent: its definition's names as ours, and never more than they mean."""
 
-import pytest
-
 from acp_server.subagents.agent import ToolSelection
 from acp_server.tools.agents.agent_tools import select_tools
+from tests.support.case_table import each_case
 
 AVAILABLE = (
     *("read_file", "search_files", "write_file", "patch", "terminal", "process", "web_fetch"),
@@ -46,19 +45,19 @@ DENIED: dict[str, tuple[tuple[str, ...], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("names", "tools"), ALLOWED.values(), ids=ALLOWED.keys())
+@each_case(("names", "tools"), ALLOWED.values(), ids=ALLOWED.keys())
 def test_names_give_the_tools_that_they_mean(names: tuple[str, ...], tools: set[str]) -> None:
     found = select_tools(ToolSelection(names), AVAILABLE)
     assert (found.names, found.not_given) == (tools, ())
 
 
-@pytest.mark.parametrize(("name", "reason"), NOT_GIVEN.items())
+@each_case(("name", "reason"), NOT_GIVEN.items())
 def test_a_name_without_a_counterpart_gives_nothing_and_is_reported(name: str, reason: str) -> None:
     found = select_tools(ToolSelection((name,)), AVAILABLE)
     assert (found.names, found.not_given) == (frozenset(), (reason,))
 
 
-@pytest.mark.parametrize(("names", "missing"), DENIED.values(), ids=DENIED.keys())
+@each_case(("names", "missing"), DENIED.values(), ids=DENIED.keys())
 def test_denied_names_take_tools_away(names: tuple[str, ...], missing: set[str]) -> None:
     everything = select_tools(ToolSelection(), AVAILABLE).names
     found = select_tools(ToolSelection(None, names), AVAILABLE)

@@ -37,6 +37,7 @@ from acp_server.tools.skills.skill_view import SkillViewArguments
 from acp_server.tools.skills.skills_list import SkillsListArguments
 from acp_server.tools.symbols.call_arguments import SymbolArguments
 from acp_server.tools.web.web_fetch import WebFetchArguments
+from tests.support.case_table import each_case
 
 SCHEMAS = Path(__file__).with_name("schemas.json")
 TOOLS: dict[str, type[Arguments]] = {
@@ -70,7 +71,7 @@ def test_all_schemas_together_are_small() -> None:
     assert len(json.dumps(schemas, separators=(",", ":"))) < 7_500
 
 
-@pytest.mark.parametrize("arguments", [*TOOLS.values(), ConfinedArguments, SessionSearchArguments])
+@each_case("arguments", [*TOOLS.values(), ConfinedArguments, SessionSearchArguments])
 def test_every_argument_is_described_with_its_default(arguments: type[Arguments]) -> None:
     schema, full = model_schema_of(arguments), json_schema_of(arguments)
     texts = dict(_descriptions(schema))

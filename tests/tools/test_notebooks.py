@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.tools.files.notebooks import NotebookError, notebook_with_cells, visible_text
-from tests.support.case_table import named_case
+from tests.support.case_table import each_case, named_case
 from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -131,9 +131,9 @@ async def test_a_new_notebook_is_written_as_cells(tmp_path: Path) -> None:
         assert kinds == [("markdown", ["# T"]), ("code", ["x = 1"])]
 
 
-@pytest.mark.parametrize("indent", [1, 2, 4, "\t", None])
-@pytest.mark.parametrize("is_ascii", [False, True])
-@pytest.mark.parametrize("end", ["", "\n"])
+@each_case("indent", [1, 2, 4, "\t", None])
+@each_case("is_ascii", [False, True])
+@each_case("end", ["", "\n"])
 def test_the_form_of_the_json_is_kept(
     indent: int | str | None, end: str, *, is_ascii: bool
 ) -> None:

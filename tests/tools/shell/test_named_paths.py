@@ -6,6 +6,7 @@ import pytest
 
 from acp_server.tools.shell import named_paths as module
 from acp_server.tools.shell.named_paths import find_named_paths
+from tests.support.case_table import each_case
 
 FILES = ("a/b/1.py", "a/b/2.py", "a/c/3.py", "a/c/.hidden", "d e/f.txt", "run.sh", "x{1,2}/y.txt")
 
@@ -43,7 +44,7 @@ COMMANDS: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("command", "expected"), COMMANDS.values(), ids=COMMANDS.keys())
+@each_case(("command", "expected"), COMMANDS.values(), ids=COMMANDS.keys())
 def test_paths_named_by_a_command_are_found(
     tmp_path: Path, command: str, expected: list[str]
 ) -> None:

@@ -16,6 +16,7 @@ from acp_server.tools.symbols.outline import (
     find_mentions_of,
     find_symbols,
 )
+from tests.support.case_table import each_case
 
 SOURCES: dict[str, tuple[str, list[str]]] = {
     "python": (
@@ -110,7 +111,7 @@ SOURCES: dict[str, tuple[str, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("language", [*known_languages()])
+@each_case("language", [*known_languages()])
 def test_every_known_language_is_outlined(language: str) -> None:
     source, expected = SOURCES[language]
     symbols = find_symbols(source.encode(), language)
