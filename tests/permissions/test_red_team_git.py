@@ -1,8 +1,10 @@
 """Git commands that only read, in repositories that bring programs or secrets.
 
-Each attempt works without the gate, which a first run shows; then it is made in every mode, with
-and without the sandbox. `attempt_table` makes them through the real process, and so does the full
-form.
+Each attempt works without the gate, which a first run shows. In the short form most are then left
+to the policy: a command that it asks about does not run by itself in any mode (`test_policy`).
+Every sixth, and all that the policy allows, are made in a session in every mode; the full form
+makes all so, with and without the sandbox. `attempt_table` makes them through the real process, and
+so does the full form.
 """
 
 from dataclasses import replace
@@ -10,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.permissions.effects import FileTarget, RunCommandEffect
+from acp_server.permissions.facts import FactCollector
+from acp_server.permissions.policy import Ask, decide
+from acp_server.permissions.rules import RuleBook
 from acp_server.tools.shell.confinement.config import SandboxConfig
 from tests.permissions.attempt_table import build_attempts, is_held
 from tests.permissions.hostile_repositories import (
@@ -29,26 +35,45 @@ with_sandboxes = pytest.mark.parametrize(
     "sandbox", ["off", pytest.param("workspace", marks=needs_sandbox)]
 )
 SHORT_STEP = 6
-"""In the short form, each attempt is made without the sandbox and every sixth with it, too."""
+"""In the short form, every sixth attempt is made in sessions without the sandbox and with it."""
 
 
 def attempt_params(table: dict[str, tuple[Build, str]]) -> list[object]:
-    """Return the attempts with each sandbox; most of those with a sandbox are the long form."""
+    """Return the attempts: by the policy alone, and in sessions, which are mostly the full form."""
     found: list[object] = []
     for number, (name, (build, command)) in enumerate(table.items()):
-        found.append(pytest.param(build, command, "off", id=name))
-        marks = [needs_sandbox, *([pytest.mark.full] if number % SHORT_STEP else [])]
-        params = (build, command, "workspace")
-        found.append(pytest.param(*params, id=f"{name}, in the sandbox", marks=marks))
+        marks = [pytest.mark.full] if number % SHORT_STEP else []
+        if marks:
+            found.append(pytest.param(build, command, None, id=name))
+        whole = pytest.param(build, command, "off", id=f"{name}, in a session", marks=marks)
+        marks = [needs_sandbox, *marks]
+        confined = pytest.param(
+            build, command, "workspace", id=f"{name}, in the sandbox", marks=marks
+        )
+        found += [whole, confined]
     return found
 
 
+def is_asked_about(repository: HostileRepository, command: str) -> bool:
+    """Return whether the policy asks about a command in ask mode."""
+    space = repository.space
+    collector = FactCollector((space.root,), space.home, space.config_home)
+    cwd = FileTarget(space.root, space.root.resolve(), is_inside=True)
+    facts = collector.collect(RunCommandEffect(command, cwd))
+    return isinstance(decide(facts, "ask", RuleBook()), Ask)
+
+
 async def make_attempts(
-    repository: HostileRepository, command: str, sandbox: SandboxMode
+    repository: HostileRepository, command: str, sandbox: SandboxMode | None
 ) -> list[str]:
-    """Make an attempt in each mode, and return what it printed or showed."""
+    """Make an attempt in each mode, and return what it printed or showed.
+
+    Without a sandbox mode, one that the user is asked about is not made.
+    """
+    if sandbox is None and is_asked_about(repository, command):
+        return []
     shown: list[str] = []
-    config = replace(make_tool_config(repository.space), sandbox=SandboxConfig(sandbox))
+    config = replace(make_tool_config(repository.space), sandbox=SandboxConfig(sandbox or "off"))
     async with open_tool_caller_with(repository.space, "ask", config) as caller:
         for mode in MODES:
             caller.session.context.options.set_mode(mode)
@@ -63,7 +88,7 @@ async def make_attempts(
 
 @pytest.mark.parametrize(("build", "command", "sandbox"), attempt_params(PROGRAM_ATTEMPTS))
 async def test_no_program_of_a_repository_is_run(
-    tmp_path: Path, build: Build, command: str, sandbox: SandboxMode
+    tmp_path: Path, build: Build, command: str, sandbox: SandboxMode | None
 ) -> None:
     repository = create_hostile_repository(tmp_path)
     build(repository)
@@ -78,7 +103,7 @@ async def test_no_program_of_a_repository_is_run(
     ("build", "command", "sandbox"), attempt_params(SECRET_ATTEMPTS | FOREIGN_ATTEMPTS)
 )
 async def test_no_secret_that_git_can_read_is_shown(
-    tmp_path: Path, build: Build, command: str, sandbox: SandboxMode
+    tmp_path: Path, build: Build, command: str, sandbox: SandboxMode | None
 ) -> None:
     repository = create_hostile_repository(tmp_path)
     build(repository)
