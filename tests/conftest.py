@@ -15,7 +15,7 @@ os.environ.pop("SSL_CERT_FILE", None)  # noqa: TID251
 
 import keyring  # noqa: E402
 import pytest  # noqa: E402
-from hypothesis import settings  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
 from keyring.backends import null  # noqa: E402
 from xdist.remote import Producer  # noqa: E402  # pyright: ignore[reportMissingTypeStubs]
 from xdist.scheduler import (  # noqa: E402  # pyright: ignore[reportMissingTypeStubs]
@@ -24,7 +24,13 @@ from xdist.scheduler import (  # noqa: E402  # pyright: ignore[reportMissingType
 
 # A few examples by default, always the same; `--hypothesis-profile seeking` searches for new ones.
 settings.register_profile(
-    "house", deadline=None, print_blob=True, derandomize=True, max_examples=40
+    "house",
+    deadline=None,
+    print_blob=True,
+    derandomize=True,
+    max_examples=40,
+    # how long it takes to make an example says how busy the machine is
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("seeking", deadline=None, print_blob=True, max_examples=1_000)
 settings.load_profile("house")
