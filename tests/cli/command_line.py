@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
-from tests.support.fork_server import CommandLine, get_fork_server
+from tests.support.fork_server import CommandLine, ForkedProcess, get_fork_server
 from tests.support.server_process import NO_KEYRING
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -51,6 +53,28 @@ def run(home: Path, *arguments: str, stdin: str = "", **variables: str) -> CliRe
     line = CommandLine(arguments, environment(home, **variables), stdin)
     ended = command.run(line, HANG_TIMEOUT_SECONDS)
     return CliResult(ended.exit_code, ended.stdout.decode(), ended.stderr.decode())
+
+
+@contextmanager
+def start(
+    home: Path, *arguments: str, **variables: str
+) -> Generator[tuple[ForkedProcess, BufferedReader]]:
+    """Start a command line without input, as a fork; yield it with its output.
+
+    At the end of the context it is killed, if it still runs.
+    """
+    reads, writes = os.pipe()
+    with open(reads, "rb") as output, open(os.devnull, "rb") as nothing:  # noqa: PTH123
+        try:
+            line = CommandLine(arguments, environment(home, **variables))
+            process = get_fork_server().start(line, [nothing.fileno(), writes, 2])
+        finally:
+            os.close(writes)
+        try:
+            yield process, output
+        finally:
+            process.kill()
+            process.wait()
 
 
 def run_in_new_process(home: Path, *arguments: str, stdin: str = "", **variables: str) -> CliResult:

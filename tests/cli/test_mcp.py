@@ -2,13 +2,12 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import httpx2
 import yaml
 
-from tests.cli.command_line import command_line, environment, run
+from tests.cli.command_line import run, start
 from tests.mcp.sign_in_server import find_page, sign_in_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.support.user_texts import PAGE_CAN_BE_CLOSED
@@ -21,24 +20,19 @@ def test_a_user_signs_in_and_out_from_a_terminal(tmp_path: Path) -> None:
             yaml.safe_dump({"mcp_servers": servers}, sort_keys=False)
         )
         unknown = run(tmp_path, "mcp", "sign-in", "files")
-        with subprocess.Popen(
-            command_line("mcp", "sign-in", "notes"),
-            stdout=subprocess.PIPE,
-            env=dict(environment(tmp_path)),
-            text=True,
-        ) as signing_in:
-            assert signing_in.stdout is not None
-            page = next(line for line in signing_in.stdout if line.startswith("http"))
+        with start(tmp_path, "mcp", "sign-in", "notes") as (signing_in, output):
+            page = next(line for line in map(bytes.decode, output) if line.startswith("http"))
             answer = httpx2.get(
                 find_page(page), follow_redirects=True, timeout=HANG_TIMEOUT_SECONDS
             )
             assert PAGE_CAN_BE_CLOSED in answer.text
-            last = signing_in.stdout.read().splitlines()[-1]
+            last = output.read().decode().splitlines()[-1]
+            exit_code = signing_in.wait(HANG_TIMEOUT_SECONDS)
         listed = json.loads(run(tmp_path, "mcp", "list", "--json").stdout)
         signed_out = run(tmp_path, "mcp", "sign-out", "notes")
 
     assert (unknown.exit_code, "those that can: notes" in unknown.stderr) == (2, True)
-    assert (signing_in.returncode, last) == (0, "You are signed in to notes.")
+    assert (exit_code, last) == (0, "You are signed in to notes.")
     assert listed == [
         {"name": "notes", "transport": "http `http://127.0.0.1`", "signed_in": True},
         {"name": "files", "transport": "process `files`", "signed_in": False},

@@ -42,7 +42,7 @@ class SoakCase:
     """Whether background commands run while samples are taken, with descriptors and threads."""
 
 
-SHORT = SoakCase("75 turns", SoakPlan(rounds=5, lanes=3, turns=5), 2, 150_000)
+SHORT = SoakCase("45 turns", SoakPlan(rounds=5, lanes=3, turns=3), 2, 250_000)
 LASTING = SoakCase(
     "10,000 turns in 8 sessions",
     SoakPlan(rounds=25, lanes=8, turns=50, is_lasting=True),

@@ -15,7 +15,7 @@ from tests.faults.skills import SKILLS
 from tests.faults.store_case import StoreCase
 from tests.faults.stores import STORES
 
-MOST_PLANS = 8
+MOST_PLANS = 5
 """How many ways of failing are tried of each store in the short form."""
 
 

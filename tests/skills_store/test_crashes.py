@@ -122,7 +122,7 @@ def crash_everywhere(
     return crashed
 
 
-strides = pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.full)])
+strides = pytest.mark.parametrize("stride", [11, pytest.param(1, marks=pytest.mark.full)])
 
 
 @strides
@@ -215,7 +215,7 @@ def test_a_crash_during_a_snapshot_restore_is_repaired_by_restoring_again(
     taken = BackupStore(master.editor.home, master.clock).create("test")
     master.apply(ManageCall("delete", "kitchen"))
     master.apply(ManageCall("edit", "brew", content=skill_document("brew", "New.\n")))
-    for number in range(1, MOST_STEPS, 7):
+    for number in range(1, MOST_STEPS, 11):
         folder = tmp_path / str(number)
         shutil.copytree(master.folder, folder)
         skill_home = SkillHome(folder)

@@ -2,15 +2,18 @@
 
 import os
 import signal
-import subprocess
 import sys
+from contextlib import AbstractContextManager
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import command_line, environment, run_in_new_process
+from tests.cli.command_line import run_in_new_process, start
 from tests.headless.run.pipeline import UNREACHABLE_URL, Object, PipelineStep, make_step, parse_line
+from tests.support.fork_server import ForkedProcess
 from tests.support.messages_api import PauseBeforeEvent, messages_api_in_thread, reply
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind")
 FULL = pytest.mark.full
@@ -30,15 +33,12 @@ sys.meta_path.insert(0, Caller())
 """Is imported by Python itself when it starts: a signal comes while the command is imported."""
 
 
-def begin(step: PipelineStep, *arguments: str) -> subprocess.Popen[bytes]:
+def begin(
+    step: PipelineStep, *arguments: str
+) -> AbstractContextManager[tuple[ForkedProcess, BufferedReader]]:
     """Start a run."""
     step.prepare()
-    return subprocess.Popen(
-        command_line("run", "--cwd", str(step.workspace), *arguments),
-        env=environment(step.home, **step.variables),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-    )
+    return start(step.home, "run", "--cwd", str(step.workspace), *arguments, **step.variables)
 
 
 def only_result(lines: bytes) -> Object:
@@ -62,14 +62,13 @@ def test_a_repeated_signal_produces_one_result(
 ) -> None:
     with (
         messages_api_in_thread([reply("Half of it", faults=[HANGING])]) as api,
-        begin(make_step(tmp_path, api), "Look", "--format", "stream-json") as process,
+        begin(make_step(tmp_path, api), "Look", "--format", "stream-json") as (process, output),
     ):
-        assert process.stdout is not None
-        assert parse_line(process.stdout.readline().decode())["type"] == "run"
+        assert parse_line(output.readline().decode())["type"] == "run"
         for _ in range(3):
             process.send_signal(getattr(signal, name))
-        result = only_result(process.stdout.read())
-        ended = process.wait(timeout=20)
+        result = only_result(output.read())
+        ended = process.wait(HANG_TIMEOUT_SECONDS)
     assert (ended, result["outcome"], result["exit_code"]) == (code, outcome, code)
 
 
@@ -77,11 +76,11 @@ def test_a_signal_while_waiting_for_the_task_produces_a_result(tmp_path: Path) -
     task = tmp_path / "task"
     os.mkfifo(task)
     options = ("--prompt-file", str(task), "--format", "json")
-    with begin(PipelineStep(tmp_path, UNREACHABLE_URL), *options) as process, task.open("wb"):
-        assert process.stdout is not None
+    run = begin(PipelineStep(tmp_path, UNREACHABLE_URL), *options)
+    with run as (process, output), task.open("wb"):
         process.terminate()
-        result = only_result(process.stdout.read())
-        assert process.wait(timeout=20) == 143
+        result = only_result(output.read())
+        assert process.wait(HANG_TIMEOUT_SECONDS) == 143
     assert result["outcome"] == "terminated"
 
 
