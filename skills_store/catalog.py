@@ -38,7 +38,7 @@ class SkillCatalog:
             for folder in sorted(skipped - loaded):
                 if folder != root.path and folder.is_relative_to(root.path):
                     *category, name = folder.relative_to(root.path).parts
-                    skills.append(Skill(name, "", "/".join(category), folder, root))
+                    skills.append(Skill(name, "", "/".join(category), root))
         return tuple(skills)
 
     def find(self, name: str) -> Skill:

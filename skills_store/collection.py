@@ -47,7 +47,8 @@ def merge_scans(scans: Sequence[RootScan]) -> SkillCollection:
         if not found.root.plugin:
             descriptions = {**found.category_descriptions, **descriptions}
     skills = [skill for same_name in by_name.values() for skill in same_name]
-    skills.sort(key=lambda skill: (skill.category, skill.full_name, str(skill.folder)))
+    # No two are equal: skills of the same full name have the same root.
+    skills.sort(key=lambda skill: (skill.category, skill.full_name))
     # An unsettled scan gets a key that equals no other.
     key = tuple(
         (each.root, object() if UNSETTLED in manifest.values() else frozenset(manifest.items()))

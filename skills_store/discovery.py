@@ -68,7 +68,7 @@ class _RootScanner:
     def __init__(self, root: SkillRoot, known: RootScan) -> None:
         self._root = root
         self._known = known
-        self._known_skills = {str(skill.folder): skill for skill in known.skills}
+        self._known_skills = {(skill.category, skill.name): skill for skill in known.skills}
         self._known_problems: dict[Path, list[LoadProblem]] = {}
         for problem in known.problems:
             self._known_problems.setdefault(problem.path, []).append(problem)
@@ -168,20 +168,20 @@ class _RootScanner:
             self._record_failure(folder.path, "its name holds characters that no name may hold")
             return
         file = f"{folder.path}{os.sep}{SKILL_FILE}"
-        if self._reuse_known_skill(folder.path, file) or (text := self._read(file)) is None:
-            return
         *category, name = folder.parts
+        known = self._known_skills.get(("/".join(category), name))
+        if known is not None and self._reuse_known_skill(known, file):
+            return
+        if (text := self._read(file)) is None:
+            return
         parsed = document.parse_document(text, name)
         self._record_problems(file, parsed.problems)
         if parsed.is_usable:
-            location = (parsed.description, "/".join(category), Path(folder.path), self._root)
+            location = (parsed.description, "/".join(category), self._root)
             self._skills.append(Skill(name, *location, parsed.frontmatter))
 
-    def _reuse_known_skill(self, folder: str, file: str) -> bool:
+    def _reuse_known_skill(self, known: Skill, file: str) -> bool:
         """Reuse a known skill if its file did not change; return whether it was reused."""
-        known = self._known_skills.get(folder)
-        if known is None:
-            return False
         try:
             stamp = stamp_of(status_of(file))
         except OSError:
@@ -190,7 +190,8 @@ class _RootScanner:
             return False
         self._manifest[file] = stamp
         self._skills.append(known)
-        self._problems += self._known_problems.get(known.document, ())
+        if self._known_problems:
+            self._problems += self._known_problems.get(known.document, ())
         return True
 
     def _load_category(self, folder: _PendingDirectory) -> None:

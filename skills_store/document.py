@@ -118,7 +118,11 @@ def _reading_problems(
         )
     if folder_name is None:
         return
-    name, line = document.name, _line_of("name", text)
+    name = document.name
+    is_readable = len(folder_name) <= MAX_NAME_CHARACTERS and _READABLE_NAME.fullmatch(folder_name)
+    if name == folder_name and is_readable:  # as nearly always: there is no line to look for
+        return
+    line = _line_of("name", text)
     if not name:
         yield DocumentProblem(line, f"it has no name; it is called {folder_name!r} like its folder")
     elif name != folder_name:

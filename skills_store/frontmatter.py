@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from skills_store import simple_yaml
 from skills_store.json_file import Json
 from skills_store.skill import DocumentProblem, Frontmatter
 
@@ -82,6 +83,9 @@ def _is_broken(fields: FrontmatterFields) -> bool:
 
 
 def _parse(yaml: str) -> FrontmatterFields:
+    values = simple_yaml.parse(yaml)
+    if values is not None:
+        return FrontmatterFields(values)
     from skills_store import plain_yaml
 
     try:

@@ -47,7 +47,7 @@ class RenderedIndex:
     is_shortened: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: a first prompt may make thousands
 class _SkillLine:
     """A skill in the list."""
 

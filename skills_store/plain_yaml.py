@@ -4,27 +4,17 @@ Dates and floats stay text. Aliases are rejected, because they allow exponential
 this module imports PyYAML, which is slow.
 """
 
-import re
 from dataclasses import dataclass, field
 
 import yaml
 
 from skills_store.json_file import Json
+from skills_store.simple_yaml import resolve_scalar
 from skills_store.skill import DocumentProblem
 
 MAX_DEPTH = 16
 MAX_NODES = 10_000
 
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})\Z")
-_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-_BOOLEANS = {
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
-}
 _Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = (
     yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 )
@@ -124,7 +114,7 @@ class _MappingBuilder:
         parent = self._open[-1] if self._open else None
         if parent is None or not isinstance(parent.value, dict) or parent.key is not None:
             is_plain = not event.style  # None, or "" from libyaml
-            self._add_value(_resolve_scalar(text) if is_plain else text)
+            self._add_value(resolve_scalar(text) if is_plain else text)
             return
         if text in parent.value:
             self._add_dialect_problem(line, f"the field {text!r} a second time")
@@ -163,12 +153,3 @@ class _MappingBuilder:
 
     def _add_dialect_problem(self, line: int, text: str) -> None:
         self.dialect_problems.append(DocumentProblem(line, text))
-
-
-def _resolve_scalar(text: str) -> Json:
-    """Convert an unquoted scalar to None, a bool, an int, or its text."""
-    if text in _NULLS:
-        return None
-    if text in _BOOLEANS:
-        return _BOOLEANS[text]
-    return int(text) if _INTEGER.match(text) else text

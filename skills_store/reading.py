@@ -15,6 +15,7 @@ _READ_FLAGS: int = (
     | getattr(os, "O_BINARY", 0)
 )
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+_PIECE_BYTES = 64 * 1024
 
 Stamp = tuple[int, int]
 """Modification time (ns) and size (bytes) of a file or directory."""
@@ -41,7 +42,7 @@ def read_regular(path: Path | str, max_bytes: int, flags: int = 0) -> RegularFil
         OSError: It does not exist, cannot be read, or is a directory, a FIFO or a device.
     """
     descriptor = os.open(path, _READ_FLAGS | flags)
-    with os.fdopen(descriptor, "rb", closefd=True, buffering=0) as file:
+    try:
         # Check the open descriptor, not the path, which could be replaced between check and open.
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -50,8 +51,12 @@ def read_regular(path: Path | str, max_bytes: int, flags: int = 0) -> RegularFil
         data = bytearray()
         # Read one byte too many: that tells a file of exactly the limit from a longer one. The size
         # of the status is not enough, as the file may grow.
-        while len(data) <= max_bytes and (piece := file.read(max_bytes + 1 - len(data))):
+        while len(data) <= max_bytes and (
+            piece := os.read(descriptor, min(_PIECE_BYTES, max_bytes + 1 - len(data)))
+        ):
             data += piece
+    finally:
+        os.close(descriptor)
     return RegularFileContent(bytes(data[:max_bytes]), status, len(data) <= max_bytes)
 
 

@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from skills_store.atomic import write_atomically
 from skills_store.json_file import Json, JsonObject
@@ -20,17 +20,18 @@ from skills_store.skill import LoadProblem, Skill, SkillRoot
 
 logger = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 """Increase this whenever the same skill files would be read differently."""
 MAX_ROOTS = 32
 """Limit of cached roots over all workspaces; the most recently written are kept."""
 MAX_BYTES = 64 * 1024 * 1024
 
 _PRIVATE_MODE = 0o600
-_STAMP_LENGTH = 2
 _LOCK_TIMEOUT_SECONDS = 0.5
 _ROOTS = b', "roots": '
 _END = b"}\n"
+
+T = TypeVar("T")
 
 
 class InvalidScanCacheError(ValueError):
@@ -105,18 +106,18 @@ def _frame(roots: bytes) -> bytes:
 
 
 def _serialize_scan(found: RootScan) -> JsonObject:
+    """Return a scan as columns: thousands of small lists and objects would take longer to read."""
+    skills = found.skills
     return {
-        "manifest": {path: list(stamp) for path, stamp in found.manifest.items()},
+        "paths": [*found.manifest],
+        "times": [changed_at for changed_at, _ in found.manifest.values()],
+        "sizes": [size for _, size in found.manifest.values()],
         "links": [*sorted(found.linked_files)],
-        "skills": [
-            {
-                "folder": skill.folder.relative_to(found.root.path).as_posix(),
-                "description": skill.description,
-                "frontmatter": dict(skill.frontmatter),
-            }
-            for skill in found.skills
-        ],
-        "categories": dict(found.category_descriptions),
+        "names": [skill.name for skill in skills],
+        "categories": [skill.category for skill in skills],
+        "descriptions": [skill.description for skill in skills],
+        "frontmatters": [dict(skill.frontmatter) for skill in skills],
+        "category_descriptions": dict(found.category_descriptions),
         "problems": [
             [str(each.path), each.line, each.text, each.is_skipped] for each in found.problems
         ],
@@ -124,21 +125,22 @@ def _serialize_scan(found: RootScan) -> JsonObject:
 
 
 def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
+    if not isinstance(entry, dict):
+        raise InvalidScanCacheError
+    paths, links = _column(entry, "paths", str), _column(entry, "links", str)
+    stamps = zip(_column(entry, "times", int), _column(entry, "sizes", int), strict=True)
+    skills = zip(
+        _column(entry, "names", str),
+        _column(entry, "descriptions", str),
+        _column(entry, "categories", str),
+        cast("list[JsonObject]", _column(entry, "frontmatters", dict)),
+        strict=True,
+    )
     match entry:
-        case {
-            "manifest": dict(manifest),
-            "links": list(links),
-            "skills": list(skills),
-            "categories": dict(categories),
-            "problems": list(problems),
-        }:
+        case {"category_descriptions": dict(described), "problems": list(problems)}:
             pass
         case _:
             raise InvalidScanCacheError
-    stamps = {path: _parse_stamp(stamp) for path, stamp in manifest.items()}
-    linked_files = frozenset(each for each in links if isinstance(each, str))
-    if len(linked_files) < len(links) or not linked_files <= stamps.keys():
-        raise InvalidScanCacheError
     found: list[LoadProblem] = []
     for problem in problems:
         match problem:
@@ -146,28 +148,24 @@ def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
                 found.append(LoadProblem(Path(path), line, text, is_skipped))
             case _:
                 raise InvalidScanCacheError
-    descriptions = {name: text for name, text in categories.items() if isinstance(text, str)}
-    if len(descriptions) < len(categories):
+    descriptions = {name: text for name, text in described.items() if isinstance(text, str)}
+    try:
+        manifest: dict[str, Stamp] = dict(zip(paths, stamps, strict=True))
+        parsed_skills = tuple(
+            Skill(name, description, category, root, frontmatter)
+            for name, description, category, frontmatter in skills
+        )
+    except ValueError:  # the columns differ in length
+        raise InvalidScanCacheError from None
+    linked_files = frozenset(links)
+    if len(descriptions) < len(described) or not linked_files <= manifest.keys():
         raise InvalidScanCacheError
-    parsed_skills = tuple(_parse_skill(root, each) for each in skills)
-    return RootScan(root, parsed_skills, descriptions, tuple(found), stamps, linked_files)
+    return RootScan(root, parsed_skills, descriptions, tuple(found), manifest, linked_files)
 
 
-# There are thousands of stamps and skills: `match` would take three times as long for them.
-def _parse_stamp(entry: Json) -> Stamp:
-    if isinstance(entry, list) and len(entry) == _STAMP_LENGTH:
-        changed, size = entry
-        if isinstance(changed, int) and isinstance(size, int):
-            return changed, size
-    raise InvalidScanCacheError
-
-
-def _parse_skill(root: SkillRoot, entry: Json) -> Skill:
-    if not isinstance(entry, dict):
+def _column(entry: JsonObject, name: str, kind: type[T]) -> list[T]:
+    """Return a list whose values are all of a type."""
+    column = entry.get(name)
+    if not isinstance(column, list) or any(type(each) is not kind for each in column):
         raise InvalidScanCacheError
-    folder, description = entry.get("folder"), entry.get("description")
-    frontmatter = entry.get("frontmatter")
-    if isinstance(folder, str) and isinstance(description, str) and isinstance(frontmatter, dict):
-        category, _, name = folder.rpartition("/")
-        return Skill(name, description, category, root.path / folder, root, frontmatter)
-    raise InvalidScanCacheError
+    return cast("list[T]", column)

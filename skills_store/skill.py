@@ -66,10 +66,14 @@ class Skill:
     description: str
     category: str
     """The directories between root and skill, joined by slashes; empty at the top level."""
-    folder: Path
     root: SkillRoot
     frontmatter: Frontmatter = field(default_factory=dict[str, Json], hash=False)
     """All fields, including unknown ones."""
+
+    @property
+    def folder(self) -> Path:
+        """Its directory. Made when asked for: thousands of paths cost more than their skills."""
+        return self.root.path / self.category / self.name
 
     @property
     def document(self) -> Path:

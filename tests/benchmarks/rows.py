@@ -9,6 +9,7 @@ from tests.benchmarks.groups.concurrency import measure_concurrency
 from tests.benchmarks.groups.faults import measure_faults
 from tests.benchmarks.groups.history_search import SearchDatabase
 from tests.benchmarks.groups.many_sessions import measure_many_sessions
+from tests.benchmarks.groups.many_skills import measure_many_skills
 from tests.benchmarks.groups.prompt_costs import measure_prompt_costs
 from tests.benchmarks.groups.start import measure_start
 from tests.benchmarks.groups.stored_sessions import StoredSessionBenchmark
@@ -87,6 +88,10 @@ MANY = [
     MetricRow("hundred-used", "100 sessions that had a turn, above one: PSS", "MiB"),
     MetricRow("hundred-loaded", "the same 100 sessions, loaded again, above one: PSS", "MiB"),
 ]
+SKILLS = [
+    MetricRow("skills-first", "3,000 skills: added to a first prompt, CPU", "ms"),
+    MetricRow("skills-new-home", "the same at the first start in a home, CPU", "ms"),
+]
 PAST = [
     MetricRow("load-150", "session/load of 150 turns", "ms", "query"),
     MetricRow("load-1500", "session/load of 1,500 turns", "ms", "query"),
@@ -143,6 +148,7 @@ def make_groups() -> list[RowGroup]:
         RowGroup("streams", "Streams", measure_streams, STREAMS, 5),
         RowGroup("crowd", "Fifty sessions", measure_concurrency, CROWD, 5),
         RowGroup("many", "A hundred sessions", measure_many_sessions, MANY, 3),
+        RowGroup("skills", "Three thousand skills", measure_many_skills, SKILLS, 3),
         RowGroup("past", "Kept sessions", past.measure, PAST, 5),
         RowGroup("search", "Search", library.measure, FINDING, 1),
         RowGroup("words", "What the model is sent", measure_prompt_costs, WORDS, 1),

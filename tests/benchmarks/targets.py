@@ -99,6 +99,7 @@ FIGURE_TARGETS = (
     FigureTarget("loading 150 turns", "load-150", 200, python="2,000"),
     FigureTarget("loading 15,000 turns, CPU", "load-15000-cpu", 3, unit="s"),
     FigureTarget("loading 15,000 turns, PSS", "load-15000-pss", 120, unit="MiB"),
+    FigureTarget("3,000 skills, added to a first prompt, CPU", "skills-first", 300),
     FigureTarget("listing 45 sessions (a page of 1,000)", "list-page", 20, python="250-500"),
     FigureTarget("50 turns at once: slowest less fastest", "crowd-spread", 250, python="4 at once"),
     FigureTarget("a prompt line of 1 MiB", "line-1", 1_600, python="1,600"),

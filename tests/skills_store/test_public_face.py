@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import skills_store
 from skills_store.roots import resolve_roots
 from skills_store.skill import SkillRoot
@@ -39,12 +41,17 @@ def test_importing_atomic_writes_does_not_import_skills() -> None:
     assert output.stdout.strip() == str(names)
 
 
-def test_importing_the_snapshot_does_not_import_a_parser(tmp_path: Path) -> None:
-    write_skill(tmp_path / "skills/pdf")
+@pytest.mark.parametrize(
+    ("fields", "first"), [("tags: [a]\n", b"1 True\n"), ("tags: a\n", b"1 False\n")]
+)
+def test_neither_the_snapshot_nor_plain_frontmatter_needs_a_parser(
+    tmp_path: Path, fields: str, first: bytes
+) -> None:
+    write_skill(tmp_path / "skills/pdf", fields=fields)
     make_files_old(tmp_path / "skills")
     command = [sys.executable, "-c", FROM_SNAPSHOT, str(tmp_path)]
     outputs = [subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)]
-    assert outputs == [b"1 True\n", b"1 False\n"]
+    assert outputs == [first, b"1 False\n"]
 
 
 def test_roots_are_in_order_of_precedence(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from skills_store.discovery import scan_root
 from skills_store.json_file import Json
 from skills_store.library import SkillLibrary
+from skills_store.root_scan import RootScan
 from skills_store.scan_cache import MAX_ROOTS, VERSION, ScanCache
 from skills_store.skill import SkillRoot
 from tests.skills_store.skill_files import (
@@ -60,7 +61,9 @@ def test_the_file_has_a_version_an_entry_per_root_and_a_manifest(
     (entry,) = document["roots"].values()
     path = root.path / "coding/git/SKILL.md"
     status = path.stat()
-    assert entry["manifest"][str(path)] == [status.st_mtime_ns, status.st_size]
+    number = entry["paths"].index(str(path))
+    stamp = (entry["times"][number], entry["sizes"][number])
+    assert stamp == (status.st_mtime_ns, status.st_size)
 
 
 def test_another_process_reads_no_skill_again(root: SkillRoot, file: Path) -> None:
@@ -100,19 +103,39 @@ def _as_another_version(data: bytes) -> bytes:
     return data.replace(f'"version": {VERSION}'.encode(), b'"version": 999')
 
 
+COLUMNS = (
+    *("paths", "times", "sizes", "links", "names", "categories", "descriptions", "frontmatters"),
+    "problems",
+)
+EMPTY: dict[str, Json] = {**{name: list[Json]() for name in COLUMNS}, "category_descriptions": {}}
+"""A scan without skills."""
+
+
+def _with(**columns: Json) -> Json:
+    return {**EMPTY, **columns}
+
+
+def _without(name: str) -> Json:
+    return {column: values for column, values in EMPTY.items() if column != name}
+
+
 ENTRIES: list[Json] = [
     None,
     [],
     {},
-    {"manifest": {}, "links": [], "skills": [], "categories": {}},
-    {"manifest": {"/": [1]}, "links": [], "skills": [], "categories": {}, "problems": []},
-    {"manifest": {}, "links": [], "skills": [{}], "categories": {}, "problems": []},
-    {"manifest": {}, "links": [], "skills": [], "categories": {"a": 1}, "problems": []},
-    {"manifest": {}, "links": [], "skills": [], "categories": {}, "problems": [["a"]]},
-    {"manifest": {}, "links": [1], "skills": [], "categories": {}, "problems": []},
-    {"manifest": {}, "links": ["/"], "skills": [], "categories": {}, "problems": []},
-    {"manifest": {"/": [1, "a"]}, "links": [], "skills": [], "categories": {}, "problems": []},
-    {"manifest": {}, "skills": [], "categories": {}, "problems": []},
+    _without("problems"),
+    _without("links"),
+    _without("paths"),
+    _with(paths=["/"], times=[1], sizes=["a"]),
+    _with(paths=["/"], times=[1]),
+    _with(paths=["/"], times=[True], sizes=[1]),
+    _with(paths={}),
+    _with(names=["a"]),
+    _with(names=["a"], categories=[""], descriptions=["b"], frontmatters=[[]]),
+    _with(category_descriptions={"a": 1}),
+    _with(problems=[["a"]]),
+    _with(links=[1]),
+    _with(links=["/"]),
 ]
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
@@ -163,6 +186,12 @@ def test_an_entry_of_another_format_is_ignored(root: SkillRoot, file: Path, entr
         f'{{"version": {VERSION}, "digest": "{digest}", "roots": '.encode() + roots + b"}\n"
     )
     assert ScanCache(file).load([root]) == {}
+
+
+def test_a_scan_without_skills_is_read(root: SkillRoot, file: Path) -> None:
+    ScanCache(file).save([RootScan(root)])
+    assert json.loads(file.read_bytes())["roots"] == {f"home::{root.path}": EMPTY}
+    assert ScanCache(file).load([root]) == {root: RootScan(root)}
 
 
 def test_a_snapshot_that_cannot_be_written_does_no_harm(root: SkillRoot, tmp_path: Path) -> None:

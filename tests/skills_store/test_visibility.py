@@ -27,7 +27,7 @@ def skill_with(fields: str) -> Skill:
     """A skill of some further fields."""
     root = SkillRoot("home", Path("/skills"))
     frontmatter = parse_document(skill_text("pdf", fields=fields)).frontmatter
-    return Skill("pdf", "Use it.", "files", root.path / "files/pdf", root, frontmatter)
+    return Skill("pdf", "Use it.", "files", root, frontmatter)
 
 
 @each_case(
