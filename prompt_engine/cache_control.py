@@ -10,6 +10,10 @@ requests:
 - the end of an older request, in case those in between failed and were never cached: the newest
   one that the look-back of the second breakpoint does not reach
 
+A caller that now and then removes old results from the messages may name `settled` ends: how many
+messages at the beginning stay as they are. Their breakpoints come before the other ends, so that
+everything before them is still read from the cache after the removal.
+
 Prefixes are cached only at request ends, so a breakpoint between them would never hit, however
 large a batch of tool results is. That has no cost: new content is written to the cache once,
 regardless of the number of breakpoints.
@@ -28,11 +32,15 @@ Block = dict[str, JsonValue]
 TimeToLive = Literal["5m", "1h"]
 
 LOOK_BACK_BLOCKS = 20
+MAX_MESSAGE_BREAKPOINTS = 3
 _UNMARKABLE_BLOCK_TYPES = {"thinking", "redacted_thinking"}
 
 
 def add_cache_breakpoints(
-    system: Sequence[Block], messages: Sequence[Block], ttl: TimeToLive = "5m"
+    system: Sequence[Block],
+    messages: Sequence[Block],
+    ttl: TimeToLive = "5m",
+    settled: Sequence[int] = (),
 ) -> tuple[list[Block], list[Block]]:
     """Return copies of system blocks and messages with at most four cache breakpoints.
 
@@ -50,18 +58,22 @@ def add_cache_breakpoints(
     lifetime: Block = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
     marked_system = [*system[:-1], *(_with_cache_control(block, lifetime) for block in system[-1:])]
     marked = list(messages)
-    for index in _breakpoint_indexes(messages):
+    for index in _breakpoint_indexes(messages, settled):
         *others, last = _content_blocks(messages[index])
         block = _with_cache_control(last, lifetime) if isinstance(last, dict) else last
         marked[index] = {**messages[index], "content": [*others, block]}
     return marked_system, marked
 
 
-def _breakpoint_indexes(messages: Sequence[Block]) -> list[int]:
-    """Return the indexes of the messages to mark, newest first."""
+def _breakpoint_indexes(messages: Sequence[Block], settled: Sequence[int]) -> list[int]:
+    """Return the indexes of the messages to mark: at most three."""
     # All ends are found lazily: a long conversation is not read to its beginning.
     ends = _request_end_indexes(messages)
     indexes = list(islice(ends, 2))
+    settled_indexes = [next(_request_end_indexes(messages[:end]), None) for end in settled]
+    known = [index for index in settled_indexes if index is not None]
+    if known:
+        return list(dict.fromkeys([*indexes[:1], *known, *indexes[1:]]))[:MAX_MESSAGE_BREAKPOINTS]
     older = _older_end_index(messages, indexes[-1], ends) if indexes else None
     return indexes if older is None else [*indexes, older]
 

@@ -253,6 +253,13 @@ class Settings:
         "ACP_SERVER_COMPACTION_THRESHOLD",
         hermes_keys=("compression.threshold",),
     )
+    compaction_removes_old_results: bool = setting(
+        True,
+        "Whether old tool results are removed once sending them again has cost more than it is "
+        "worth; what was removed can be read again",
+        "compaction.removes_old_results",
+        "ACP_SERVER_COMPACTION_REMOVES_OLD_RESULTS",
+    )
     record: UserPath | None = setting(
         None,
         "A directory to record the requests to models and their answers in, without secrets",

@@ -34,6 +34,7 @@ from acp_server.permissions.trust import (
     WorkspaceTrust,
 )
 from acp_server.server.config_mapping import (
+    compaction_config,
     mcp_config,
     prompt_config,
     sub_agent_prompt_config,
@@ -246,7 +247,7 @@ def build_server(
         reviews=LearningService(
             configuration.home, current.memory, current.skills, learning_context
         ).reviews,
-        compaction_threshold=current.compaction_threshold,
+        compaction=compaction_config(configuration),
         mode=current.mode,
         network=None if current.sandbox.mode == "off" else current.sandbox.network,
         ports=None if current.sandbox.mode == "off" else current.sandbox.ports,
@@ -331,7 +332,8 @@ def _tool_config(
 def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
     current = configuration.settings
     budget = TaskBudget(current.delegation_max_turn_requests, current.delegation_max_tokens)
-    rules = SubAgentLimits(current.delegation_max_parallel, budget, current.compaction_threshold)
+    compaction = compaction_config(configuration)
+    rules = SubAgentLimits(current.delegation_max_parallel, budget, compaction)
     return DelegationConfig(
         rules,
         partial(lazy_prompt_provider, sub_agent_prompt_config(configuration)),

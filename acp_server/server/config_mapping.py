@@ -12,6 +12,7 @@ from acp_server.config.settings import Configuration
 from acp_server.mcp.config import McpConfig
 from acp_server.memory.config import MemoryConfig
 from acp_server.permissions.trust import ContentTrust
+from acp_server.session.prompting.old_results import CompactionConfig
 from acp_server.session.prompting.prompt_config import PromptConfig
 
 WAIT_SETTING = "mcp_startup_wait_seconds"
@@ -35,6 +36,14 @@ def mcp_config(configuration: Configuration, *, is_unattended: bool = False) -> 
         current.mcp_servers,
         math.inf if waits_for_all else current.mcp_startup_wait_seconds,
         is_unattended,
+    )
+
+
+def compaction_config(configuration: Configuration) -> CompactionConfig:
+    """Return the config of how conversations are kept short."""
+    current = configuration.settings
+    return CompactionConfig(
+        current.compaction_threshold, current.compaction_removes_old_results, current.cache_ttl
     )
 
 

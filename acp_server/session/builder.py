@@ -67,8 +67,9 @@ def build_session(
         context.totals,
         system.rewrite,
         context.outputs,
-        services.compaction_threshold,
+        services.compaction,
         recall=memory.before_compaction,
+        shows_file=context.seen_files.shows_file,
     )
     maintenance = SessionContextMaintenance(compactor, provider)
     counter = context.models.new_counter()

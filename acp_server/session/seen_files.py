@@ -309,6 +309,10 @@ class SeenFiles:
         for path in tuple(self._views):
             self.forget(path)
 
+    def shows_file(self, call_id: str) -> bool:
+        """Whether the result of a call is text of a file that the conversation still shows."""
+        return any(each.source == call_id for each in self._shown)
+
     def is_known(self, path: str) -> bool:
         """Whether the model has seen anything of a file."""
         return path in self._views

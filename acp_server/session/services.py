@@ -17,6 +17,7 @@ from acp_server.session.ports.null_archive import NullArchive
 from acp_server.session.ports.observer import ShowNotice
 from acp_server.session.ports.reviews import BuildTurnContext, NoReviews, Reviews
 from acp_server.session.ports.toolset import BuildToolset
+from acp_server.session.prompting.old_results import CompactionConfig
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.steering import BusyMode
 from acp_server.session.workspace import SessionWorkspace
@@ -57,7 +58,7 @@ class SessionServices:
     """Ids of models that take over for the rest of a turn when the chosen one is out of service."""
     max_cost_usd: float | None = None
     """The cost at which a session asks the user whether to continue."""
-    compaction_threshold: float = 0.75
+    compaction: CompactionConfig = field(default_factory=CompactionConfig)
     busy_mode: BusyMode = "queue"
     """How to treat a prompt that arrives while a turn runs."""
     archive: SessionArchive = field(default_factory=NullArchive)

@@ -225,7 +225,8 @@ class SubAgentRunner:
             progress.totals,
             partial(self._prompt, config, task, model_id, names),
             session.outputs,
-            self._limits.compaction_threshold,
+            self._limits.compaction,
+            shows_file=seen_files.shows_file,
         )
         try:
             turn_context = replace(

@@ -6,6 +6,7 @@ Knows neither models nor tools.
 from dataclasses import dataclass, field
 from typing import Literal
 
+from acp_server.session.prompting.old_results import CompactionConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.subagents.agent import AgentDefinition
 from acp_server.turn.errors import TurnError
@@ -72,7 +73,7 @@ class SubAgentLimits:
     max_parallel: int = 5
     """How many tasks of a session run at once; others wait."""
     budget: TaskBudget = field(default_factory=TaskBudget)
-    compaction_threshold: float = 0.75
+    compaction: CompactionConfig = field(default_factory=CompactionConfig)
 
 
 def billable_tokens(usage: Usage) -> int:

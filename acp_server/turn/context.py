@@ -142,7 +142,11 @@ class TurnContext:
 
     def metered_request(self, conversation: Conversation) -> MeteredRequest:
         """Return the request that sends the conversation as it is now."""
-        request = replace(self.request(tuple(conversation)), used_call_ids=conversation.call_ids)
+        request = replace(
+            self.request(tuple(conversation)),
+            used_call_ids=conversation.call_ids,
+            settled_ends=conversation.settled_ends,
+        )
         return MeteredRequest(self.model, self.meter, request, conversation.generation)
 
     @property

@@ -207,6 +207,17 @@ class Conversation:
         self.generation = 0
         """Number of rebuilds so far; caches over the messages compare it."""
         self._call_ids: set[str] = set()
+        self._settled: tuple[int, ...] = ()
+        self._rebuilt_length = 0
+
+    @property
+    def settled_ends(self) -> tuple[int, ...]:
+        """How many messages at the beginning the next removal of results will not change.
+
+        For cache breakpoints. Until a message follows the last removal, also the number before it:
+        up to there the provider has a cache. Empty if nothing is known.
+        """
+        return self._settled if len(self) <= self._rebuilt_length else self._settled[-1:]
 
     @property
     def call_ids(self) -> set[str]:
@@ -222,10 +233,18 @@ class Conversation:
         if self._journal is not None:
             self._journal.append(message)
 
-    def rebuild(self, messages: Sequence[Message]) -> None:
-        """Replace all messages; provider caches and reasoning signatures become invalid."""
-        self._messages()  # for the ids of their calls
+    def rebuild(self, messages: Sequence[Message], settled: int = 0) -> None:
+        """Replace all messages; provider caches and reasoning signatures become invalid.
+
+        `settled` is how many messages at the beginning a later removal of results will not change;
+        0 if that is unknown.
+        """
+        before = self._messages()  # also for the ids of their calls
+        ends = self._settled[-1:] if settled else ()
+        still_settled = tuple(end for end in ends if before[:end] == list(messages[:end]))
+        self._settled = (*still_settled, settled) if settled else ()
         self._read = list(messages)
+        self._rebuilt_length = len(self._read)
         self.generation += 1
         if self._journal is not None:
             self._journal.rebuild(messages)

@@ -54,6 +54,8 @@ class ModelRequest:
     """The tokens of all this, if the turn knows them better than an estimate would."""
     used_call_ids: Collection[str] = field(default=(), compare=False)
     """Ids of earlier calls that are no longer in the messages; a new call must not have them."""
+    settled_ends: tuple[int, ...] = field(default=(), compare=False)
+    """`Conversation.settled_ends`: where cache breakpoints outlive the removal of results."""
 
 
 @frozen_dataclass

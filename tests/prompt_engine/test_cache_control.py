@@ -32,9 +32,9 @@ def turns(*sizes: int) -> list[Block]:
     ]
 
 
-def marked_indexes(messages: list[Block]) -> list[int]:
+def marked_indexes(messages: list[Block], *settled: int) -> list[int]:
     """Return which messages are marked."""
-    _, copies = add_cache_breakpoints([], messages)
+    _, copies = add_cache_breakpoints([], messages, settled=settled)
     return [index for index, copy in enumerate(copies) if "cache_control" in str(copy)]
 
 
@@ -106,3 +106,10 @@ def test_no_markable_message_is_no_error() -> None:
 def test_the_doctests_pass(module: object) -> None:
     results = doctest.testmod(module)  # pyright: ignore[reportArgumentType]  any module
     assert (results.failed, results.attempted > 0) == (0, True)
+
+
+def test_settled_ends_keep_a_mark_beside_those_of_the_last_two_requests() -> None:
+    assert marked_indexes(turns(*[1] * 61), 31) == [30, 58, 60]
+    assert marked_indexes(turns(*[1] * 61), 11, 31) == [10, 30, 60]
+    assert marked_indexes(turns(*[1] * 61), 61) == [58, 60]
+    assert marked_indexes(turns(1), 1) == [0]

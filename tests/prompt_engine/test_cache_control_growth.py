@@ -142,3 +142,27 @@ def test_a_batch_of_any_size_is_cached_although_the_next_request_failed(calls: i
         ]
     )
     assert [read == most for read, most in found] == [True, True, True]
+
+
+def test_a_second_removal_of_results_reads_what_the_first_one_left() -> None:
+    cache, usages = PromptCache(), list[int]()
+    for count, removals in ((60, ()), (60, (30,)), (62, (30,)), (90, (30,)), (90, (30, 60))):
+        messages = [_message(("user", "assistant")[n % 2], 1, n) for n in range(count + 1)]
+        for step, end in enumerate(removals):
+            for index in range(removals[step - 1] if step else 0, end):
+                messages[index] = _message(str(messages[index]["role"]), 1, -index - 1)
+        ends = removals if len(removals) > 1 or count == 60 else removals[-1:]
+        system, marked = add_cache_breakpoints(SYSTEM, messages, settled=ends)
+        assert _marks(system, marked) <= MOST_MARKS
+        parsed = parse_request(_body(system, marked), MessagesRequest, HEADERS, ENDPOINT)
+        parts = prefix_parts(parsed.request)
+        usage, store = cache.account(parsed, parts)
+        store()
+        until_first = sum(part.tokens for part in parts if part.section == "system")
+        until_first += sum(
+            part.tokens
+            for part in parts
+            if part.path.startswith("messages.") and int(part.path.split(".")[1]) <= 28
+        )
+        usages.append(usage.read - until_first)
+    assert usages[-1] >= 0

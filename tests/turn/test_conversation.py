@@ -47,3 +47,19 @@ def test_a_prompt_as_text_has_its_parts_on_separate_lines(
     parts: Sequence[PromptPart], text: str
 ) -> None:
     assert prompt_to_text(parts) == text
+
+
+def test_a_removal_of_results_says_which_messages_the_next_one_leaves() -> None:
+    messages = [UserMessage((Text(str(number)),)) for number in range(6)]
+    conversation = Conversation(messages)
+    assert conversation.settled_ends == ()
+    conversation.rebuild(messages, settled=2)
+    assert conversation.settled_ends == (2,)
+    conversation.rebuild(messages, settled=4)
+    assert conversation.settled_ends == (2, 4)
+    conversation.append(messages[0])
+    assert conversation.settled_ends == (4,)
+    conversation.rebuild(messages[1:], settled=3)
+    assert conversation.settled_ends == (3,)
+    conversation.rebuild(messages)
+    assert conversation.settled_ends == ()

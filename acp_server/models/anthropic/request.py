@@ -65,7 +65,7 @@ def build_request_body(
     sendable = drop_unsendable_blocks(request.messages, has_tools=searches)
     messages = list(map(_WIRE_MESSAGES.get, sendable))
     if "cache_control" not in rejected.fields:
-        system, messages = cache_marker(system, messages)
+        system, messages = cache_marker(system, messages, settled=request.settled_ends)
     limit = answer_limit(family, prompt_tokens(request, family))
     body: dict[str, JsonValue] = {"max_tokens": limit, "messages": list(messages)}
     if system:

@@ -1,9 +1,10 @@
 """Keeps a conversation within the context window of its model, for as long as the session lasts.
 
-Before each request: if it would fill the window, old tool results are removed, then the newest are
-cut, then the model summarizes the conversation. Each step makes much room at once, because it
-invalidates the provider's cache. If no summary can be had, texts are cut and old messages removed:
-a session never ends because of what is already in it.
+Before each request: old tool results are removed if that pays (`old_results.py`). If the request
+would fill the window nonetheless, old tool results are removed, then the newest are cut, then the
+model summarizes the conversation. Each step makes much room at once, because it invalidates the
+provider's cache. If no summary can be had, texts are cut and old messages removed: a session never
+ends because of what is already in it.
 """
 
 import logging
@@ -16,6 +17,13 @@ from typing import Literal
 
 import anyio
 
+from acp_server.session.prompting.old_results import (
+    CompactionConfig,
+    OldResults,
+    ResultCosts,
+    remove_results,
+    unsaved_results,
+)
 from acp_server.session.saved_outputs import SavedOutputs
 from acp_server.session.side_requests import ask_model
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -86,6 +94,11 @@ async def _recall_nothing() -> str:
     return ""
 
 
+def _shows_no_file(call_id: str) -> bool:
+    del call_id
+    return False
+
+
 @frozen_dataclass
 class _Fill:
     """How full a context window is; all sizes in tokens, without system prompt and tools."""
@@ -129,22 +142,33 @@ class Compactor:
     """Writes the system prompt again; the provider's cache is lost by a summary anyway."""
     outputs: SavedOutputs
     """Keeps what is cut off from results."""
-    threshold: float = 0.75
-    """The share of the context window above which room is made."""
+    config: CompactionConfig = field(default_factory=CompactionConfig)
     now_seconds: Callable[[], float] = time.monotonic
     recall: Callable[[], Awaitable[str]] = _recall_nothing
     """Returns what a summary of the conversation must keep besides."""
+    shows_file: Callable[[str], bool] = _shows_no_file
+    """Whether a call's result is text of a file, which can be read again."""
     _failed_at: float = field(default=float("-inf"), init=False)
     _incompressible: int = field(default=0, init=False)
     """The fill that the last attempt left, if it made too little room."""
     _notified: TurnSink | None = field(default=None, init=False)
     """The last turn with a notice that results were removed."""
+    _costs: ResultCosts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._costs = ResultCosts(self.config, self.now_seconds)
 
     async def prepare_request(
         self, conversation: Conversation, context: TurnContext, sink: TurnSink
     ) -> TurnContext:
         """Return the context for the next request; makes room for it if need be."""
         fill = self._fill(conversation, context)
+        old = self._costs.results_to_remove(
+            tuple(conversation), conversation.generation, fill.used, context.meter
+        )
+        if old is not None:
+            await self._remove(old, conversation, context, sink)
+            fill = self._fill(conversation, context)
         fits = fill.used <= fill.limit
         if fill.used <= fill.trigger or (fits and fill.used < self._incompressible * 1.1):
             return context
@@ -304,7 +328,7 @@ class Compactor:
         nothing = replace(metered.request, messages=())
         fixed = context.counter.estimate(replace(metered, request=nothing))
         limit = max(context.max_request_tokens - fixed, 0)
-        threshold = int(context.window_tokens * self.threshold) - fixed
+        threshold = int(context.window_tokens * self.config.threshold) - fixed
         trigger = min(max(threshold, limit // 2), limit)
         return _Fill(max(size - fixed, 0), limit, trigger)
 
@@ -317,21 +341,43 @@ class Compactor:
             scale = max(scale, fill.used / estimated)
         return _Room(fill.used, fill.limit, fill.trigger, scale, context)
 
+    async def _remove(
+        self, old: OldResults, conversation: Conversation, context: TurnContext, sink: TurnSink
+    ) -> None:
+        """Remove results; all that no call can show again are kept in files of the session."""
+        messages = tuple(conversation)
+        saved_to = {
+            result.call_id: await self.outputs.save(result.call_id, result.text)
+            for result in unsaved_results(messages, old)
+            if not self.shows_file(result.call_id)
+        }
+        # It may have changed while files were written, by a command of the user.
+        if tuple(conversation) == messages:
+            shorter = remove_results(messages, old, saved_to, self.shows_file)
+            room = self._measure(conversation, context)
+            self._replace(conversation, shorter, room, sink, settled=old.keep_from)
+
     def _clear(self, messages: Sequence[Message], room: _Room) -> tuple[Message, ...]:
         newest = index_of_newest(messages, int(room.target * NEWEST_SHARE), room.count)
         return clear_old_results(messages, newest, room.used - room.target, room.count)
 
     def _replace(
-        self, conversation: Conversation, shorter: Sequence[Message], room: _Room, sink: TurnSink
+        self,
+        conversation: Conversation,
+        shorter: Sequence[Message],
+        room: _Room,
+        sink: TurnSink,
+        settled: int = 0,
     ) -> None:
-        """Replace the messages and tell the user."""
+        """Replace the messages and tell the user; the first `settled` ones are to stay."""
         shorter = drop_reasoning(shorter)
         if shorter == tuple(conversation):
             return
-        conversation.rebuild(shorter)
+        conversation.rebuild(shorter, settled)
         after = room.count(shorter)
+        purpose = "save costs" if settled else "make room"
         title = (
-            "Old tool results were removed from the conversation to make room: about "
+            f"Old tool results were removed from the conversation to {purpose}: about "
             f"{room.used:,} tokens became {after:,}"
         )
         # In a small window this happens every few steps; the meter shows each of them.
