@@ -207,15 +207,16 @@ def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path, str
             break
 
 
+@strides
 def test_a_crash_during_a_snapshot_restore_is_repaired_by_restoring_again(
-    tmp_path: Path,
+    tmp_path: Path, stride: int
 ) -> None:
     master = create_skill_home(tmp_path / "master")
     before = files_in(master.skills)
     taken = BackupStore(master.editor.home, master.clock).create("test")
     master.apply(ManageCall("delete", "kitchen"))
     master.apply(ManageCall("edit", "brew", content=skill_document("brew", "New.\n")))
-    for number in range(1, MOST_STEPS, 11):
+    for number in range(1, MOST_STEPS, stride):
         folder = tmp_path / str(number)
         shutil.copytree(master.folder, folder)
         skill_home = SkillHome(folder)
