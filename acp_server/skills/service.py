@@ -106,7 +106,7 @@ class SkillService:
             self._has_recovered = True
             await to_thread.run_sync(self._recover_updates)
         skill_roots = self.skill_roots(workspace)
-        await skill_roots.subscribe(listener)
+        skill_roots.subscribe(listener)
         return skill_roots
 
     def _recover_updates(self) -> None:

@@ -6,6 +6,7 @@ disk each time.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from anyio import to_thread
@@ -52,12 +53,16 @@ class SkillRoots:
         """Directories whose watching was confirmed."""
         self._is_watched = False
 
-    async def subscribe(self, listener: ChangeListener) -> None:
-        """Notify a reader of changes from now on; the first one starts the watching."""
+    def subscribe(self, listener: ChangeListener) -> None:
+        """Notify a reader of changes from now on; the first one starts the watching.
+
+        The directories are found when watching may start: thousands of them would delay a first
+        prompt, and until then the library reads the disk each time.
+        """
         self._listeners.append(listener)
         if self._watch is not None and self._subscription is None:
             self._subscription = self._watch.subscribe(self)
-            await self._watch_directories(self._subscription)
+            self._watch.run_when_started(partial(self._start_watching, self._subscription))
 
     def unsubscribe(self, listener: ChangeListener) -> bool:
         """Stop notifying a reader; return whether it was the last one."""
@@ -96,6 +101,10 @@ class SkillRoots:
         del problem
         self._set_watched(is_watched=False)
         return False
+
+    async def _start_watching(self, subscription: Subscription) -> None:
+        if subscription is self._subscription:  # it may have been closed meanwhile
+            await self._watch_directories(subscription)
 
     async def _watch_directories(
         self, subscription: Subscription, reported: frozenset[Path] = frozenset()

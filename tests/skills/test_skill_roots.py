@@ -1,21 +1,23 @@
-"""A shelf: what it notices on the disk, and when its library need not look by itself."""
+"""Skill roots: which changes on the disk they notice, and when their library is not polled."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+from anyio import lowlevel
 
 from acp_server.skills.skill_roots import SkillRoots
 from skills_store.index_cache import IndexCache
 from skills_store.roots import resolve_roots
+from skills_store.skill import SkillRoot
 from tests.session.watch_listener import open_watch
 from tests.skills_store.skill_files import write_file, write_skill
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 class Reader:
-    """Looks each time that it is told to, and waits for what it wants to see."""
+    """Reads the library after each notification, and waits for an expected state."""
 
     def __init__(self) -> None:
         self.roots: SkillRoots | None = None
@@ -38,6 +40,12 @@ class Reader:
             while self.names() != names:
                 await self._changed.wait()
 
+    async def until_watched(self, path: Path) -> None:
+        assert self.roots is not None
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            while not self.roots.is_relevant(path):
+                await self._changed.wait()
+
     async def until_described(self, description: str) -> None:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while self.descriptions() != [description]:
@@ -51,14 +59,14 @@ def make_roots(folder: Path, workspace: Path | None = None) -> SkillRoots:
 
 @asynccontextmanager
 async def open_reader(folder: Path, workspace: Path | None = None) -> AsyncGenerator[Reader]:
-    """Join a watched shelf, and leave it."""
+    """Subscribe to watched roots, and unsubscribe."""
     locations = (folder / "home", folder / "user", folder / "bundled", workspace)
     reader = Reader()
     async with open_watch() as watch:
         reader.roots = SkillRoots(
             folder / "home", lambda: resolve_roots(*locations), IndexCache(), watch
         )
-        await reader.roots.subscribe(reader.read)
+        reader.roots.subscribe(reader.read)
         yield reader
         assert reader.roots.unsubscribe(reader.read)
 
@@ -93,8 +101,8 @@ async def test_only_paths_of_possible_skills_are_relevant(tmp_path: Path) -> Non
     folder = write_skill(tmp_path / "home/skills/mine")
     workspace.mkdir()
     async with open_reader(tmp_path, workspace) as reader:
-        await reader.until(["mine"])
         assert reader.roots is not None
+        await reader.until_watched(folder / "SKILL.md")
         concerns = {
             folder / "SKILL.md": True,
             folder / "notes": True,
@@ -121,11 +129,29 @@ async def test_a_link_is_watched_at_its_target(tmp_path: Path) -> None:
         await reader.until_described("After.")
 
 
+async def test_nothing_is_read_for_watching_before_it_starts(tmp_path: Path) -> None:
+    may_start, scans = anyio.Event(), list[str]()
+
+    def roots() -> Sequence[SkillRoot]:
+        scans.append("")
+        return [SkillRoot("home", tmp_path / "home/skills")]
+
+    reader = Reader()
+    folder = write_skill(tmp_path / "home/skills/mine")
+    async with open_watch(wait_to_start=may_start.wait) as watch:
+        reader.roots = SkillRoots(tmp_path / "home", roots, IndexCache(), watch)
+        reader.roots.subscribe(reader.read)
+        await lowlevel.checkpoint()
+        assert scans == []
+        may_start.set()
+        await reader.until_watched(folder / "SKILL.md")
+
+
 async def test_unwatched_skill_roots_are_scanned_on_each_read(tmp_path: Path) -> None:
     roots = make_roots(tmp_path)
     reader = Reader()
     reader.roots = roots
-    await roots.subscribe(reader.read)
+    roots.subscribe(reader.read)
     assert reader.names() == []
     write_skill(tmp_path / "home/skills/mine")
     assert reader.names() == ["mine"]

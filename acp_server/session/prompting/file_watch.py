@@ -220,9 +220,18 @@ class FileWatch:
             self._spawn(self._run)
         return shared
 
+    def run_when_started(self, task: TaskFunction) -> None:
+        """Run a task once watching may start: one to find directories that are many."""
+        self._spawn(partial(self._run_when_started, task))
+
     def schedule_check(self, subscription: Subscription) -> None:
         """Schedule a listener's check."""
         self._spawn(partial(subscription.deliver, self._check_limiter))
+
+    async def _run_when_started(self, task: TaskFunction) -> None:
+        if self._source is None:
+            await self._wait_to_start()
+        await task()
 
     async def _run(self) -> None:
         """Watch while any directory is wanted.
