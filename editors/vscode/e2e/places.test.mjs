@@ -84,7 +84,7 @@ station("MCP servers of VS Code are passed on after the user has agreed", async 
   await toast.getByRole("button", { name: "Review…" }).click();
   await window.page.locator(".monaco-dialog-box").getByText("mcpServer.mjs").waitFor();
   await picture("mcp-review");
-  await window.answerDialog("Use Them");
+  await window.answerDialog("Start Server");
   await until(async () => /clock/.test(await chat.ask("/mcp", SHOWING_MILLISECONDS).catch(() => "")));
   await picture("mcp");
 });
@@ -145,7 +145,7 @@ station("selected lines are explained, and edited with a change to review in the
   await window.page.keyboard.press("Shift+ArrowDown");
   await window.page.keyboard.press("Shift+ArrowDown");
   await window.run("Hermes Agent: Explain with Hermes");
-  await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => /Explain this code[^]*averages\.py 1-2/.test(text)));
+  await until(async () => (await chat.at("user-message").allInnerTexts()).some((text) => /Explain this code[^]*averages\.py:1-2/.test(text)));
   assert.match(await chat.answered(), /It is me/);
   await window.enterEditor();
   for (let line = 0; line < 3; line += 1) await window.page.keyboard.press("ArrowDown");
@@ -155,8 +155,8 @@ station("selected lines are explained, and edited with a change to review in the
   await input.fill("add a comment");
   await input.press("Enter");
   const place = window.page.locator(".part.editor .review-widget", { hasText: "Edit: add a comment" });
-  await place.getByText("1 more part is elsewhere").waitFor();
-  assert.match(await place.innerText(), /\+ # The arithmetic mean[^]*Accept[^]*Reject/);
+  await place.getByText("Accept This Part").waitFor();
+  assert.match(await place.innerText(), /\+ # The arithmetic mean[^]*Reject All 2 Parts[^]*Review All 2 Parts/);
   assert.equal(await window.page.locator(".part.editor .tab").count(), 1, "a diff was opened over the editor");
   assert.ok(!(await window.page.locator(".part.panel").isVisible()), "VS Code's list of comments was opened");
   await picture("inline-edit");
@@ -165,8 +165,8 @@ station("selected lines are explained, and edited with a change to review in the
   await place.waitFor({ state: "detached" });
   await chat.answered();
   assert.match(await onDisk("averages.py"), /arithmetic mean[^]*the sum/);
-  // What was accepted at its place is reviewed; the other part is not.
-  await until(async () => /1 file/.test(await chat.at("changes-toggle").innerText()));
+  // What was accepted at its place is reviewed, and the other part was not written.
+  await until(async () => (await chat.at("changes-toggle").count()) === 0);
   await window.page.keyboard.press("Escape");
   await picture("inline-edit-accepted");
 });

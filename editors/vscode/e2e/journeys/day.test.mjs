@@ -205,7 +205,7 @@ step("an MCP server of VS Code is passed on after the user has agreed", async ()
   await toast.getByRole("button", { name: "Review…" }).click();
   await window.page.locator(".monaco-dialog-box").getByText("clock.mjs").waitFor();
   await picture("an-MCP-server-to-agree-to");
-  await window.answerDialog("Use Them");
+  await window.answerDialog("Start Server");
   await until(async () => /clock/.test(await chat.ask("/mcp", SHOWING_MILLISECONDS).catch(() => "")));
 });
 

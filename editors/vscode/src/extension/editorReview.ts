@@ -23,8 +23,8 @@ const EDIT_DELAY_MILLISECONDS = 200;
 const MAX_OPENED_FILES = 5;
 /** No diff is opened over a file in which the user was active so recently. */
 const BUSY_MILLISECONDS = 3000;
-/** Commands of the list, which never mean a proposal. */
-const FILE_COMMANDS: ReadonlySet<string> = new Set(["openChange", "keepFile", "revertFile"]);
+/** Commands with a file, whose editor need not be the active one. */
+const FILE_COMMANDS: ReadonlySet<string> = new Set(["openChange", "openParts", "keepFile", "revertFile"]);
 /** Commands with keys of their own. */
 const KEY_COMMANDS: readonly string[] = ["allow", "reject", "keepHunk", "revertHunk", "nextChange", "previousChange"];
 /** Argument of a command that is to do nothing; see `#orderKeys`. */
@@ -233,7 +233,9 @@ export class EditorReview implements ReviewDisplay, Disposable {
   async #runOnFile(name: string, path: string, clicked: string | undefined): Promise<void> {
     const part = PART_COMMANDS[name];
     const whole = WHOLE_COMMANDS[name];
-    if (name === "openChange") await this.openChange(path);
+    const proposed = name === "openParts" ? [...this.#proposals.values()].find(({ file }) => file.path === path) : undefined;
+    if (proposed !== undefined) await this.#openProposal(proposed.proposal, false);
+    else if (name === "openChange" || name === "openParts") await this.openChange(path);
     else if (whole !== undefined) await this.#reviews?.[whole](this.#shownSessionId(), path, "");
     else if (part !== undefined) {
       const hunkId = clicked ?? (await this.#writtenPartAtCursor(path));

@@ -52,7 +52,7 @@ import { StatusBar } from "./statusBar.js";
 /** Commands of the review, carried out by `EditorReview`, which is loaded with the first change. */
 const REVIEW_COMMANDS = [
   ...["allow", "reject", "keepHunk", "revertHunk", "restoreHunks", "nextChange", "previousChange"],
-  ...["openChange", "keepFile", "revertFile", "keepAll", "revertAll"],
+  ...["openChange", "openParts", "keepFile", "revertFile", "keepAll", "revertAll"],
 ];
 /** Actions outside of the chat, loaded with the first one. */
 const ACTION_COMMANDS = ["fix", "explain", "inlineEdit", "fixTest", "mentionFiles", "commitMessage", "reviewChanges", "explainTerminal", "runCommand"];
@@ -143,7 +143,7 @@ export function deactivate(): void {
 function startServerProcess(serverCommand: ServerCommand, cwd: string, log: ChannelLog): ServerHandle {
   const server = startServer(serverCommand, cwd, log, isTraceEnabled);
   const ended = server.exited.then(({ status, stderrTail }) =>
-    stderrTail === "" ? t("The server stopped with {0}.", status) : stderrTail,
+    [t("The agent stopped ({0}).", status), stderrTail].filter((part) => part !== "").join("\n"),
   );
   return {
     stream: server.stream,

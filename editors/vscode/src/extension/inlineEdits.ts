@@ -2,6 +2,7 @@
  * Edits of selected lines: the answer to a prompt at a selection is shown below it, and accepted or rejected there.
  *
  * Shown is only what changes the selected lines: first as a proposal, while the agent asks, else once it is written.
+ * So only that is accepted there: other parts of a proposal are then rejected, and other written parts stay to be reviewed.
  * What is decided, and by which services, is up to `EditorReview`. Comment threads are the only place between the
  * lines of an editor that VS Code offers to extensions.
  */
@@ -28,14 +29,22 @@ export interface InlineEdit extends SelectionEdit {
   readonly isQueued: boolean;
 }
 
-/** What is shown and can be accepted or rejected: a permission request, or parts of a written change. */
-type InlineChange = { readonly kind: "proposal"; readonly questionId: string } | WrittenChange;
+/** The parts that are shown and can be accepted or rejected: of what a permission request proposes, or of a written change. */
+type InlineChange = ProposedChange | WrittenChange;
 
-interface WrittenChange {
-  readonly kind: "written";
-  readonly sessionId: string;
+interface ShownParts {
   readonly path: string;
   readonly hunkIds: readonly string[];
+}
+
+interface ProposedChange extends ShownParts {
+  readonly kind: "proposal";
+  readonly questionId: string;
+}
+
+interface WrittenChange extends ShownParts {
+  readonly kind: "written";
+  readonly sessionId: string;
 }
 
 interface OpenEdit {
@@ -82,12 +91,14 @@ export class InlineEdits implements Disposable {
     const change = this.changeIn(path);
     if (change === null || (name !== "allow" && name !== "reject")) return undefined;
     const isAccepted = name === "allow";
-    return change.kind === "written" ? this.#decide(change, isAccepted) : this.#answer(change.questionId, isAccepted);
+    return change.kind === "written" ? this.#decide(change, isAccepted) : this.#answer(change, isAccepted);
   }
 
-  async #answer(questionId: string, isAccepted: boolean): Promise<void> {
-    for (const open of this.#open.values()) if (isOf(open, questionId)) open.isAccepted = isAccepted;
-    await this.#reviews()?.proposals[isAccepted ? "accept" : "reject"](questionId);
+  async #answer({ questionId, path, hunkIds }: ProposedChange, isAccepted: boolean): Promise<void> {
+    const open = this.#open.get(path);
+    if (open !== undefined) open.isAccepted = isAccepted;
+    const proposals = this.#reviews()?.proposals;
+    await (isAccepted ? proposals?.acceptOnly(questionId, path, hunkIds) : proposals?.reject(questionId));
   }
 
   async #decide({ sessionId, path, hunkIds }: WrittenChange, isKept: boolean): Promise<void> {
@@ -97,12 +108,16 @@ export class InlineEdits implements Disposable {
 
   /** Show the part of a proposal that changes selected lines; return whether there is one. */
   showProposal({ questionId, sessionId, files }: Proposal): boolean {
+    // Parts of texts that are not whole files are at no lines of the editor, and cannot be accepted one by one.
+    if (!files.every(({ isWhole }) => isWhole)) return false;
+    const changes = files.map(({ path, before, text }) => ({ path, hunks: hunksBetween(before ?? "", text) }));
+    const count = changes.reduce((sum, { hunks }) => sum + hunks.length, 0);
     let isShown = false;
-    for (const { path, before, text } of files) {
+    for (const { path, hunks } of changes) {
       const open = this.#open.get(path);
       if (open?.edit.sessionId !== sessionId) continue;
-      const hunks = hunksBetween(before ?? "", text);
-      isShown = this.#showChange(open, hunks, { kind: "proposal", questionId }) || isShown;
+      const hunkIds = partsIn(open.edit, hunks).map(({ id }) => id);
+      isShown = this.#showChange(open, hunks, { kind: "proposal", questionId, path, hunkIds }, count) || isShown;
     }
     return isShown;
   }
@@ -133,7 +148,7 @@ export class InlineEdits implements Disposable {
         // What was accepted as a proposal needs no second look. The service that awaits this here keeps it later.
         void this.#decide(found, true);
       } else if (parts.length === 0 && change !== null) this.#close(edit.path);
-      else if (parts.length > 0) this.#showChange(open, hunks, found);
+      else if (parts.length > 0) this.#showChange(open, hunks, found, hunks.length);
     }
   }
 
@@ -152,15 +167,14 @@ export class InlineEdits implements Disposable {
     this.#open.clear();
   }
 
-  #showChange(open: OpenEdit, hunks: readonly Hunk[], change: InlineChange): boolean {
+  /** Show the parts of a file's change that are in the selected lines, of `count` parts in all; return whether there is one. */
+  #showChange(open: OpenEdit, hunks: readonly Hunk[], change: InlineChange, count: number): boolean {
     const { edit } = open;
-    const inLines = hunks.filter(({ oldLine, removed }) => touches(oldLine, removed.length, edit));
+    const inLines = partsIn(edit, hunks);
     if (inLines.length === 0) return false;
     open.change = change;
     const last = change.kind === "proposal" ? edit.lastLine : linesAfter(edit, hunks).lastLine;
-    const others = hunks.length - inLines.length;
-    const elsewhere = others === 0 ? [] : [others === 1 ? t("1 more part is elsewhere in the file.") : t("{0} more parts are elsewhere in the file.", others)];
-    const text = [fenced(inLines), ...elsewhere, buttonsFor(edit.path, change)].join("\n\n");
+    const text = `${fenced(inLines)}\n\n${buttonsFor(edit.path, change, inLines.length, count)}`;
     // The text names the keys: a user who sees it may press them.
     void this.#keysBound.then(() => {
       if (this.#open.get(edit.path) === open && open.change === change) this.#show(open, last, text);
@@ -181,7 +195,7 @@ export class InlineEdits implements Disposable {
     thread.range = range;
     open.thread = thread;
     const body = new MarkdownString(text, true);
-    body.isTrusted = { enabledCommands: ["acpServer.allow", "acpServer.reject", "acpServer.focus"] };
+    body.isTrusted = { enabledCommands: ["acpServer.allow", "acpServer.reject", "acpServer.openParts", "acpServer.focus"] };
     thread.comments = [{ author: { name: "Hermes" }, mode: CommentMode.Preview, body }];
   }
 
@@ -210,11 +224,15 @@ function touches(start: number, count: number, { firstLine, lastLine }: Lines): 
   return count === 0 ? firstLine <= start && start <= lastLine + 1 : start <= lastLine && start + count > firstLine;
 }
 
+function partsIn(lines: Lines, hunks: readonly Hunk[]): Hunk[] {
+  return hunks.filter(({ oldLine, removed }) => touches(oldLine, removed.length, lines));
+}
+
 /** Return where lines are after a change. */
 function linesAfter({ firstLine, lastLine }: Lines, hunks: readonly Hunk[]): Lines {
   const growthOf = (some: readonly Hunk[]): number => some.reduce((sum, { added, removed }) => sum + added.length - removed.length, 0);
   const before = hunks.filter(({ oldLine, removed }) => oldLine + removed.length <= firstLine && !touches(oldLine, removed.length, { firstLine, lastLine }));
-  const inside = hunks.filter(({ oldLine, removed }) => touches(oldLine, removed.length, { firstLine, lastLine }));
+  const inside = partsIn({ firstLine, lastLine }, hunks);
   const first = firstLine + growthOf(before);
   return { firstLine: first, lastLine: Math.max(first, lastLine + growthOf(before) + growthOf(inside)) };
 }
@@ -229,10 +247,16 @@ function fenced(hunks: readonly Hunk[]): string {
   return `${fence}diff\n${shown.join("\n")}\n${fence}`;
 }
 
-function buttonsFor(path: string, { kind }: InlineChange): string {
-  const reject = kind === "proposal" ? t("Reject") : t("Revert");
+/** Return the links for `shown` of `count` parts. A proposal is rejected as a whole, a written change where it is shown. */
+function buttonsFor(path: string, { kind }: InlineChange, shown: number, count: number): string {
+  const isAll = shown === count;
+  const isOne = shown === 1;
+  const accept = isAll ? t("Accept") : isOne ? t("Accept This Part") : t("Accept These {0} Parts", shown);
+  const revert = isAll ? t("Revert") : isOne ? t("Revert This Part") : t("Revert These {0} Parts", shown);
+  const reject = isAll ? t("Reject") : t("Reject All {0} Parts", count);
+  const review = isAll ? "" : ` · $(diff) ${link("openParts", t("Review All {0} Parts", count), path)}`;
   const control = process.platform === "darwin" ? "Cmd" : "Ctrl";
-  return `$(check) ${link("allow", t("Accept"), path)} \`${control}+Alt+Y\` · $(close) ${link("reject", reject, path)} \`${control}+Alt+N\``;
+  return `$(check) ${link("allow", accept, path)} \`${control}+Alt+Y\` · $(close) ${link("reject", kind === "proposal" ? reject : revert, path)} \`${control}+Alt+N\`${review}`;
 }
 
 function link(command: string, title: string, ...args: readonly string[]): string {

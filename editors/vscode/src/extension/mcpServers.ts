@@ -16,7 +16,6 @@ import { t } from "../shared/l10n.js";
 const KEY = "mcp servers";
 /** A place for the value of an input; the value itself is never searched. */
 const INPUT = /\$\{input:([^}]+)\}/g;
-const USE = t("Use Them");
 const REVIEW = t("Review…");
 const NEVER = t("Not in This Workspace");
 const OPEN = t("Open mcp.json");
@@ -89,12 +88,21 @@ async function ask(file: McpFile, folder: string, context: McpContext): Promise<
   if (chosen === REVIEW) await confirm(file, folder, context);
 }
 
-/** Show the commands and addresses; after the agreement, ask for the values of inputs. */
+/** Ask with the commands and addresses; after the agreement, ask for the values of inputs. */
 async function confirm(file: McpFile, folder: string, context: McpContext): Promise<void> {
-  const detail = file.servers.map((server) => `${server.name}: ${addressOf(server)}`).join("\n");
-  const answer = await window.showWarningMessage(t("The agent starts or connects to:"), { modal: true, detail }, USE, OPEN);
-  if (answer === OPEN) await context.open(join(folder, ".vscode", "mcp.json"));
-  if (answer !== USE) return;
+  const { question, yes, no } = questionAbout(file.servers);
+  const remembered = t("“{0}” is remembered in this workspace until the servers in the file change. After “{1}”, you are asked again.", yes, no);
+  const detail = [...file.servers.map(addressOf), "", remembered].join("\n");
+  const answer = await window.showWarningMessage(question, { modal: true, detail }, { title: yes }, { title: OPEN }, { title: no, isCloseAffordance: true });
+  if (answer?.title === OPEN) {
+    await context.open(join(folder, ".vscode", "mcp.json"));
+    return;
+  }
+  if (answer?.title !== yes) {
+    // An agreement from before ends, too.
+    if (context.workspaceState.get(answerKey(folder))?.startsWith("yes") === true) context.workspaceState.set(answerKey(folder), undefined);
+    return;
+  }
   for (const input of file.inputs) {
     const value = await enteredValue(input);
     if (value === undefined) continue; // the servers that need it are left out
@@ -103,6 +111,22 @@ async function confirm(file: McpFile, folder: string, context: McpContext): Prom
   }
   context.workspaceState.set(answerKey(folder), `yes ${digestOf(file)}`);
   context.onAgreed();
+}
+
+/** Return what is asked about servers that are started, connected to, or both, with the titles of its answers. */
+function questionAbout(servers: readonly McpServer[]): { readonly question: string; readonly yes: string; readonly no: string } {
+  const [{ name } = { name: "" }] = servers;
+  const count = servers.length;
+  const started = servers.filter((server) => "command" in server).length;
+  if (started === 0) {
+    const one = t("Connect to the MCP server “{0}” from .vscode/mcp.json?", name);
+    return { question: count === 1 ? one : t("Connect to the {0} MCP servers from .vscode/mcp.json?", count), yes: t("Connect"), no: t("Don't Connect") };
+  }
+  const no = t("Don't Start");
+  if (count === 1) return { question: t("Start the MCP server “{0}” from .vscode/mcp.json?", name), yes: t("Start Server"), no };
+  const isMixed = started < count;
+  const question = isMixed ? t("Start or connect to the {0} MCP servers from .vscode/mcp.json?", count) : t("Start the {0} MCP servers from .vscode/mcp.json?", count);
+  return { question, yes: t("Start Servers"), no };
 }
 
 async function enteredValue({ id, description, isPassword, defaultValue, options }: Input): Promise<string | undefined> {
@@ -126,8 +150,8 @@ async function withInputs({ servers, inputs }: McpFile, folder: string, context:
 }
 
 function addressOf(server: McpServer): string {
-  if ("command" in server) return [server.command, ...server.args].join(" ");
-  return "url" in server ? server.url : "";
+  const address = "command" in server ? [server.command, ...server.args].join(" ") : "url" in server ? server.url : "";
+  return `${server.name}: ${address}`;
 }
 
 /** Return the servers of an `mcp.json` in the protocol's form, and the inputs that they need. Servers with variables that are not known are left out. */

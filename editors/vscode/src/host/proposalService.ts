@@ -107,6 +107,19 @@ export class ProposalService {
     await this.#context.answer(questionId, optionId, partial.length === 0 ? "" : this.#reasonOf(partial));
   }
 
+  /** Accept only these parts of one file: all others of the proposal are rejected. Without one of them, it is rejected. */
+  async acceptOnly(questionId: string, path: string, hunkIds: readonly string[]): Promise<void> {
+    const proposal = this.#open.get(questionId);
+    if (proposal === undefined) return;
+    const files = proposal.files.map((file) => {
+      const others = hunksBetween(file.before ?? "", file.text).filter(({ id }) => file.path !== path || !hunkIds.includes(id));
+      const text = others.reduceRight((left, hunk) => withHunkReverted(left, hunk), file.text);
+      return { ...file, text, rejected: [...file.rejected, ...others] };
+    });
+    this.#open.set(questionId, { ...proposal, files });
+    await this.accept(questionId);
+  }
+
   async reject(questionId: string): Promise<void> {
     await this.#context.answer(questionId, this.#context.optionOf(questionId, "reject_once"), "");
   }

@@ -57,17 +57,17 @@ test("servers are passed on only after the user has seen their commands and agre
   assert.deepEqual(await agreedServers(FILE, "/p", context), []);
   await settled();
   assert.match(editor.calls[0] ?? "", /MCP servers for VS Code: files, docs, secret\./);
-  assert.match(editor.calls[1] ?? "", /files: npx -y files \/p\/a \/\/ b\\ndocs: https:\/\/example\.com\/mcp\\nsecret: x"/);
+  assert.match(editor.calls[1] ?? "", /files: npx -y files \/p\/a \/\/ b\\ndocs: https:\/\/example\.com\/mcp\\nsecret: x\\n/);
   assert.deepEqual([agreements, await agreedServers(FILE, "/p", context)], [0, []]);
   await settled();
-  editor.picks = ["Review…", "Use Them"];
+  editor.picks = ["Review…", "Start Servers"];
   assert.deepEqual(await agreedServers(FILE, "/p", context), []);
   await settled();
   assert.deepEqual([agreements, await agreedServers(FILE, "/p", context)], [1, [FILES, DOCS]]);
 });
 
 test("a value that a server needs is asked for; a password is kept as a secret", async () => {
-  editor.picks = ["Use Them"];
+  editor.picks = ["Start Servers"];
   editor.entered = "s3cret";
   await reviewServers(FILE, "/p", context);
   assert.match(editor.calls.at(-1) ?? "", /Your token.*"password\\?":true/);
@@ -75,17 +75,45 @@ test("a value that a server needs is asked for; a password is kept as a secret",
   assert.deepEqual([...secrets.values()], ["s3cret"]);
   assert.ok(!JSON.stringify([...state.values]).includes("s3cret"));
   // Reviewed again, without a value: the old one is gone, and the server is left out.
-  editor.picks = ["Use Them"];
+  editor.picks = ["Start Servers"];
   editor.entered = undefined;
   await reviewServers(FILE, "/p", context);
   assert.deepEqual(await agreedServers(FILE, "/p", context), [FILES, DOCS]);
   assert.equal(secrets.size, 0);
 });
 
+test("what is asked names the server, or how many, and whether it is started or connected to; nothing but its button is a yes", async () => {
+  const local = (name: string): string => `"${name}": {"command": "run-${name}"}`;
+  const remote = (name: string): string => `"${name}": {"url": "https://${name}.example"}`;
+  const ask = async (...servers: string[]): Promise<string> => {
+    await reviewServers(`{"servers": {${servers.join()}}}`, "/p", context);
+    return editor.calls.at(-1) ?? "";
+  };
+  const said = [await ask(local("a")), await ask(remote("a")), await ask(local("a"), local("b")), await ask(remote("a"), remote("b")), await ask(local("a"), remote("b"))];
+  const questions = said.map((each) => /warning (.*\?) \[/.exec(each)?.[1]?.replace(" from .vscode/mcp.json", ""));
+  assert.deepEqual(questions, [
+    ...["Start the MCP server “a”?", "Connect to the MCP server “a”?", "Start the 2 MCP servers?"],
+    ...["Connect to the 2 MCP servers?", "Start or connect to the 2 MCP servers?"],
+  ]);
+  assert.match(said[0] ?? "", /"a: run-a\\n\\n“Start Server” is remembered in this workspace.*\{"title":"Start Server"\}.*\{"title":"Don't Start","isCloseAffordance":true\}/);
+  assert.match(said[1] ?? "", /"a: https:\/\/a\.example\\n.*\{"title":"Connect"\}.*\{"title":"Don't Connect","isCloseAffordance":true\}/);
+  assert.equal(agreements, 0);
+});
+
+test("an agreement ends with a later refusal", async () => {
+  const file = `{"servers": {"s": {"command": "x"}}}`;
+  editor.picks = ["Start Server"];
+  await reviewServers(file, "/p", context);
+  assert.equal((await agreedServers(file, "/p", context)).length, 1);
+  editor.picks = ["Don't Start"];
+  await reviewServers(file, "/p", context);
+  assert.deepEqual([agreements, await agreedServers(file, "/p", context)], [1, []]);
+});
+
 test("a value is chosen from those that the file lists", async () => {
   const file = `{"inputs": [{"id": "level", "type": "pickString", "options": ["low", {"label": "High", "value": "high"}]}],
     "servers": {"s": {"command": "x", "args": ["--level", "\${input:level}"]}}}`;
-  editor.picks = ["Use Them", "high"];
+  editor.picks = ["Start Server", "high"];
   await reviewServers(file, "/p", context);
   assert.deepEqual(await agreedServers(file, "/p", context), [{ name: "s", command: "x", args: ["--level", "high"], env: [] }]);
 });

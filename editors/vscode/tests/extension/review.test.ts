@@ -111,8 +111,9 @@ async function propose(): Promise<{ left: Uri; right: Uri }> {
 }
 
 /** Record that the agent has written the file. */
-async function write(): Promise<void> {
-  files.disk.set(FILE, NEW);
+async function write(text = NEW): Promise<void> {
+  files.disk.set(FILE, text);
+  for (const document of editor.documents) document.text = text;
   await loaded.service.onFileWritten("s", FILE, OLD);
 }
 
@@ -124,29 +125,29 @@ function editLineFour(): () => string {
   return () => editor.threads.map(({ range, label, comments: [comment] }) => `${String(range.start.line + 1)} ${label ?? ""}: ${comment?.body.value.replaceAll(/\(command[^)]*\)/g, "") ?? ""}`).join();
 }
 
-test("the change of selected lines is proposed at their place, without its other parts, and accepted there once", async () => {
+test("the change of selected lines is proposed at their place, and accepted there without the parts that are not shown", async () => {
   const thread = editLineFour();
   assert.match(thread(), /^4 Edit: as a digit: .*Working…/);
   await loaded.service.proposals.show("s", QUESTION);
-  assert.equal(editor.diffs.length, 0, "a diff was opened over the editor");
-  assert.match(thread(), /^4 Edit: as a digit: ```diff\n- four\n\+ 4\n```\n\n1 more part is elsewhere in the file\.\n\n.*\[Accept\] .*Alt\+Y.*\[Reject\] .*Alt\+N/);
-  assert.equal(contextOf("isInlineEdit"), true);
+  assert.match(thread(), /^4 Edit: as a digit: ```diff\n- four\n\+ 4\n```\n\n.*\[Accept This Part\] .*Alt\+Y.*\[Reject All 2 Parts\] .*Alt\+N.*\[Review All 2 Parts\]$/);
+  await loaded.display.run("openParts", [FILE]);
+  assert.deepEqual([contextOf("isInlineEdit"), ...editor.diffs.map(({ modified }) => textOf(modified))], [true, NEW], "a diff was opened over the editor before, or not all parts");
   await loaded.display.run("allow", []);
-  assert.deepEqual([answers, editor.threads], [["q allow_once "], []]);
-  for (const document of editor.documents) document.text = NEW;
-  await write();
+  assert.deepEqual([answers, editor.threads], [["q allow_once I accept this change only in part. I rejected these parts, so the files do not have them:"], []]);
+  const written = loaded.service.proposals.textToWrite({ sessionId: "s", path: FILE, content: NEW }, OLD);
+  assert.equal(written, "one\ntwo\nthree\n4\n", "a part was accepted that was not shown");
+  await write(written);
   await loaded.service.refresh("s");
-  const left = events.findLast((event) => event.type === "changes");
-  assert.deepEqual(left?.files.map(({ hunks }) => hunks.map(({ added }) => added)), [[["1\n"]]], "only the other part is left to review");
+  assert.deepEqual(events.findLast((event) => event.type === "changes")?.files, [], "what was accepted at its place is to be reviewed once more");
 });
 
 test("what was written into selected lines without a question is reverted at their place alone", async () => {
   const thread = editLineFour();
-  for (const document of editor.documents) document.text = NEW;
   await write();
-  assert.match(thread(), /^4 Edit: as a digit: ```diff\n- four\n\+ 4\n```.*\[Accept\].*\[Revert\]/s);
+  assert.match(thread(), /^4 Edit: as a digit: ```diff\n- four\n\+ 4\n```.*\[Accept This Part\].*\[Revert This Part\].*\[Review All 2 Parts\]/s);
+  await loaded.display.run("openParts", [FILE]);
   await loaded.display.run("reject", [FILE]);
-  assert.equal(files.disk.get(FILE), "1\ntwo\nthree\nfour\n");
+  assert.deepEqual([editor.diffs.length, files.disk.get(FILE)], [1, "1\ntwo\nthree\nfour\n"]);
 });
 
 test("a change of other lines than the selected ones is shown as always, and the place is free after the turn", async () => {
@@ -162,10 +163,12 @@ test("a change of other lines than the selected ones is shown as always, and the
 
 test("no line of a file ends the code block at the place of an edit", async () => {
   const thread = editLineFour();
-  const call = { ...QUESTION.call, content: [{ type: "diff" as const, path: FILE, oldText: OLD, newText: OLD.replace("four", "````\n[x](command:acpServer.allow)") }] };
-  events = [{ ...QUESTION, call }];
-  await loaded.service.proposals.show("s", { ...QUESTION, call });
-  assert.match(thread(), /: `````diff\n/);
+  const content = [{ type: "diff" as const, path: FILE, oldText: OLD, newText: OLD.replace("four", "````\n[x](command:acpServer.allow)") }];
+  events = [{ ...QUESTION, call: { ...QUESTION.call, content } }];
+  await loaded.service.proposals.show("s", QUESTION);
+  assert.match(thread(), /: `````diff\n.*\[Accept\] .*\[Reject\] \S*Alt\+N\S*$/s);
+  await loaded.display.run("allow", []);
+  assert.deepEqual(answers, ["q allow_once "], "all that is proposed was shown");
 });
 
 test("a proposal opens as a diff without taking the focus, and is accepted by a command", async () => {
@@ -273,7 +276,7 @@ for (const isDecided of [false, true]) {
     if (isDecided) await loaded.display.run("reject", [FILE]);
     use.end();
     await new Promise(setImmediate);
-    assert.deepEqual([/\[Accept\] .*Alt\+Y/.test(thread()), contextOf("isInlineEdit")], [!isDecided, !isDecided]);
+    assert.deepEqual([/\[Accept This Part\] .*Alt\+Y/.test(thread()), contextOf("isInlineEdit")], [!isDecided, !isDecided]);
   });
 }
 

@@ -217,3 +217,24 @@ test("a part that the user has edited since is reverted only after confirmation"
   const question = "confirm This part of a.py was changed after the agent edited it. Revert it nevertheless?";
   assert.deepEqual(window.editorWindow.actions, ["end session-1", question]);
 });
+
+test("only the given parts are accepted: those of other files are rejected with the rest, and without one, all is rejected", async () => {
+  const other = { type: "diff", path: "/project/b.py", oldText: "b\n", newText: "B\n" } as const;
+  window.files.disk.set(other.path, other.oldText);
+  let written = "";
+  const beforeWrite = (): void => {
+    written = service().textToWrite({ sessionId: window.view.session.id, path: other.path, content: other.newText }, other.oldText);
+  };
+  const { proposal, turn } = await ask({ content: [...WHOLE, other], beforeWrite });
+  const [, last] = hunksBetween(OLD, NEW);
+  await service().acceptOnly(proposal.questionId, FILE, [last?.id ?? ""]);
+  await turn;
+  assert.deepEqual([window.files.disk.get(FILE), written], ["one\ntwo\nthree\n4\n", other.oldText]);
+});
+
+test("parts that are not there any more are not accepted", async () => {
+  const { proposal, turn } = await ask();
+  await service().acceptOnly(proposal.questionId, FILE, ["0:0:gone"]);
+  await turn;
+  assert.equal(window.files.disk.get(FILE), OLD);
+});

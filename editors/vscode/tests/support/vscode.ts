@@ -275,7 +275,10 @@ export const window = {
   showInputBox: (options: unknown) => answer("input")(JSON.stringify(options)).then((choice) => editor.entered ?? choice),
   withProgress: (_options: unknown, work: () => Promise<unknown>) => work(),
   showOpenDialog: () => Promise.resolve(editor.foundFiles),
-  showWarningMessage: answer("warning"),
+  showWarningMessage: async (message: string, ...rest: { title?: string }[]) => {
+    const choice = await answer("warning")(message, ...rest);
+    return rest.find(({ title }) => title !== undefined && title === choice) ?? choice;
+  },
   showErrorMessage: answer("error"),
   showInformationMessage: answer("information"),
   showQuickPick: (items: ({ label: string } | string)[]) => {
