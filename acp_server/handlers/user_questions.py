@@ -16,6 +16,7 @@ from acp_server.session.ports.user_questions import UserQuestion, UserQuestionEr
 
 CHOICE_FIELD, FREE_TEXT_FIELD = "choice", "answer"
 """The fields of the form."""
+_OTHER_ANSWER = "Other answer (replaces the choice)"
 
 _CONTINUE = PermissionOption(option_id="continue", name="Continue", kind="allow_once")
 _STOP = PermissionOption(option_id="stop", name="Stop", kind="reject_once")
@@ -68,12 +69,12 @@ class EditorUserAsker:
 
 def _build_schema(choices: tuple[str, ...]) -> ElicitationSchema:
     """Return a form with a text field, and a choice if there are options."""
-    free_text = StringPropertySchema(title="Something else" if choices else "Answer")
+    free_text = StringPropertySchema(title=_OTHER_ANSWER if choices else "Your answer")
     properties: dict[str, ElicitationPropertySchema] = {FREE_TEXT_FIELD: free_text}
     if not choices:
         return ElicitationSchema(properties=properties, required=(FREE_TEXT_FIELD,))
     options = tuple(EnumOption(const=choice, title=choice) for choice in choices)
-    choice = StringPropertySchema(title="Answer", one_of=options)
+    choice = StringPropertySchema(title="Your choice", one_of=options)
     return ElicitationSchema(properties={CHOICE_FIELD: choice, **properties})
 
 

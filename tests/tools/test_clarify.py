@@ -57,13 +57,13 @@ async def test_a_form_is_answered(tmp_path: Path, answer: Answer, shown: str) ->
                 "properties": {
                     "choice": {
                         "type": "string",
-                        "title": "Answer",
+                        "title": "Your choice",
                         "oneOf": [
                             {"const": "SQLite", "title": "SQLite"},
                             {"const": "Postgres", "title": "Postgres"},
                         ],
                     },
-                    "answer": {"type": "string", "title": "Something else"},
+                    "answer": {"type": "string", "title": "Other answer (replaces the choice)"},
                 },
             },
         }
@@ -78,7 +78,7 @@ async def test_a_form_without_choices_requires_text(tmp_path: Path) -> None:
         (form,) = session.editor.asked(ELICIT)
         assert json_at(form, "requestedSchema") == {
             "type": "object",
-            "properties": {"answer": {"type": "string", "title": "Answer"}},
+            "properties": {"answer": {"type": "string", "title": "Your answer"}},
             "required": ["answer"],
         }
 

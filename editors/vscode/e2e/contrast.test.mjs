@@ -67,13 +67,17 @@ function misplaced(hasScrolled) {
   if (end !== undefined && transcript !== undefined && end.top < transcript.bottom) return ["the way to the end covers the conversation"];
   const cut = [...document.querySelectorAll(".question-body > .diff")].filter((node) => node.scrollHeight > node.clientHeight + 1);
   if (cut.length > 0) return [`${cut.length} of the proposed diffs are cut off, where nothing scrolls`];
-  const narrow = [...document.querySelectorAll(".user-message")].filter((node) => {
+  const covered = [...document.querySelectorAll(".user-message")].filter((node) => {
     const text = document.createRange();
     text.selectNodeContents(node.querySelector(".message-text") ?? node);
-    const actions = node.querySelector(".prompt-actions").getBoundingClientRect();
-    return text.getClientRects().length === 1 && text.getBoundingClientRect().width < 60 && text.getBoundingClientRect().right > actions.left;
+    return text.getBoundingClientRect().top < node.querySelector(".prompt-actions").getBoundingClientRect().bottom;
   });
-  if (narrow.length > 0) return ["the actions of a short prompt cover it"];
+  if (covered.length > 0) return ["the actions of a prompt cover it"];
+  const grey = [...document.querySelectorAll(".vscode-high-contrast .field input:is([type=checkbox], [type=radio])")].filter((node) => {
+    const { appearance, borderColor } = getComputedStyle(node);
+    return appearance !== "none" || borderColor !== getComputedStyle(document.body).color;
+  });
+  if (grey.length > 0) return ["the choices of a form look as if they were disabled"];
   const tall = [...document.querySelectorAll(".call-head")].filter((head) => head.getBoundingClientRect().height > MAX_HEAD_PIXELS);
   if (tall.length > 0) return [`the title of a card has more than two lines: ${tall[0].textContent}`];
   const lines = faults.map((node) => `the right edge of ${node.className || node.tagName} is at ${rightOf(node)}, not ${rightOf(composer)}`);

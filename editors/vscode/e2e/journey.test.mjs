@@ -222,10 +222,12 @@ step("a file is mentioned by its name, a picture is pasted, and the panel shows 
 
 step("in follow mode the editor opens where the agent works", async () => {
   await chat.at("header-context").click();
+  await chat.at("header-new").click();
+  await chat.at("user-message").first().waitFor({ state: "detached" });
   await chat.at("header-follow").click();
   await chat.send("mend the median");
   await window.tab("averages.py").waitFor();
-  await chat.answerByKey("n");
-  await chat.idle();
+  await chat.answerByKey("y");
+  assert.match(await chat.answered(), /now the mean/);
   await picture("followed");
 });

@@ -199,7 +199,7 @@ station("the end of the list of commands is reached, and mentions are fuzzy", as
   await chat.input.press("Enter");
   await until(async () => (await chat.input.inputValue()) === "see @averages.py#L8-12 ");
   await chat.input.press("Enter");
-  await chat.at("user-message").getByText("averages.py 8-12").waitFor();
+  await chat.at("user-message").getByText("averages.py:8-12").waitFor();
   await picture("mentions");
 });
 

@@ -103,7 +103,10 @@ export class ChatViews implements Disposable {
   #resolve(view: WebviewView, viewId: string): void {
     this.#views.set(viewId, view);
     this.showOpenQuestions(this.#openQuestions);
-    const subscription = this.#connect(view.webview, viewId, () => undefined);
+    const subscription = this.#connect(view.webview, viewId, (message) => {
+      const agent = agentIn(message);
+      if (agent !== undefined) view.title = agent === "" ? t("Chat") : agent;
+    });
     view.onDidChangeVisibility(() => {
       if (!view.visible && this.#viewPublisher.activeId === viewId) this.#viewPublisher.activate(SIDE_BAR);
     });
@@ -121,8 +124,9 @@ export class ChatViews implements Disposable {
     this.#viewPublisher.open(viewId, sessionId);
     this.#viewPublisher.activate(viewId);
     panel.iconPath = Uri.joinPath(this.#folder, "media", "activity.svg");
-    const subscription = this.#connect(panel.webview, viewId, (title) => {
-      panel.title = title;
+    const subscription = this.#connect(panel.webview, viewId, (message) => {
+      const title = titleIn(message, this.#viewPublisher.shownBy(viewId));
+      if (title !== undefined) panel.title = title === "" ? UNTITLED : title;
     });
     panel.onDidChangeViewState(() => {
       if (panel.active) this.#viewPublisher.activate(viewId);
@@ -134,8 +138,8 @@ export class ChatViews implements Disposable {
     });
   }
 
-  /** Load the page of a view, and exchange messages with it; `onTitle` is called with the title of its session. */
-  #connect(webview: Webview, viewId: string, onTitle: (title: string) => void): Registration {
+  /** Load the page of a view, and exchange messages with it; `onMessage` is called with those to it. */
+  #connect(webview: Webview, viewId: string, onMessage: (message: HostMessage) => void): Registration {
     const dist = Uri.joinPath(this.#folder, "dist");
     webview.options = { enableScripts: true, localResourceRoots: [dist] };
     const uriOf = (name: string): string => webview.asWebviewUri(Uri.joinPath(dist, name)).toString();
@@ -147,8 +151,7 @@ export class ChatViews implements Disposable {
       translations: l10n.bundle === undefined ? "" : JSON.stringify(l10n.bundle),
     });
     const post = (message: HostMessage): void => {
-      const title = titleIn(message, this.#viewPublisher.shownBy(viewId));
-      if (title !== undefined) onTitle(title === "" ? UNTITLED : title);
+      onMessage(message);
       void webview.postMessage(message);
     };
     return webview.onDidReceiveMessage((message: unknown) => {
@@ -176,4 +179,11 @@ function titleIn(message: HostMessage, sessionId: string): string | undefined {
   if (message.kind === "script") return undefined;
   const list = message.events.findLast((event) => event.type === "sessions");
   return list?.type === "sessions" ? (list.sessions.find(({ id }) => id === sessionId)?.title ?? "") : undefined;
+}
+
+/** Return the name of the agent in a message, empty for the own server; undefined if a message has none. */
+function agentIn(message: HostMessage): string | undefined {
+  if (message.kind === "script") return undefined;
+  const connection = message.events.findLast((event) => event.type === "connection");
+  return connection?.type === "connection" ? (connection.agentId && connection.agent) : undefined;
 }

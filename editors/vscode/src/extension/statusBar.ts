@@ -20,7 +20,7 @@ const DESCRIPTIONS: Readonly<Record<ConnectionStatus, string>> = {
   missing: t("The agent's program was not found."),
   starting: t("The agent starts when you open the chat."),
   ready: t("The agent is ready."),
-  restarting: t("The server stopped and is restarting."),
+  restarting: t("The agent is being restarted."),
   failed: t("The server could not be started."),
 };
 

@@ -10,7 +10,7 @@ import { t } from "../shared/l10n.js";
 import { EMPTY_VIEW } from "../shared/state.js";
 import type { AgentChoice } from "./agentChoice.js";
 import { OWN_AGENT, streamWithAgentId } from "./agentIds.js";
-import { AGENT_NAME, connect, featuresOf, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
+import { AGENT_NAME, connect, ConnectionClosedError, featuresOf, signInMethodsOf, type ClientHandlers, type Connection } from "./connection.js";
 import type { HostServices } from "./hostServices.js";
 import { Readiness } from "./readiness.js";
 import type { ServerCommand } from "./serverLocator.js";
@@ -160,7 +160,8 @@ export class AgentProcess {
       this.#connection = await Promise.race([initialized, exited]);
     } catch (error) {
       server.dispose();
-      throw error;
+      // A program that ends closes its output before it is gone: only its end tells the cause.
+      throw error instanceof ConnectionClosedError ? new Error(await server.ended) : error;
     }
     const connection = this.#connection;
     const stop = (): void => {

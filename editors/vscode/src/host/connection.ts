@@ -27,6 +27,7 @@ import {
   type WaitForTerminalExitResponse,
   type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
+import { messageOf } from "./errors.js";
 import type { AgentFeatures, SignInMethod } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
 
@@ -83,9 +84,12 @@ export interface Connection {
   close(): void;
 }
 
+/** The connection closed before the agent had answered. */
+export class ConnectionClosedError extends Error {}
+
 /** Initialize an agent over a stream and start serving its requests.
  *
- * @throws the agent's error, or an error if the connection closes first.
+ * @throws the agent's error, or {@link ConnectionClosedError} if the connection closes first.
  */
 export async function connect(
   stream: Stream,
@@ -93,7 +97,9 @@ export async function connect(
   version: string,
 ): Promise<Connection> {
   const connection = clientApp(handlers).connect(stream);
-  const initializeResponse = await initialize(connection, version);
+  const initializeResponse = await initialize(connection, version).catch((error: unknown) => {
+    throw connection.signal.aborted ? new ConnectionClosedError(messageOf(error)) : error;
+  });
   return {
     agent: connection.agent,
     initializeResponse,

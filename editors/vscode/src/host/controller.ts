@@ -266,10 +266,11 @@ export class Controller implements IntentHost {
 
   /** Show a notice in the chat that the server stopped unexpectedly, and why. */
   #announceRestart(agent: AgentProcess): void {
-    const description = agent.takeLastFailure();
-    if (description === "") return;
-    const title = t("The server stopped and was restarted.");
-    const update = { sessionUpdate: "notice", severity: "warning", title, description } as const;
+    const failure = agent.takeLastFailure();
+    if (failure === "") return;
+    const [reason = "", ...details] = failure.split("\n");
+    const title = `${reason} ${t("It was restarted.")}`;
+    const update = { sessionUpdate: "notice", severity: "warning", title, description: details.join("\n") } as const;
     const { viewPublisher } = this;
     const shown = viewPublisher.viewIds.filter((viewId) => viewPublisher.agentOf(viewId) === agent.id).map((viewId) => viewPublisher.shownBy(viewId));
     for (const sessionId of new Set(shown)) viewPublisher.record(sessionId, { type: "update", update });

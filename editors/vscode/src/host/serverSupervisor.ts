@@ -54,10 +54,11 @@ export class ServerSupervisor {
     this.stop();
     const generation = this.#generation;
     let failures = 0;
+    let reason: string | null = "";
     while (generation === this.#generation) {
-      this.#hooks.onStatus(failures === 0 ? "starting" : "restarting", "");
+      this.#hooks.onStatus(failures === 0 ? "starting" : "restarting", reason);
       const startedAt = this.#hooks.now();
-      const reason = await this.#runOnce(generation);
+      reason = await this.#runOnce(generation);
       if (generation !== this.#generation) return;
       if (reason === null) return;
       const wasStable = this.#hooks.now() - startedAt > STABLE_MILLISECONDS;

@@ -25,3 +25,9 @@ export function formatCost(amount: number, currency: string): string {
   const digits = amount > 0 && amount < 0.1 ? 4 : 2;
   return currency === "USD" ? `$${amount.toFixed(digits)}` : `${amount.toFixed(digits)} ${currency}`;
 }
+
+/** Return a file with lines from 1, as in messages of compilers: `a.py:4` or `a.py:4-9`. */
+export function placeOf(name: string, firstLine: number, lastLine: number): string {
+  const last = lastLine === firstLine ? "" : `-${String(lastLine)}`;
+  return `${name}:${String(firstLine)}${last}`;
+}

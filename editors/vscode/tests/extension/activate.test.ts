@@ -131,6 +131,26 @@ for (const [choice, answer] of [
   });
 }
 
+test("an agent that ends before it answers is restarted with its last words as the cause", async () => {
+  editor.isTrusted = true;
+  editor.settings.set("acpServer.command", process.execPath);
+  const program = "for (let line = 1; line < 8; line += 1) console.error(`fault ${line}`); process.exit(2)";
+  editor.settings.set("acpServer.arguments", ["-e", program, "serve"]);
+  extension.activate().show().post({ type: "ready", session: "" });
+  const { connection } = await extension.until(({ connection: { status, message } }) => status === "restarting" && message !== "");
+  assert.equal(connection.message, "The agent stopped (exit code 2).\nfault 3\nfault 4\nfault 5\nfault 6\nfault 7");
+});
+
+test("the view's title is that of the agent that answers", async () => {
+  await connect();
+  assert.equal(extension.title, "Chat");
+  editor.settings.set("acpServer.agents", { Other: { command: process.execPath, arguments: [AGENT] } });
+  editor.picks = ["$(terminal) Other"];
+  extension.post({ type: "switchAgent" });
+  await extension.until(({ connection }) => connection.agent === "Other");
+  assert.equal(extension.title, "Other");
+});
+
 test("an open question shows in the badge and the status bar until it is answered", async () => {
   await connect();
   const answered = promptAgent("permission");

@@ -78,7 +78,7 @@ for (const [name, state, text, color, description] of [
   ["without a folder", { ...READY, status: "noFolder" }, "$(hubot) Hermes", undefined, /Open a folder/],
   ["missing", { ...READY, status: "missing", message: "Why." }, "$(warning) Hermes", "errorBackground", /not found\.\n\nWhy\./],
   ["starting", { ...READY, status: "starting" }, "$(hubot) Hermes", undefined, /starts/],
-  ["restarting", { ...READY, status: "restarting" }, "$(sync~spin) Hermes", undefined, /restarting/],
+  ["restarting", { ...READY, status: "restarting" }, "$(sync~spin) Hermes", undefined, /restarted/],
   ["failed", { ...READY, status: "failed" }, "$(error) Hermes", "errorBackground", /could not be started/],
 ] as const) {
   test(`the status bar says that the agent is ${name}`, () => {

@@ -306,19 +306,19 @@ test("signing in with a terminal runs the same program, and the server restarts"
 
 test("a server that stops is restarted, and the session is loaded again", async () => {
   await connect();
-  window.agent.history = [
-    { sessionUpdate: "agent_message_chunk", messageId: "m", content: { type: "text", text: "Past" } },
-  ];
+  window.agent.history = [{ sessionUpdate: "agent_message_chunk", messageId: "m", content: { type: "text", text: "Past" } }];
   window.agent.turn = ({ cancelled }) => cancelled.then(() => ({ stopReason: "cancelled" }));
   const turn = window.prompt("go");
   await window.until((view) => view.session.isRunning);
-  window.crash("it fell over");
+  window.crash("It fell over.\nNo memory.");
   await turn;
   await window.until((view) => view.connection.status === "ready" && agentTexts().length === 1);
   assert.deepEqual([window.starts, window.backoffs, agentTexts()], [2, [500], ["Past"]]);
   const [loaded] = window.agent.paramsOf("session/load") as { sessionId: string }[];
   assert.equal(loaded?.sessionId, "session-1");
   assert.equal(window.view.session.isRunning, false);
+  const [notice] = window.view.session.items.flatMap((item) => (item.kind === "notice" ? [[item.title, item.description]] : []));
+  assert.deepEqual(notice, ["It fell over. It was restarted.", "No memory."]);
 });
 
 test("after repeated failures the host gives up and shows the reason", async () => {

@@ -5,7 +5,7 @@ import { childEnvironment } from "../../src/host/environment.js";
 import { locateServer, locateUv, ServerMissingError } from "../../src/host/serverLocator.js";
 import { startServer } from "../../src/host/serverProcess.js";
 import { backoffMilliseconds } from "../../src/host/serverSupervisor.js";
-import { connect, type ClientHandlers } from "../../src/host/connection.js";
+import { connect, ConnectionClosedError, type ClientHandlers } from "../../src/host/connection.js";
 import { FakeLog } from "../support/fakes.js";
 
 const EMPTY_SETTINGS = { command: "", arguments: ["serve"], environment: {} };
@@ -76,7 +76,7 @@ test("a real process is initialized, traced in both directions, and exits when i
 test("a process that fails at once reports its last error output", async () => {
   const program = "console.error('no key ring'); process.exit(4)";
   const server = startServer(nodeCommand(program), process.cwd(), new FakeLog(), () => false);
-  await assert.rejects(connect(server.stream, NO_HANDLERS, "1"));
+  await assert.rejects(connect(server.stream, NO_HANDLERS, "1"), ConnectionClosedError);
   assert.deepEqual(await server.exited, { status: "exit code 4", stderrTail: "no key ring" });
 });
 

@@ -195,13 +195,13 @@ export const FORM_REQUEST: ViewEvent = {
     properties: {
       choice: {
         type: "string",
-        title: "Answer",
+        title: "Your choice",
         oneOf: [
           { const: "hello", title: "Hello" },
           { const: "hi", title: "Hi" },
         ],
       },
-      answer: { type: "string", title: "Something else" },
+      answer: { type: "string", title: "Other answer (replaces the choice)" },
       count: { type: "integer", title: "How often", default: 1 },
       loud: { type: "boolean", title: "Loud" },
       names: { type: "array", title: "For whom", items: { type: "string", enum: ["Ada", "Bob"] } },

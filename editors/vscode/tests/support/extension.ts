@@ -18,6 +18,7 @@ export class TestExtension {
   html = "";
   state: ViewState = EMPTY_VIEW;
   badge: { value: number; tooltip: string } | undefined;
+  title = "";
   isVisible = true;
   #post: (message: unknown) => void = () => undefined;
   #close: () => void = () => undefined;
@@ -78,6 +79,7 @@ export class TestExtension {
       {
         visible: { get: () => this.isVisible },
         badge: { set: (badge: typeof this.badge) => (this.badge = badge) },
+        title: { set: (title: string) => (this.title = title) },
       },
     );
     editor.providers.at(-1)?.resolveWebviewView(view);

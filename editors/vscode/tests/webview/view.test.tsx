@@ -176,6 +176,40 @@ test("a long command is cut in the title of its card, and whole in the open card
   assert.equal(page.findAll("tool-call-location").length, 0);
 });
 
+test("a restart is said once, with its cause and the last words of the agent below it", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, { ...READY, status: "restarting", message: "The agent stopped (SIGKILL).\nout of memory" });
+  assert.deepEqual([...page.find("banner-restarting").querySelectorAll("p")].map(({ textContent }) => textContent), ["The agent stopped (SIGKILL). It is being restarted.", "out of memory"]);
+  await page.dispatch({ ...READY, status: "restarting", message: "" });
+  assert.equal(page.find("banner-restarting").textContent, "It is being restarted.");
+});
+
+test("a session without a title has in the header the one that the list shows", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, { type: "title", title: "" });
+  assert.equal(page.find("header-sessions").textContent, "Greet with types");
+});
+
+test("lines are named as compilers do, in the input and in a prompt", async () => {
+  const uris = ["file:///p/order.ts#L4-4", "file:///p/order.ts#L4-9", "file:///p/order.ts#L4", "file:///p/order.ts", "file:///p/order.ts#total"];
+  const blocks = uris.map((uri) => ({ type: "resource", resource: { uri, text: "" } }) as const);
+  const page = await new TestPage().dispatch(...SESSION_OPENED, { type: "prompted", id: "p", blocks, busyMode: "turn" });
+  const chips = [...page.find("user-message").querySelectorAll(".chip")];
+  assert.deepEqual(chips.map(({ textContent }) => textContent), ["order.ts:4", "order.ts:4-9", "order.ts:4", "order.ts", "order.ts total"]);
+  const selected = { type: "editor", file: "/p/a.py", label: "a.py", isInWorkspace: true, firstLine: 7, lastLine: 7, problems: 0 } as const;
+  await page.dispatch(selected);
+  assert.equal(page.find("attach-selection").textContent, "a.py:7");
+  await page.dispatch({ ...selected, lastLine: 8 });
+  assert.equal(page.find("attach-selection").textContent, "a.py:7-8");
+});
+
+test("a form marks its required fields, and its button is not a label of them", async () => {
+  assert.ok(FORM_REQUEST.type === "elicitation" && FORM_REQUEST.form !== null);
+  const { form } = FORM_REQUEST;
+  const page = await new TestPage().dispatch(...SESSION_OPENED, { ...FORM_REQUEST, form: { ...form, required: ["choice", "count", "loud"] } });
+  const labels = ["choice", "answer", "count", "loud"].map((name) => page.find(`field-${name}`).querySelector("legend, label")?.textContent);
+  assert.deepEqual(labels, ["Your choice (required)", "Other answer (replaces the choice)", "How often (required)", "Loud"]);
+  assert.equal(page.find("elicitation-submit").textContent, "Send Answer");
+});
+
 test("a form sends only the filled-in fields", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, FORM_REQUEST);
   await page.press("choice-hi");

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import type { PastedImage } from "../../shared/intents.js";
 import type { ViewState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
+import { placeOf } from "../format.js";
 import { t } from "../../shared/l10n.js";
 
 export interface AttachmentSwitches {
@@ -42,7 +43,7 @@ export function Attachments({ editor, switches, images, onSwitch, onRemove }: At
       {hasSelection && (
         <ToggleChip
           icon="file"
-          text={`${name}:${String(firstLine)}-${String(lastLine)}`}
+          text={placeOf(name, firstLine, lastLine)}
           title={t("Attach the selection")}
           testId="attach-selection"
           isOn={switches.withSelection}

@@ -10,12 +10,13 @@ import { t } from "../../shared/l10n.js";
 export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element | null {
   const { connection, signIn, session } = state;
   if (connection.status === "restarting") {
+    const [reason = "", ...details] = connection.message.split("\n");
     return (
       <div class="banner warning" role="status" data-testid="banner-restarting">
         <Icon name="loading" spins />
         <div>
-          <p>{t("The server stopped and is restarting.")}</p>
-          {connection.message !== "" && <p class="small">{connection.message}</p>}
+          <p>{`${reason} ${t("It is being restarted.")}`.trim()}</p>
+          {details.length > 0 && <p class="small">{details.join("\n")}</p>}
         </div>
       </div>
     );
@@ -37,7 +38,7 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
 /** A question of a session that is not shown, with a button that leads to it. */
 function QuestionElsewhere({ session }: { session: SessionSummary }): JSX.Element {
   const { post } = useHost();
-  const text = session.title === "" ? t("Another session asks you something") : t("Another session asks: {0}", session.title);
+  const text = session.title === "" ? t("Another session needs your answer") : t("“{0}” needs your answer", session.title);
   return (
     <div class="banner question-elsewhere" role="status" data-testid="banner-question">
       <Icon name="bell" />

@@ -83,7 +83,7 @@ function Form({ form, questionId }: { form: ElicitationSchema; questionId: strin
       ))}
       <div class="buttons">
         <button type="submit" class="primary" data-testid="elicitation-submit">
-          {t("Answer")}
+          {t("Send Answer")}
         </button>
         <Decline questionId={questionId} />
       </div>
@@ -119,8 +119,10 @@ interface FieldProps {
 }
 
 function Field(props: FieldProps): JSX.Element {
-  const { id, name, schema } = props;
-  const title = typeof schema.title === "string" ? schema.title : name;
+  const { id, name, schema, isRequired } = props;
+  const named = typeof schema.title === "string" ? schema.title : name;
+  // A check box that is not checked is an answer, too.
+  const title = isRequired && schema.type !== "boolean" ? t("{0} (required)", named) : named;
   const description = typeof schema.description === "string" ? schema.description : "";
   const choices = choicesOf(schema);
   if (choices !== null) {

@@ -7,6 +7,7 @@ import type { RestoreScope } from "../../shared/intents.js";
 import { Icon, IconButton, type IconName } from "../Icon.js";
 import { Menu } from "../Menu.js";
 import { Markdown } from "../markdown/Markdown.js";
+import { placeOf } from "../format.js";
 import { useHost } from "../hostContext.js";
 import { t } from "../../shared/l10n.js";
 
@@ -141,7 +142,9 @@ function uriOf(block: ContentBlock): string {
 function nameOf(uri: string): string {
   const [address = "", fragment = ""] = uri.split("#", 2);
   const name = decodeURIComponent(address.split("/").at(-1) ?? address);
-  return fragment === "" ? name : `${name} ${fragment.replace("L", "")}`;
+  const lines = /^L(\d+)(?:-L?(\d+))?$/.exec(fragment);
+  if (lines !== null) return placeOf(name, Number(lines[1]), Number(lines[2] ?? lines[1]));
+  return fragment === "" ? name : `${name} ${fragment}`;
 }
 
 const SEVERITY_ICONS: Readonly<Record<string, IconName>> = { error: "error", warning: "warning" };

@@ -23,7 +23,8 @@ interface HeaderProps {
 
 export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
   const { post } = useHost();
-  const title = state.session.title === "" ? t("New session") : state.session.title;
+  // In the list, a session without a title has its first prompt's.
+  const title = state.session.title || (state.sessions.find(({ id }) => id === state.session.id)?.title ?? "") || t("New session");
   const agentName = state.connection.agent || t("Agent");
   const toggle = (name: PanelName): void => {
     if (name === "sessions" && panel !== "sessions") post({ type: "listSessions" });

@@ -177,7 +177,7 @@ function StartCard({ state }: { state: ViewState }): JSX.Element {
   const { connection } = state;
   return (
     <WelcomeCard icon="sparkle" title={connection.agent === "" ? t("What should the agent do?") : connection.agent} testId="welcome">
-      <p class="introduction">{t("The agent reads and edits files and runs commands, and asks you first.")}</p>
+      <p class="introduction">{t("The agent reads and edits files and runs commands. By default, it asks you before it changes anything.")}</p>
       <ul class="suggestions" aria-label={t("Suggestions")}>
         {SUGGESTIONS.map(([icon, label, text]) => (
           <li key={label}>
