@@ -9,11 +9,17 @@ from acp_server.permissions.trust import TrustVerdict
 from acp_server.protocol.client import ClientError
 from acp_server.protocol.tool_calls import PermissionOption
 
-_TRUSTED = PermissionOption(option_id="trusted", name="Trust this workspace", kind="allow_always")
-_USE = PermissionOption(option_id="trusted", name="Use it", kind="allow_always")
-_DO_NOT_USE = PermissionOption(option_id="declined", name="Do not use it", kind="reject_always")
+_TRUSTED = PermissionOption(
+    option_id="trusted", name="Trust this workspace (saved)", kind="allow_always"
+)
+_USE = PermissionOption(option_id="trusted", name="Use it (saved)", kind="allow_always")
+_DO_NOT_USE = PermissionOption(
+    option_id="declined", name="Do not use it (saved)", kind="reject_always"
+)
 _NOT_NOW = PermissionOption(option_id="not_now", name="Not now", kind="reject_once")
-_DECLINED = PermissionOption(option_id="declined", name="Do not trust it", kind="reject_always")
+_DECLINED = PermissionOption(
+    option_id="declined", name="Do not trust it (saved)", kind="reject_always"
+)
 _VERDICTS: Mapping[str, TrustVerdict] = {"trusted": "trusted", "declined": "declined"}
 
 

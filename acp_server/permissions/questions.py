@@ -147,7 +147,9 @@ ALLOW_CONFINED = PermissionChoice(
 )
 PLAN_CHOICES = (
     PermissionChoice("accept_and_ask", "Accept and ask before edits", "allow_once"),
-    PermissionChoice("accept_edits", "Accept and edit without asking", "allow_always"),
+    PermissionChoice(
+        "accept_edits", "Accept and edit without asking in this session", "allow_always"
+    ),
     PermissionChoice("keep_planning", "Keep planning", "reject_once"),
 )
 """The answers to a plan."""

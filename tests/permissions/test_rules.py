@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions.policy import Ask
-from acp_server.permissions.questions import PermissionChoice, choices_for
+from acp_server.permissions.questions import PLAN_CHOICES, PermissionChoice, choices_for
 from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.scopes import (
     CommandPattern,
@@ -14,6 +14,7 @@ from acp_server.permissions.scopes import (
     DirectoryScope,
     HostScope,
     McpToolScope,
+    NetworkScope,
     ProjectChecksScope,
     Scope,
     SiteScope,
@@ -194,6 +195,18 @@ def test_an_answer_for_all_confined_commands_is_offered_if_files_can_be_kept_fro
     assert choices_for(Ask(shield=Shield()), ROOT)[1:-1] == (confined,)
     found = choices_for(Ask("", _commands(("go", "test")), shield=Shield()), ROOT)
     assert found.index(confined) == len(found) - len(("reject_once", "reject_workspace", "it"))
+
+
+def test_every_answer_that_lasts_says_for_how_long() -> None:
+    wide, checks = _commands(("go", "test")), ProjectChecksScope()
+    offered = (
+        *choices_for(Ask("", wide, wide, checks, shield=Shield()), ROOT),
+        *choices_for(Ask("", NetworkScope()), ROOT),
+        *PLAN_CHOICES,
+    )
+    lasting = [each.name for each in offered if each.kind.endswith("_always")]
+    assert len(lasting) == 11
+    assert [name for name in lasting if not name.endswith(("session", "(saved)"))] == []
 
 
 def test_the_widths_of_an_always_are_offered_side_by_side() -> None:

@@ -60,7 +60,7 @@ async def test_accepting_a_plan_switches_the_mode_and_work_continues(
             },
             {
                 "optionId": "accept_edits",
-                "name": "Accept and edit without asking",
+                "name": "Accept and edit without asking in this session",
                 "kind": "allow_always",
             },
             {"optionId": "keep_planning", "name": "Keep planning", "kind": "reject_once"},
