@@ -86,8 +86,8 @@ function misplaced(hasScrolled) {
 
 /**
  * Runs in the page: return one line for a command whose words are broken, and for everything that takes the place of an
- * open question: a menu over what is asked, an opened panel beside a question that is cut, answers out of view, and a
- * second main button.
+ * open question: a menu over what is asked, an opened panel beside a question that is cut, answers or the reason out of
+ * view, a cut that nothing signals, lines that are cut at the right, and a second main button.
  */
 function crowded() {
   const FEW_LINES_PIXELS = 40;
@@ -120,9 +120,16 @@ function crowded() {
   if (asked !== null && asked.clientHeight < Math.min(asked.scrollHeight, FEW_LINES_PIXELS)) faults.push("what is asked has no space left");
   if (answers !== undefined && answers.bottom > composer.top) faults.push("the answers are covered");
   if (composer.bottom > innerHeight) faults.push("the input is out of view");
+  const isCut = asked !== null && asked.clientHeight + 2 < asked.scrollHeight;
   for (const list of document.querySelectorAll(".dock :is(.plan-entries, .changed-files)")) {
-    if (list.clientHeight < Math.min(list.scrollHeight, FEW_LINES_PIXELS / 2)) faults.push("an opened panel shows nothing");
-    if (list.clientHeight > 3 * FEW_LINES_PIXELS && asked.clientHeight < asked.scrollHeight) faults.push("an opened panel takes the space of the question");
+    if (list.clientHeight > FEW_LINES_PIXELS / 2 && isCut) faults.push("an opened panel takes the space of the question");
+  }
+  const isAtEnd = asked !== null && asked.scrollTop + asked.clientHeight + 2 >= asked.scrollHeight;
+  if (isCut && !isAtEnd && box(".question-rest") === undefined) faults.push("nothing says that the question is cut");
+  const reason = box(".question-reason");
+  if (reason !== undefined && (reason.bottom > answers.top + 1 || reason.top < body.bottom - 1)) faults.push("the reason is covered");
+  for (const line of asked?.querySelectorAll(".diff-line") ?? []) {
+    if (line.scrollWidth > line.clientWidth + 1) faults.push(`a line of a proposed change is cut: ${line.textContent}`);
   }
   const main = [...document.querySelectorAll(".primary")].map((button) => button.textContent);
   if (main.length > 1) faults.push(`several main buttons: ${main.join(", ")}`);

@@ -9,6 +9,7 @@ import type { ViewState } from "../shared/state.js";
 import { Composer } from "./Composer.js";
 import { ConnectionBanner } from "./parts/ConnectionBanner.js";
 import { ChangesPanel } from "./parts/ChangesPanel.js";
+import { FolderProvider } from "./hostContext.js";
 import { ContextPanel } from "./parts/ContextPanel.js";
 import { Header, type PanelName } from "./parts/Header.js";
 import { DockedPlan } from "./parts/Plan.js";
@@ -44,24 +45,26 @@ export function App({ state }: { state: ViewState }): JSX.Element {
   const isReady = state.connection.status === "ready" || state.connection.status === "restarting";
   const isEmpty = session.items.length === 0 && !session.isLoading && session.questions.length === 0;
   return (
-    <main class="app" data-testid="app" aria-label="Hermes Agent">
-      {(isReady || state.connection.status === "starting") && <Header state={state} panel={panel} onPanel={setPanel} />}
-      <ConnectionBanner state={state} />
-      {panel === "sessions" && <SessionList state={state} onClose={close} />}
-      {panel === "context" && <ContextPanel state={state} onClose={close} />}
-      {isReady && !isEmpty ? <Transcript state={state} /> : <Welcome state={state} />}
-      {isReady && (
-        <div class="dock">
-          <DockedPlan session={session} />
-          <ChangesPanel session={session} />
-          <QuestionDock session={session} />
-          <Queue prompts={session.queue} />
-          <Composer state={state} />
+    <FolderProvider value={session.cwd}>
+      <main class="app" data-testid="app" aria-label="Hermes Agent">
+        {(isReady || state.connection.status === "starting") && <Header state={state} panel={panel} onPanel={setPanel} />}
+        <ConnectionBanner state={state} />
+        {panel === "sessions" && <SessionList state={state} onClose={close} />}
+        {panel === "context" && <ContextPanel state={state} onClose={close} />}
+        {isReady && !isEmpty ? <Transcript state={state} /> : <Welcome state={state} />}
+        {isReady && (
+          <div class="dock">
+            <DockedPlan session={session} />
+            <ChangesPanel session={session} />
+            <QuestionDock session={session} isConnected={state.connection.status === "ready"} />
+            <Queue prompts={session.queue} />
+            <Composer state={state} />
+          </div>
+        )}
+        <div class="visually-hidden" role="status" aria-live="polite" data-testid="announcer">
+          {state.announcement}
         </div>
-      )}
-      <div class="visually-hidden" role="status" aria-live="polite" data-testid="announcer">
-        {state.announcement}
-      </div>
-    </main>
+      </main>
+    </FolderProvider>
   );
 }

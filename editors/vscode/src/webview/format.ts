@@ -1,4 +1,4 @@
-/** Formatting of ages, token counts and costs. */
+/** Formatting of ages, token counts, costs and paths. */
 import { t } from "../shared/l10n.js";
 
 const MINUTE = 60_000;
@@ -30,4 +30,14 @@ export function formatCost(amount: number, currency: string): string {
 export function placeOf(name: string, firstLine: number, lastLine: number): string {
   const last = lastLine === firstLine ? "" : `-${String(lastLine)}`;
   return `${name}:${String(firstLine)}${last}`;
+}
+
+/** Format a path relative to a folder; unchanged outside of it. Works for the paths of Windows too. */
+export function formatPath(path: string, folder: string): string {
+  const isWindows = /^([a-z]:|\\\\)/i.test(folder);
+  const uniform = (text: string): string => (isWindows ? text.replaceAll("\\", "/").toLowerCase() : text);
+  const prefix = `${uniform(folder).replace(/\/$/, "")}/`;
+  if (folder === "" || !uniform(path).startsWith(prefix)) return path;
+  const inside = path.slice(prefix.length);
+  return isWindows ? inside.replaceAll("\\", "/") : inside;
 }

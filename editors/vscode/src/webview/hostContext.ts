@@ -1,4 +1,4 @@
-/** Preact context with the connection to the host and the state that survives a reload of the view. */
+/** Preact contexts: the connection to the host with the state that survives a reload of the view, and the session's folder. */
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Intent } from "../shared/intents.js";
@@ -31,4 +31,13 @@ export const HostProvider = HostContext.Provider;
 
 export function useHost(): Host {
   return useContext(HostContext);
+}
+
+const FolderContext = createContext("");
+
+export const FolderProvider = FolderContext.Provider;
+
+/** The folder of the shown session. */
+export function useFolder(): string {
+  return useContext(FolderContext);
 }

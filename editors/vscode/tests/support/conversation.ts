@@ -179,7 +179,7 @@ export const PERMISSION_REQUEST: readonly ViewEvent[] = [
     },
     options: [
       { optionId: "once", name: "Allow once", kind: "allow_once" },
-      { optionId: "always", name: "Always allow git push", kind: "allow_always" },
+      { optionId: "always", name: "Always allow `git push` (saved)", kind: "allow_always" },
       { optionId: "no", name: "Reject", kind: "reject_once" },
     ],
   },

@@ -6,6 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import { lineChanges, linesOf } from "../../shared/diff.js";
 import { IconButton } from "../Icon.js";
 import { LineCounts } from "../LineCounts.js";
+import { PathText } from "../PathText.js";
 import type { DiffSegment } from "../diffSegments.js";
 import { useHost } from "../hostContext.js";
 import { languageOf, useHighlightEngine } from "../markdown/highlight.js";
@@ -23,7 +24,9 @@ export interface DiffLine {
   readonly number: number;
 }
 
-type Diff = Extract<ToolCallContent, { type: "diff" }>;
+export type Diff = Extract<ToolCallContent, { type: "diff" }>;
+
+const COUNTS = new WeakMap<Diff, LineCount>();
 
 export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: string; isGrowing: boolean }): JSX.Element {
   const [limit, setLimit] = useState(MAX_LINES);
@@ -36,9 +39,8 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
   return (
     <div class="diff" data-testid="diff">
       <div class="diff-head">
-        <span class="diff-path" title={diff.path}>
-          {diff.path.split(/[/\\]/).at(-1)}
-        </span>
+        <PathText path={diff.path} />
+        {!isGrowing && <FileMark diff={diff} />}
         <LineCounts added={counts.added} removed={counts.removed} />
         <IconButton
           icon="diff"
@@ -57,6 +59,7 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
           type="button"
           class="more"
           data-testid="diff-more"
+          data-hidden-lines={hidden}
           onClick={() => {
             setLimit(limit + STEP_LINES);
           }}
@@ -98,7 +101,28 @@ export const DiffBlock = memo(
     before.path === after.path && before.lines.length === after.lines.length && before.lines.every((line, index) => line === after.lines[index]),
 );
 
-function countLines(lines: readonly DiffLine[]): { added: number; removed: number } {
+/** Whether the file is new, or goes. */
+function FileMark({ diff: { oldText, newText } }: { diff: Diff }): JSX.Element | null {
+  if (typeof oldText !== "string") return <span class="small">{t("new")}</span>;
+  return oldText !== "" && newText === "" ? <span class="small">{t("deleted")}</span> : null;
+}
+
+interface LineCount {
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** Return how many lines diffs add and remove together. */
+export function countOf(diffs: readonly Diff[]): LineCount {
+  const counts = diffs.map((diff) => {
+    const known = COUNTS.get(diff) ?? countLines(diffLines(diff.oldText ?? "", diff.newText));
+    COUNTS.set(diff, known);
+    return known;
+  });
+  return counts.reduce((sum, { added, removed }) => ({ added: sum.added + added, removed: sum.removed + removed }), { added: 0, removed: 0 });
+}
+
+function countLines(lines: readonly DiffLine[]): LineCount {
   const counts = { added: 0, removed: 0 };
   for (const { kind } of lines) if (kind === "added" || kind === "removed") counts[kind] += 1;
   return counts;

@@ -3,7 +3,8 @@
  * in a narrow view; answers that last come after them.
  *
  * Answered only by a click or by the keys y, a, n and r. The reject button gets the focus, so that an
- * accidental Enter rejects.
+ * accidental Enter rejects. Nothing is allowed unseen: while a part of the question is hidden, what would allow it
+ * shows that part first. An answer that lasts takes two steps, in a menu that names its scope.
  */
 import type { PermissionOption, PermissionOptionKind } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
@@ -14,9 +15,8 @@ import { useHost } from "../hostContext.js";
 import { IconButton } from "../Icon.js";
 import { InlineCode } from "../InlineCode.js";
 import { Menu } from "../Menu.js";
+import { REST_ID, type SeenToEnd } from "../seenToEnd.js";
 import { t } from "../../shared/l10n.js";
-
-const MAX_BUTTON_NAME = 30;
 
 /** The options of a question as controls: one button each to allow and to reject, the rest in a menu. */
 interface Controls {
@@ -32,39 +32,38 @@ function controlsOf(options: readonly PermissionOption[]): Controls {
   return { allow, reject, others: options.filter((each) => each !== allow && each !== reject) };
 }
 
-export function PermissionCard({ question }: { question: PermissionQuestion }): JSX.Element {
+interface PermissionCardProps {
+  readonly question: PermissionQuestion;
+  readonly seen: SeenToEnd;
+}
+
+export function PermissionCard({ question, seen }: PermissionCardProps): JSX.Element {
   const { post } = useHost();
   const rejectButton = useRef<HTMLButtonElement>(null);
   const { id: questionId, options } = question;
   const { allow, reject, others } = controlsOf(options);
-  const [other] = others;
-  // A single short answer is a button of its own; a long name would make a button of several lines.
-  const hasMenu = others.length > 1 || (other?.name.length ?? 0) > MAX_BUTTON_NAME;
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   const [isGivingReason, setIsGivingReason] = useState(false);
   const shownAt = useRef(0);
   useEffect(() => {
     shownAt.current = Date.now();
-    setIsMenuOpen(false);
-    setIsGivingReason(false);
     return focusUnlessTyping(rejectButton.current);
-  }, [questionId]);
+  }, []);
   const choose = (option: PermissionOption | undefined, reason = ""): void => {
-    if (option !== undefined) post({ type: "permit", questionId, optionId: option.optionId, reason });
-  };
-  const chooseAlways = (): void => {
-    if (hasMenu) setIsMenuOpen(true);
-    else choose(others.find(({ kind }) => kind === "allow_always"));
+    if (option === undefined) return;
+    // The menu stays open: the same key or click goes on.
+    if (option.kind.startsWith("reject") || seen.mayAllow()) post({ type: "permit", questionId, optionId: option.optionId, reason });
   };
   const actions: Readonly<Record<string, () => void>> = {
     y: () => { choose(allow); },
-    a: chooseAlways,
+    a: () => { setIsMenuOpen(others.length > 0); },
     n: () => { choose(reject); },
     r: () => { setIsGivingReason(true); },
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const action = actions[event.key.toLowerCase()];
-    if (action === undefined || !isPlainKey(event)) return;
+    if (action === undefined || !isPlainKey(event) || event.repeat) return;
+    if ((event.currentTarget as HTMLElement).closest("fieldset")?.disabled === true) return;
     if (Date.now() - shownAt.current < KEY_GUARD_MILLISECONDS) return;
     event.preventDefault();
     action();
@@ -79,7 +78,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
       onKeyDown={onKeyDown}
     >
       {allow !== undefined && (
-        <OptionButton option={allow} keyHint="y" isPrimary onChoose={choose} />
+        <OptionButton option={allow} keyHint="y" isPrimary describedBy={seen.rest === null ? "" : REST_ID} onChoose={choose} />
       )}
       {reject !== undefined && (
         <span class="split">
@@ -94,8 +93,7 @@ export function PermissionCard({ question }: { question: PermissionQuestion }): 
           />
         </span>
       )}
-      {!hasMenu && other !== undefined && <OptionButton option={other} keyHint="a" onChoose={choose} />}
-      {hasMenu && (
+      {others.length > 0 && (
         <Menu
           label={<>{t("Always…")} <kbd>a</kbd></>}
           title={t("More answers")}
@@ -133,11 +131,12 @@ interface OptionButtonProps {
   readonly option: PermissionOption;
   readonly keyHint: string;
   readonly isPrimary?: boolean;
+  readonly describedBy?: string;
   readonly buttonRef?: { current: HTMLButtonElement | null };
   readonly onChoose: (option: PermissionOption) => void;
 }
 
-function OptionButton({ option, keyHint, isPrimary = false, buttonRef, onChoose }: OptionButtonProps): JSX.Element {
+function OptionButton({ option, keyHint, isPrimary = false, describedBy = "", buttonRef, onChoose }: OptionButtonProps): JSX.Element {
   return (
     <button
       type="button"
@@ -145,6 +144,7 @@ function OptionButton({ option, keyHint, isPrimary = false, buttonRef, onChoose 
       {...(buttonRef !== undefined && { ref: buttonRef })}
       data-testid={`permission-${option.kind}`}
       data-option-id={option.optionId}
+      {...(describedBy !== "" && { "aria-describedby": describedBy })}
       onClick={() => {
         onChoose(option);
       }}

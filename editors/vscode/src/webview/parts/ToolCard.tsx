@@ -10,6 +10,7 @@ import type { ToolCallState, SessionState } from "../../shared/state.js";
 import { Icon, type IconName } from "../Icon.js";
 import { CommandText } from "../CommandText.js";
 import { InlineCode } from "../InlineCode.js";
+import { PathText } from "../PathText.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { isRecord } from "../../shared/validation.js";
 import { useHost } from "../hostContext.js";
@@ -167,23 +168,18 @@ function Locations({ locations }: { locations: readonly ToolCallLocation[] }): J
           <button
             type="button"
             class="link"
-            title={path}
             data-testid="tool-call-location"
             onClick={() => {
               post({ type: "openFile", path, line: line ?? 1 });
             }}
           >
-            {baseName(path)}
+            <PathText path={path} />
             {typeof line === "number" && `:${String(line)}`}
           </button>
         </li>
       ))}
     </ul>
   );
-}
-
-function baseName(path: string): string {
-  return path.split(/[/\\]/).at(-1) ?? path;
 }
 
 interface ContentPartProps {
