@@ -96,5 +96,6 @@ function revealNext(body: HTMLElement): void {
     button.click();
     return;
   }
-  body.scrollTop += Math.max(body.clientHeight - 2 * LINE_PIXELS, LINE_PIXELS);
+  // Some lines are shown again, but in a low place only a third of it.
+  body.scrollTop += Math.max(body.clientHeight - 2 * LINE_PIXELS, Math.ceil(body.clientHeight * (2 / 3)));
 }
