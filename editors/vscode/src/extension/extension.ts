@@ -56,7 +56,6 @@ const REVIEW_COMMANDS = [
 ];
 /** Actions outside of the chat, loaded with the first one. */
 const ACTION_COMMANDS = ["fix", "explain", "inlineEdit", "fixTest", "mentionFiles", "commitMessage", "reviewChanges", "explainTerminal", "runCommand"];
-const ALLOW = t("Allow Once");
 const REJECT = t("Reject");
 const SHOW = t("Show Chat");
 
@@ -192,15 +191,17 @@ function reviewStoreIn(storageUri: Uri | undefined): TextStore {
   return { read: nothingStored, write: async () => { await nothingStored(); }, remove: async () => { await nothingStored(); } };
 }
 
-/** Ask for permission in a notification. Dismissing it answers nothing: the question stays open in the chat. */
+/**
+ * Tell of a question in a notification. Dismissing it answers nothing: the question stays open in the chat. There it is also allowed,
+ * because a notification cuts long commands and shows no changes.
+ */
 async function notify(controller: Controller, { questionId, agent, text, isPermission }: AskedQuestion): Promise<void> {
-  const actions = isPermission ? [ALLOW, REJECT, SHOW] : [SHOW];
+  const actions = isPermission ? [SHOW, REJECT] : [SHOW];
   const chosen = await window.showInformationMessage(t("{0} asks: {1}", agent || "Hermes", text), ...actions);
-  const answer = (kind: "allow_once" | "reject_once"): Promise<void> =>
-    controller.handle({ type: "permit", questionId, optionId: controller.questions.optionOf(questionId, kind), reason: "" });
-  if (chosen === ALLOW) await answer("allow_once");
-  else if (chosen === REJECT) await answer("reject_once");
-  else if (chosen === SHOW) await controller.questionAnnouncer.show(questionId);
+  if (chosen === SHOW) await controller.questionAnnouncer.show(questionId);
+  if (chosen !== REJECT) return;
+  const optionId = controller.questions.optionOf(questionId, "reject_once");
+  await controller.handle({ type: "permit", questionId, optionId, reason: "" });
 }
 
 /** Let actions outside of the chat use it: it is revealed, and its agent started. */

@@ -81,7 +81,7 @@ export interface AskedQuestion {
   readonly sessionId: string;
   /** Name of the agent that asks; empty for the own server. */
   readonly agent: string;
-  /** Whether it can be answered with a single button. */
+  /** Whether it can be rejected with a single button. */
   readonly isPermission: boolean;
   /** What is asked, with the session's title if the session is not shown. */
   readonly text: string;

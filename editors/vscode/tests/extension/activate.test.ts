@@ -118,18 +118,25 @@ test("the agent is notified of the active file and of problems in files that it 
   ]);
 });
 
-for (const [choice, answer] of [
-  ["Allow Once", { outcome: { outcome: "selected", optionId: "yes" } }],
-  ["Reject", { outcome: { outcome: "selected", optionId: "no" } }],
-] as const) {
-  test(`a permission request while the chat is hidden shows a notification, answered with ${choice}`, async () => {
-    await connect();
-    extension.isVisible = false;
-    editor.choice = choice;
-    assert.deepEqual(await promptAgent("permission"), answer);
-    assert.ok(editor.calls.includes('information Hermes asks: Edit it ["Allow Once","Reject","Show Chat"]'));
-  });
-}
+test("a permission request while the chat is hidden shows a notification that can reject it", async () => {
+  await connect();
+  extension.isVisible = false;
+  editor.choice = "Reject";
+  assert.deepEqual(await promptAgent("permission"), { outcome: { outcome: "selected", optionId: "no" } });
+  assert.ok(editor.calls.includes('information Hermes asks: Edit it ["Show Chat","Reject"]'));
+});
+
+test("a notification allows nothing: it shows the chat, where what is asked can be read", async () => {
+  await connect();
+  extension.isVisible = false;
+  editor.choice = "Show Chat";
+  const answered = promptAgent("permission");
+  const { session } = await extension.until(({ request }) => request.action === "focusQuestion");
+  assert.ok(editor.executedCommands.some(([name]) => name === "acpServer.chat.focus"));
+  assert.equal(session.questions.length, 1);
+  extension.post({ type: "permit", questionId: session.questions[0]?.id, optionId: "yes", reason: "" });
+  assert.deepEqual(await answered, { outcome: { outcome: "selected", optionId: "yes" } });
+});
 
 test("an agent that ends before it answers is restarted with its last words as the cause", async () => {
   editor.isTrusted = true;
