@@ -42,6 +42,8 @@ MAX_OWN_WORDS_CHARACTERS = 6_000
 MAX_ONE_PROMPT_CHARACTERS = 3_000
 SUMMARY_HEADING = "[Summary of the work so far (not a new request). Continue with its next step.]"
 OWN_WORDS_HEADING = "[The user's messages so far, oldest first, word for word:]"
+REMOVED_HEAD = "[Removed to make room:"
+"""How the line begins that stands for a removed result."""
 UNSUMMARIZED = "(Older messages were removed to make room, and could not be summarized.)"
 REMOVED_MEDIA = "[An image or document was removed to make room.]"
 
@@ -228,7 +230,7 @@ def _clear(part: UserPart, calls: Mapping[str, ToolCall]) -> UserPart:
     ending = part.text.rstrip().rpartition("\n")[2][-MAX_STUB_ENDING:].strip()
     again = f"it is in {part.saved_to}" if part.saved_to else "make the call again if you need it"
     stub = (
-        f"[Removed to make room: {len(part.text):,} characters that "
+        f"{REMOVED_HEAD} {len(part.text):,} characters that "
         f"{cut_middle(name, MAX_STUB_ARGUMENTS)} returned, ending with {ending!r}; {again}]"
     )
     return replace(part, text=stub, media=())

@@ -221,7 +221,7 @@ class FileWatch:
         return shared
 
     def run_when_started(self, task: TaskFunction) -> None:
-        """Run a task once watching may start: one to find directories that are many."""
+        """Run a task once watching may start, such as one that finds thousands of directories."""
         self._spawn(partial(self._run_when_started, task))
 
     def schedule_check(self, subscription: Subscription) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.compaction import REMOVED_HEAD
 from acp_server.turn.context_counter import ModelMeter
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -54,7 +55,6 @@ punctuation, because models use the names of other agents, too."""
 CACHE_SECONDS: Mapping[str, float] = {"5m": 300.0, "1h": 3_600.0}
 FRAME_CHARACTERS, MEDIA_CHARACTERS = 60, 6_000
 STUB_CHARACTERS, MAX_STUB_ENDING = 160, 60
-REMOVED_HEAD = "[Removed to make room:"
 
 
 @frozen_dataclass
