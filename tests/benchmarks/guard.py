@@ -1,11 +1,14 @@
 """Guard against slower code: `uv run python -m tests.benchmarks.guard`.
 
-Processor time and memory of a start, a turn and a chunk as ratios to bare Python that imports a
-part of the standard library, measured in turn with it, against the ratios kept in `guard.toml`.
-Exit code 1 if one is 1.5 times the kept one. Each is the least of several runs: other load on the
-machine only ever adds to them, and to both alike. The processor time is read from the clock of the
-process, so elapsed time does not matter. `--keep` writes the ratios of this run into the file.
-Linux only.
+Processor time and memory of a start, a turn and a chunk as ratios to bare Python, measured in turn
+with it, against the ratios kept in `guard.toml`. A start is held to imports of the standard
+library, a turn and a chunk to JSON that is parsed and written: processors differ in how much faster
+one is than the other. Exit code 1 if a ratio is 1.5 times the kept one.
+
+Each figure is the least of many short samples: other load on the machine only ever adds to them,
+and on a shared processor the speed changes within a tenth of a second. The processor time is read
+from the clock of the process, so elapsed time does not matter. `--keep` writes the ratios of this
+run into the file. Linux only.
 """
 
 import argparse
@@ -27,15 +30,25 @@ KEPT = Path(__file__).with_name("guard.toml")
 HEAD = "# Ratios to bare Python: `python -m tests.benchmarks.guard --keep` writes them.\n"
 FACTOR = 1.5
 RUNS = 5
-TURNS = 20
-CHUNKS = 10_000
+TURNS = 40
+STREAMS = 8
+CHUNKS = 5_000
+"""A stream must be long beside the turn that it belongs to, and short beside a change of speed."""
 READY_SECONDS = 4.0
 BARE_PYTHON = """
 import sys
 import asyncio, concurrent.futures, decimal, email.mime.text, html.parser, http.client, inspect
 import json, multiprocessing, sqlite3, ssl, tarfile, unittest, urllib.request, xml.etree.ElementTree
 print(flush=True)
-sys.stdin.read()
+sys.stdin.readline()
+from time import process_time
+def work():
+    began = process_time()
+    for number in range(2_000):
+        json.loads(json.dumps({"method": "update", "params": {"text": "words", "number": number}}))
+    return process_time() - began
+print(min(work() for _ in range(30)) * 1000, flush=True)
+sys.stdin.readline()
 """
 Ratios = Mapping[str, float]
 
@@ -48,13 +61,13 @@ class Figure:
     yardstick: str
 
 
-CPU, MEMORY = "CPU", "memory"
+IMPORTS, JSON, MEMORY = "imports", "JSON", "memory"
 FIGURES = (
-    Figure("start: CPU until the first session is open", CPU),
+    Figure("start: CPU until the first session is open", IMPORTS),
     Figure("start: memory with the first session", MEMORY),
-    Figure("first turn, sent at once: CPU from the spawn", CPU),
-    Figure("warm turn: CPU", CPU),
-    Figure("chunk: CPU", CPU),
+    Figure("first turn, sent at once: CPU from the spawn", IMPORTS),
+    Figure("warm turn: CPU", JSON),
+    Figure("chunk: CPU", JSON),
     Figure("end: memory after all turns and chunks", MEMORY),
 )
 
@@ -77,9 +90,10 @@ def measure_server(setup: AgentSetup) -> Iterator[float]:
         time.sleep(READY_SECONDS)  # until the imports for an idle session are done
         chunks = setup.format_command(f"chunks {CHUNKS}")
         agent.run_turn(session, "hi")
-        yield _cost(agent, lambda: [agent.run_turn(session, "hi") for _ in range(TURNS)]) / TURNS
+        yield min(_cost(agent, lambda: agent.run_turn(session, "hi")) for _ in range(TURNS))
         agent.run_turn(session, setup.format_command("chunks 100"))
-        yield _cost(agent, lambda: [agent.run_turn(session, chunks)]) / CHUNKS
+        streams = [_cost(agent, lambda: agent.run_turn(session, chunks)) for _ in range(STREAMS)]
+        yield min(streams) / CHUNKS
         yield tree_memory(agent.pid).proportional
 
 
@@ -90,13 +104,16 @@ def _cost(agent: MeasuredAgent, work: Callable[[], object]) -> float:
 
 
 def measure_bare_python() -> dict[str, float]:
-    """Return the processor time and the memory of an interpreter once it has imported its part."""
+    """Return the processor time and the memory of imports, and the processor time of JSON."""
     command, pipe = [sys.executable, "-c", BARE_PYTHON], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdout.readline()
-        figures = {CPU: cpu_ms(process.pid), MEMORY: tree_memory(process.pid).proportional}
+        figures = {IMPORTS: cpu_ms(process.pid), MEMORY: tree_memory(process.pid).proportional}
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        figures[JSON] = float(process.stdout.readline())
         process.stdin.close()
     return figures
 
@@ -114,7 +131,7 @@ def measure(runs: int) -> dict[str, float]:
             figures = [*measure_server(setup)]
             if number:  # the first run stores code and fills caches
                 servers.append(figures)
-    bare = {each: min(one[each] for one in yardsticks) for each in (CPU, MEMORY)}
+    bare = {each: min(one[each] for one in yardsticks) for each in (IMPORTS, JSON, MEMORY)}
     return {
         figure.name: min(values) / bare[figure.yardstick]
         for figure, values in zip(FIGURES, zip(*servers, strict=True), strict=True)

@@ -173,6 +173,25 @@ def test_the_target_is_met_missed_or_not_judged() -> None:
     assert claims["loading 150 turns"] is None
 
 
+def test_a_slower_machine_has_more_time_and_no_more_memory() -> None:
+    figures = AgentFigures({"session": [470.0], "end-pss": [80.0], "at-once-total": [870.0]})
+    peer = AgentFigures({"at-once-total": [1_700.0]})
+    slow = AgentFigures({"python": [18.0]})
+
+    claims = {
+        each.title: each
+        for each in targets.evaluate_targets(
+            BenchmarkResults({OWN_AGENT: figures, "x": peer}, limits=slow)
+        )
+    }
+
+    ready = claims["ready after the spawn"]
+    assert (ready.bound, ready.is_met) == ("<= 700 (2.0 x 350)", True)
+    assert claims["memory at the end, PSS"].is_met is False
+    at_once = "spawn to the end of a prompt sent at once, half of the best: x"
+    assert claims[at_once].is_met is False
+
+
 def test_the_command_compares_saved_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
