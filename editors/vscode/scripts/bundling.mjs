@@ -150,10 +150,12 @@ const fakeVscode = {
   },
 };
 
-export function testsOf(entryPoints) {
+/** Return the options for test files; `splitting` has them share one instance of each module. */
+export function testsOf(entryPoints, { splitting = false } = {}) {
   return {
     ...shared,
     entryPoints,
+    splitting,
     plugins: [codicons, fakeVscode],
     outdir: "out/tests",
     outbase: "tests",
@@ -166,5 +168,6 @@ export function testsOf(entryPoints) {
     jsxImportSource: "preact",
     loader: { ".css": "empty" },
     sourcemap: "inline",
+    sourcesContent: false,
   };
 }

@@ -64,7 +64,9 @@ type SavedViewState = typeof NOTHING_KEPT;
 
 export { act, dom };
 
+/** A page of the view. There is one at a time: a new one takes the place of the one before. */
 export class TestPage {
+  static #current: TestPage | undefined;
   readonly root: HTMLElement;
   readonly posted: Intent[] = [];
   savedState: SavedViewState;
@@ -72,6 +74,8 @@ export class TestPage {
   #state = EMPTY_VIEW;
 
   constructor(savedState: SavedViewState = NOTHING_KEPT) {
+    TestPage.#current?.close();
+    TestPage.#current = this;
     this.savedState = savedState;
     document.body.replaceChildren();
     this.root = document.createElement("div");

@@ -8,7 +8,7 @@ import { SESSION_OPENED } from "../support/conversation.js";
 import { ANSWERED_FORM, LONG_OPENED, manyMessages, PARALLEL_QUESTIONS, SHORT_PROMPT } from "../support/longConversation.js";
 
 /** How long a long session is; `MESSAGES` asks for more. */
-const MESSAGES = Number(process.env["MESSAGES"] ?? 120);
+const MESSAGES = Number(process.env["MESSAGES"] ?? 60);
 
 test("only the oldest of several questions is docked, with the number that wait", async () => {
   const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
