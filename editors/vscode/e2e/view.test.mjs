@@ -89,12 +89,18 @@ station("the open question is in view under parallel calls, with its whole comma
 station("several questions of a session are counted, and a menu has the further answers", async () => {
   await newSession();
   await replay(story.PARALLEL_QUESTIONS);
-  assert.match(await chat.at("questions-waiting").innerText(), /2 more questions wait/);
+  assert.equal(await chat.at("questions-waiting").innerText(), "1 of 3");
+  await chat.at("question-next").click();
+  await until(async () => /docker compose up -d/.test(await chat.at("question-body").innerText()));
+  await picture("second-question");
+  await chat.at("question-next").press("ArrowLeft");
+  await until(async () => (await chat.at("questions-waiting").innerText()) === "1 of 3");
   await chat.at("permission-reject_once").focus();
   await window.page.waitForTimeout(500); // a new question ignores keys for a moment
   await window.page.keyboard.press("a");
   const items = chat.frame.getByRole("menuitem");
   await until(async () => (await items.count()) === 3);
+  assert.match(await chat.frame.getByRole("menu").innerText(), /runs the whole command shown, once/);
   await until(() => items.first().evaluate((node) => node === node.ownerDocument.activeElement));
   await window.page.keyboard.press("ArrowDown");
   await picture("menu");

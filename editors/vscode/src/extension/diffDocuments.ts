@@ -62,6 +62,16 @@ export async function openDiff(left: Uri, right: Uri, title: string, options: ob
   await commands.executeCommand("vscode.diff", left, right, title, options);
 }
 
+/** Both sides of a diff editor, and its title. */
+export type Diff = readonly [left: Uri, right: Uri, title: string];
+
+/** Open several diffs, with the first in front. */
+export async function openDiffs(diffs: readonly Diff[], options: object): Promise<void> {
+  // What is opened comes to the front, so the first one does once more, when the others are behind it.
+  const order = diffs.length > 1 ? [...diffs, ...diffs.slice(0, 1)] : diffs;
+  for (const diff of order) await openDiff(...diff, options);
+}
+
 /** Close the diff editors whose sides match. */
 export async function closeDiffs(isMatch: (left: Uri, right: Uri) => boolean): Promise<void> {
   const tabs = window.tabGroups.all.flatMap((group) => group.tabs);

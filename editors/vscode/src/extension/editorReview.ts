@@ -13,7 +13,7 @@ import { ChangeDecorations } from "./changeDecorations.js";
 import { ChangeLenses, type ReviewedDocument } from "./changeLenses.js";
 import { ChangesTree } from "./changesTree.js";
 import { InlineEdits, type InlineEdit } from "./inlineEdits.js";
-import { closeDiffs, DiffDocuments, openDiff, SCHEME, uriOf } from "./diffDocuments.js";
+import { closeDiffs, DiffDocuments, openDiff, openDiffs, SCHEME, uriOf, type Diff } from "./diffDocuments.js";
 import { t } from "../shared/l10n.js";
 
 /** Name of the virtual document with a file's text from before the agent's changes. */
@@ -251,11 +251,10 @@ export class EditorReview implements ReviewDisplay, Disposable {
   }
 
   async #openProposal(proposal: Proposal, preserveFocus: boolean): Promise<void> {
-    for (const { path, isWhole } of proposal.files.slice(0, MAX_OPENED_FILES)) {
-      const [left, right] = sidesOf(proposal, path);
-      const title = `${basename(path)} (${isWhole ? t("proposed") : t("proposed, in part")})`;
-      await openDiff(left, right, title, { preview: false, preserveFocus });
-    }
+    const diffs = proposal.files.slice(0, MAX_OPENED_FILES).map(({ path, isWhole }): Diff => {
+      return [...sidesOf(proposal, path), `${basename(path)} (${isWhole ? t("proposed") : t("proposed, in part")})`];
+    });
+    await openDiffs(diffs, { preview: false, preserveFocus });
   }
 
   /** Compute the changes again once the user pauses. */

@@ -13,19 +13,11 @@ import { FolderProvider } from "./hostContext.js";
 import { ContextPanel } from "./parts/ContextPanel.js";
 import { Header, type PanelName } from "./parts/Header.js";
 import { DockedPlan } from "./parts/Plan.js";
-import { QuestionDock } from "./parts/QuestionDock.js";
+import { focusQuestion, QuestionDock } from "./parts/QuestionDock.js";
 import { Queue } from "./parts/Queue.js";
 import { SessionList } from "./parts/SessionList.js";
 import { Welcome } from "./parts/Welcome.js";
 import { Transcript } from "./Transcript.js";
-
-/** Show the question of the session; the card focuses its reject button when it appears. */
-function focusQuestion(closePanels: () => void): void {
-  closePanels();
-  requestAnimationFrame(() => {
-    document.querySelector<HTMLElement>('.question-dock [data-testid^="permission-reject"], .question-dock input')?.focus();
-  });
-}
 
 export function App({ state }: { state: ViewState }): JSX.Element {
   const [panel, setPanel] = useState<PanelName>("none");
@@ -34,10 +26,10 @@ export function App({ state }: { state: ViewState }): JSX.Element {
     if (request.number === 0) return;
     if (request.action === "showSessions") setPanel("sessions");
     else if (request.action === "showContext") setPanel("context");
-    else if (request.action === "focusQuestion") focusQuestion(() => {
+    else if (request.action === "focusQuestion") {
       setPanel("none");
-    });
-    else setPanel("none");
+      requestAnimationFrame(focusQuestion);
+    } else setPanel("none");
   }, [request.number, request.action]);
   const close = (): void => {
     setPanel("none");
@@ -56,7 +48,7 @@ export function App({ state }: { state: ViewState }): JSX.Element {
           <div class="dock">
             <DockedPlan session={session} />
             <ChangesPanel session={session} />
-            <QuestionDock session={session} isConnected={state.connection.status === "ready"} />
+            <QuestionDock key={session.id} session={session} isConnected={state.connection.status === "ready"} />
             <Queue prompts={session.queue} />
             <Composer state={state} />
           </div>

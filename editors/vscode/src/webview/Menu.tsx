@@ -17,6 +17,8 @@ interface MenuProps {
   readonly title: string;
   readonly testId: string;
   readonly items: readonly MenuItem[];
+  /** What is true of all items, above them. */
+  readonly note?: string;
   readonly isOpen: boolean;
   /** Where the menu opens if there is no room below: above the button, or below the button, which is lifted by the room that is missing. */
   readonly whenNoRoom: "above" | "lift";
@@ -24,7 +26,7 @@ interface MenuProps {
   readonly onChoose: (id: string) => void;
 }
 
-export function Menu({ label, title, testId, items, isOpen, whenNoRoom, onOpen, onChoose }: MenuProps): JSX.Element {
+export function Menu({ label, title, testId, items, note = "", isOpen, whenNoRoom, onOpen, onChoose }: MenuProps): JSX.Element {
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const [lift, setLift] = useState(0);
@@ -68,7 +70,7 @@ export function Menu({ label, title, testId, items, isOpen, whenNoRoom, onOpen, 
         <Icon name="chevronDown" />
       </button>
       {isOpen && (
-        <MenuItems title={title} isAbove={whenNoRoom === "above" && lift > 0} onMissingRoom={setLift}>
+        <MenuItems title={title} note={note} isAbove={whenNoRoom === "above" && lift > 0} onMissingRoom={setLift}>
           {items.map((item) => (
             <button
               key={item.id}
@@ -92,13 +94,14 @@ export function Menu({ label, title, testId, items, isOpen, whenNoRoom, onOpen, 
 
 interface MenuItemsProps {
   readonly title: string;
+  readonly note: string;
   readonly isAbove: boolean;
   /** Called with the number of pixels by which the menu is taller than the room below the button; 0 when it is closed. */
   readonly onMissingRoom: (pixels: number) => void;
   readonly children: ComponentChildren;
 }
 
-function MenuItems({ title, isAbove, onMissingRoom, children }: MenuItemsProps): JSX.Element {
+function MenuItems({ title, note, isAbove, onMissingRoom, children }: MenuItemsProps): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const bottom = element.current?.getBoundingClientRect().bottom ?? 0;
@@ -109,6 +112,7 @@ function MenuItems({ title, isAbove, onMissingRoom, children }: MenuItemsProps):
   }, []);
   return (
     <div class={isAbove ? "menu-items" : "menu-items below"} role="menu" aria-label={title} ref={element}>
+      {note !== "" && <p class="small" role="none">{note}</p>}
       {children}
     </div>
   );

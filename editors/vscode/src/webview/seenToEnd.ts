@@ -34,24 +34,25 @@ export interface SeenToEnd {
   readonly mayAllow: () => boolean;
 }
 
+/** What each question showed when its end was in view: one that the user comes back to needs no second look. */
+const seenContents = new WeakMap<object, readonly unknown[]>();
+
 /**
  * Watch the scrolled body of one question.
  *
- * @param content What the body shows; for another one, the end must be seen again.
+ * @param contents What the body shows; for others, the end must be seen again.
+ * @param movedAt When another question, or the next part of one, came into view.
  */
-export function useSeenToEnd(content: unknown): SeenToEnd {
+export function useSeenToEnd(question: object, contents: readonly unknown[], movedAt: MutableRef<number>): SeenToEnd {
   const body = useRef<HTMLDivElement | null>(null);
-  const isSeen = useRef(false);
-  const movedAt = useRef(-Infinity);
   const [rest, setRest] = useState<HiddenRest | null>(null);
   const look = (): void => {
     const found = body.current === null ? null : hiddenRest(body.current);
     // A view that is hidden has no layout, and shows nothing.
-    if (found === null && (body.current?.clientHeight ?? 0) > 0) isSeen.current = true;
+    if (found === null && (body.current?.clientHeight ?? 0) > 0) seenContents.set(question, contents);
     setRest((before) => (before?.files === found?.files && before?.lines === found?.lines ? before : found));
   };
   useLayoutEffect(() => {
-    isSeen.current = false;
     look();
     if (body.current === null || typeof ResizeObserver === "undefined") return undefined;
     const observer = new ResizeObserver(look);
@@ -59,13 +60,14 @@ export function useSeenToEnd(content: unknown): SeenToEnd {
     return () => {
       observer.disconnect();
     };
-  }, [content]);
+  }, contents);
   const showNext = (): void => {
     if (body.current !== null) revealNext(body.current);
     look();
   };
   const mayAllow = (): boolean => {
-    const wasShown = isSeen.current || body.current === null || hiddenRest(body.current) === null;
+    const isSeen = seenContents.get(question)?.every((each, index) => each === contents[index]) === true;
+    const wasShown = isSeen || body.current === null || hiddenRest(body.current) === null;
     if (!wasShown) showNext();
     // A double click, or a key that is held, must not allow what it has just brought into view.
     const isIntended = Date.now() - movedAt.current >= KEY_GUARD_MILLISECONDS;

@@ -1,7 +1,7 @@
 /** Open documents and virtual documents in VS Code. */
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { DiffDocuments } from "../../src/extension/diffDocuments.js";
+import { DiffDocuments, openDiffs, type Diff } from "../../src/extension/diffDocuments.js";
 import { VsCodeDocuments } from "../../src/extension/documents.js";
 import { FileService } from "../../src/host/fileService.js";
 import { FakeFiles } from "../support/fakes.js";
@@ -111,4 +111,13 @@ test("only the newest copies are kept, and none after disposal", async () => {
   assert.deepEqual([content(1), content(2), content(31)], ["", "2", "31"]);
   diffs.dispose();
   assert.equal(content(31), "");
+});
+
+test("of several diffs the first one is in front once all are open", async () => {
+  const diffs = ["a", "b", "c"].map((name): Diff => [Uri.file(name), Uri.file(`${name}2`), name] as unknown as Diff);
+  const opened = (): unknown[] => editor.executedCommands.filter(([name]) => name === "vscode.diff").map((args) => args[3]);
+  await openDiffs(diffs, {});
+  assert.deepEqual(opened(), ["a", "b", "c", "a"]);
+  await openDiffs(diffs.slice(1, 2), {});
+  assert.deepEqual(opened().slice(4), ["b"]);
 });

@@ -10,16 +10,6 @@ import { ANSWERED_FORM, LONG_OPENED, manyMessages, PARALLEL_QUESTIONS, SHORT_PRO
 /** How long a long session is; `MESSAGES` asks for more. */
 const MESSAGES = Number(process.env["MESSAGES"] ?? 60);
 
-test("only the oldest of several questions is docked, with the number that wait", async () => {
-  const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
-  assert.equal(page.findAll("permission").length, 1);
-  assert.equal(page.find("questions-waiting").textContent, "2 more questions wait");
-  assert.match(page.find("question-body").textContent, /very-long-name-of-a-script\.sh \| sh/);
-  await page.dispatch({ type: "answered", questionId: "q1", outcome: { outcome: "cancelled" } });
-  assert.match(page.find("question-body").textContent, /docker compose up -d/);
-  assert.equal(page.find("questions-waiting").textContent, "1 more question waits");
-});
-
 test("further answers are in a menu, operated by keyboard", async () => {
   mock.timers.enable({ apis: ["Date"], now: 1000 });
   const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);

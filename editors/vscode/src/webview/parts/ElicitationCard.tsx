@@ -57,10 +57,14 @@ function Decline({ questionId }: { questionId: string }): JSX.Element {
   );
 }
 
+/** What was written into forms that are not sent yet: the user may look at another question meanwhile. */
+const drafts = new WeakMap<ElicitationSchema, FormContent>();
+
 function Form({ form, questionId }: { form: ElicitationSchema; questionId: string }): JSX.Element {
   const { post } = useHost();
   const properties = Object.entries(form.properties ?? {});
-  const [values, setValues] = useState<FormContent>(() => defaultsOf(properties));
+  const [values, setValues] = useState<FormContent>(() => drafts.get(form) ?? defaultsOf(properties));
+  drafts.set(form, values);
   const required = new Set(form.required ?? []);
   const onSubmit = (event: Event): void => {
     event.preventDefault();

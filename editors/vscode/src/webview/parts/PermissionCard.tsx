@@ -35,9 +35,10 @@ function controlsOf(options: readonly PermissionOption[]): Controls {
 interface PermissionCardProps {
   readonly question: PermissionQuestion;
   readonly seen: SeenToEnd;
+  readonly isCommand: boolean;
 }
 
-export function PermissionCard({ question, seen }: PermissionCardProps): JSX.Element {
+export function PermissionCard({ question, seen, isCommand }: PermissionCardProps): JSX.Element {
   const { post } = useHost();
   const rejectButton = useRef<HTMLButtonElement>(null);
   const { id: questionId, options } = question;
@@ -47,7 +48,8 @@ export function PermissionCard({ question, seen }: PermissionCardProps): JSX.Ele
   const shownAt = useRef(0);
   useEffect(() => {
     shownAt.current = Date.now();
-    return focusUnlessTyping(rejectButton.current);
+    // Who goes through the questions by their buttons goes on.
+    return document.activeElement?.closest(".waiting") == null ? focusUnlessTyping(rejectButton.current) : undefined;
   }, []);
   const choose = (option: PermissionOption | undefined, reason = ""): void => {
     if (option === undefined) return;
@@ -101,6 +103,7 @@ export function PermissionCard({ question, seen }: PermissionCardProps): JSX.Ele
           items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: <InlineCode text={name} />, testId: `permission-${kind}` }))}
           isOpen={isMenuOpen}
           whenNoRoom="lift"
+          note={isCommand ? t("Allowing also runs the whole command shown, once. Later, only what the answer names runs without asking.") : ""}
           onOpen={setIsMenuOpen}
           onChoose={(optionId) => {
             choose(others.find((each) => each.optionId === optionId));
@@ -123,7 +126,7 @@ export function PermissionCard({ question, seen }: PermissionCardProps): JSX.Ele
 }
 
 /** Whether a key is pressed without modifiers, and not in the input of the reason. */
-function isPlainKey({ ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
+export function isPlainKey({ ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
   return !(ctrlKey || metaKey || altKey || target instanceof HTMLInputElement);
 }
 
