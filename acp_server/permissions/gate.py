@@ -16,14 +16,16 @@ import anyio
 from anyio import to_thread
 
 from acp_server.permissions.claude_settings import describe_rules
-from acp_server.permissions.effects import Effect, LeavePlanMode
+from acp_server.permissions.effects import Effect, LeavePlanMode, RestoreFiles
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import Allow, Ask, Decision, Refuse, decide
 from acp_server.permissions.questions import (
     PLAN_CHOICES,
+    RESTORE_CHOICES,
     AskingError,
     PermissionAsker,
+    PermissionChoice,
     PermissionChoiceId,
     PermissionQuestion,
     QuestionQueue,
@@ -283,7 +285,7 @@ class PermissionGate:
 
     async def _ask_user(self, question: PermissionQuestion, decision: Ask) -> Refusal | None:
         is_plan = isinstance(question.effect, LeavePlanMode)
-        choices = PLAN_CHOICES if is_plan else choices_for(decision, self.root)
+        choices = self._choices_for(question.effect, decision)
         try:
             answer = await self.asker.ask(replace(question, reason=decision.reason), choices)
         except AskingError as error:
@@ -309,6 +311,14 @@ class PermissionGate:
         if refusal is None:
             self._apply_yes(answer, question, decision)
         return refusal
+
+    def _choices_for(self, effect: Effect, decision: Ask) -> tuple[PermissionChoice, ...]:
+        """Return the answers to offer."""
+        if isinstance(effect, LeavePlanMode):
+            return PLAN_CHOICES
+        if isinstance(effect, RestoreFiles):
+            return RESTORE_CHOICES
+        return choices_for(decision, self.root)
 
     def _apply_yes(
         self, answer: PermissionChoiceId, question: PermissionQuestion, decision: Ask

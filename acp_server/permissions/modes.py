@@ -17,12 +17,22 @@ class ModeInfo:
 
 
 MODES = (
-    ModeInfo("ask", "Ask", "Asks before every edit and command"),
     ModeInfo(
-        "accept_edits", "Accept edits", "Edits workspace files without asking; asks for the rest"
+        "ask",
+        "Ask before changes",
+        "Reads freely; asks before edits, and before commands that could change something",
     ),
-    ModeInfo("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
-    ModeInfo("bypass", "Bypass", "Never asks; only a short list of commands stays blocked"),
+    ModeInfo(
+        "accept_edits",
+        "Accept edits",
+        "Edits files in the workspace without asking; asks before the rest, such as commands",
+    ),
+    ModeInfo("plan", "Plan only", "Reads and makes a plan; edits nothing and runs nothing"),
+    ModeInfo(
+        "bypass",
+        "Bypass permissions",
+        "Never asks: edits and runs anything but a short list of dangerous commands",
+    ),
 )
 MODE_IDS = ", ".join(mode.id for mode in MODES)
 

@@ -153,6 +153,11 @@ PLAN_CHOICES = (
     PermissionChoice("keep_planning", "Keep planning", "reject_once"),
 )
 """The answers to a plan."""
+RESTORE_CHOICES = (
+    PermissionChoice("allow_once", "Restore", "allow_once"),
+    PermissionChoice("reject_once", "Cancel", "reject_once"),
+)
+"""The answers to a restoration, which loses what it replaces: none of them lasts."""
 
 
 class QuestionQueue:

@@ -86,7 +86,7 @@ async def test_the_permission_request_shows_the_diff_and_nothing_happens_without
         _, asked = session.editor.asked(PERMISSION_METHOD)
         tool_call = cast("Object", asked["toolCall"])
         diff: Object = {"type": "diff", "path": str(path), "oldText": "new\n", "newText": "old\n"}
-        assert (tool_call["title"], tool_call["kind"]) == ("Restore a.txt", "edit")
+        assert (tool_call["title"], tool_call["kind"]) == ("Restore a.txt?", "edit")
         assert tool_call["content"] == [diff]
         updates = session.updates_of(str(tool_call["toolCallId"]))
         assert (updates.statuses, path.read_text()) == (

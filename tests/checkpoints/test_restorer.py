@@ -49,9 +49,9 @@ async def test_unchanged_files_are_asked_about_together_and_changed_ones_one_by_
     changes = await turn_wrote(setup, "a", "b") + await turn_wrote(setup, "c", "d", now=LATER)
     result = await setup.restore(*changes, notes=["a note"])
     assert setup.titles == [
-        "Restore 2 files",
-        "Restore c (changed since that turn)",
-        "Restore d (changed since that turn)",
+        "Restore 2 files?",
+        "Restore c (changed since that turn)?",
+        "Restore d (changed since that turn)?",
     ]
     assert setup.lost == [(), ("c",), ("d",)]
     notes = [Text("a note") in question.content for question in setup.gate.asked]
@@ -157,7 +157,7 @@ async def test_the_turn_of_another_session_is_named(tmp_path: Path) -> None:
         RecordedChange(known.path, known.before, known.after, is_own=False)
     )
     writer = "by “theirs” in the session “other”"
-    assert setup.titles == [f"Restore a (changed {writer})"]
+    assert setup.titles == [f"Restore a (changed {writer})?"]
     assert setup.lost == [(f"a ({writer})",)]
     assert result.failures[known.path].startswith(f"it was changed {writer}. To restore it")
 

@@ -58,10 +58,22 @@ MODE_DESCRIPTION = "How much the agent may do without asking"
 MODEL_DESCRIPTION = "The model that answers"
 THOUGHT_DESCRIPTION = "How deeply the model thinks before it answers"
 MODES = (
-    ("ask", "Ask", "Asks before every edit and command"),
-    ("accept_edits", "Accept edits", "Edits workspace files without asking; asks for the rest"),
-    ("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
-    ("bypass", "Bypass", "Never asks; only a short list of commands stays blocked"),
+    (
+        "ask",
+        "Ask before changes",
+        "Reads freely; asks before edits, and before commands that could change something",
+    ),
+    (
+        "accept_edits",
+        "Accept edits",
+        "Edits files in the workspace without asking; asks before the rest, such as commands",
+    ),
+    ("plan", "Plan only", "Reads and makes a plan; edits nothing and runs nothing"),
+    (
+        "bypass",
+        "Bypass permissions",
+        "Never asks: edits and runs anything but a short list of dangerous commands",
+    ),
 )
 
 NETWORK_LEVELS = (

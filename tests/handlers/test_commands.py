@@ -79,7 +79,7 @@ async def test_a_model_is_looked_up_at_its_endpoint_before_it_counts_as_unknown(
 @pytest.mark.parametrize(
     ("prompt", "answer", "mode"),
     [
-        ("/mode plan", "Mode: `plan` (Plan)", "plan"),
+        ("/mode plan", "Mode: `plan` (Plan only)", "plan"),
         ("/mode accept", "Mode: `accept_edits` (Accept edits)", "accept_edits"),
         ("/mode yolo", "There is no mode `yolo`. `/mode` lists them all.", None),
     ],

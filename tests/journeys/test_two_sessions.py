@@ -66,8 +66,8 @@ def test_an_undo_leaves_what_an_overlapping_turn_of_another_session_changed(
         texts = [(root / name).read_text() for name in names]
         assert texts == ["old\n", "second\n", "second\n"], output
         assert sorted(question.text for question in day.user.questions) == [
-            "Restore commanded.txt (changed by “Run one.” in the session “Edit one.”)",
-            "Restore edited.txt (changed by “Edit one.” in the session “Edit one.”)",
+            "Restore commanded.txt (changed by “Run one.” in the session “Edit one.”)?",
+            "Restore edited.txt (changed by “Edit one.” in the session “Edit one.”)?",
         ]
         day.user.policy = allow_once
         second.command("/undo 2")

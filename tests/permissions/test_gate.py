@@ -7,7 +7,7 @@ from typing import cast
 import anyio
 import pytest
 
-from acp_server.permissions.effects import ConnectHost
+from acp_server.permissions.effects import ConnectHost, RestoreFiles
 from acp_server.permissions.gate import (
     CHANGED,
     MOVED,
@@ -100,6 +100,18 @@ async def test_an_always_answer_applies_here_and_depending_on_scope_in_other_ses
         await wait_until(lambda: bool(results) or len(setting.user.asked) > 1)
         tasks.cancel_scope.cancel()
     assert len(setting.user.asked) == 1 + elsewhere
+
+
+async def test_a_restoration_offers_no_answer_that_lasts(setting: GateSetup) -> None:
+    effect = RestoreFiles((setting.target("src/a.py"),))
+    question = PermissionQuestion("a", effect, "Restore a.py?", "edit")
+    # A client can send any id: one that would save a rule is refused.
+    refusal = await answered(setting, question, "allow_workspace")
+    assert isinstance(refusal, Refusal)
+    assert await answered(setting, question, "allow_once") is None
+    offered = [(each.name, each.kind) for each in setting.user.asked[-1].choices]
+    assert offered == [("Restore", "allow_once"), ("Cancel", "reject_once")]
+    assert setting.store.load(setting.root) == ()
 
 
 async def test_an_always_rule_is_stored_with_its_scope(setting: GateSetup) -> None:

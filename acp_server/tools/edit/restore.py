@@ -86,10 +86,11 @@ class Restorer:
         """Ask about some files in one question, in a tool call of its own, and restore them."""
         reporter = CallReporter(self._new_id(), self._sink)
         question = self._build_question(reporter.call_id, steps, is_changed=is_changed)
-        await self._sink.emit(CallAppeared(reporter.call_id, NAME, "edit", question.title))
+        title = question.title.removesuffix("?")
+        await self._sink.emit(CallAppeared(reporter.call_id, NAME, "edit", title))
         is_complete = False
         try:
-            await reporter.describe(question.title, question.locations)
+            await reporter.describe(title, question.locations)
             shown: tuple[CallContent, ...] = (
                 *note_texts,
                 *await self._planner.describe_changes(steps),
@@ -98,6 +99,8 @@ class Restorer:
             if can_preview:
                 await reporter.show(shown)
             refusal = await self._services.gate.authorize(replace(question, content=shown))
+            # The client has shown the question as the title of the call.
+            await self._sink.emit(CallChanged(reporter.call_id, title=title))
             if refusal is not None:
                 self.result.failures |= {
                     str(step.path): self._describe_refusal(refusal, step, is_changed=is_changed)
@@ -142,7 +145,7 @@ class Restorer:
         return PermissionQuestion(
             call_id=call_id,
             effect=RestoreFiles(targets, lost if is_changed else ()),
-            title=f"Restore {subject}{suffix}",
+            title=f"Restore {subject}{suffix}?",
             kind="edit",
             locations=tuple(Location(str(step.path)) for step in steps),
         )

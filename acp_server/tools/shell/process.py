@@ -215,7 +215,7 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         question = PermissionQuestion(
             call_id=self.reporter.call_id,
             effect=ForwardPort(port, self._sandbox.network.ports()),
-            title=f"Make port {port} reachable from this machine",
+            title=f"Make port {port} reachable from this machine?",
             kind="execute",
         )
         await self.require_permission(self._services.gate, question)

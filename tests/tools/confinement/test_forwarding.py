@@ -176,7 +176,7 @@ async def test_the_model_forwards_a_port_if_the_user_agrees(
         assert len(asked) == questions
         if asked:
             assert json_at(asked[0], "toolCall", "title") == (
-                f"Make port {port} reachable from this machine"
+                f"Make port {port} reachable from this machine?"
             )
             assert f"connections of this machine to port {port}" in str(asked[0]["options"])
         assert updates.status == status

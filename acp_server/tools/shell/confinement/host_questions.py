@@ -21,7 +21,7 @@ class HostQuestions:
         answer = origin.answers.setdefault((site, address), HostAnswer())
         async with answer.lock:
             if answer.refusal is None:
-                answer.refusal = await origin.ask(ConnectHost(site, address), f"Connect to {site}")
+                answer.refusal = await origin.ask(ConnectHost(site, address), f"Connect to {site}?")
         return answer.refusal
 
     def _is_configured(self, site: str) -> bool:

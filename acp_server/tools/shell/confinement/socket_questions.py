@@ -35,7 +35,7 @@ class SocketQuestions:
         async with answer.lock:
             if answer.refusal is None:
                 effect = ConnectSocket(str(path), danger)
-                answer.refusal = await origin.ask(effect, f"Connect to the service {path}")
+                answer.refusal = await origin.ask(effect, f"Connect to the service {path}?")
         return not answer.refusal
 
     def _danger_of(self, path: Path) -> str:

@@ -40,7 +40,7 @@ export const SESSION_OPENED: readonly ViewEvent[] = [
     type: "choices",
     modes: null,
     options: [
-      option("mode", "Mode", "mode", ["Ask", "Accept edits", "Plan", "Bypass"]),
+      option("mode", "Mode", "mode", ["Ask before changes", "Accept edits", "Plan only", "Bypass permissions"]),
       option("model", "Model", "model", ["claude-sonnet-5", "claude-opus-5"]),
       option("thinking", "Thinking", "thought_level", ["medium", "high"]),
     ],
