@@ -194,7 +194,7 @@ def main() -> None:
         sizes = SIZES[what] if arguments.full else SIZES[what][:-1]
         columns: list[Figures] = []
         for size in sizes:
-            with tempfile.TemporaryDirectory() as name:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
                 columns.append(MEASURES[what](Path(name), size))
         print(f"\n{what:46}" + "".join(f"{size:>10,}" for size in sizes))
         for row in columns[0]:

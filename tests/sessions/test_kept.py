@@ -1,11 +1,14 @@
 """Sessions that outlive their process: listed, shown again, gone on with, deleted."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from acp_server.config.settings import Configuration
+from acp_server.history.packed_messages import PackedMessages
+from acp_server.turn.conversation import Message
 from tests.sessions.merged_updates import merge_updates
 from tests.sessions.session_requests import (
     UNKNOWN_SESSION_ID,
@@ -81,6 +84,35 @@ async def test_a_loaded_session_shows_the_same_as_live(setup: Configuration, fol
         "/version",
         "hi",
     ]
+
+
+async def test_messages_stay_compressed_until_the_session_is_continued(
+    monkeypatch: pytest.MonkeyPatch, setup: Configuration, folder: str
+) -> None:
+    """Who only looks at a long session does not pay for its conversation."""
+    read: list[int] = []
+    unpack = PackedMessages.__iter__
+
+    def count(messages: PackedMessages) -> Iterator[Message]:
+        read.append(len(messages))
+        return unpack(messages)
+
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        session = await editor.new_session(folder)
+        await editor.prompt(session, "work")
+    monkeypatch.setattr(PackedMessages, "__iter__", count)
+    async with open_editor(setup) as editor:
+        await editor.initialize()
+        await load_session(editor, session, folder)
+        await editor.wait_until(  # they follow the tools, which are built while nobody waits
+            lambda: "available_commands_update" in map(message_kind, editor.messages) or None,
+            "the commands",
+        )
+        assert read == []
+        await editor.prompt(session, "look")
+        assert '"content": "one"' in json.dumps(editor.messages).replace("\\", "")
+        assert len(read) == 1
 
 
 async def test_history_is_replayed_before_the_response_and_commands_follow_it(

@@ -1,7 +1,7 @@
 """The tool `todo`: the session's task list, shown as the editor's plan."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Literal
@@ -87,12 +87,28 @@ class TodoList:
         return "\n".join(lines) or "the list is empty"
 
 
+class ConversationTodos:
+    """The list that a conversation leaves, read from its messages at the first call."""
+
+    def __init__(self, messages: Iterable[Message]) -> None:
+        """Take the messages unread: those of a session that is only looked at stay compressed."""
+        self._messages = messages
+        self._todos: TodoList | None = None
+
+    def at_call(self, call_id: str) -> TodoList:
+        """Return the list; the first time, as it was before the message that makes this call."""
+        if self._todos is None:
+            self._todos = todo_list_from(_messages_before(self._messages, call_id))
+            self._messages = ()
+        return self._todos
+
+
 class TodoUse(TypedToolUse[TodoArguments]):
     """One call of `todo`."""
 
-    def __init__(self, todos: TodoList, reporter: CallReporter) -> None:
+    def __init__(self, todos: ConversationTodos, reporter: CallReporter) -> None:
         super().__init__(TodoArguments, reporter)
-        self._todos = todos
+        self._conversation_todos = todos
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the title, once it is known whether the list is read or changed."""
@@ -104,12 +120,13 @@ class TodoUse(TypedToolUse[TodoArguments]):
     async def run(self, arguments: TodoArguments) -> ToolOutcome:
         """Update the list and the plan, or return the list."""
         await self.reporter.mark_in_progress()
+        todos = self._conversation_todos.at_call(self.reporter.call_id)
         if arguments.todos is None:
-            return ToolOutcome(self._todos.to_json_lines())
-        self._todos.update(arguments.todos, should_merge=arguments.merge)
-        await self.reporter.emit(self._todos.to_plan())
-        open_count = sum(item.status in {"pending", "in_progress"} for item in self._todos.items)
-        text = self._todos.to_json_lines() if arguments.merge else f"{len(self._todos.items)} items"
+            return ToolOutcome(todos.to_json_lines())
+        todos.update(arguments.todos, should_merge=arguments.merge)
+        await self.reporter.emit(todos.to_plan())
+        open_count = sum(item.status in {"pending", "in_progress"} for item in todos.items)
+        text = todos.to_json_lines() if arguments.merge else f"{len(todos.items)} items"
         return ToolOutcome(f"{text}; {open_count} open")
 
 
@@ -132,6 +149,13 @@ def todo_list_from(messages: Iterable[Message]) -> TodoList:
     return todos
 
 
+def _messages_before(messages: Iterable[Message], call_id: str) -> Iterator[Message]:
+    for message in messages:
+        if any(isinstance(part, ToolCall) and part.id == call_id for part in message.parts):
+            return
+        yield message
+
+
 def restate_todos(messages: Sequence[Message]) -> Sequence[Message]:
     """Return a `todo` call with the list that messages leave, for when they are removed."""
     items = [item.model_dump() for item in todo_list_from(messages).items]
@@ -145,6 +169,6 @@ def restate_todos(messages: Sequence[Message]) -> Sequence[Message]:
 
 def todo_tool(messages: Iterable[Message] = ()) -> Tool:
     """Return the tool, with a list that continues the one in a conversation."""
-    todos = todo_list_from(messages)
+    todos = ConversationTodos(messages)
     spec = build_spec(NAME, DESCRIPTION, TodoArguments)
     return Tool(spec, "think", "Plan", lambda report: TodoUse(todos, report))
