@@ -57,6 +57,7 @@ SERVER_MODULES = (
     "acp_server.handlers.workspace",
     "acp_server.history.writer",
     "acp_server.mcp.binder",
+    "acp_server.mcp.sdk_connector",
     "acp_server.session.prompting.directory_events",
     "acp_server.session.prompting.workspace_prompt",
     "acp_server.tools.factory",

@@ -1,10 +1,11 @@
-"""A prepared process: what `demo` and `doctor` get when they start this server as their child.
+"""Prepared processes: what a command gets when it starts this server as its child.
 
-They start it as a new interpreter, whose imports take most of their time. A fork of the fork server
-(`tests.support.fork_server`) therefore forks once more before it runs such a command. The second
-process waits, in the same state as every other fork, until the command starts `acp-server`: then it
-becomes that child, with its arguments, descriptors, environment, directory and session. A second
-child, or one that cannot be started so, is a new interpreter as usual.
+`demo`, `doctor` and `run --tasks` start it as a new interpreter, whose imports take most of their
+time. A fork of the fork server (`tests.support.fork_server`) therefore forks further processes
+before it runs such a command. Each waits, in the same state as every other fork, until the command
+starts `acp-server`: then it becomes that child, with its arguments, descriptors, environment,
+directory and session. One child more, or one that cannot be started so, is a new interpreter as
+usual.
 """
 
 import json
@@ -15,7 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,19 +25,22 @@ RunCommand: TypeAlias = Callable[[Sequence[int], Sequence[str], Mapping[str, str
 StartChild: TypeAlias = Callable[..., int]
 """`_posixsubprocess.fork_exec`, which returns the process id."""
 STARTERS = {"demo", "doctor"}
-"""Commands that start this server; `run --tasks` starts runs."""
+"""Commands that start this server once; `run --tasks` starts a run for each task."""
+PREPARED_RUNS = 3
+"""Number of processes that are prepared for the tasks of `run --tasks`."""
 START_CHILD = "_fork_exec"
 HEAD_BYTES = 4
 
 
 @dataclass(slots=True)
-class PreparedServer:
-    """A process that is to become the server that this one starts."""
+class PreparedServers:
+    """Processes that are to become the servers that this one starts."""
 
-    connection: socket.socket
-    process_id: int
     start_other: StartChild
-    is_used: bool = False
+    waiting: list[tuple[socket.socket, int]] = field(
+        default_factory=list[tuple[socket.socket, int]]
+    )
+    """Connections to processes that are not used yet, and their ids."""
 
     def start_child(
         self,
@@ -51,11 +55,11 @@ class PreparedServer:
         """Start a child process in place of `subprocess`; return its id."""
         command = _server_arguments(arguments)
         reads, _, _, writes, _, error_writes, _, _, _, is_session_leader = others[:10]
-        if command is None or self.is_used or len(fds_to_keep) > 1:
+        if command is None or not self.waiting or len(fds_to_keep) > 1:
             return self.start_other(
                 arguments, executables, close_fds, fds_to_keep, cwd, environment, *others
             )
-        self.is_used = True
+        connection, process_id = self.waiting.pop()
         variables = [each.decode("utf-8", "surrogateescape") for each in environment or ()]
         if environment is None:
             variables = [f"{name}={value}" for name, value in os.environ.items()]  # noqa: TID251
@@ -67,29 +71,35 @@ class PreparedServer:
         ]
         try:
             head = len(request).to_bytes(HEAD_BYTES, "big")
-            socket.send_fds(self.connection, [head], streams)
-            self.connection.sendall(request)
-            is_started = self.connection.recv(1) != b""
+            with connection:
+                socket.send_fds(connection, [head], streams)
+                connection.sendall(request)
+                is_started = connection.recv(1) != b""
         except OSError:
             is_started = False
         if is_started:
-            return self.process_id
+            return process_id
         return self.start_other(
             arguments, executables, close_fds, fds_to_keep, cwd, environment, *others
         )
 
 
 def prepare_server(arguments: Sequence[str], run_command: RunCommand) -> None:
-    """Fork a process for the server that this command is going to start, if it does that."""
-    if not STARTERS.intersection(arguments[:1]) and "--tasks" not in arguments:
+    """Fork processes for the servers that this command is going to start, if it does that."""
+    count = PREPARED_RUNS if "--tasks" in arguments else len(STARTERS.intersection(arguments[:1]))
+    if count == 0:
         return
-    connection, its = socket.socketpair()
-    process_id = os.fork()
-    if process_id == 0:
-        connection.close()
-        _wait_for_use(its, run_command)
-    its.close()
-    prepared = PreparedServer(connection, process_id, vars(subprocess)[START_CHILD])
+    prepared = PreparedServers(vars(subprocess)[START_CHILD])
+    for _ in range(count):
+        connection, its = socket.socketpair()
+        process_id = os.fork()
+        if process_id == 0:
+            # the copies of a sibling's end would keep it from learning of the command's death
+            for each, _ in (*prepared.waiting, (connection, 0)):
+                each.close()
+            _wait_for_use(its, run_command)
+        its.close()
+        prepared.waiting.append((connection, process_id))
     setattr(subprocess, START_CHILD, prepared.start_child)
 
 

@@ -3,18 +3,20 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import cast
 
 import psutil
 import pytest
 
-from tests.cli.command_line import command_line, environment
+from tests.cli.command_line import start as start_command
 from tests.headless.run.pipeline import (
     UNREACHABLE_URL,
     Object,
@@ -23,6 +25,7 @@ from tests.headless.run.pipeline import (
     parse_line,
 )
 from tests.headless.run.repositories import create_repository, git
+from tests.support.fork_server import ForkedProcess
 from tests.support.messages_api import PauseBeforeEvent, ScriptedReply, call, reply
 from tests.support.openai_api import OpenAiRequest, openai_api_in_thread
 
@@ -61,33 +64,36 @@ def list_of(folder: Path, count: int) -> Path:
     return file
 
 
-def kill(driver: subprocess.Popen[bytes], name: str) -> None:
-    """Kill the process that does a task; other runs on this machine may have tasks of that name."""
-    (process,) = (
-        each
-        for each in psutil.Process(driver.pid).children()
-        if any(word.endswith(f"/{name}") for word in each.cmdline())
-    )
-    process.kill()
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """Running command with many tasks."""
+
+    process: ForkedProcess
+    output: BufferedReader
+
+    def events(self) -> list[Object]:
+        """Return what the run has printed, when it has ended."""
+        printed = self.output.read()
+        self.process.wait(RUN_TIMEOUT_SECONDS)
+        return [parse_line(line) for line in printed.decode().splitlines()]
+
+    def kill_task(self, name: str) -> None:
+        """Kill the process that does a task: it works in a directory of that name.
+
+        Other runs on this machine may have tasks of that name.
+        """
+        children = psutil.Process(self.process.pid).children()
+        (process,) = (each for each in children if each.cwd().endswith(f"/{name}"))
+        process.kill()
 
 
-def start(step: PipelineStep, tasks: Path, *options: str) -> subprocess.Popen[bytes]:
+@contextmanager
+def start(step: PipelineStep, tasks: Path, *options: str) -> Generator[TaskRun]:
     """Start a run of many tasks in a repository."""
     step.prepare()
-    return subprocess.Popen(
-        command_line("run", "--tasks", str(tasks), "--format", "stream-json", *options),
-        cwd=step.workspace,
-        env=environment(step.home, **step.variables),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-def events_of(process: subprocess.Popen[bytes]) -> list[Object]:
-    """Return what a run has printed, when it has ended."""
-    printed, _ = process.communicate(timeout=RUN_TIMEOUT_SECONDS)
-    return [parse_line(line) for line in printed.decode().splitlines()]
+    arguments = ("--cwd", str(step.workspace), "--tasks", str(tasks), "--format", "stream-json")
+    with start_command(step.home, "run", *arguments, *options, **step.variables) as started:
+        yield TaskRun(*started)
 
 
 @pytest.mark.parametrize(("count", "jobs"), [(2, 2), pytest.param(40, 4, marks=FULL)])
@@ -99,17 +105,17 @@ def test_a_task_killed_midway_is_named_and_all_others_complete(
     with openai_api_in_thread(models.answer) as api:
         step = make_chat_step(tmp_path, api)
         options = ("--jobs", str(jobs), "--output", str(tmp_path / "output"), "--retries", "0")
-        with start(step, list_of(tmp_path, count), *options) as process:
+        with start(step, list_of(tmp_path, count), *options) as run:
             assert models.is_at_work.wait(RUN_TIMEOUT_SECONDS)
-            kill(process, VICTIM)
-            *events, result = events_of(process)
+            run.kill_task(VICTIM)
+            *events, result = run.events()
     entries = {str(each["id"]): each for each in cast("list[Object]", result["tasks"])}
     outcomes = {name: entry["outcome"] for name, entry in entries.items()}
     others = {f"task-{number + 1}" for number in range(count)} - {VICTIM}
     assert outcomes == dict.fromkeys(others, "done") | {VICTIM: "internal_error"}
     assert "SIGKILL" in str(cast("Object", entries[VICTIM]["result"])["reason"])
     assert result["reason"] == f"1 of {count} tasks are not done: {VICTIM}"
-    assert (process.returncode, result["exit_code"]) == (1, 1)
+    assert (run.process.returncode, result["exit_code"]) == (1, 1)
     assert sorted(str(each["id"]) for each in events) == sorted(outcomes)
     patches = {name: Path(str(entries[name]["patch"])).read_text() for name in others}
     assert [name for name in others if f"+++ b/{name}.txt" not in patches[name]] == []
@@ -127,8 +133,10 @@ def test_the_shards_run_every_task_exactly_once(tmp_path: Path) -> None:
     tasks = list_of(tmp_path, 7)
     with openai_api_in_thread(models.answer) as api:
         step = make_chat_step(tmp_path, api)
-        parts = [start(step, tasks, "--shard", f"{part}/3", "--jobs", "2") for part in (1, 2, 3)]
-        results = [events_of(part)[-1] for part in parts]
+        with ExitStack() as stack:
+            shards = [("--shard", f"{part}/3", "--jobs", "2") for part in (1, 2, 3)]
+            parts = [stack.enter_context(start(step, tasks, *each)) for each in shards]
+            results = [part.events()[-1] for part in parts]
     assert [(each["outcome"], each["shard"]) for each in results] == [
         ("done", f"{part}/3") for part in (1, 2, 3)
     ]
@@ -141,13 +149,13 @@ def test_on_a_signal_every_task_is_named(tmp_path: Path) -> None:
     create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     with openai_api_in_thread(models.answer) as api:
         step = make_chat_step(tmp_path, api)
-        with start(step, list_of(tmp_path, 3)) as process:
+        with start(step, list_of(tmp_path, 3)) as run:
             assert models.is_at_work.wait(RUN_TIMEOUT_SECONDS)
-            process.terminate()
-            process.terminate()
-            result = events_of(process)[-1]
+            run.process.terminate()
+            run.process.terminate()
+            result = run.events()[-1]
     outcomes = [each["outcome"] for each in cast("list[Object]", result["tasks"])]
-    assert (process.returncode, result["outcome"]) == (143, "terminated")
+    assert (run.process.returncode, result["outcome"]) == (143, "terminated")
     assert outcomes == ["terminated", "not_run", "not_run"]
     assert git(step.workspace, "worktree", "list").count("\n") == 1
 
@@ -162,11 +170,11 @@ def test_a_run_that_is_stopped_during_set_up_has_spent_nothing(tmp_path: Path) -
     setup = f"echo >{began}; exec sleep 600"
     tasks.write_text(json.dumps({"id": "one", "prompt": "Go", "setup": setup}) + "\n")
     options = ("--total-cost", "1", "--max-cost", "0.5", "--output", str(output))
-    with start(step, tasks, *options) as process:
+    with start(step, tasks, *options) as run:
         began.read_text()
-        process.terminate()
-        result = events_of(process)[-1]
-    assert (process.returncode, result["outcome"], result["cost_usd"]) == (143, "terminated", 0)
+        run.process.terminate()
+        result = run.events()[-1]
+    assert (run.process.returncode, result["outcome"], result["cost_usd"]) == (143, "terminated", 0)
     records = [parse_line(line) for line in (output / "journal.jsonl").read_text().splitlines()]
     (ended,) = [cast("Object", each["result"]) for each in records if each["type"] == "ended"]
     assert (records[-1]["outcome"], ended["outcome"]) == ("terminated", "terminated")
@@ -190,17 +198,17 @@ def test_a_killed_driver_leaves_nothing_and_resume_does_the_rest(tmp_path: Path)
         options = ("--output", str(output))
         with start(step, tasks, *options) as driver:
             assert models.is_at_work.wait(RUN_TIMEOUT_SECONDS)
-            children = processes_of(driver.pid)
-            driver.kill()
-            driver.communicate()
+            children = processes_of(driver.process.pid)
+            driver.process.kill()
+            driver.process.wait()
         _, alive = psutil.wait_procs(children, timeout=RUN_TIMEOUT_SECONDS / 10)
         assert alive == []
         assert git(step.workspace, "worktree", "list").count("\n") == 2
-        refused = start(step, tasks, *options)
-        assert "add --resume" in str(events_of(refused)[-1]["reason"])
+        with start(step, tasks, *options) as refused:
+            assert "add --resume" in str(refused.events()[-1]["reason"])
         models.victim = None
         with start(step, tasks, *options, "--resume") as again:
-            result = events_of(again)[-1]
+            result = again.events()[-1]
     assert [each["outcome"] for each in cast("list[Object]", result["tasks"])] == ["done"] * 3
     assert models.asked == Counter(f"task-{number + 1}" for number in range(3))
     assert git(step.workspace, "worktree", "list").count("\n") == 1
