@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import cast
 
 import anyio
+from anyio import to_thread
 from pydantic import JsonValue
 
 from acp_server.models.anthropic.packages import open_entry_point
@@ -154,7 +155,8 @@ async def open_mcp_editor(
     for each in (home, root):
         each.mkdir(exist_ok=True)
     (home / "config.yaml").write_text(settings)
-    _import_all()
+    # not in the event loop's thread, where the fast import cannot try what it has imported
+    await to_thread.run_sync(_import_all)
     async with messages_api(script) as api:
         variables = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test-key"}
         all_options = {"--model": MODEL, **(options or {})}

@@ -4,11 +4,9 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
 from acp_server.session.ports.mcp_configs import StdioServerConfig
 from tests.mcp.live_servers import PROGRAMS, server_program
-from tests.mcp.mcp_editor import make_replies, open_mcp_editor
+from tests.mcp.mcp_editor import McpEditor, make_replies, open_mcp_editor
 from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
 from tests.support.user_texts import REJECTED_BY_USER
@@ -20,10 +18,16 @@ def library(name: str = "library") -> StdioServerConfig:
     return StdioServerConfig(name, sys.executable, (str(PROGRAMS / "sdk_server.py"),))
 
 
-async def test_mentions_of_resources_are_read_after_asking_and_marked_as_data(
+async def test_resources_are_read_by_mentions_and_by_the_model_after_asking(
     tmp_path: Path,
 ) -> None:
-    async with open_mcp_editor(tmp_path, make_replies(2)) as line:
+    script = [
+        *make_replies(2),
+        reply(call(TOOL), call(TOOL, server="library", uri="note://plan")),
+        reply(call(TOOL, uri="picture://shed"), call(TOOL, server="nobody")),
+        "Done.",
+    ]
+    async with open_mcp_editor(tmp_path, script) as line:
         session = await line.open(library(), server_program("s"))
         await line.prompt(
             session,
@@ -35,6 +39,8 @@ async def test_mentions_of_resources_are_read_after_asking_and_marked_as_data(
         line.answer = "reject_once"
         await line.prompt(session, "And @library:note://plan?")
         refused = line.prompt_text()
+
+        await require_that_the_model_reads(line, session)
 
     assert titles == [
         "library: note://plan",
@@ -48,34 +54,27 @@ async def test_mentions_of_resources_are_read_after_asking_and_marked_as_data(
     assert f"(@library:note://plan was not read: {REJECTED_BY_USER}" in refused
 
 
-async def test_the_model_lists_and_reads_resources(tmp_path: Path) -> None:
-    script = [
-        reply(call(TOOL), call(TOOL, server="library", uri="note://plan")),
-        reply(call(TOOL, uri="picture://shed"), call(TOOL, server="nobody")),
-        "Done.",
-    ]
-    async with open_mcp_editor(tmp_path, script) as line:
-        session = await line.open(library())
-        line.answer = "allow_session"
-        assert await line.prompt(session) == "end_turn"
-        listed, plan = map(json.dumps, line.tool_results(1))
-        picture, unknown = map(json.dumps, line.tool_results(2))
-        page = await line.run_command(session, "/mcp")
+async def require_that_the_model_reads(line: McpEditor, session: str) -> None:
+    """Have the model list and read resources, which the user allows for the session."""
+    asked_before = len(line.questions)
+    line.answer = "allow_session"
+    assert await line.prompt(session) == "end_turn"
+    assert TOOL in line.tool_names()
+    listed, plan = map(json.dumps, line.tool_results(3)[-2:])
+    picture, unknown = map(json.dumps, line.tool_results(4)[-2:])
+    page = await line.run_command(session, "/mcp")
 
     assert "note://plan (The plan, text/plain" in listed
     assert "note://{name}" in listed
     assert "Paint the shed green." in plan
     assert "image/png" in picture
     assert "no MCP server 'nobody' with resources is connected" in unknown
-    assert len(line.questions) == 1  # "always" covers the resources of the server
+    assert len(line.questions) == asked_before + 1  # "always" covers the resources of the server
     assert "1 tool, 0 prompts, resources" in page
 
 
-@pytest.mark.parametrize("has_resources", [False, True])
-async def test_the_tool_is_only_offered_with_a_server_that_has_resources(
-    tmp_path: Path, *, has_resources: bool
-) -> None:
+async def test_the_tool_is_not_offered_with_a_server_that_has_no_resources(tmp_path: Path) -> None:
     async with open_mcp_editor(tmp_path, make_replies(1)) as line:
-        session = await line.open(library() if has_resources else server_program("s"))
+        session = await line.open(server_program("s"))
         await line.prompt(session)
-        assert (TOOL in line.tool_names()) == has_resources
+        assert TOOL not in line.tool_names()

@@ -26,13 +26,20 @@ TITLE = "library: ask the model"
 
 
 async def test_a_server_asks_the_sessions_model_once_the_user_permits_it(tmp_path: Path) -> None:
-    script = [reply(call(TOOL, question="Which shelf?")), "The third shelf.", "Done."]
+    ask_model = reply(call(TOOL, question="Which shelf?"))
+    script = [ask_model, "The third shelf.", "Done.", ask_model, "Done."]
     async with open_mcp_editor(tmp_path, script) as line:
         session = await line.open(library())
         assert await line.prompt(session, "Find it.") == "end_turn"
         question = json_at(line.questions[1], "params", "toolCall")
         shown, request = json.dumps(question), line.api.model_requests[1].body
         (result,) = map(json.dumps, line.tool_results(2))
+
+        line.refused_title = TITLE
+        before = len(line.api.model_requests)
+        assert await line.prompt(session) == "end_turn"
+        refused = json.dumps(line.tool_results()[-1])
+        assert len(line.api.model_requests) == before + 2
 
     assert json_at(question, "title") == TITLE
     assert "Instructions: You are a librarian." in shown
@@ -41,17 +48,7 @@ async def test_a_server_asks_the_sessions_model_once_the_user_permits_it(tmp_pat
     assert "Which shelf?" in json.dumps(request["messages"])
     assert "Find it." not in json.dumps(request["messages"])
     assert "claude-opus-5-5: The third shelf." in result
-
-
-async def test_a_refused_request_reaches_no_model(tmp_path: Path) -> None:
-    script = [reply(call(TOOL, question="Which shelf?")), "Done."]
-    async with open_mcp_editor(tmp_path, script) as line:
-        line.refused_title = TITLE
-        session = await line.open(library())
-        assert await line.prompt(session) == "end_turn"
-        (result,) = map(json.dumps, line.tool_results())
-        assert USER_DOES_NOT_PERMIT in result
-        assert len(line.api.model_requests) == 2
+    assert USER_DOES_NOT_PERMIT in refused
 
 
 class Model:
