@@ -6,8 +6,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,9 +26,21 @@ from tests.tools.confinement.test_host_proxy import NetworkedSession, User, open
 
 pytestmark = needs_namespaces
 START = """
-import array, errno, multiprocessing as mp, os, socket, sys, threading
+import array, errno, os, socket, sys, threading
 T = os.environ["TMPDIR"]
 """
+EACH = """
+for name, code in CODES.items():
+    print(f"{chr(30)}{name}", flush=True)
+    if os.fork() == 0:
+        os.dup2(1, 2)
+        os.chdir(os.environ["TMPDIR"])
+        exec(code)
+        sys.stdout.flush()
+        os._exit(0)
+    os.wait()
+"""
+"""Runs each code in a fork, which saves the start of an interpreter for each."""
 UNIX = "socket.socket(socket.AF_UNIX)"
 OWN = {
     "a server and a client": f"""
@@ -98,12 +110,13 @@ if os.fork() == 0:
         c = {UNIX}; c.connect(T + "/f"); c.sendall(b"hello")
     os._exit(0)
 print(s.accept()[0].recv(9).decode())""",
-    "multiprocessing": """
+}
+MULTIPROCESSING = """
+import multiprocessing as mp
 if __name__ == "__main__":
     mp.set_start_method("forkserver")
     with mp.Manager() as manager, mp.Pool(1) as pool:
-        d = manager.dict(); d["x"] = pool.apply(str.lower, ("HELLO",)); print(d["x"])""",
-}
+        d = manager.dict(); d["x"] = pool.apply(str.lower, ("HELLO",)); print(d["x"])"""
 OUTSIDE = {
     "itself": f"{UNIX}.connect(A)",
     "through a link": f"os.symlink(A, T + '/link'); {UNIX}.connect(T + '/link')",
@@ -152,6 +165,14 @@ async def run_code(session: NetworkedSession, code: str) -> str:
     return (await session.run(f"{sys.executable} code.py 2>&1"))[1]
 
 
+async def run_each(session: NetworkedSession, codes: Mapping[str, str]) -> dict[str, str]:
+    """Run each code in a process of its own, all in one command; return what each printed."""
+    output = await run_code(session, f"CODES = {dict(codes)!r}\n{EACH}")
+    parts = dict(each.split("\n", 1) for each in output.split("\x1e")[1:])
+    assert parts.keys() == codes.keys(), output
+    return parts
+
+
 @contextmanager
 def listen(path: Path, kind: int = socket.SOCK_STREAM) -> Generator[socket.socket]:
     """Serve at a Unix socket outside of the sandbox; its address may be longer than is allowed."""
@@ -167,6 +188,15 @@ def listen(path: Path, kind: int = socket.SOCK_STREAM) -> Generator[socket.socke
         os.close(folder)
 
 
+def is_reached(server: socket.socket) -> bool:
+    """Return whether something has been sent, or has connected, to a server."""
+    try:
+        server.recv(9) if server.type == socket.SOCK_DGRAM else server.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
 @contextmanager
 def short_directory() -> Generator[Path]:
     """Create a directory whose path leaves room for the address of a socket."""
@@ -176,23 +206,28 @@ def short_directory() -> Generator[Path]:
 
 async def test_commands_connect_to_each_other(directories: SandboxDirectories) -> None:
     async with open_session(directories, User()) as session:
-        said = {name: await run_code(session, code) for name, code in OWN.items()}
-        assert said == dict.fromkeys(OWN, "hello\n")
+        assert await run_each(session, OWN) == dict.fromkeys(OWN, "hello\n")
+        assert await run_code(session, MULTIPROCESSING) == "hello\n"
 
 
 async def test_no_way_leads_to_a_socket_outside(directories: SandboxDirectories) -> None:
     kinds = {"as packets": socket.SOCK_SEQPACKET, "as a datagram": socket.SOCK_DGRAM}
     kinds |= {"by one of a pair": socket.SOCK_DGRAM}
     user = User()
-    async with open_session(directories, user) as session:
+    codes = dict[str, str]()
+    with ExitStack() as stack:
+        servers = dict[str, socket.socket]()
         for name, code in OUTSIDE.items():
-            with short_directory() as folder:
-                with listen(folder / "s", kinds.get(name, socket.SOCK_STREAM)) as server:
-                    output = await run_code(session, f"A = {str(folder / 's')!r}\n{code}")
-                    with pytest.raises(BlockingIOError):
-                        server.recv(9) if server.type == socket.SOCK_DGRAM else server.accept()
-                if "exchanged" not in name:
-                    assert "PermissionError" in output, (name, output)
+            path = stack.enter_context(short_directory()) / "s"
+            kind = kinds.get(name, socket.SOCK_STREAM)
+            servers[name] = stack.enter_context(listen(path, kind))
+            codes[name] = f"A = {str(path)!r}\n{code}"
+        async with open_session(directories, user) as session:
+            said = await run_each(session, codes)
+        reached = [name for name, server in servers.items() if is_reached(server)]
+    assert reached == []
+    expected = {name for name in OUTSIDE if "exchanged" not in name}
+    assert {name: said[name] for name in expected if "PermissionError" not in said[name]} == {}
     assert user.asked == []
 
 

@@ -1,5 +1,7 @@
 """Every call of the table is applied as meant or refused usefully; none is silently wrong."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -21,15 +23,24 @@ def tool_call(case: Case) -> ToolCall:
 
 
 def tree(root: Path) -> dict[str, str]:
-    files = (path for path in root.rglob("*") if path.is_file())
-    return {path.relative_to(root).as_posix(): path.read_text() for path in files}
+    """Return all files; by plain strings, since each case looks at them."""
+    start = len(f"{root}/")
+    files = [f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names]
+    return {file[start:]: _read(file) for file in files}
 
 
-def reset(session: ToolEditorSession) -> None:
-    for name in tree(session.root).keys() - FILES.keys():
+def _read(file: str) -> str:
+    with open(file, encoding="utf-8") as opened:  # noqa: PTH123  as above
+        return opened.read()
+
+
+def reset(session: ToolEditorSession, left: Mapping[str, str]) -> None:
+    """Restore the files, of which these are left."""
+    for name in left.keys() - FILES.keys():
         (session.root / name).unlink()
     for name, text in FILES.items():
-        session.write_file(name, text)
+        if left.get(name) != text:
+            session.write_file(name, text)
 
 
 async def run_case(session: ToolEditorSession, toolbox: Toolbox, case: Case) -> tuple[str, bool]:
@@ -50,7 +61,7 @@ async def run_case(session: ToolEditorSession, toolbox: Toolbox, case: Case) -> 
     return outcome.text, outcome.is_error
 
 
-def faults(case: Case, text: str, after: dict[str, str], *, has_failed: bool) -> list[str]:
+def faults(case: Case, text: str, after: Mapping[str, str], *, has_failed: bool) -> list[str]:
     """Return what is wrong with the result of a call."""
     expected = {**FILES, **case.writes}
     found = [f"no {each!r}" for each in case.says if each not in f"{text}\n"]
@@ -73,8 +84,10 @@ async def test_a_foreign_or_broken_call_is_applied_as_meant_or_refused_usefully(
     wrong: list[str] = []
     async with open_tool_editor(tmp_path) as session:
         toolbox = await session.toolbox()
+        left: Mapping[str, str] = {}
         for case in TABLE[group]:
-            reset(session)
+            reset(session, left)
             text, has_failed = await run_case(session, toolbox, case)
-            wrong += faults(case, text, tree(session.root), has_failed=has_failed)
+            left = tree(session.root)
+            wrong += faults(case, text, left, has_failed=has_failed)
     assert "\n".join(wrong) == ""

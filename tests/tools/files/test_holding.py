@@ -13,7 +13,7 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.files.file_services import ALL_EDITORS, create_service, name_of
 
 
-@pytest.mark.parametrize("count", [50, pytest.param(200, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [15, pytest.param(200, marks=pytest.mark.full)])
 @pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
 async def test_many_concurrent_edits_of_one_file_all_apply(
     tmp_path: Path, make: Callable[[], EditorPort], count: int

@@ -10,6 +10,7 @@ import anyio
 import psutil
 import pytest
 
+from acp_server.tools.search import match_page
 from acp_server.tools.search.query import SearchError
 from acp_server.tools.search.records import MatchLine, MatchLineParser
 from acp_server.tools.search.ripgrep import RipgrepResult, find_ripgrep, run_ripgrep
@@ -59,8 +60,12 @@ async def test_a_search_ends_at_its_timeout(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.md"], ids=["source", "docs"])
-async def test_a_common_word_is_not_counted_completely(tmp_path: Path, name: str) -> None:
-    write_tree(tmp_path, {name: "word\n" * 900_000})
+async def test_a_common_word_is_not_counted_completely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(match_page, "COUNT_AHEAD_BYTES", 100_000)
+    monkeypatch.setattr(match_page, "HELD_BACK_BYTES", 100_000)
+    write_tree(tmp_path, {name: "word\n" * 100_000})
     found = await find(tmp_path, "word", limit=2)
     assert (found.text, found.total) == (f"{name}\n1,2:word\n[more: offset=2]", None)
 

@@ -35,9 +35,10 @@ def test_a_command_outside_the_sandbox_finds_no_key_of_the_server(
     command = "tr '\\0' '\\n' < /proc/$PPID/environ; echo end"
     arguments = {"command": command} | ({"unconfined": True} if is_unconfined else {})
     attempt = LiveAttempt("environment", tmp_path, "terminal", arguments)
+    other = LiveAttempt("it", tmp_path, "terminal", {"command": "id", "unconfined": True})
     sandbox = "workspace" if is_unconfined else "off"
     with start_attempts(
-        tmp_path / "home", [attempt], sandbox, VARIABLES, new_interpreter=True
+        tmp_path / "home", [attempt, other], sandbox, VARIABLES, new_interpreter=True
     ) as live:
         live.answer = "allow_once"
         result = live.run(attempt, "ask")
@@ -51,28 +52,24 @@ def test_a_command_outside_the_sandbox_finds_no_key_of_the_server(
         if os.geteuid() == 0:
             assert read_server(live, "status").returncode == 0
             assert b"Permission denied" in read_server(live, "mem").stderr
+        if is_unconfined:
+            require_named_processes(live, other)
 
 
-@linux_only
-@needs_landlock
-def test_a_question_names_the_processes_that_would_show_keys(tmp_path: Path) -> None:
-    attempt = LiveAttempt("it", tmp_path, "terminal", {"command": "id", "unconfined": True})
-    with (
-        subprocess.Popen(["sleep", "600"], env={"COPY": SECRET, "PATH": os.defpath}) as holder,
-        start_attempts(
-            tmp_path / "home", [attempt], "workspace", VARIABLES, new_interpreter=True
-        ) as live,
-    ):
+def require_named_processes(live: LiveAttempts, attempt: LiveAttempt) -> None:
+    """Require that a question names the processes that would show keys."""
+    holding = {"COPY": SECRET, "PATH": os.defpath}
+    with subprocess.Popen(["sleep", "600"], env=holding) as holder:
         try:
             question = str(live.run(attempt, "ask").questions[0])
         finally:
             holder.kill()
-        assert OUTSIDE_SANDBOX in question
-        assert OTHER_PROCESS.format(name="sleep", pid=holder.pid) in question
-        # Root may look into any process unless this power was taken away.
-        has_all_powers = describe_powers() >> 19 & 1
-        assert (OWN_MEMORY in question) == bool(has_all_powers)
-        assert json_at(live.server.messages[-1], "result", "stopReason")
+    assert OUTSIDE_SANDBOX in question
+    assert OTHER_PROCESS.format(name="sleep", pid=holder.pid) in question
+    # Root may look into any process unless this power was taken away.
+    has_all_powers = describe_powers() >> 19 & 1
+    assert (OWN_MEMORY in question) == bool(has_all_powers)
+    assert json_at(live.server.messages[-1], "result", "stopReason")
 
 
 def describe_powers() -> int:

@@ -11,6 +11,7 @@ from acp_server.config import settings
 from acp_server.handlers import workspace
 from acp_server.tools.shell import terminal
 from acp_server.tools.shell.environment import REMOVED_VARIABLES
+from tests.support.case_table import named_case
 from tests.support.editor import Object
 from tests.support.user_texts import CHARACTERS_SHOWN
 from tests.tools.editor_session import Answer, EditorRefusedError
@@ -101,14 +102,17 @@ ENDINGS: dict[str, tuple[JsonValue, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("exit_", "status", "text"), ENDINGS.values(), ids=ENDINGS.keys())
-async def test_the_exit_is_reported(
-    tmp_path: Path, exit_: JsonValue, status: str, text: str
-) -> None:
-    async with open_terminal_sessions(tmp_path, TERMINALS, editor(wait_for_exit=exit_)) as session:
-        updates = await session.run_one(run("echo hello"))
-        assert (updates.status, updates.text) == (status, text)
-        assert requested(session) == ["create", "wait_for_exit", "output", "release"]
+async def test_the_exit_is_reported(tmp_path: Path) -> None:
+    answers = dict(editor())
+    async with open_terminal_sessions(tmp_path, TERMINALS, answers) as session:
+        for name, (exit_, status, text) in ENDINGS.items():
+            answers |= editor(wait_for_exit=exit_)
+            before = len(requested(session))
+            with named_case(name):
+                updates = await session.run_one(run("echo hello"))
+                assert (updates.status, updates.text) == (status, text)
+                asked = requested(session)[before:]
+                assert asked == ["create", "wait_for_exit", "output", "release"]
 
 
 async def test_an_exit_reported_only_with_the_output_is_used(tmp_path: Path) -> None:
@@ -119,19 +123,21 @@ async def test_an_exit_reported_only_with_the_output_is_used(tmp_path: Path) -> 
         assert (await session.run_one(run("exit 4"))).text == "[exit code 4]"
 
 
-@pytest.mark.parametrize(
-    ("left", "shown"),
-    [
-        pytest.param("the end\n", "the end", id="a last line"),
-        pytest.param("02\n103\n", "103", id="a first line of which only the end is left"),
-        pytest.param("x", "x", id="no line at all"),
-    ],
-)
-async def test_a_truncated_beginning_is_reported(tmp_path: Path, left: str, shown: str) -> None:
-    output: JsonValue = {"output": left, "truncated": True}
-    async with open_terminal_sessions(tmp_path, TERMINALS, editor(output=output)) as session:
-        updates = await session.run_one(run("yes"))
-        assert updates.text == f"[the beginning is lost]\n{shown}"
+LEFT = {
+    "a last line": ("the end\n", "the end"),
+    "a first line of which only the end is left": ("02\n103\n", "103"),
+    "no line at all": ("x", "x"),
+}
+
+
+async def test_a_truncated_beginning_is_reported(tmp_path: Path) -> None:
+    answers = dict(editor())
+    async with open_terminal_sessions(tmp_path, TERMINALS, answers) as session:
+        for name, (left, shown) in LEFT.items():
+            answers |= editor(output={"output": left, "truncated": True})
+            with named_case(name):
+                updates = await session.run_one(run("yes"))
+                assert updates.text == f"[the beginning is lost]\n{shown}"
 
 
 async def test_output_beyond_the_requested_limit_is_truncated(tmp_path: Path) -> None:
@@ -200,26 +206,28 @@ async def test_a_cancelled_command_is_killed_and_its_terminal_released(
         assert (await session.run_one(run("no", background=True))).status == "completed"
 
 
-@pytest.mark.parametrize("method", ["wait_for_exit", "output", "kill", "release"])
-async def test_a_terminal_is_released_even_if_the_editor_returns_errors(
-    tmp_path: Path, method: str
-) -> None:
-    async with open_terminal_sessions(
-        tmp_path, TERMINALS, editor(**{method: "no such thing"})
-    ) as session:
-        updates = await session.run_one(run("echo hello"))
-        assert requested(session).count("release") == 1
-        assert requested(session)[-1] == "release"
-        assert updates.last("content") == SHOWN
-        if method == "wait_for_exit":
-            assert updates.status == "failed"
-            reason = "the editor's terminal failed: no such thing"
-            assert updates.text == f"{reason}\nIt had printed:\nhello\n"
-            assert "kill" in requested(session)
-        elif method == "output":
-            assert updates.text == "[the editor did not return the output: no such thing]"
-        else:
-            assert updates.text == "hello"
+async def test_a_terminal_is_released_even_if_the_editor_returns_errors(tmp_path: Path) -> None:
+    answers = dict(editor())
+    async with open_terminal_sessions(tmp_path, TERMINALS, answers) as session:
+        for method in ("wait_for_exit", "output", "kill", "release"):
+            answers |= editor(**{method: "no such thing"})
+            before = len(requested(session))
+            with named_case(method):
+                updates = await session.run_one(run("echo hello"))
+                asked = requested(session)[before:]
+                assert asked.count("release") == 1
+                assert asked[-1] == "release"
+                assert updates.last("content") == SHOWN
+                if method == "wait_for_exit":
+                    assert updates.status == "failed"
+                    reason = "the editor's terminal failed: no such thing"
+                    assert updates.text == f"{reason}\nIt had printed:\nhello\n"
+                    assert "kill" in asked
+                elif method == "output":
+                    reason = "[the editor did not return the output: no such thing]"
+                    assert updates.text == reason
+                else:
+                    assert updates.text == "hello"
 
 
 async def test_waiting_for_the_editors_output_times_out(
