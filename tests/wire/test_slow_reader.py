@@ -25,7 +25,7 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 MIB = 1024 * 1024
 TEXT = "x" * 1000
-CHUNKS = f"prompt: *\nchunks: 20000 {TEXT}"
+CHUNKS = f"prompt: *\nchunks: {{count}} {TEXT}"
 CAPACITY_BYTES = 20_000
 CANCELLED: Object = {"stopReason": "cancelled"}
 
@@ -164,7 +164,7 @@ def read_slowly(server: ServerProcess, seconds: float) -> tuple[bytes, int]:
 def test_a_real_server_neither_grows_nor_spins_with_a_slow_reader(
     tmp_path: Path, seconds: float
 ) -> None:
-    with start_server(tmp_path, CHUNKS) as server:
+    with start_server(tmp_path, CHUNKS.format(count=20_000)) as server:
         server.initialize()
         session_id = server.new_session()
         server.receive_update()
@@ -198,9 +198,10 @@ def processor_seconds(server: ServerProcess) -> float:
     return times.user + times.system
 
 
-def test_a_real_server_with_a_fast_reader_sends_everything(tmp_path: Path) -> None:
-    with start_server(tmp_path, CHUNKS) as server:
+@pytest.mark.parametrize("count", [4_000, pytest.param(20_000, marks=pytest.mark.full)])
+def test_a_real_server_with_a_fast_reader_sends_everything(tmp_path: Path, count: int) -> None:
+    with start_server(tmp_path, CHUNKS.format(count=count)) as server:
         server.initialize()
         session_id = server.new_session()
         assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
-        assert server.agent_text() == 20_000 * TEXT
+        assert server.agent_text() == count * TEXT
