@@ -63,11 +63,23 @@ def start(
 
     At the end of the context it is killed, if it still runs.
     """
+    with (
+        open(os.devnull, "rb") as nothing,  # noqa: PTH123
+        start_on(nothing.fileno(), home, *arguments, **variables) as started,
+    ):
+        yield started
+
+
+@contextmanager
+def start_on(
+    stdin: int, home: Path, /, *arguments: str, **variables: str
+) -> Generator[tuple[ForkedProcess, BufferedReader]]:
+    """Do the same with a descriptor for its input, which may be a terminal."""
     reads, writes = os.pipe()
-    with open(reads, "rb") as output, open(os.devnull, "rb") as nothing:  # noqa: PTH123
+    with open(reads, "rb") as output:  # noqa: PTH123
         try:
             line = CommandLine(arguments, environment(home, **variables))
-            process = get_fork_server().start(line, [nothing.fileno(), writes, 2])
+            process = get_fork_server().start(line, [stdin, writes, 2])
         finally:
             os.close(writes)
         try:

@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import pytest
 import yaml
 
 from acp_server.config.template import config_template
-from tests.cli.command_line import CliResult, command_line, environment, run
+from tests.cli.command_line import CliResult, run, start_on
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.support.user_texts import DOES_NOT_EXIST
 
 WELL = "No problems found.\n"
@@ -206,20 +206,14 @@ def test_on_a_terminal_it_can_be_edited_again(
     ours, theirs = pty.openpty()
     try:
         os.write(ours, f"{answer}\n".encode())
-        done = subprocess.run(
-            command_line("config", "edit"),
-            env=environment(tmp_path, VISUAL=program),
-            stdin=theirs,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=30,
-            check=False,
-        )
+        with start_on(theirs, tmp_path, "config", "edit", VISUAL=program) as (process, output):
+            shown = output.read().decode()
+            process.wait(HANG_TIMEOUT_SECONDS)
     finally:
         os.close(ours)
         os.close(theirs)
-    assert "Edit again? [Y/n]" in done.stdout
-    assert (done.returncode, len((tmp_path / "seen").read_text())) == (exit_code, visits)
+    assert "Edit again? [Y/n]" in shown
+    assert (process.returncode, len((tmp_path / "seen").read_text())) == (exit_code, visits)
 
 
 def test_a_missing_editor_is_reported(tmp_path: Path) -> None:

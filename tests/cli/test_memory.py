@@ -209,13 +209,16 @@ ABSENT = (
 def test_the_status_opens_the_provider(
     name: str, state: str, tools: list[str], tmp_path: Path
 ) -> None:
-    write_dist_info(tmp_path / "site", "said")
     (tmp_path / "config.yaml").write_text(f"memory: {{provider: {name}}}")
-    path = f"{tmp_path / 'site'}:{ROOT}"
-    outcome = run(tmp_path, "memory", "status", "--json", PYTHONPATH=path)
+    variables, installed = dict[str, str](), ["local", "holographic", "honcho", "mem0"]
+    if name != "local":  # a provider of a package, which takes a new interpreter
+        write_dist_info(tmp_path / "site", "said")
+        variables["PYTHONPATH"] = f"{tmp_path / 'site'}:{ROOT}"
+        installed.append("said")
+    outcome = run(tmp_path, "memory", "status", "--json", **variables)
     assert json.loads(outcome.stdout)["provider"] == {
         "name": name,
-        "installed": ["local", "holographic", "honcho", "mem0", "said"],
+        "installed": installed,
         "is_working": not state.startswith("The memory"),
         "state": state,
         "tools": tools,
