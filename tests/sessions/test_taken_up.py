@@ -8,6 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.config.settings import Configuration
+from acp_server.history import session_reads
 from tests.sessions.session_requests import (
     UNKNOWN_SESSION_ID,
     load_session,
@@ -181,11 +182,14 @@ async def test_deleting_a_busy_session_ends_its_turn_and_removes_everything(
             assert (table, rows) == (table, [])
 
 
-async def test_pages_are_stable_while_sessions_change(setup: Configuration, tmp_path: Path) -> None:
+async def test_pages_are_stable_while_sessions_change(
+    setup: Configuration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that is used while somebody pages is not listed twice, and hides no other."""
+    monkeypatch.setattr(session_reads, "PAGE_SIZE", 5)
     async with open_editor(setup) as editor:
         await editor.initialize()
-        ids = [await editor.new_session(tmp_path) for _ in range(60)]
+        ids = [await editor.new_session(tmp_path) for _ in range(9)]
         for session in ids:
             await editor.prompt(session, "hi")
         first = json_at(await editor.call("session/list", {}), "result")
