@@ -1,6 +1,7 @@
 import gc
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 # Bytecode is kept, also by workers and other processes: to compile everything takes 10 s in each.
@@ -16,6 +17,8 @@ os.environ.pop("SSL_CERT_FILE", None)  # noqa: TID251
 import keyring  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
+from hypothesis.internal.conjecture import providers  # noqa: E402
+from hypothesis.internal.constants_ast import Constants  # noqa: E402
 from keyring.backends import null  # noqa: E402
 from xdist.remote import Producer  # noqa: E402  # pyright: ignore[reportMissingTypeStubs]
 from xdist.scheduler import (  # noqa: E402  # pyright: ignore[reportMissingTypeStubs]
@@ -34,6 +37,22 @@ settings.register_profile(
 )
 settings.register_profile("seeking", deadline=None, print_blob=True, max_examples=1_000)
 settings.load_profile("house")
+FIND_CONSTANTS = "_get_local_constants"
+find_constants: Callable[[], Constants] = getattr(providers, FIND_CONSTANTS)
+
+
+def find_constants_of_sources() -> Constants:
+    """Return what Hypothesis draws from the sources of all imported modules, if it seeks.
+
+    By default it draws nothing from there: examples would depend on the tests that ran before, and
+    to parse all sources takes seconds in each worker.
+    """
+    if settings.get_current_profile_name() == "seeking":
+        return find_constants()
+    return Constants()
+
+
+setattr(providers, FIND_CONSTANTS, find_constants_of_sources)
 
 keyring.set_keyring(null.Keyring())  # no test may read the user's keyring
 
