@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+import pytest
+
 from acp_server.permissions.questions import PermissionChoiceId
 from tests.journeys.day import DayConfig, open_day
 from tests.journeys.model_seat import ModelProgram, WriteProgram
@@ -30,6 +32,8 @@ FILES = {
 KEPT = (".env", "conf/server.pem", ".vscode", ".github", ".git/config", ".git/hooks")
 CALLS_OF_A_TURN = 80
 EVERYTHING: PermissionChoiceId = "allow_confined"
+steps = pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.full)])
+"""Every fifth command, or all; `tests/permissions/test_shielded_files.py` judges all of them."""
 
 
 def create_repository(root: Path) -> Repository:
@@ -84,17 +88,21 @@ def run_commands(
 
 
 @needs_sandbox
-def test_after_one_answer_what_the_sandbox_confines_passes(tmp_path: Path) -> None:
-    lines = [FIRST, *PASSED]
+@steps
+def test_after_one_answer_what_the_sandbox_confines_passes(tmp_path: Path, step: int) -> None:
+    lines = [FIRST, *PASSED[::step]]
     questions, printed = run_commands(tmp_path, [{"command": each} for each in lines])
     assert [each.text for each in questions] == [f"`{FIRST}`"]
     assert len(printed) == len(lines)
 
 
 @needs_sandbox
-def test_what_removes_sends_or_names_secrets_asks_after_that_answer(tmp_path: Path) -> None:
+@steps
+def test_what_removes_sends_or_names_secrets_asks_after_that_answer(
+    tmp_path: Path, step: int
+) -> None:
     assert len(set(ASKED)) >= 100
-    lines: list[Object] = [{"command": each} for each in (FIRST, *ASKED)]
+    lines: list[Object] = [{"command": each} for each in (FIRST, *ASKED[::step])]
     flags = ("network", "unconfined")
     lines += [cast("Object", {"command": "python3 x.py", flag: True}) for flag in flags]
     questions, printed = run_commands(tmp_path, lines)

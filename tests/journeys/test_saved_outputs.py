@@ -67,13 +67,13 @@ def test_a_session_reads_its_own_long_outputs_in_every_mode_and_no_other_session
         day.user.policy = reject_reads
         session = day.open_session(workspace)
         # The first fits into memory; the second goes to the disk while it is printed.
-        for last, name in ((5_000, "short"), (200_000, "long")):
+        for last, name in ((5_000, "short"), (100_000, "long")):
             program = print_numbers(last, found, name)
             session.prompt(f"Print {name}.", lambda _, program=program: program)
         day.user.questions.clear()
         for mode in MODES:
             session.set_mode(mode)
-            for last, name in ((5_000, "short"), (200_000, "long")):
+            for last, name in ((5_000, "short"), (100_000, "long")):
                 program = look_into(found[name], last)
                 session.prompt(f"Look {mode} {name}.", lambda _, program=program: program)
         assert day.user.questions == []
@@ -98,9 +98,9 @@ def test_a_saved_output_is_private_and_deleted_with_its_session(
     found: dict[str, str] = {}
     with open_day(tmp_path) as day:
         session = day.open_session(workspace)
-        session.prompt("Print.", lambda _: print_numbers(200_000, found, "long"))
+        session.prompt("Print.", lambda _: print_numbers(100_000, found, "long"))
         file = Path(found["long"])
-        assert file.read_text() == "".join(f"{number}\n" for number in range(1, 200_001))
+        assert file.read_text() == "".join(f"{number}\n" for number in range(1, 100_001))
         assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
         day.request("session/delete", {"sessionId": session.id})
         assert not file.parent.exists()
@@ -110,7 +110,7 @@ def test_the_first_output_of_a_background_command_stays_readable(
     tmp_path: Path, workspace: Path
 ) -> None:
     def watch(shown: ShownRequest) -> ModelProgram:
-        shown = yield call("terminal", command="seq 1 200000", background=True)
+        shown = yield call("terminal", command="seq 1 60000", background=True)
         name = shown.find(r"session_id (\w+)")[1]
         yield call("process", action="wait", session_id=name, timeout=60)
         shown = yield call("process", action="log", session_id=name, offset=0, limit=5)

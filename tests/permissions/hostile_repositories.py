@@ -102,7 +102,7 @@ def _repository_to_copy() -> Path:
     atexit.register(shutil.rmtree, base)
     repository = HostileRepository(SecretWorkspace(base))
     repository.root.mkdir()
-    repository.git("init", "-q", "-b", "main")
+    repository.git("init", "-q", "-b", "main", "--template=")  # no examples of hooks to copy
     for text in ("one\n", "two\n"):
         repository.space.write_file("a.txt", text)
         repository.commit(".")

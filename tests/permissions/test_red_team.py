@@ -1,6 +1,6 @@
 """Attempts to write, run, read a secret or leave the workspace without a question."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -69,10 +69,38 @@ async def _run_attempt(caller: ToolCaller, attempt: Attempt) -> tuple[bool, bool
 async def test_no_attempt_has_an_effect_or_reveals_a_secret(
     stage: SecretWorkspace, attempts: Mapping[str, Attempt]
 ) -> None:
+    await _check_denied(stage, attempts, _modes_in_turn)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("attempts", group_cases(ATTEMPTS, 24))
+async def test_no_attempt_has_an_effect_or_reveals_a_secret_in_any_mode(
+    stage: SecretWorkspace, attempts: Mapping[str, Attempt]
+) -> None:
+    await _check_denied(stage, attempts, lambda _number, _attempt: MODES)
+
+
+def _modes_in_turn(number: int, attempt: Attempt) -> Sequence[Mode]:
+    """Return the modes of an attempt in the short form.
+
+    A command is refused for what it is, in whichever mode. Edits may pass in the mode that accepts
+    them. The other modes take turns.
+    """
+    if attempt[0] == "terminal":
+        return [MODES[number % len(MODES)]]
+    usual: Mode = "accept_edits" if attempt[0] in {"write_file", "patch"} else "ask"
+    others: list[Mode] = [mode for mode in MODES if mode != usual]
+    return [usual, others[number % len(others)]]
+
+
+async def _check_denied(
+    stage: SecretWorkspace,
+    attempts: Mapping[str, Attempt],
+    modes_of: Callable[[int, Attempt], Sequence[Mode]],
+) -> None:
     async with open_tool_caller(stage, "ask") as caller:
         for number, (name, attempt) in enumerate(attempts.items()):
-            # A command is refused for what it is, in whichever mode: the other two take turns.
-            modes = ("ask", MODES[1 + number % 2]) if attempt[0] == "terminal" else MODES
+            modes = modes_of(number, attempt)
             with named_case(name):
                 for mode in modes:
                     caller.session.context.options.set_mode(mode)
@@ -112,8 +140,9 @@ async def test_answers_to_a_plan_allow_no_edit(
 
 async def test_no_workspace_search_reveals_a_secret(stage: SecretWorkspace) -> None:
     async with open_tool_caller(stage, "ask") as caller:
-        for name, attempt in QUIET_SEARCHES.items():
-            for mode in MODES:
+        for number, (name, attempt) in enumerate(QUIET_SEARCHES.items()):
+            # A search asks nothing in any mode: they take turns.
+            for mode in (MODES[number % len(MODES)],):
                 with named_case(f"{name}, {mode}"):
                     caller.session.context.options.set_mode(mode)
                     was_asked, _ = await _run_attempt(caller, attempt)

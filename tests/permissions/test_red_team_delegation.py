@@ -34,7 +34,7 @@ from tests.permissions.test_red_team import ATTEMPTS, MODES
 from tests.support.case_table import named_case
 from tests.support.user_texts import HOOK_REFUSED
 
-SOME = dict(list(ATTEMPTS.items())[::12])
+SOME = dict(list(ATTEMPTS.items())[::24])
 RUN: Attempt = ("terminal", {"command": "touch made"})
 READ: Attempt = ("read_file", {"path": "src/app.py"})
 WRITE: Attempt = ("write_file", {"path": "made", "content": "x"})

@@ -2,7 +2,7 @@
 
 Each attempt works without the gate, which a first run shows. In the short form most are then left
 to the policy: a command that it asks about does not run by itself in any mode (`test_policy`).
-Every sixth, and all that the policy allows, are made in a session in every mode; the full form
+Every twelfth, and all that the policy allows, are made in a session in every mode; the full form
 makes all so, with and without the sandbox. `attempt_table` makes them through the real process, and
 so does the full form.
 """
@@ -34,8 +34,8 @@ from tests.tools.confinement.sandbox_setup import needs_sandbox
 with_sandboxes = pytest.mark.parametrize(
     "sandbox", ["off", pytest.param("workspace", marks=needs_sandbox)]
 )
-SHORT_STEP = 6
-"""In the short form, every sixth attempt is made in sessions without the sandbox and with it."""
+SHORT_STEP = 12
+"""In the short form, every twelfth attempt is made in sessions without the sandbox and with it."""
 
 
 def attempt_params(table: dict[str, tuple[Build, str]]) -> list[object]:
@@ -112,7 +112,7 @@ async def test_no_secret_that_git_can_read_is_shown(
     assert not any(MARKER in text for text in await make_attempts(repository, line, sandbox))
 
 
-@pytest.mark.parametrize("step", [16, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.full)])
 @with_sandboxes
 def test_the_real_process_holds_the_attempts(
     tmp_path: Path, sandbox: SandboxMode, step: int

@@ -41,8 +41,10 @@ def test_a_confined_command_does_not_change_the_installation_in_its_workspace(
             for mode in MODES:
                 # In plan mode nothing is asked, and nothing runs.
                 live.answer = "allow_once"
-                results = [live.run(each, mode) for each in calls]
-                assert [each.is_asked for each in results] == [mode != "plan"] * len(calls)
+                # What a command is confined to does not depend on the mode.
+                made = calls if mode == "ask" else calls[:1]
+                results = [live.run(each, mode) for each in made]
+                assert [each.is_asked for each in results] == [mode != "plan"] * len(made)
         assert not (INSTALLATION / "made.py").exists()
     finally:
         (INSTALLATION / "made.py").unlink(missing_ok=True)

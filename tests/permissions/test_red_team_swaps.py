@@ -5,6 +5,7 @@ chance; that none reads or writes behind the link without a question is not.
 """
 
 from base64 import b64decode
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,13 +56,19 @@ FOLDER_CALLS: dict[str, Attempt] = {
 }
 
 
-FOLDER_CALLS_BY_MODE = [
-    pytest.param(each, mode, id=f"{name}, {mode}")
-    for name, each in FOLDER_CALLS.items()
-    for mode in ("ask", "accept_edits")
-    if mode == "ask" or each[0] in {"write_file", "patch"}
-]
-"""Calls that only read are decided alike in both modes."""
+def params_by_mode(calls: Mapping[str, Attempt], modes: Sequence[Mode]) -> list[object]:
+    """Return calls by mode.
+
+    Calls that only read are decided alike in all modes, and edits may pass in one: in that they
+    are made in the short form too.
+    """
+    params: list[object] = []
+    for name, each in calls.items():
+        short: Mode = "accept_edits" if each[0] in {"write_file", "patch"} else "ask"
+        for mode in modes:
+            marks = [] if mode == short else [pytest.mark.full]
+            params.append(pytest.param(each, mode, id=f"{name}, {mode}", marks=marks))
+    return params
 
 
 @pytest.fixture
@@ -75,8 +82,7 @@ def rounds(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-@pytest.mark.parametrize("mode", ["ask", "accept_edits", "plan"])
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
+@pytest.mark.parametrize(("call", "mode"), params_by_mode(CALLS, ("ask", "accept_edits", "plan")))
 async def test_a_link_that_is_swapped_repeatedly_gives_no_access(
     stage: SecretWorkspace, rounds: int, call: Attempt, mode: Mode
 ) -> None:
@@ -151,7 +157,7 @@ def read_directory_files(folder: Path) -> dict[str, str | bytes]:
     return {str(p): str(p.readlink()) if p.is_symlink() else p.read_bytes() for p in found}
 
 
-@pytest.mark.parametrize(("call", "mode"), FOLDER_CALLS_BY_MODE)
+@pytest.mark.parametrize(("call", "mode"), params_by_mode(FOLDER_CALLS, ("ask", "accept_edits")))
 async def test_a_directory_swapped_for_a_link_gives_no_access(
     stage: SecretWorkspace, rounds: int, call: Attempt, mode: Mode
 ) -> None:
