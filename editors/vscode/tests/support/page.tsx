@@ -84,9 +84,9 @@ export class TestPage {
     this.#render();
   }
 
-  /** Apply events to the state and render it. */
+  /** Apply events to the state and render it. Each page has its own copy of them, as of messages that arrive. */
   async dispatch(...events: readonly ViewEvent[]): Promise<this> {
-    this.#state = reduceAll(this.#state, events);
+    this.#state = reduceAll(this.#state, structuredClone(events));
     await act(() => {
       this.#render();
     });
