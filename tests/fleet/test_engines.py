@@ -24,7 +24,7 @@ from acp_server.fleet.attempts import (
     attempt_from_json,
     report_from_json,
 )
-from acp_server.fleet.engines import dask, local, remote, remote_node
+from acp_server.fleet.engines import local, remote, remote_node
 from acp_server.fleet.engines.registry import find_engine
 from acp_server.fleet.engines.remote import check_address
 from acp_server.fleet.engines.seam import EngineConfig, EngineError, FleetEngine
@@ -245,7 +245,7 @@ async def test_a_node_with_another_version_is_refused_by_name(
 async def test_a_client_whose_certificate_is_of_another_authority_is_refused(
     tmp_path: Path, dask_config: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr("acp_server.fleet.engines.dask.CONNECT_SECONDS", 1)
     ours = as_object(dask_config.options["tls"])
     tls = {**make_tls_files(tmp_path / "other").engine_options, "ca_file": ours["ca_file"]}
     with pytest.raises(EngineError, match=r"there is no Dask scheduler at tls://127\.0\.0\.1"):

@@ -138,7 +138,7 @@ def assert_complete(fleet: KilledFleet) -> None:
     assert git(fleet.folder / "code", "worktree", "list").count("\n") == 1
 
 
-@pytest.mark.parametrize(("count", "rounds"), [(16, 1), pytest.param(200, 6, marks=FULL)])
+@pytest.mark.parametrize(("count", "rounds"), [(10, 1), pytest.param(200, 6, marks=FULL)])
 def test_local_tasks_survive_kills_of_agents_and_of_the_driver(
     tmp_path: Path, count: int, rounds: int
 ) -> None:
@@ -158,7 +158,7 @@ def test_local_tasks_survive_kills_of_agents_and_of_the_driver(
 
 
 @pytest.mark.parametrize(
-    ("nodes", "count", "rounds"), [(2, 12, 1), pytest.param(3, 200, 3, marks=FULL)]
+    ("nodes", "count", "rounds"), [(1, 8, 1), pytest.param(3, 200, 3, marks=FULL)]
 )
 def test_tasks_on_dask_survive_kills_of_workers_nodes_and_the_driver(
     tmp_path: Path, nodes: int, count: int, rounds: int
