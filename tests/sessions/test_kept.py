@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.config.settings import Configuration
+from acp_server.history import session_reads
 from acp_server.history.packed_messages import PackedMessages
 from acp_server.turn.conversation import Message
 from tests.sessions.merged_updates import merge_updates
@@ -195,13 +196,14 @@ async def test_a_deleted_session_is_gone_and_deleting_it_again_is_no_error(
 
 
 async def test_the_session_list_is_paged_and_filtered_by_directory(
-    setup: Configuration, folder: str
+    setup: Configuration, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(session_reads, "PAGE_SIZE", 5)
     other = Path(folder).parent / "other"
     other.mkdir()
     async with open_editor(setup) as editor:
         await editor.initialize()
-        ids = [await editor.new_session(str(other if i == 0 else folder)) for i in range(53)]
+        ids = [await editor.new_session(str(other if i == 0 else folder)) for i in range(8)]
         for session in ids:
             await editor.prompt(session, "hi")
         first = json_at(await editor.call("session/list", {"cwd": folder}), "result")
@@ -212,7 +214,7 @@ async def test_the_session_list_is_paged_and_filtered_by_directory(
         found = [
             json_at(each, "sessionId") for page in (first, rest) for each in sessions_of_page(page)
         ]
-        assert found == ids[:0:-1]
+        assert (len(sessions_of_page(first)), found) == (5, ids[:0:-1])
         bad = await editor.call("session/list", {"cursor": "nonsense"})
         assert json_at(bad, "error", "code") == -32602
 

@@ -21,7 +21,7 @@ call: todo
 step:
 say: Done, and told in a sentence or two, as an answer is.
 """
-SETTLING_TURNS = 50
+SETTLING_TURNS = 30
 BYTES_PER_TURN = 40_000
 """What a turn may leave: its messages, which a session has at hand, and the tests' slack."""
 
@@ -42,9 +42,9 @@ def grown(server: ServerProcess, home: Path, turns: int) -> float:
     return (after - before) / turns
 
 
-def test_a_hundred_turns_use_little_more_memory_than_their_messages(tmp_path: Path) -> None:
+def test_sixty_turns_use_little_more_memory_than_their_messages(tmp_path: Path) -> None:
     with start_server(tmp_path, SCRIPT, new_interpreter=True) as server:
-        assert grown(server, tmp_path, 100) < BYTES_PER_TURN
+        assert grown(server, tmp_path, 60) < BYTES_PER_TURN
 
 
 @pytest.mark.full

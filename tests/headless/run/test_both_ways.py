@@ -15,6 +15,7 @@ from tests.cli.command_line import command_line, environment
 from tests.headless.run.pipeline import MODEL, parse_line
 from tests.headless.run.repositories import create_repository, git
 from tests.smoke.server import find_node
+from tests.support.fork_server import CommandLine, get_fork_server
 from tests.support.messages_api import (
     KEY,
     FakeApiServerInThread,
@@ -69,9 +70,10 @@ class RunResult:
 
 
 def run_with_cli(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, RunResult]:
-    command = command_line("run", "Go", "--mode", mode, "--format", "acp", "--ephemeral")
-    code, lines = printed(command, variables, folder)
-    return code, collect_result([cast("Object", line["message"]) for line in lines])
+    options = ("--cwd", str(folder), "--mode", mode, "--format", "acp", "--ephemeral")
+    ended = get_fork_server().run(CommandLine(("run", "Go", *options), variables), 60)
+    lines = map(parse_line, ended.stdout.decode().splitlines())
+    return ended.exit_code, collect_result([cast("Object", line["message"]) for line in lines])
 
 
 def run_with_acpx(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, RunResult]:
