@@ -14,6 +14,7 @@ from tests.tools.editor_session import ToolEditorSession, lines, open_tool_edito
 from tests.tools.typing_model import call, raw_call
 
 MEGABYTE = 1_000_000
+LONG = 100_000
 TOOLS = (
     *(
         "read_file",
@@ -43,9 +44,9 @@ BROKEN = {
     "a list for a text": call("write_file", path="a.txt", content=list[JsonValue](["a", "b"])),
     "a text for a number": call("read_file", path="old.txt", offset="first"),
     "a list for a number": call("read_file", path="old.txt", offset=list[JsonValue]([1, 2])),
-    "a megabyte for a number": call("read_file", path="old.txt", offset="x" * MEGABYTE),
-    "a megabyte for a path": call("read_file", path="x/" * MEGABYTE),
-    "a mode that there is not": call("patch", mode="x" * MEGABYTE),
+    "a long text for a number": call("read_file", path="old.txt", offset="x" * LONG),
+    "a long text for a path": call("read_file", path="x/" * LONG),
+    "a mode that there is not": call("patch", mode="x" * LONG),
     "a NUL in the path": call("write_file", path="a\0b.txt", content="text"),
     "a NUL in the path of a patch": call("patch", path="a\0b", old_string="a", new_string="b"),
     "a name of 5,000 characters": call("write_file", path="n" * 5_000, content="text"),
@@ -55,13 +56,13 @@ BROKEN = {
     "a path of lines": call("read_file", path="a\n" * 2_000),
     "nothing to replace": call("patch", path="old.txt", old_string="", new_string="text"),
     "neither mode": call("patch"),
-    "a patch that is none": call("patch", mode="patch", patch="+" * MEGABYTE),
+    "a patch that is none": call("patch", mode="patch", patch="+" * LONG),
     "an empty command": call("terminal", command=""),
     "no question": call("clarify", question=""),
     "choices that are none": call("clarify", question="Which?", choices=5),
     "a hundred choices": call("clarify", question="Which?", choices=list[JsonValue](["one"] * 100)),
-    "a megabyte for a question": call("clarify", question="x" * MEGABYTE),
-    "a megabyte for an address": call("web_fetch", url="https://" + "x" * MEGABYTE),
+    "a long text for a question": call("clarify", question="x" * LONG),
+    "a long text for an address": call("web_fetch", url="https://" + "x" * LONG),
     "an address that is none": call("web_fetch", url="{}", offset=-1),
     "an empty plan": call("exit_plan", plan=""),
     "no such tool": call("x" * 5_000, path="a.txt"),
