@@ -2,14 +2,19 @@
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from xmlschema import XMLSchema
+if TYPE_CHECKING:
+    from xmlschema import XMLSchema
 
 SCHEMA = Path(__file__).parent / "schemas/junit-10.xsd"
 
 
 @cache
-def _schema() -> XMLSchema:
+def _schema() -> "XMLSchema":
+    """Return the schema; its package is not imported where no report is validated."""
+    from xmlschema import XMLSchema  # noqa: PLC0415  slow to import
+
     return XMLSchema(SCHEMA)
 
 
