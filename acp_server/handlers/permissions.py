@@ -43,7 +43,7 @@ class EditorPermissionAsker:
         is_child = session_id != self._session_id
         choices = order_choices(self._connection.client_name, choices)
         reason = question.reason
-        reason_content = (Text(f"Needs your permission: {reason}"),) if reason else ()
+        reason_content = (Text(f"{reason}."),) if reason else ()
         request = RequestPermissionRequest(
             session_id=session_id,
             tool_call=ToolCallUpdate(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acp_server.permissions import reasons
 from acp_server.permissions.claude_settings import ClaudeRules, ClaudeSettings
 from acp_server.permissions.config import ApprovalConfig
 from acp_server.permissions.effects import (
@@ -74,7 +75,6 @@ from acp_server.permissions.symlinks import resolve_links
 from acp_server.permissions.tree_checks import MAX_ENTRIES, find_tree_doubt
 
 MAX_SHOWN_DOUBTS = 3
-MAY_HOLD_SECRETS = "may hold secrets or settings"
 UNREADABLE_RULES = (
     "the user's rules in `approvals.deny` cannot be read; ask the user to run "
     "`acp-server config check`"
@@ -252,7 +252,7 @@ class FactCollector:
         if assessment.verdict != "refused":
             doubts += self._doubts(effect, assessment, workspace, outside)
         # Look at all doubts, then cut: the one about secrets may come after the shown ones.
-        is_protected = any(doubt.endswith(MAY_HOLD_SECRETS) for doubt in doubts)
+        is_protected = any(doubt.endswith(reasons.MAY_HOLD_SECRETS) for doubt in doubts)
         shown_doubts = tuple(doubts[:MAX_SHOWN_DOUBTS])
         return CommandFacts(
             effect.command,
@@ -313,24 +313,24 @@ class FactCollector:
         The paths outside the workspace that it only reads are added to `outside` instead.
         """
         if effect.is_input:
-            yield "it is sent to a running command, whose reaction cannot be predicted"
+            yield reasons.SENT_AS_INPUT
         if not effect.cwd.is_inside and assessment.verdict == "reads":
             outside.append(effect.cwd.real)
         elif not effect.cwd.is_inside:
-            yield "it runs outside the workspace"
+            yield reasons.RUNS_OUTSIDE
         try:
             read = self._read_paths(assessment)
         except TooManyEntriesError:
-            yield "a pattern in it matches too many files to check"
+            yield reasons.TOO_MANY_MATCHES
             return
         others = [path for path in read if not self._is_in_outputs(path)]
         for path in dict.fromkeys((*others, *map(Path, assessment.writes))):
             if workspace.is_protected(path):
-                yield f"{path.name} {MAY_HOLD_SECRETS}"
+                yield reasons.secrets(path.name)
             elif workspace.is_inside(path):
                 continue
             elif str(path) in assessment.writes:
-                yield f"{path} is outside the workspace"
+                yield reasons.outside(path)
             else:
                 outside.append(path)
         # For every command, also one that only reads: git runs configured programs on `git diff`.
@@ -424,8 +424,8 @@ def _facts_without_disk(  # noqa: PLR0911  one per kind
 
 def _describe_program(program: WorkspaceProgram) -> str:
     if program.is_chosen:
-        return f"{program.path} chooses the program that runs as {program.name}"
-    return f"PATH finds {program.path} in the workspace"
+        return reasons.chosen_program(program.path, program.name)
+    return reasons.workspace_program(program.path)
 
 
 def _is_any_protected(target: FileTarget, workspace: ResolvedWorkspace) -> bool:

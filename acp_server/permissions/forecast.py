@@ -30,7 +30,7 @@ from acp_server.permissions.shell.findings import Assessment
 _FILES = (Path("/workspace/file"),)
 _READ = FileFacts("read", _FILES)
 _WRITE = FileFacts("write", _FILES)
-_RUN = CommandFacts("command", Assessment("asks", "it may do more than read"))
+_RUN = CommandFacts("command", Assessment("asks", "It may do more than read"))
 _CALL = McpToolFacts(
     McpToolScope("server", "", "tool"), read_only_hint=False, destructive_hint=False
 )

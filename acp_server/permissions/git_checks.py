@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from acp_server.permissions import reasons
 from acp_server.permissions.file_kinds import exists, is_directory, is_link, is_regular_file
 from acp_server.permissions.git_directories import (
     find_work_tree,
@@ -37,13 +38,7 @@ MAX_SETTINGS_FILES = 200
 _SECRET_NAMES = ("extraheader", "password", "token")
 _SETTINGS_FILES = ("config", "config.worktree", "modules/*/config", "worktrees/*/config.worktree")
 _SECRET_FILES = ("credentials", ".git-credentials")
-_PROGRAMS = "the git configuration of this repository names programs that git would run"
-_LEADS_ELSEWHERE = "the git directory of this repository leads to files elsewhere"
-_OTHER_FILES = "the git configuration of this repository names other files as its own"
 HOOK_REASON = "git runs it as a hook"
-_UNREADABLE = "the git configuration of this repository cannot be checked"
-_UNBOUNDED = "what git may show of this repository cannot be checked"
-_UNKNOWN_OBJECT = "the file that a git object belongs to is not known"
 
 
 def find_git_doubt(
@@ -56,7 +51,7 @@ def find_git_doubt(
     # For every command, not only git: the program may run git itself.
     directories = {folder, *(Path(each) for use in assessment.git_uses for each in use.directories)}
     if any(_is_in_bare_repository(each, workspace) for each in directories):
-        return "git may treat the files of that directory as its own configuration"
+        return reasons.GIT_OWN_FILES
     deadline = time.monotonic() + MAX_SECONDS
     for use in assessment.git_uses:
         for directory in map(Path, use.directories):
@@ -65,7 +60,7 @@ def find_git_doubt(
             roots = [root.path for root in workspace.roots]
             program = find_program("git", variables.get("PATH", os.defpath), outside=roots)
             if program is None or not is_directory(directory):
-                return _UNREADABLE
+                return reasons.GIT_UNREADABLE
             environment = {**variables, **git_hardening_variables(variables, only_reads=True)}
             git = GitQueries(program, directory, environment, deadline)
             doubt = _find_shown_credentials(use, directory, workspace, variables)
@@ -109,7 +104,7 @@ def _find_shown_credentials(
     has_secrets = any(
         has_git_secrets(each, workspace, variables, shows_text=False) for each in directories
     )
-    return "the git configuration contains credentials" if has_secrets else ""
+    return reasons.GIT_CREDENTIALS if has_secrets else ""
 
 
 def _find_use_doubt(use: GitUse, git: GitQueries, workspace: ResolvedWorkspace) -> str:
@@ -122,11 +117,11 @@ def _find_use_doubt(use: GitUse, git: GitQueries, workspace: ResolvedWorkspace) 
         index = git.index() if not (doubt := _find_settings_doubt(git, workspace)) else []
         doubt = doubt or _find_submodule_doubt(git, index, workspace)
     except GitQueryError:
-        return _UNREADABLE
+        return reasons.GIT_UNREADABLE
     try:
         return doubt or _find_content_doubt(use, git, index)
     except GitQueryError:
-        return _UNBOUNDED
+        return reasons.GIT_UNBOUNDED
 
 
 def _find_submodule_doubt(
@@ -140,7 +135,7 @@ def _find_submodule_doubt(
     # Their own submodules are appended while this loop runs.
     for count, submodule in enumerate(submodules):
         if count >= MAX_SUBMODULES:
-            return "the git configuration of its submodules cannot be checked"
+            return reasons.GIT_SUBMODULES
         inner = git.in_folder(submodule)
         doubt = _find_settings_doubt(inner, workspace)
         if doubt:
@@ -170,10 +165,10 @@ def _find_settings_doubt(git: GitQueries, workspace: ResolvedWorkspace) -> str:
     """
     work_tree = find_work_tree(git.folder)
     if work_tree is not None and _has_special_file(work_tree):
-        return _UNREADABLE
+        return reasons.GIT_UNREADABLE
     settings = git.settings()
     if not all(map(_is_harmless, settings)):
-        return _PROGRAMS
+        return reasons.GIT_PROGRAMS
     top = work_tree or git.folder
     named_files = (each.value for each in settings if each.key in _word_lists()["files"])
     has_work_tree_setting = any(each.key == "core.worktree" for each in settings)
@@ -182,11 +177,11 @@ def _find_settings_doubt(git: GitQueries, workspace: ResolvedWorkspace) -> str:
         and has_work_tree_setting
         and git.work_tree().resolve() != work_tree.resolve()
     ):
-        return _OTHER_FILES
+        return reasons.GIT_OTHER_FILES
     if work_tree is not None and reads_other_files(
         work_tree, workspace, has_work_tree_setting=has_work_tree_setting
     ):
-        return _LEADS_ELSEWHERE
+        return reasons.GIT_LEADS_ELSEWHERE
     return ""
 
 
@@ -277,12 +272,12 @@ def _find_object_doubt(
     if kind != "blob":
         return ""
     names = [entry.name for entry in index if entry.object_id == object_id]
-    return _find_secret(names) if names else _UNKNOWN_OBJECT
+    return _find_secret(names) if names else reasons.GIT_UNKNOWN_OBJECT
 
 
 def _find_secret(names: Iterator[str] | Sequence[str]) -> str:
     tracked = next((name for name in names if is_protected(Path(name))), None)
-    return f"{tracked} is tracked by git, and its changes may be shown" if tracked else ""
+    return reasons.tracked(tracked) if tracked else ""
 
 
 def _listing_arguments(use: GitUse, types: Sequence[tuple[str, str]]) -> list[str]:

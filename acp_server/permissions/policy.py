@@ -8,6 +8,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import assert_never
 
+from acp_server.permissions import reasons
 from acp_server.permissions.effects import SandboxStatus
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.network_access import PortAccess
@@ -103,7 +104,7 @@ class RestoreFacts:
     def doubts(self) -> tuple[str, ...]:
         """Reasons to ask the user in any mode."""
         names = ", ".join(self.changed_since)
-        return (CHANGED_SINCE.format(names=names),) if names else ()
+        return (reasons.CHANGED_SINCE.format(names=names),) if names else ()
 
 
 @frozen_dataclass
@@ -213,22 +214,6 @@ Decision = Allow | Ask | Refuse
 PLANNING = "plan mode is on: nothing is written and nothing is run; read, search and plan instead"
 NOT_PLANNING = "plan mode is off, so no plan has to be accepted: do the work"
 ALWAYS_REFUSED = "this command is refused in every mode: {reason}"
-MEMORY_NEEDS_APPROVAL = "your settings require approval of each memory change"
-DESTRUCTIVE_HINT = "the server marks this tool as destructive"
-READ_ONLY_HINT = "the server says that this tool is read-only, which cannot be verified"
-CHANGED_SINCE = "files changed after the turn, and these changes would be lost: {names}"
-OUTSIDE_SANDBOX = (
-    "it would run outside the sandbox, where it can write anywhere and use the network"
-)
-WITH_NETWORK = "it would use the network without limits; it still writes in the workspace only"
-NOT_PUBLIC = "{site} leads to {address}, which is on this machine or in a private network"
-READS_FROM_HOST = "it reads from {hosts}, and what it asks for could carry data there"
-UNKNOWN_HOST = "where it reads from is not certain"
-NO_SANDBOX = "commands cannot be sandboxed on this machine"
-FROM_THIS_MACHINE = (
-    "programs on this machine, such as your browser, could then connect to what commands serve at "
-    "port {port}, until the session ends"
-)
 NOT_CONFINED = "nothing is asked in this mode; run the command again with unconfined=true"
 NO_PORTS = (
     "the user lets no port of commands be reached from this machine; `/forward {port}` or the "
@@ -283,8 +268,7 @@ def _decide_on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
     is_allowed_by_mode = not facts.outside and (facts.access == "read" or mode == "accept_edits")
     if verdict or is_allowed_by_mode:
         return Allow()
-    outside_paths = ", ".join(str(path) for path in facts.outside)
-    reason = f"it is outside the workspace: {outside_paths}" if facts.outside else ""
+    reason = reasons.outside(*facts.outside) if facts.outside else ""
     return Ask(
         reason,
         DirectoryScope(facts.access, facts.coverable_directory)
@@ -295,11 +279,12 @@ def _decide_on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
 
 def _protected_reason(facts: FileFacts) -> str:
     if facts.protected:
-        return f"{_names(facts.protected)} may hold secrets or settings"
+        return reasons.secrets(_names(facts.protected))
     paths_by_reason: dict[str, list[Path]] = {}
     for path, reason in facts.executable_by_others:
         paths_by_reason.setdefault(reason, []).append(path)
-    return "; ".join(f"{_names(paths)}: {reason}" for reason, paths in paths_by_reason.items())
+    parts = (f"{_names(paths)}: {reason}" for reason, paths in paths_by_reason.items())
+    return reasons.join_sentences(parts)
 
 
 def _names(paths: Sequence[Path]) -> str:
@@ -344,19 +329,22 @@ def _decide_on_network(facts: CommandFacts, verdict: bool | None) -> Decision:  
     """Decide on a command that asks for the network, by what the rules say about that."""
     if verdict is False:
         return Refuse(REJECTED_BY_RULE)
-    return Ask("; ".join((WITH_NETWORK, *facts.doubts, *_describe_outside(facts))), NetworkScope())
+    return Ask(
+        reasons.join_sentences((reasons.WITH_NETWORK, *facts.doubts, *_describe_outside(facts))),
+        NetworkScope(),
+    )
 
 
 def _describe_outside(facts: CommandFacts) -> tuple[str, ...]:
-    return tuple(f"{path} is outside the workspace" for path in facts.outside[:MAX_SHOWN])
+    return tuple(reasons.outside(path) for path in facts.outside[:MAX_SHOWN])
 
 
 def _ask_about_command(facts: CommandFacts, *, may_read_outside: bool) -> Ask:
     assessment = facts.assessment
-    reason = assessment.reason or "; ".join((*facts.doubts, *_describe_outside(facts)))
+    reason = assessment.reason or reasons.join_sentences((*facts.doubts, *_describe_outside(facts)))
     if facts.sandbox_status == "unconfined":
-        return Ask("; ".join(filter(None, (OUTSIDE_SANDBOX, facts.exposure, reason))))
-    reason = reason or (NO_SANDBOX if facts.sandbox_status == "unprotected" else "")
+        return Ask(reasons.join_sentences((reasons.OUTSIDE_SANDBOX, facts.exposure, reason)))
+    reason = reason or (reasons.NO_SANDBOX if facts.sandbox_status == "unprotected" else "")
     shield = facts.shield if may_read_outside else None
     if not (may_read_outside or facts.doubts) and assessment.verdict == "reads":
         directory = facts.coverable_directory
@@ -373,11 +361,11 @@ def _ask_about_parts(facts: CommandFacts, reason: str) -> Ask:
     """Ask about commands that an "always" may cover one by one."""
     parts = facts.parts
     if any(part.command.remote is not None and not part.hosts for part in parts):
-        return Ask("; ".join((reason, UNKNOWN_HOST)))
+        return Ask(reasons.join_sentences((reason, reasons.UNKNOWN_HOST)))
     hosts = tuple(dict.fromkeys(host for part in parts for host in part.hosts))
     parts = tuple(part for part in parts if not part.hosts)
     if hosts and not parts:
-        reason = READS_FROM_HOST.format(hosts=", ".join(hosts))
+        reason = reasons.READS_FROM_HOST.format(hosts=", ".join(hosts))
     if len(hosts) == 1 and not parts:
         return Ask(reason, RemoteReadScope(hosts[0]))
     exact = tuple(each for part in parts for each in part.patterns(is_exact=True))
@@ -399,7 +387,7 @@ def _ask_about_parts(facts: CommandFacts, reason: str) -> Ask:
 def _decide_on_memory(facts: MemoryFacts, mode: Mode) -> Decision:
     if mode == "plan":
         return Refuse(PLANNING)
-    return Ask(MEMORY_NEEDS_APPROVAL) if facts.asks_first and mode != "bypass" else Allow()
+    return Ask(reasons.MEMORY_NEEDS_APPROVAL) if facts.asks_first and mode != "bypass" else Allow()
 
 
 def _decide_on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: RuleBook) -> Decision:
@@ -411,7 +399,7 @@ def _decide_on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: Rul
     decision = _decide_on_files(facts.files, mode, rules)
     # A refusal stays a refusal; only an approval is turned into a question.
     if facts.doubts and not isinstance(decision, Refuse):
-        return Ask("; ".join(facts.doubts))
+        return Ask(reasons.join_sentences(facts.doubts))
     return decision
 
 
@@ -443,13 +431,13 @@ def _decide_on_remote(
         if mode == "plan" and (facts.destructive_hint or not facts.read_only_hint):
             return Refuse(PLANNING)
         if facts.destructive_hint:
-            reason = DESTRUCTIVE_HINT
+            reason = reasons.DESTRUCTIVE_HINT
         elif mode == "plan":
-            reason = READ_ONLY_HINT
+            reason = reasons.READ_ONLY_HINT
     elif isinstance(facts, ConnectFacts) and facts.scope.address:
-        reason = NOT_PUBLIC.format(site=facts.scope.site, address=facts.scope.address)
+        reason = reasons.NOT_PUBLIC.format(site=facts.scope.site, address=facts.scope.address)
     elif isinstance(facts, ForwardFacts):
-        reason = FROM_THIS_MACHINE.format(port=facts.scope.port)
+        reason = reasons.FROM_THIS_MACHINE.format(port=facts.scope.port)
     verdict = rules.verdict_on(facts.scope)
     if verdict is None:
         return Ask(reason, facts.scope)

@@ -59,7 +59,7 @@ class PermissionQuestion:
     content: tuple[CallContent, ...] = ()
     locations: tuple[Location, ...] = ()
     reason: str = ""
-    """Why the user is asked, as a phrase; empty if it is obvious."""
+    """Why the user is asked, in sentences without the last full stop; empty if it is obvious."""
     parent_id: str = ""
     """The delegating call, if a sub-agent asks."""
     is_awaited: bool = True

@@ -10,6 +10,7 @@ from errno import ENAMETOOLONG
 from fnmatch import fnmatch
 from pathlib import Path
 
+from acp_server.permissions import reasons
 from acp_server.permissions.git_checks import has_git_secrets
 from acp_server.permissions.glob_expansion import TooManyEntriesError
 from acp_server.permissions.resolved_workspace import ResolvedWorkspace
@@ -31,7 +32,7 @@ def find_tree_doubt(
     try:
         return next(_doubts(tree, workspace, variables), "")
     except TooManyEntriesError:
-        return f"{tree.root} contains too many files to check for secrets"
+        return reasons.too_many_files(tree.root)
 
 
 def _doubts(
@@ -40,16 +41,16 @@ def _doubts(
     for entry in _walk(tree):
         is_named = _is_folder(entry, tree) or _is_wanted(entry.name, tree)
         if tree.splits_names and is_named and _SPLIT_NAME.search(entry.name) is not None:
-            yield f"{entry.path} would count as several words"
+            yield reasons.split_name(entry.path)
         if entry.name == ".git" and not entry.is_symlink():
             if _is_wanted("config", tree) and has_git_secrets(
                 Path(entry.path), workspace, variables, shows_text=True
             ):
-                yield f"{entry.path} contains credentials"
+                yield reasons.credentials(entry.path)
         elif is_named and workspace.is_protected_entry(entry):
-            yield f"{entry.path} may hold secrets or settings"
+            yield reasons.secrets(entry.path)
         elif _opens_link(entry, tree) and not workspace.is_inside(Path(entry.path)):
-            yield f"{entry.path} is a link that points outside the workspace"
+            yield reasons.outside_link(entry.path)
 
 
 def _walk(tree: SearchedTree) -> Iterator[Entry]:

@@ -7,11 +7,11 @@ from typing import cast
 import pytest
 
 from acp_server.permissions.modes import Mode
+from acp_server.permissions.reasons import CHANGED_SINCE
 from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
 from tests.support.editor import Object, json_at
 from tests.support.user_texts import (
     CONVERSATION_RESTORED,
-    NEEDS_PERMISSION,
     PLAN_MODE_IS_ON,
     USER_DID_NOT_PERMIT,
 )
@@ -35,10 +35,7 @@ async def test_a_file_changed_since_requires_confirmation_even_if_nothing_else_d
         mine.write_text("changed by hand\n")
         output = await run_slash_command(session, "/undo")
         (asked,) = session.editor.asked(PERMISSION_METHOD)
-        reason = (
-            NEEDS_PERMISSION
-            + "files changed after the turn, and these changes would be lost: mine.txt"
-        )
+        reason = f"{CHANGED_SINCE.format(names='mine.txt')}."
         assert json_at(asked, "toolCall", "content") == [
             {
                 "type": "diff",

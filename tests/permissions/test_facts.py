@@ -8,6 +8,7 @@ import pytest
 from acp_server.permissions.effects import FileTarget, ReadFiles, RunCommandEffect, WriteFiles
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.policy import CommandFacts, FileFacts
+from acp_server.permissions.reasons import GIT_OWN_FILES
 from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.files.paths import resolve_path
@@ -228,16 +229,16 @@ def test_input_to_a_running_command_is_doubtful(stage: SecretWorkspace, text: st
         RunCommandEffect(text, target(stage, "."), is_input=True)
     )
     assert isinstance(facts, CommandFacts)
-    assert facts.doubts == ("it is sent to a running command, whose reaction cannot be predicted",)
+    assert facts.doubts == ("This is sent to a running command, which could do anything with it",)
 
 
 def test_a_command_run_outside_the_workspace_is_doubtful(stage: SecretWorkspace) -> None:
-    assert doubts_on(stage, "pytest", "door") == ("it runs outside the workspace",)
+    assert doubts_on(stage, "pytest", "door") == ("This runs outside the workspace",)
 
 
 def test_a_directory_laid_out_as_a_repository_is_doubtful(stage: SecretWorkspace) -> None:
     stage.write_file("src/HEAD", "ref: refs/heads/main\n")
-    doubts = ("git may treat the files of that directory as its own configuration",)
+    doubts = (GIT_OWN_FILES,)
     found = [doubts_on(stage, "git status", folder) for folder in (".", "src", "src/deep")]
     assert found == [(), doubts, doubts]
 

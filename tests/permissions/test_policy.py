@@ -9,13 +9,7 @@ from acp_server.permissions.effects import SandboxStatus
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import (
     ALWAYS_REFUSED,
-    CHANGED_SINCE,
-    DESTRUCTIVE_HINT,
-    MEMORY_NEEDS_APPROVAL,
-    NO_SANDBOX,
-    OUTSIDE_SANDBOX,
     PLANNING,
-    READ_ONLY_HINT,
     REJECTED_BY_RULE,
     Allow,
     Ask,
@@ -32,6 +26,14 @@ from acp_server.permissions.policy import (
     RestoreFacts,
     SkillFacts,
     decide,
+)
+from acp_server.permissions.reasons import (
+    CHANGED_SINCE,
+    DESTRUCTIVE_HINT,
+    MEMORY_NEEDS_APPROVAL,
+    NO_SANDBOX,
+    OUTSIDE_SANDBOX,
+    READ_ONLY_HINT,
 )
 from acp_server.permissions.rules import CommandPart, PermissionRule, RuleBook
 from acp_server.permissions.scopes import (
@@ -270,14 +272,14 @@ def test_a_refusal_names_its_origin(name: str, mode: Mode, said: SavedRule, reas
         (
             "read outside",
             "ask",
-            Ask(f"it is outside the workspace: {FAR}", DirectoryScope("read", FAR.parent)),
+            Ask(f"{FAR} is outside the workspace", DirectoryScope("read", FAR.parent)),
         ),
         ("read secret", "ask", Ask(f".env {MAY_HOLD_SECRETS}")),
         ("command", "ask", Ask("it runs", PYTEST_SCOPE, PYTEST_EXACT)),
         ("command in doubt", "ask", Ask("it runs")),
         ("reading command in doubt", "ask", Ask("outside")),
         ("unconfined reading", "ask", Ask(OUTSIDE_SANDBOX)),
-        ("unconfined command", "ask", Ask(f"{OUTSIDE_SANDBOX}; it runs")),
+        ("unconfined command", "ask", Ask(f"{OUTSIDE_SANDBOX}. it runs")),
         ("unprotected reading", "ask", Ask(NO_SANDBOX)),
         ("unprotected command", "ask", Ask("it runs", PYTEST_SCOPE, PYTEST_EXACT)),
         ("skill in doubt", "bypass", Ask("it downloads a program")),

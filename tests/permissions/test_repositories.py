@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.permissions import reasons
 from acp_server.permissions.git_checks import find_git_doubt
 from acp_server.permissions.ignore_files import IgnoreFiles
 from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
 from acp_server.permissions.shell.assessment import assess
 
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-PROGRAMS = "the git configuration of this repository names programs that git would run"
-LEADS_ELSEWHERE = "the git directory of this repository leads to files elsewhere"
-TRACKED_FILE_DOUBT = ".env is tracked by git, and its changes may be shown"
+PROGRAMS = reasons.GIT_PROGRAMS
+LEADS_ELSEWHERE = reasons.GIT_LEADS_ELSEWHERE
+TRACKED_FILE_DOUBT = reasons.tracked(".env")
 
 
 @pytest.fixture(scope="module")
@@ -242,12 +243,12 @@ def test_a_directory_of_a_repository_does_not_require_asking(root: Path) -> None
         (".git/hooks/pre-commit", "/etc/hostname", ""),
         (".git/info/exclude", "../../a.txt", ""),
         (".git/ORIG_HEAD", "HEAD", ""),
-        (".git/info/exclude", "../../.env", "elsewhere"),
-        (".git/info/exclude", "/etc/hostname", "elsewhere"),
-        (".git/objects/ab", "/etc", "elsewhere"),
-        (".git/objects/pack", "/etc", "elsewhere"),
-        (".git/refs", "/etc", "elsewhere"),
-        (".git/logs", "/etc", "elsewhere"),
+        (".git/info/exclude", "../../.env", "elsewhere, which `git` would read"),
+        (".git/info/exclude", "/etc/hostname", "elsewhere, which `git` would read"),
+        (".git/objects/ab", "/etc", "elsewhere, which `git` would read"),
+        (".git/objects/pack", "/etc", "elsewhere, which `git` would read"),
+        (".git/refs", "/etc", "elsewhere, which `git` would read"),
+        (".git/logs", "/etc", "elsewhere, which `git` would read"),
     ],
 )
 def test_a_link_in_a_git_directory_is_followed(

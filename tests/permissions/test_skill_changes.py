@@ -38,7 +38,7 @@ def make_rules(path: Path, *, is_allowed: bool) -> RuleBook:
 
 
 SCOPE = DirectoryScope("write", INSIDE.parent)
-LEAVE = Ask(f"it is outside the workspace: {OUTSIDE}", DirectoryScope("write", OUTSIDE.parent))
+LEAVE = Ask(f"{OUTSIDE} is outside the workspace", DirectoryScope("write", OUTSIDE.parent))
 
 
 @each_case(
@@ -66,7 +66,7 @@ def test_a_doubtful_change_is_asked_about_even_if_the_rest_is_allowed(
     mode: Mode, path: Path
 ) -> None:
     doubtful = facts(path, DOUBT, "and another")
-    assert decide(doubtful, mode, make_rules(path, is_allowed=True)) == Ask(f"{DOUBT}; and another")
+    assert decide(doubtful, mode, make_rules(path, is_allowed=True)) == Ask(f"{DOUBT}. and another")
 
 
 def test_a_doubt_does_not_override_a_refusal() -> None:

@@ -12,8 +12,9 @@ from acp_server.memory.store import MEMORY_CHANGED, MemoryStores
 from acp_server.permissions.effects import ChangeMemory
 from acp_server.permissions.gate import REJECTED
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.policy import MEMORY_NEEDS_APPROVAL, PLANNING
+from acp_server.permissions.policy import PLANNING
 from acp_server.permissions.questions import PermissionChoiceId, PermissionQuestion
+from acp_server.permissions.reasons import MEMORY_NEEDS_APPROVAL
 from acp_server.tools.memory.memory import memory_tool
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import Text, ToolCall

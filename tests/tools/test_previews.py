@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.case_table import named_case
 from tests.support.editor import Object, json_at
-from tests.support.user_texts import MAY_HOLD_SECRETS, NEEDS_PERMISSION
+from tests.support.user_texts import MAY_HOLD_SECRETS
 from tests.tools.editor_session import ToolEditorSession, allow, lines, open_tool_editor
 from tests.tools.typing_model import call, stream_call
 
@@ -115,7 +115,7 @@ async def test_the_exact_protected_diff_is_shown_with_the_permission_request(
         block: Object = {"type": "diff", "path": path, "oldText": HIDDEN_TEXT, "newText": TEXT}
         assert updates.diff_states() == [("pending", [block]), ("completed", [block])]
         (permission,) = session.editor.asked("session/request_permission")
-        why = {"type": "text", "text": f"{NEEDS_PERMISSION}.env {MAY_HOLD_SECRETS}"}
+        why = {"type": "text", "text": f".env {MAY_HOLD_SECRETS}."}
         content = [block, {"type": "content", "content": why}]
         assert json_at(permission, "toolCall", "content") == content
 

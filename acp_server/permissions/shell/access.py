@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.findings import (
     CommandFindings,
     ProgramCall,
@@ -46,22 +47,22 @@ class AccessRecorder:
             UndecidableCommand: The word is only known at run time, or names a special file.
         """
         if not word.is_known:
-            raise UndecidableCommand("one of its paths is known only when it runs")
+            raise UndecidableCommand(reasons.UNKNOWN_PATH)
         if word.is_pipe:
             return
         for path in self.scope.resolve_paths(word.text):
             if _KERNEL_FILE.match(path) and path not in _HARMLESS_KERNEL_FILES:
-                raise UndecidableCommand(f"it reads {path}, which is not an ordinary file")
+                raise UndecidableCommand(reasons.odd_file(path))
         if word.pattern is None:
             self.findings.reads.update(dict.fromkeys(self.scope.resolve_paths(word.text)))
             return
         # Security: `*/../x` depends on symlinks that the glob may match.
         if has_dotdot_after_name(word.pattern):
-            raise UndecidableCommand("it leaves, by `..`, a folder that a pattern selects")
+            raise UndecidableCommand(reasons.LEAVES_PATTERN)
         for pattern in self.scope.resolve_paths(word.pattern):
             # Only the first part can lead there: `/d*/mem` is in /dev.
             if any(could_match_name("/" + pattern.split("/")[1], name) for name in _KERNEL_FOLDERS):
-                raise UndecidableCommand("a pattern in it may match files that are not ordinary")
+                raise UndecidableCommand(reasons.ODD_FILES)
             self.findings.globs[pattern] = None
             self.findings.reads[pattern_root(pattern)] = None
 
@@ -82,7 +83,7 @@ class AccessRecorder:
             path for path in self.scope.resolve_paths(word.text) if _KERNEL_FILE.match(path + "/")
         ]
         if not _HARMLESS_KERNEL_FILES.issuperset(kernel_paths):
-            raise UndecidableCommand("it searches a path that is not an ordinary folder")
+            raise UndecidableCommand(reasons.ODD_FOLDER)
         # A glob's matches may change before the command runs, so its literal parent directory
         # counts as searched.
         roots = (

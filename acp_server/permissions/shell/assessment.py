@@ -9,6 +9,7 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.characters import find_character_fault
 from acp_server.permissions.shell.command_line import CommandSource, collect_words
 from acp_server.permissions.shell.dangers import removes_or_sends
@@ -52,7 +53,7 @@ def assess(
     if refusal is not None:
         return Assessment("refused", refusal, removes_or_sends=True)
     if root.has_error:
-        return Assessment("asks", "it cannot be parsed as a shell command", removes_or_sends=True)
+        return Assessment("asks", reasons.UNPARSED, removes_or_sends=True)
     walker = CommandWalker(source)
     walker.run(root, ShellScope(folder, (folder,), home))
     findings = walker.findings

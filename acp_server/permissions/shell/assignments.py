@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.command_line import CommandSource
 from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.grammar import node_text
@@ -55,11 +56,11 @@ def read_assignment(node: "Node", source: CommandSource, scope: ShellScope) -> A
     """
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is None or not source.is_whole_word(node):
-        raise UndecidableCommand("it sets a variable in an unusual form")
+        raise UndecidableCommand(reasons.ODD_VARIABLE)
     text = "" if value is None else node_text(value)
     # Also refuses `a+=b` and `a[1]=b`.
     if name.type != "variable_name" or node_text(node) != f"{node_text(name)}={text}":
-        raise UndecidableCommand("it sets a variable in an unusual form")
+        raise UndecidableCommand(reasons.ODD_VARIABLE)
     if value is None:
         return Assignment(node_text(name), Word(""))
     substitutions = source.judged_substitutions_in(value)

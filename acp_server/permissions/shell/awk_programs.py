@@ -7,6 +7,7 @@ A program is split into tokens as awk does it. Absent are `system`, `getline`, p
 import re
 from collections.abc import Iterator, Sequence
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.options import AllowedOptions, parse_arguments, read_after_first
@@ -57,10 +58,10 @@ def judge_awk(options: AllowedOptions, words: Sequence[Word], access: AccessReco
     """
     parsed = parse_arguments(options, words)
     if not parsed.operands:
-        raise UndecidableCommand("it has no program")
+        raise UndecidableCommand(reasons.NO_PROGRAM)
     program = parsed.operands[0]
     if not program.is_literal or not is_printing_program(program.text):
-        raise UndecidableCommand("its awk program may do more than print")
+        raise UndecidableCommand(reasons.AWK_PROGRAM)
     read_after_first(parsed, access)
 
 

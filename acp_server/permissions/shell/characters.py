@@ -7,6 +7,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from acp_server.permissions import reasons
+
 MAX_BYTES = 64 * 1024
 
 # Tab and newline are allowed. Others could hide text from the user in a terminal, and NUL would end
@@ -23,11 +25,11 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def find_character_fault(command: str) -> str | None:
-    """Return as a phrase why a text is rejected; None if it is acceptable."""
+    """Return as a sentence why a text is rejected; None if it is acceptable."""
     if len(command) > MAX_BYTES or len(command.encode("utf-8", "replace")) > MAX_BYTES:
-        return "it is too long to be checked"
+        return reasons.TOO_LONG
     if _CONTROL.search(command):
-        return "it contains control characters"
+        return reasons.CONTROL_CHARACTERS
     return None if command.isascii() else _find_unicode_fault(command)
 
 
@@ -36,14 +38,14 @@ def _find_unicode_fault(command: str) -> str | None:
         if not character.isascii() and (
             _INVISIBLE.match(character) or unicodedata.category(character) in _INVISIBLE_CATEGORIES
         ):
-            return "it contains invisible characters"
+            return reasons.INVISIBLE_CHARACTERS
         # Security: a full-width or ligature form looks like the ASCII character, but bash and the
         # file system take it for another one.
         if unicodedata.normalize("NFKC", character) != character:
-            return "it contains characters that look like other characters"
+            return reasons.LOOK_ALIKES
     words = (word for word in _LETTERS.findall(command) if not word.isascii())
     if any(len(set(map(_script_name, word))) > 1 for word in words):
-        return "it mixes letters of several scripts in one word"
+        return reasons.MIXED_SCRIPTS
     return None
 
 

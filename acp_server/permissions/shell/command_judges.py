@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.awk_programs import judge_awk
+from acp_server.permissions.shell.dangers import describe_program
 from acp_server.permissions.shell.findings import (
-    MATCHES_FLAG,
-    UNKNOWN_WORD,
     SearchedTree,
     UndecidableCommand,
 )
@@ -43,11 +43,11 @@ def command_name(word: Word) -> str:
             directories.
     """
     if not word.is_literal:
-        raise UndecidableCommand("which command it runs is decided only when it runs")
+        raise UndecidableCommand(reasons.UNKNOWN_COMMAND)
     folder, slash, name = word.text.rpartition("/")
     # Security: `./ls` or `/tmp/ls` may be any program.
     if slash and folder + slash not in _SYSTEM_DIRECTORIES:
-        raise UndecidableCommand(f"it runs the file {word.text}")
+        raise UndecidableCommand(reasons.runs_file(word.text))
     return name
 
 
@@ -66,7 +66,7 @@ def judge_command(words: Sequence[Word], access: AccessRecorder) -> None:
         return
     command = table.commands.get(name)
     if command is None:
-        raise UndecidableCommand(f"{words[0].text} may do more than read")
+        raise UndecidableCommand(describe_program(words))
     judge = command.table.get("judge", "")
     if judge in WORDS_JUDGES:
         WORDS_JUDGES[judge](command.options, arguments, access)
@@ -77,7 +77,7 @@ def judge_command(words: Sequence[Word], access: AccessRecorder) -> None:
         # A glob may expand to more operands than the line shows.
         may_expand = max_operands and any(not word.is_literal for word in parsed.operands)
         if len(parsed.operands) > max_operands or may_expand:
-            raise UndecidableCommand("it has more arguments than the files that it reads")
+            raise UndecidableCommand(reasons.MORE_ARGUMENTS)
     ARGUMENTS_JUDGES[judge](parsed, access)
 
 
@@ -95,7 +95,7 @@ def _judge_diff(parsed: ParsedArguments, access: AccessRecorder) -> None:
 def _judge_strings(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge strings; it replaces a word `@FILE` by the words in that file."""
     if any(word.text.startswith("@") or word.could_be_flag for word in words):
-        raise UndecidableCommand("it takes words from a file")
+        raise UndecidableCommand(reasons.WORDS_FROM_FILE)
     read_all(parse_arguments(options, words), access)
 
 
@@ -107,10 +107,10 @@ _JQ_OUTSIDE_INPUT = re.compile(
 def _judge_jq(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge a jq program; `env` in it would show the environment."""
     if not parsed.operands:
-        raise UndecidableCommand("it has no program")
+        raise UndecidableCommand(reasons.NO_PROGRAM)
     program = parsed.operands[0]
     if not program.is_literal or _JQ_OUTSIDE_INPUT.search(program.text):
-        raise UndecidableCommand("its program may read more than its input")
+        raise UndecidableCommand(reasons.JQ_PROGRAM)
     read_after_first(parsed, access)
 
 
@@ -129,9 +129,9 @@ _HARMLESS_CONVERSIONS = re.compile(r"%[-+ 0#]*\d*(?:\.\d+)?[sbqdiouxXeEfFgGc%]")
 def _judge_printf(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge a format; `-v` and some conversions set variables."""
     if not words or not words[0].is_literal or words[0].text.startswith("-"):
-        raise UndecidableCommand("its format is known only when it runs")
+        raise UndecidableCommand(reasons.UNKNOWN_FORMAT)
     if "%" in _HARMLESS_CONVERSIONS.sub("", words[0].text):
-        raise UndecidableCommand("its format may do more than print")
+        raise UndecidableCommand(reasons.PRINTF_FORMAT)
     _judge_echo(options, words, access)
 
 
@@ -179,7 +179,7 @@ def _check_globbed_flags(parsed: ParsedArguments, access: AccessRecorder) -> Non
     """
     picked = [word.pattern for word in parsed.operands if word.pattern and word.could_be_flag]
     if any("." not in pattern.rpartition("/")[2].rpartition("*")[2] for pattern in picked):
-        raise UndecidableCommand(MATCHES_FLAG)
+        raise UndecidableCommand(reasons.MATCHES_FLAG)
     access.record_search(parsed.operands[0], SearchedTree(""))
 
 
@@ -196,7 +196,7 @@ def _judge_rg(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge rg: everything below its directories is read, except hidden and ignored files."""
     is_listing = parsed.has("--files", "--type-list", "--version")
     if is_listing and parsed.has(*_RG_SEARCH_MODES):
-        raise UndecidableCommand("its last flag decides whether it lists or searches")
+        raise UndecidableCommand(reasons.LAST_FLAG)
     has_pattern = is_listing or parsed.has("-e", "-f", "--regexp", "--file")
     operands = searched_operands(parsed, has_pattern=has_pattern)
     read_all(ParsedArguments(files=parsed.files), access)
@@ -222,14 +222,14 @@ def _judge_find(options: AllowedOptions, words: Sequence[Word], access: AccessRe
     while rest and rest[-1].is_literal and rest[-1].text in {"-L", "-H", "-P"}:
         follows = rest.pop().text != "-P"
         if follows and Word("-exec") in rest:
-            raise UndecidableCommand("it is not known which files find passes on")
+            raise UndecidableCommand(reasons.FIND_FILES)
     roots: list[Word] = []
     while rest and not rest[-1].text.startswith("-") and rest[-1].text not in {"!", "(", ")", ","}:
         roots.append(rest.pop())
     for root in roots or [Word(".")]:
         # Security: a file named `-delete` would become an action.
         if root.could_be_flag:
-            raise UndecidableCommand("a pattern in it may match a file whose name is an action")
+            raise UndecidableCommand(reasons.MATCHES_ACTION)
         access.record_read(root)
     _judge_expression(options, roots or [Word(".")], rest, access)
 
@@ -244,17 +244,17 @@ def _judge_expression(
     while rest:
         word = rest.pop()
         if not word.is_literal:
-            raise UndecidableCommand("a part of it is known only when it runs")
+            raise UndecidableCommand(reasons.UNKNOWN_PART)
         if word.text in options.long_flags.split():
             continue
         if word.text == "-exec":
             _judge_executed(_take_executed(rest), roots, tests, access)
             continue
         if word.text not in file_tests + valued_tests or not rest:
-            raise UndecidableCommand(f"find {word.text} may do more than read")
+            raise UndecidableCommand(reasons.flag(word.text))
         value = rest.pop()
         if not value.is_literal:
-            raise UndecidableCommand("a part of it is known only when it runs")
+            raise UndecidableCommand(reasons.UNKNOWN_PART)
         if word.text in file_tests:
             access.record_read(value)
 
@@ -269,7 +269,7 @@ def _take_executed(rest: list[Word]) -> list[Word]:
         ):
             return words
         words.append(word)
-    raise UndecidableCommand("find -exec is not closed")
+    raise UndecidableCommand(reasons.OPEN_EXEC)
 
 
 def _judge_executed(
@@ -278,7 +278,7 @@ def _judge_executed(
     """Judge the command that find runs for the files it finds."""
     names = find_names(roots, tests[: tests.index(Word("-exec"))])
     if names is None or Word("-follow") in tests:
-        raise UndecidableCommand("it is not known which files find passes on")
+        raise UndecidableCommand(reasons.FIND_FILES)
     # With `-o`, even behind it, the tests before it may not hold.
     if not is_conjunction(tests):
         names = FileNames(names.roots, replace(names.tree, name_patterns=()))
@@ -292,12 +292,12 @@ def judge_on_names(words: Sequence[Word], names: FileNames, access: AccessRecord
         UndecidableCommand: It may do more than read, or a name would be a part of a word.
     """
     if not words or words[0] == Word("{}") or command_name(words[0]) in _RUNNERS:
-        raise UndecidableCommand("it runs another command for each file")
+        raise UndecidableCommand(reasons.COMMAND_PER_FILE)
     if any("{}" in word.text and word != Word("{}") for word in words):
-        raise UndecidableCommand("it builds other words from file names")
+        raise UndecidableCommand(reasons.WORDS_FROM_NAMES)
     for root in names.roots:
         if not root.is_literal or root.text.startswith("-"):
-            raise UndecidableCommand("which files it works on is known only when it runs")
+            raise UndecidableCommand(reasons.UNKNOWN_FILES)
         judge_command([root if word == Word("{}") else word for word in words], access)
         # Whatever is done with them, the files count as read.
         access.record_search(root, names.tree)
@@ -314,9 +314,9 @@ def judge_xargs(words: Sequence[Word], names: FileNames | None, access: AccessRe
         UndecidableCommand: It runs what may do more than read, or on unknown names.
     """
     if names is None:
-        raise UndecidableCommand("the names that xargs gets are known only when it runs")
+        raise UndecidableCommand(reasons.XARGS_NAMES)
     if not all(word.is_literal for word in words):
-        raise UndecidableCommand(UNKNOWN_WORD)
+        raise UndecidableCommand(reasons.UNKNOWN_WORD)
     rest = [word.text for word in words[1:]]
     flags = dict(_take_xargs_flags(rest))
     placeholder = flags.get("-I", "")
@@ -324,7 +324,7 @@ def judge_xargs(words: Sequence[Word], names: FileNames | None, access: AccessRe
         names = names.separated()
     # xargs replaces the text anywhere in a word, so it must be one that stands alone.
     if placeholder and any(placeholder in word and placeholder != word for word in rest):
-        raise UndecidableCommand("it builds other words from file names")
+        raise UndecidableCommand(reasons.WORDS_FROM_NAMES)
     inner = [Word("{}") if placeholder and word == placeholder else Word(word) for word in rest]
     judge_on_names(inner if placeholder else [*inner, Word("{}")], names, access)
 
@@ -342,7 +342,7 @@ def _take_xargs_flags(rest: list[str]) -> Iterator[tuple[str, str]]:
         ):
             yield flag[:2], ""
         else:
-            raise UndecidableCommand(f"the flag {flag} may do more than read")
+            raise UndecidableCommand(reasons.flag(flag))
 
 
 NAME_RUNNERS = frozenset({"find", "xargs", "git", "command", "go", "awk"})
@@ -362,14 +362,14 @@ def _judge_numbers(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge operands that are numbers with an optional unit."""
     read_none(parsed, access)
     if any(re.fullmatch(r"[0-9.]+[smhd]?", word.text) is None for word in parsed.operands):
-        raise UndecidableCommand("one of its arguments is not a number")
+        raise UndecidableCommand(reasons.NOT_A_NUMBER)
 
 
 def _judge_date(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge date; an operand that is no format would set the clock."""
     read_none(parsed, access)
     if any(re.fullmatch(r"\+[^\x00-\x1f]*", word.text) is None for word in parsed.operands):
-        raise UndecidableCommand("it may set the clock")
+        raise UndecidableCommand(reasons.CLOCK)
 
 
 _PS_LETTERS = re.compile(r"[auxwf]+")
@@ -389,10 +389,10 @@ def _judge_ps(parsed: ParsedArguments, access: AccessRecorder) -> None:
     if (parsed.has("-e") and may_be_bsd) or any(
         _PS_LETTERS.fullmatch(word.text) is None for word in parsed.operands
     ):
-        raise UndecidableCommand("it may show the environment of processes")
+        raise UndecidableCommand(reasons.PROCESS_ENVIRONMENT)
     columns = [name for word in parsed.values_of("-o") for name in word.text.split(",")]
     if any(_PS_COLUMN.fullmatch(column.partition("=")[0]) is None for column in columns):
-        raise UndecidableCommand("it may show columns that hold secrets")
+        raise UndecidableCommand(reasons.PROCESS_COLUMNS)
 
 
 _HARMLESS_SHELL_OPTIONS = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
@@ -407,20 +407,20 @@ def _judge_set(options: AllowedOptions, words: Sequence[Word], access: AccessRec
         _HARMLESS_SHELL_FLAGS.fullmatch(text) or text in _HARMLESS_SHELL_OPTIONS for text in texts
     )
     if not are_known or not texts[0].startswith(("-", "+")):
-        raise UndecidableCommand("it changes how the shell reads the line, or shows variables")
+        raise UndecidableCommand(reasons.SHELL_OPTIONS)
 
 
 def _judge_printenv(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge printenv; without a name it would show all variables."""
     del options, access
     if not words or not all(word.is_literal and is_shown_variable(word.text) for word in words):
-        raise UndecidableCommand("it shows variables that may hold a secret")
+        raise UndecidableCommand(reasons.SHOWN_VARIABLES)
 
 
 def _judge_command(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge `command`: with -v it describes a name, otherwise it runs one."""
     if not parsed.has("-v", "-V"):
-        raise UndecidableCommand("it runs another command")
+        raise UndecidableCommand(reasons.RUNS_COMMAND)
     read_none(parsed, access)
 
 
@@ -445,7 +445,7 @@ def _judge_go(options: AllowedOptions, words: Sequence[Word], access: AccessReco
     name, *rest = words or [Word("")]
     flags = _GO_FLAGS.get(name.text, "").split()
     if not flags or not all(word.is_literal for word in words):
-        raise UndecidableCommand("this go command may do more than read")
+        raise UndecidableCommand(reasons.GO_COMMAND)
     operands = [word for word in rest if not word.text.startswith("-")]
     for word in rest:
         flag = word.text.partition("=")[0]
@@ -453,10 +453,10 @@ def _judge_go(options: AllowedOptions, words: Sequence[Word], access: AccessReco
         if word.text.startswith("-") and (
             flag not in flags or (flag == "-u" and name.text != "doc")
         ):
-            raise UndecidableCommand(f"the flag {word.text} may do more than read")
+            raise UndecidableCommand(reasons.flag(word.text))
     # Without a name it shows all of them; those with addresses and keys are overridden.
     if name.text == "env" and not all(_SAFE_GO_SETTINGS.fullmatch(word.text) for word in operands):
-        raise UndecidableCommand("it shows settings that may be secret")
+        raise UndecidableCommand(reasons.GO_SETTINGS)
     if name.text != "env":
         for word in operands:
             access.record_read(Word(word.text.removesuffix("/...")))
@@ -477,7 +477,7 @@ def _judge_pip(options: AllowedOptions, words: Sequence[Word], access: AccessRec
     if name.text == "check" and not rest:
         return
     if not name.is_literal or name.text not in {"list", "show"}:
-        raise UndecidableCommand("it may do more than list packages")
+        raise UndecidableCommand(reasons.PACKAGES)
     read_none(parse_arguments(options, rest), access)
 
 

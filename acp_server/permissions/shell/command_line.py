@@ -8,7 +8,8 @@ from dataclasses import field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.findings import AMBIGUOUS, OUTPUT_AS_FILE, UndecidableCommand
+from acp_server.permissions import reasons
+from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.grammar import is_inline_gap, iter_descendants, node_text
 from acp_server.permissions.shell.scope import ShellScope
 from acp_server.permissions.shell.words import Word, expand_word
@@ -29,8 +30,8 @@ NOT_WORDS = frozenset(
     }
 )
 _REASONS = {
-    "variable_assignment": "it sets a variable for a command",
-    "process_substitution": OUTPUT_AS_FILE,
+    "variable_assignment": reasons.COMMAND_VARIABLE,
+    "process_substitution": reasons.OUTPUT_AS_FILE,
 }
 _WORD_ENDS = b" \t\n|&;()<>"
 
@@ -60,7 +61,7 @@ class CommandSource:
             UndecidableCommand: Its value is unknown, or the grammar splits it where bash would not.
         """
         if node.type in NOT_WORDS or not self.is_whole_word(node):
-            raise UndecidableCommand(AMBIGUOUS)
+            raise UndecidableCommand(reasons.AMBIGUOUS)
         return expand_word(node_text(node), scope, self.judged_substitutions_in(node))
 
     def judged_substitutions_in(self, node: "Node") -> Mapping[int, int]:
@@ -107,9 +108,9 @@ def collect_words(
     for left, right in pairwise(command.children):
         between = source.text[left.end_byte : right.start_byte]
         if not between or not is_inline_gap(between):
-            raise UndecidableCommand(AMBIGUOUS)
+            raise UndecidableCommand(reasons.AMBIGUOUS)
     nodes = tuple(child for child in command.children if child not in excluded)
     for node in nodes:
         if node.type in NOT_WORDS and node not in allowed:
-            raise UndecidableCommand(_REASONS.get(node.type, AMBIGUOUS))
+            raise UndecidableCommand(_REASONS.get(node.type, reasons.AMBIGUOUS))
     return nodes

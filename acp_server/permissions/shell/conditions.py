@@ -3,8 +3,9 @@
 import re
 from typing import TYPE_CHECKING
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.findings import AMBIGUOUS, UndecidableCommand
+from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.grammar import node_text
 from acp_server.permissions.shell.scope import ShellScope
 from acp_server.permissions.shell.words import Word, breaks_words, expand_word
@@ -34,18 +35,18 @@ def split_test(node: "Node", scope: ShellScope) -> tuple[Word, ...]:
     """
     opening, closing = node.children[0].type, node.children[-1].type
     if (opening, closing) not in {("[", "]"), ("[[", "]]")}:
-        raise UndecidableCommand("it contains arithmetic, which can set variables and run commands")
+        raise UndecidableCommand(reasons.ARITHMETIC)
     text = node_text(node)[len(opening) : -len(closing)]
     # Without a blank inside each bracket, these are other words to bash.
     if text.strip(" \t") == text or text[0] not in " \t" or text[-1] not in " \t":
-        raise UndecidableCommand(AMBIGUOUS)
+        raise UndecidableCommand(reasons.AMBIGUOUS)
     # Even in quotes: the tokens below are split by a simpler grammar than that of bash.
     if any(breaks_words(character) for character in text if character not in " \t"):
-        raise UndecidableCommand("its test does more than compare texts or look at a file")
+        raise UndecidableCommand(reasons.ODD_TEST)
     found = _TOKEN.findall(text)
     # A lone quote is part of no token and would escape the analysis.
     if len("".join(found)) != len(_BLANKS.sub("", text)):
-        raise UndecidableCommand("its test can be read in more than one way")
+        raise UndecidableCommand(reasons.AMBIGUOUS_TEST)
     # No substitutions: nothing has judged the commands inside a test, so they must ask.
     words = tuple(expand_word(token, scope, {}) for token in found)
     return (Word(opening), *words, Word("]"))
@@ -60,11 +61,11 @@ def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
     expression = list(words[1:])
     name = words[0].text
     if name.endswith("[") and (not expression or expression.pop() != Word("]")):
-        raise UndecidableCommand("its test is not closed")
+        raise UndecidableCommand(reasons.OPEN_TEST)
     # Security: files named `-v` and `a[$(command)]` that a glob matches would be the operator and
     # its operand. Only `[[` does not expand globs.
     if name != "[[" and any(word.pattern is not None or word.is_split for word in expression):
-        raise UndecidableCommand("a pattern in its test may match a file whose name is an operator")
+        raise UndecidableCommand(reasons.MATCHES_OPERATOR)
     while expression[:1] == [Word("!")]:
         del expression[0]
     match expression:
@@ -75,7 +76,7 @@ def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
         case [left, Word(operator, None, True), right]:
             _judge_pair(left, operator, right, access)
         case _:
-            raise UndecidableCommand("its test is not a simple comparison")
+            raise UndecidableCommand(reasons.COMPLEX_TEST)
 
 
 def _judge_pair(left: Word, operator: str, right: Word, access: AccessRecorder) -> None:
@@ -86,6 +87,6 @@ def _judge_pair(left: Word, operator: str, right: Word, access: AccessRecorder) 
         # Security: bash evaluates operands of -eq as arithmetic; `a[$(command)]` would run the
         # command.
         if any(re.fullmatch(r"\d+", word.text) is None for word in (left, right)):
-            raise UndecidableCommand("it compares something that may not be a number")
+            raise UndecidableCommand(reasons.NOT_NUMBERS)
     elif operator not in _STRING_COMPARISONS or left.pattern is not None:
-        raise UndecidableCommand("its test is not a simple comparison")
+        raise UndecidableCommand(reasons.COMPLEX_TEST)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.command_line import NOT_WORDS
 from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.grammar import iter_commands, iter_descendants, node_text
@@ -23,23 +24,48 @@ _LOCALHOST = frozenset({"localhost", "127.0.0.1", "::1"})
 _AMBIGUOUS = frozenset("\\@{} ")
 """Characters by which programs disagree about the host, or that stand for several addresses."""
 _WORD_BREAK = re.compile(r"[^\w./+-]+")
-RANKS = ("", "other", "changes", "sends", "removes", "runs_code")
-"""Kinds of reasons, from the least dangerous; the first are those of the shell's own words."""
+KINDS: tuple[reasons.ProgramKind, ...] = ("other", "changes", "sends", "removes", "runs_code")
+"""Kinds of programs, from the least dangerous."""
 
 
 def find_rank(words: Sequence[Word]) -> int:
-    """Return the rank of a command that asks, an index of `RANKS`."""
+    """Return the rank of a command that asks; that of the shell's own words is 0."""
+    return KINDS.index(_find_kind(words)) + 1
+
+
+def _find_kind(words: Sequence[Word]) -> reasons.ProgramKind:
     names = _names_of(words)
-    ranked = (rank for rank, kind in enumerate(RANKS) if names & _lists().get(kind, frozenset()))
-    return max(ranked, default=RANKS.index("other"))
+    kinds: list[reasons.ProgramKind] = [
+        kind for kind in KINDS if names & _lists().get(kind, frozenset())
+    ]
+    return kinds[-1] if kinds else "other"
+
+
+def describe_program(words: Sequence[Word]) -> str:
+    """Return the reason to ask about a program that is not known to only read."""
+    names = _names_of(words)
+    hosts = _hosts_of(words) if names & _lists()["fetches"] else ()
+    if hosts:
+        return reasons.contacts(hosts)
+    if names & _lists()["stops"]:
+        return reasons.program("stops", words[0].text)
+    return reasons.program(_find_kind(words), words[0].text)
+
+
+def describe_git(subcommand: str) -> str:
+    """Return the reason to ask about a command of git that is not known to only read."""
+    kinds: list[reasons.ProgramKind] = [
+        kind for kind in KINDS if f"git-{subcommand}" in _lists().get(kind, frozenset())
+    ]
+    return reasons.program(kinds[-1], f"git {subcommand}") if kinds else reasons.GIT_COMMAND
 
 
 def describe_input(words: Sequence[Word], *, has_input: bool) -> str | None:
     """Return the reason to ask if a command runs its input as code; None if it does not."""
     operands = [word for word in words[1:] if word.text not in {"-", "-s", "/dev/stdin"}]
-    if not has_input or operands or find_rank(words) != RANKS.index("runs_code"):
+    if not has_input or operands or _find_kind(words) != "runs_code":
         return None
-    return f"{words[0].text} runs its input as code"
+    return reasons.runs_input(words[0].text)
 
 
 def removes_or_sends(root: "Node", source: "CommandSource") -> bool:
@@ -87,6 +113,24 @@ def _names_only_localhost(words: Sequence[Word]) -> bool:
                 return False
             has_address = True
     return has_address
+
+
+def _hosts_of(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the hosts of the addresses among the words, as far as all readers agree on them."""
+    hosts: dict[str, None] = {}
+    for word in words[1:]:
+        text = word.text
+        if not (word.is_literal and text.startswith(("http://", "https://"))):
+            continue
+        if not text.isascii() or not text.isprintable() or set(text) & _AMBIGUOUS:
+            continue
+        try:
+            host = urlsplit(text).hostname
+        except ValueError:
+            continue
+        if host:
+            hosts[host] = None
+    return tuple(hosts)
 
 
 def _is_at_localhost(address: str) -> bool:

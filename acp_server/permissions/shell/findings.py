@@ -15,12 +15,6 @@ GitOutput = Literal["", "changes", "commits", "objects", "files", "any"]
 changes: of the index or the work tree, and between commits. commits: of commits. objects: objects
 that it names. files: all files of a revision, or of the index. any: unknown."""
 
-AMBIGUOUS = "it can be read in more than one way"
-UNKNOWN_WORD = "a word in it is known only when it runs"
-MATCHES_FLAG = "a pattern in it may match a file whose name is a flag"
-REPEATS = "it repeats commands until something changes"
-OUTPUT_AS_FILE = "it passes the output of a command to another one as a file"
-
 
 class UndecidableCommand(Exception):  # noqa: N818 - not a failure: the answer is to ask
     """The text cannot be proven read-only; carries the phrase for the permission question."""

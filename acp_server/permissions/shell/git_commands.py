@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.dangers import describe_git
 from acp_server.permissions.shell.findings import (
-    UNKNOWN_WORD,
     GitOutput,
     GitUse,
     SearchedTree,
@@ -58,7 +59,7 @@ def _judge_diff(command: ReadOnlyCommand, words: Sequence[Word], access: AccessR
 def _read_operand(word: Word, access: AccessRecorder) -> None:
     # `:(glob)*`, `:!x` and `*` reach git itself, so the shell has not expanded them.
     if word.is_literal and (word.text.startswith(":") or _MAGIC.search(word.text)):
-        raise UndecidableCommand("git would select the files by a pattern")
+        raise UndecidableCommand(reasons.GIT_PATTERN)
     access.record_read(word)
     # `REVISION:path` names a file of the repository; the path is recorded, too.
     if word.is_literal:
@@ -81,7 +82,7 @@ def _check_format(parsed: ParsedArguments) -> None:
     texts = [word.text for word in parsed.values_of("--format")]
     # A wildcard could match a file that is named like the whole flag.
     if any("raw" in text or _MAGIC.search(text) for text in texts):
-        raise UndecidableCommand("its format may show contents of files")
+        raise UndecidableCommand(reasons.GIT_FORMAT)
 
 
 def _judge_grep(command: ReadOnlyCommand, words: Sequence[Word], access: AccessRecorder) -> None:
@@ -102,15 +103,15 @@ def _judge_listing(command: ReadOnlyCommand, words: Sequence[Word], access: Acce
     _check_format(parsed)
     listing_flags = command.table.get("listing_flags", "").split()
     if parsed.operands and not parsed.has(*listing_flags):
-        raise UndecidableCommand("it may create or change what it names")
+        raise UndecidableCommand(reasons.GIT_LISTING)
     if any(not word.is_literal for word in parsed.operands):
-        raise UndecidableCommand(UNKNOWN_WORD)
+        raise UndecidableCommand(reasons.UNKNOWN_WORD)
 
 
 def _judge_reflog(command: ReadOnlyCommand, words: Sequence[Word], access: AccessRecorder) -> None:
     changing = {"expire", "delete", "drop", "write"}
     if any(not word.is_literal or word.text in changing for word in words):
-        raise UndecidableCommand("git reflog changes history")
+        raise UndecidableCommand(reasons.GIT_REFLOG)
     is_named = bool(words) and words[0] == Word("show")
     _judge_show(command, words[1:] if is_named else words, access)
 
@@ -124,9 +125,9 @@ def _judge_config(command: ReadOnlyCommand, words: Sequence[Word], access: Acces
     # With a second operand it would set the first.
     is_query = len(texts) == len(words) and len(names) == 1 and names == texts[-1:]
     if not is_query or names[0].startswith("-"):
-        raise UndecidableCommand("it may show or change any setting of git")
+        raise UndecidableCommand(reasons.GIT_SETTINGS)
     if _HARMLESS_CONFIG_KEYS.fullmatch(names[0]) is None:
-        raise UndecidableCommand("it shows a setting that may be secret")
+        raise UndecidableCommand(reasons.GIT_PRIVATE)
 
 
 GIT_JUDGES: dict[str, Callable[[ReadOnlyCommand, Sequence[Word], AccessRecorder], None]] = {
@@ -153,7 +154,7 @@ def judge_git(options: AllowedOptions, words: Sequence[Word], access: AccessReco
         if rest.pop(0).text != "-C":
             continue
         if not rest or not rest[0].is_literal:
-            raise UndecidableCommand("the folder that git runs in is known only when it runs")
+            raise UndecidableCommand(reasons.GIT_FOLDER)
         folder = rest.pop(0)
         access.record_read(folder)
         scope = access.scope.with_directories(access.scope.resolve_paths(folder.text))
@@ -164,7 +165,7 @@ def judge_git(options: AllowedOptions, words: Sequence[Word], access: AccessReco
     length = 2 if " ".join(names) in subcommands and len(names) > 1 else 1
     command = subcommands.get(" ".join(names[:length]))
     if command is None or any(" " in name for name in names[:length]):
-        raise UndecidableCommand("this git command may do more than read")
+        raise UndecidableCommand(describe_git(names[0] if names else ""))
     if "asks" in command.table:
         raise UndecidableCommand(command.table["asks"])
     GIT_JUDGES[command.table.get("judge", "")](command, rest[length:], access)

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.assignments import is_harmless_variable
 from acp_server.permissions.shell.command_line import CommandSource
-from acp_server.permissions.shell.findings import REPEATS, UndecidableCommand
+from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.grammar import iter_commands, iter_nodes, node_text
 from acp_server.permissions.shell.scope import UNKNOWN_VALUE, VariableValue
 from acp_server.permissions.shell.words import Word
@@ -26,10 +27,10 @@ def read_loop_variable(loop: "Node", source: CommandSource) -> str:
     kinds = [child.type for child in loop.children if not child.is_named]
     variable = loop.child_by_field_name("variable")
     if kinds[:2] != ["for", "in"] or not set(kinds[2:]) <= {";", "\n"} or variable is None:
-        raise UndecidableCommand("its loop has an unusual form")
+        raise UndecidableCommand(reasons.ODD_LOOP)
     name = node_text(variable)
     if not is_harmless_variable(name) or not source.is_whole_word(variable):
-        raise UndecidableCommand(f"its loop sets {name}")
+        raise UndecidableCommand(reasons.set_variable(name))
     return name
 
 
@@ -43,7 +44,7 @@ def read_loop_values(
     """
     nodes = loop.children_by_field_name("value")
     if not nodes or len(nodes) > MAX_VALUES:
-        raise UndecidableCommand("its loop has no values, or too many")
+        raise UndecidableCommand(reasons.LOOP_VALUES)
     words = [source.expand_word(node, access.scope) for node in nodes]
     for word in words:
         # The shell lists the directory to expand the glob.
@@ -61,13 +62,13 @@ def read_line_variables(words: Sequence[Word]) -> tuple[str, ...]:
         UndecidableCommand: It is no plain `read`.
     """
     if not all(word.is_literal for word in words) or words[0].text != "read":
-        raise UndecidableCommand(REPEATS)
+        raise UndecidableCommand(reasons.REPEATS)
     rest = [word.text for word in words[1:]]
     while rest and rest[0] in {"-r", "-d"}:
         # The delimiter follows.
         del rest[: 2 if rest[0] == "-d" else 1]
     if not rest or not all(map(is_harmless_variable, rest)):
-        raise UndecidableCommand(REPEATS)
+        raise UndecidableCommand(reasons.REPEATS)
     return tuple(rest)
 
 

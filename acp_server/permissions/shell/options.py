@@ -8,8 +8,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.findings import MATCHES_FLAG, UNKNOWN_WORD, UndecidableCommand
+from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.words import Word
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -72,16 +73,16 @@ def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArg
     parsed = ParsedArguments()
     rest = list(reversed(words))
     if any(not word.is_known for word in words):
-        raise UndecidableCommand("a word in it, perhaps a flag, is known only when it runs")
+        raise UndecidableCommand(reasons.UNKNOWN_FLAG_WORD)
     while rest:
         word = rest.pop()
         if not word.text.startswith("-") or word.text == "-":
             _check_operand(options, word)
             parsed.operands.append(word)
         elif options.flags_first and parsed.operands:
-            raise UndecidableCommand("a flag behind an argument may be an argument itself")
+            raise UndecidableCommand(reasons.LATE_FLAG)
         elif not word.is_literal and not _is_value_a_glob(options, word):
-            raise UndecidableCommand("a flag in it is known only when it runs")
+            raise UndecidableCommand(reasons.UNKNOWN_FLAG)
         elif word.text == "--":
             parsed.operands += reversed(rest)
             break
@@ -90,7 +91,7 @@ def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArg
         elif word.text.startswith("--"):
             _take_long(options, word.text, rest, parsed)
         elif options.short_words and not re.fullmatch(options.short_words, word.text):
-            raise UndecidableCommand(f"the flag {word.text} may do more than read")
+            raise UndecidableCommand(reasons.flag(word.text))
         else:
             _take_short(options, word.text, rest, parsed)
     return parsed
@@ -99,7 +100,7 @@ def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArg
 def _check_operand(options: AllowedOptions, word: Word) -> None:
     # Security: `cmd *` in a directory with a file named `--delete` passes that name as a flag.
     if word.could_be_flag and not options.takes_any_file_name:
-        raise UndecidableCommand(MATCHES_FLAG)
+        raise UndecidableCommand(reasons.MATCHES_FLAG)
 
 
 def _is_value_a_glob(options: AllowedOptions, word: Word) -> bool:
@@ -125,7 +126,7 @@ def _take_long(
         return
     is_file = name in options.long_file_flags.split()
     if not is_file and name not in options.long_value_flags.split():
-        raise UndecidableCommand(f"the flag {flag} may do more than read")
+        raise UndecidableCommand(reasons.flag(flag))
     word = Word(value) if has_value else _take_value(options, flag, rest, parsed)
     _store_value(parsed, flag, word, is_file=is_file)
 
@@ -146,14 +147,14 @@ def _take_short(
             _store_value(parsed, flag, value, is_file=letter in options.file_flags)
             return
         else:
-            raise UndecidableCommand(f"the flag {flag} may do more than read")
+            raise UndecidableCommand(reasons.flag(flag))
 
 
 def _take_value(
     options: AllowedOptions, flag: str, rest: list[Word], parsed: ParsedArguments
 ) -> Word:
     if not rest:
-        raise UndecidableCommand(f"the flag {flag} lacks its value")
+        raise UndecidableCommand(reasons.flag_without_value(flag))
     value = rest.pop()
     # Security: on macOS, and with POSIXLY_CORRECT, many programs look for no flags after an
     # operand; they would read this value as a file.
@@ -165,7 +166,7 @@ def _take_value(
 def _store_value(parsed: ParsedArguments, flag: str, value: Word, *, is_file: bool) -> None:
     # A glob may expand to several words, and those after the first are no longer the value.
     if not value.is_literal:
-        raise UndecidableCommand(f"the value of {flag} is known only when it runs")
+        raise UndecidableCommand(reasons.unknown_value(flag))
     parsed.flags[flag] = value
     parsed.values.append((flag, value))
     if is_file:
@@ -199,7 +200,7 @@ def read_none(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """
     read_all(ParsedArguments(files=parsed.files), access)
     if any(not word.is_literal for word in parsed.operands):
-        raise UndecidableCommand(UNKNOWN_WORD)
+        raise UndecidableCommand(reasons.UNKNOWN_WORD)
 
 
 def searched_operands(parsed: ParsedArguments, *, has_pattern: bool) -> list[Word]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -52,7 +53,7 @@ class ShellScope:
             UndecidableCommand: There are too many of them.
         """
         if len(folders) > MAX_DIRECTORIES:
-            raise UndecidableCommand("it changes the folder too often to be checked")
+            raise UndecidableCommand(reasons.TOO_MANY_FOLDERS)
         return replace(self, directories=folders)
 
     def with_values(self, values: Mapping[str, VariableValue]) -> "ShellScope":

@@ -6,6 +6,7 @@ A script is parsed by a small grammar of its own; a script that does not match i
 
 import re
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.options import ParsedArguments, read_after_first, read_all
@@ -38,10 +39,10 @@ def judge_sed(parsed: ParsedArguments, access: AccessRecorder) -> None:
     scripts = parsed.values_of("-e", "--expression")
     inline = not scripts
     if inline and not parsed.operands:
-        raise UndecidableCommand("it has no script")
+        raise UndecidableCommand(reasons.NO_SCRIPT)
     for script in scripts or parsed.operands[:1]:
         if not script.is_literal or not is_read_only_script(script.text):
-            raise UndecidableCommand("its sed script may do more than print")
+            raise UndecidableCommand(reasons.SED_SCRIPT)
     (read_after_first if inline else read_all)(parsed, access)
 
 

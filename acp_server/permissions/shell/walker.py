@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
+from acp_server.permissions import reasons
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.assignments import (
     Assignment,
@@ -31,9 +32,6 @@ from acp_server.permissions.shell.conditions import judge_test, split_test
 from acp_server.permissions.shell.covered_programs import Coverage, find_coverage
 from acp_server.permissions.shell.dangers import describe_input, find_rank
 from acp_server.permissions.shell.findings import (
-    AMBIGUOUS,
-    OUTPUT_AS_FILE,
-    REPEATS,
     AskedCommand,
     CommandFindings,
     GitUse,
@@ -85,11 +83,10 @@ MAX_PARTS_BEFORE_XARGS = 8
 Directories = tuple[str, ...]
 Values = Mapping[str, VariableValue]
 _SEPARATORS = frozenset({";", "\n"})
-_UNKNOWN_CONSTRUCT = "it uses shell syntax that may do more than read"
 _UNKNOWN_NODES = {
-    "function_definition": "it defines a function",
-    "declaration_command": "it sets or shows variables",
-    "case_statement": "it chooses between commands",
+    "function_definition": reasons.FUNCTION,
+    "declaration_command": reasons.VARIABLES,
+    "case_statement": reasons.CHOICE,
 }
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 
@@ -145,7 +142,7 @@ class CommandWalker:
         ends = (text[: root.start_byte], text[root.end_byte :])
         # Security: bytes outside the root node are no part of the analysis.
         if any(end.strip(b" \t\n") for end in ends):
-            self.findings.add_reason(AMBIGUOUS)
+            self.findings.add_reason(reasons.AMBIGUOUS)
         self._statement(root, scope)
         # Security: fails closed if a handler forgets a part of the tree. The loop is skipped if the
         # command asks in any case.
@@ -153,18 +150,18 @@ class CommandWalker:
             node.type in _SUBSTITUTIONS and node.start_byte not in self._source.judged_substitutions
             for node in iter_nodes(root)
         ):
-            self.findings.add_reason("it runs a command inside a word, which cannot be checked")
+            self.findings.add_reason(reasons.INNER_COMMAND)
 
     def _statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         # Fail closed: constructs that are not in the table ask.
         judge = self._handlers.get(node.type)
         if judge is None:
-            self.findings.add_reason(_UNKNOWN_NODES.get(node.type, _UNKNOWN_CONSTRUCT))
+            self.findings.add_reason(_UNKNOWN_NODES.get(node.type, reasons.UNKNOWN_SYNTAX))
             return _unchanged(scope)
         # Bounds on hostile input: nesting would exceed Python's recursion, and loops multiply
         # statements.
         if self._depth >= MAX_DEPTH or self._is_too_long():
-            self.findings.add_reason("it is too long or too deeply nested to be checked")
+            self.findings.add_reason(reasons.TOO_DEEP)
             return _unchanged(scope)
         self._statements += 1
         self._depth += 1
@@ -182,15 +179,13 @@ class CommandWalker:
     def _child_statements(self, node: "Node", tokens: frozenset[str]) -> Iterator["Node"]:
         """Yield the statements of a node; its other children must be these tokens or comments."""
         if not is_fully_parsed(node, self._source.text):
-            raise UndecidableCommand(AMBIGUOUS)
+            raise UndecidableCommand(reasons.AMBIGUOUS)
         for child in node.children:
             if child.is_named and child.type != "comment":
                 yield child
             elif not is_comment(child, self._source.text) and child.type not in tokens:
                 raise UndecidableCommand(
-                    "it leaves a command running in the background"
-                    if node_text(child) == "&"
-                    else _UNKNOWN_CONSTRUCT
+                    reasons.BACKGROUND if node_text(child) == "&" else reasons.UNKNOWN_SYNTAX
                 )
 
     def _sequence(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
@@ -217,13 +212,13 @@ class CommandWalker:
             # Security: without a separator between them, bash would read the two statements
             # differently.
             if are_statements and b"\n" not in between:
-                raise UndecidableCommand(AMBIGUOUS)
+                raise UndecidableCommand(reasons.AMBIGUOUS)
 
     def _list(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         parts = list(self._child_statements(node, frozenset({"&&", "||"})))
         tokens = [child.type for child in node.children if not child.is_named]
         if len(parts) != len(("left", "right")) or len(tokens) != 1:
-            raise UndecidableCommand(AMBIGUOUS)
+            raise UndecidableCommand(reasons.AMBIGUOUS)
         left = self._statement(parts[0], scope)
         if tokens == ["&&"]:
             # `&&` runs the right side only after success, `||` only after failure.
@@ -317,7 +312,7 @@ class CommandWalker:
         """Walk the body of a `for` loop once per value."""
         body = node.child_by_field_name("body")
         if body is None or not is_fully_parsed(node, self._source.text):
-            raise UndecidableCommand(AMBIGUOUS)
+            raise UndecidableCommand(reasons.AMBIGUOUS)
         name = read_loop_variable(node, self._source)
         for value_node in node.children_by_field_name("value"):
             self._judge_substitutions(value_node, scope)
@@ -334,7 +329,7 @@ class CommandWalker:
         for values in rounds:
             # `_statement` only adds a reason at the limit; nested loops would still run all rounds.
             if self._is_too_long():
-                raise UndecidableCommand("it is too long or too deeply nested to be checked")
+                raise UndecidableCommand(reasons.TOO_DEEP)
             # An iteration may fail or change the directory, so the next one starts in any directory
             # so far.
             body_scope = scope.with_directories(folders).with_values({**forgotten, **values})
@@ -357,14 +352,14 @@ class CommandWalker:
             or node.children[0].type != "while"
             or not is_fully_parsed(node, self._source.text)
         ):
-            raise UndecidableCommand(REPEATS)
+            raise UndecidableCommand(reasons.REPEATS)
         assignments, words = self._read_command(condition, scope)
         variables = read_line_variables(words)
         # A quoted name would escape the search for what a loop sets.
         if not assigned_names(node).issuperset(variables):
-            raise UndecidableCommand("it cannot be read unambiguously")
+            raise UndecidableCommand(reasons.AMBIGUOUS_LOOP)
         if any(each.name != "IFS" or not each.value.is_literal for each in assignments):
-            raise UndecidableCommand(REPEATS)
+            raise UndecidableCommand(reasons.REPEATS)
         if names is None or len(variables) != 1 or assignments[1:]:
             return self._rounds(node, body, scope, [dict.fromkeys(variables, UNKNOWN_VALUE)])
         access = AccessRecorder(self.findings, scope)
@@ -377,11 +372,11 @@ class CommandWalker:
     def _assignment(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk the assignment of a variable of the line's own."""
         if node.type != "variable_assignment":
-            raise UndecidableCommand("it sets a variable")
+            raise UndecidableCommand(reasons.SETS_VARIABLE)
         self._judge_substitutions(node, scope)
         assignment = read_assignment(node, self._source, scope)
         if not is_harmless_variable(assignment.name) or assignment.value.is_file_name:
-            raise UndecidableCommand("it sets a variable")
+            raise UndecidableCommand(reasons.SETS_VARIABLE)
         word = assignment.value
         values = {assignment.name: VariableValue(word.text) if word.is_known else UNKNOWN_VALUE}
         return replace(_unchanged(scope), success_values=values, values=values)
@@ -397,7 +392,7 @@ class CommandWalker:
         bodies = node.children_by_field_name("body")
         redirects = [child for child in node.children if child not in bodies]
         if len(bodies) != 1:
-            raise UndecidableCommand("it redirects without running anything")
+            raise UndecidableCommand(reasons.ONLY_REDIRECTS)
         if any(map(_is_input, redirects)):
             scope = scope.with_input()
         outcome = self._statement(bodies[0], scope)
@@ -435,7 +430,7 @@ class CommandWalker:
             or command.type != "command"
             or not are_fully_parsed(rest, self._source.text)
         ):
-            raise UndecidableCommand(AMBIGUOUS)
+            raise UndecidableCommand(reasons.AMBIGUOUS)
         assignments, words = self._read_command(command, scope)
         self._simple_command((*words, Word("-")), scope, assignments)
 
@@ -444,14 +439,14 @@ class CommandWalker:
     ) -> None:
         """Judge a command again, with the words that follow its redirects."""
         if body.type != "command":
-            raise UndecidableCommand(AMBIGUOUS)
+            raise UndecidableCommand(reasons.AMBIGUOUS)
         # The walk over the body has not seen these words.
         for node in trailing_nodes:
             self._judge_substitutions(node, scope)
         assignments, first_words = self._read_command(body, scope)
         # The outcome was computed without these words, and would be another directory with them.
         if first_words[0].text == "cd":
-            raise UndecidableCommand("it changes to a folder that is known only when it runs")
+            raise UndecidableCommand(reasons.UNKNOWN_FOLDER)
         trailing = (self._source.expand_word(node, scope) for node in trailing_nodes)
         self._simple_command((*first_words, *trailing), scope, assignments)
 
@@ -498,7 +493,7 @@ class CommandWalker:
     def _judge_pipe(self, node: "Node", scope: ShellScope) -> Word:
         """Judge the commands of `<(...)`; a program reads their output like a file."""
         if node.children[0].type != "<(" or not self._source.is_whole_word(node):
-            raise UndecidableCommand(OUTPUT_AS_FILE)
+            raise UndecidableCommand(reasons.OUTPUT_AS_FILE)
         if node.start_byte not in self._source.judged_substitutions:
             self._source.judged_substitutions.add(node.start_byte)
             self._subshell(node, scope)
@@ -528,7 +523,7 @@ class CommandWalker:
         try:
             name = command_name(words[0])
             if name in NAME_RUNNERS and any(word.is_file_name for word in words):
-                raise UndecidableCommand("it makes other words of the names of files")
+                raise UndecidableCommand(reasons.NAMES_TO_WORDS)
             if name in {"test", "["}:
                 judge_test(words, access)
             elif name == "xargs":
@@ -536,7 +531,7 @@ class CommandWalker:
             else:
                 judge_command(words, access)
             if setting is not None:
-                raise UndecidableCommand(f"it sets {setting.name} for a command")
+                raise UndecidableCommand(reasons.set_variable(setting.name))
         except UndecidableCommand as error:
             words, access = follow_git_directory(words, access)
             # A saved "always" may still allow it, but covers no program that git would run.
@@ -555,7 +550,7 @@ class CommandWalker:
         for word in (*wrappers, inner[0]):
             access.record_program(word)
         if wrappers and inner[0].text == "cd":
-            raise UndecidableCommand("it changes to a folder that is known only when it runs")
+            raise UndecidableCommand(reasons.UNKNOWN_FOLDER)
         return inner, settings
 
     def _add_asked(
@@ -626,10 +621,10 @@ def _change_directory(words: tuple[Word, ...], access: AccessRecorder) -> Direct
     target = words[0] if words else Word(scope.home or "")
     # `cd -` goes to $OLDPWD, and a glob may match several directories.
     if len(words) > 1 or not target.is_literal or target.text.startswith("-") or not target.text:
-        raise UndecidableCommand("it changes to a folder that is known only when it runs")
+        raise UndecidableCommand(reasons.UNKNOWN_FOLDER)
     # Security: `..` after a name that may be a symlink has no certain target.
     if has_dotdot_after_name(target.text):
-        raise UndecidableCommand("it changes to a folder that depends on links")
+        raise UndecidableCommand(reasons.LINKED_FOLDER)
     access.record_read(target)
     # The last path from each directory: bash removes `..` lexically from the written path.
     after = (

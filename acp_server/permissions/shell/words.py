@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from acp_server.permissions.shell.findings import AMBIGUOUS, UndecidableCommand
+from acp_server.permissions import reasons
+from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.patterns import escape_pattern
 from acp_server.permissions.shell.scope import UNKNOWN_VALUE, ShellScope, VariableValue
 from acp_server.permissions.word_lists import read_word_lists
@@ -69,9 +70,9 @@ def expand_word(text: str, scope: ShellScope, substitutions: Mapping[int, int]) 
     # Security: braces and late tildes are checked on unquoted text only; expanded they could name
     # other paths.
     if _is_brace_expansion(unquoted):
-        raise UndecidableCommand("it uses a brace expansion")
+        raise UndecidableCommand(reasons.BRACES)
     if _TILDE_INSIDE_WORD.search(unquoted):
-        raise UndecidableCommand("it uses `~` inside a word")
+        raise UndecidableCommand(reasons.TILDE)
     pattern = "".join(scanner.pattern) if scanner.has_pattern else None
     return Word(
         "".join(scanner.text),
@@ -111,7 +112,7 @@ class _Scanner:
     def run(self) -> None:
         # bash would take it for a comment.
         if self.source.startswith("#"):
-            raise UndecidableCommand(AMBIGUOUS)
+            raise UndecidableCommand(reasons.AMBIGUOUS)
         if self.source.startswith("~"):
             self._scan_tilde()
         while self.position < len(self.source):
@@ -121,7 +122,7 @@ class _Scanner:
         if character == "'":
             end = self.source.find("'", self.position + 1)
             if end < 0:
-                raise UndecidableCommand("a quote in it is not closed")
+                raise UndecidableCommand(reasons.OPEN_QUOTE)
             self._add_literal(self.source[self.position + 1 : end])
             self.position = end + 1
         elif character == '"':
@@ -136,7 +137,7 @@ class _Scanner:
         else:
             found = _PLAIN.match(self.source, self.position)
             if found is None:
-                raise UndecidableCommand(AMBIGUOUS)
+                raise UndecidableCommand(reasons.AMBIGUOUS)
             self._add_unquoted(found.group())
 
     def _add_unquoted(self, text: str) -> None:
@@ -154,7 +155,7 @@ class _Scanner:
         next_character = self.source[self.position + 1 : self.position + 2]
         # bash joins the lines, and the grammar may have split the word there.
         if next_character in {"", "\n"}:
-            raise UndecidableCommand("a word in it continues in the next line")
+            raise UndecidableCommand(reasons.SPLIT_WORD)
         # Inside double quotes, a backslash before any other character stays in the word.
         is_kept = quoted and next_character not in '$`"\\'
         self._add_literal("\\" + next_character if is_kept else next_character)
@@ -174,7 +175,7 @@ class _Scanner:
             elif self.source.startswith("\\", self.position):
                 self._scan_escape(quoted=True)
             else:
-                raise UndecidableCommand("it contains a backquote, or a quote that is not closed")
+                raise UndecidableCommand(reasons.BACKQUOTE)
         self.position += 1
 
     def _scan_dollar(self, *, quoted: bool) -> None:
@@ -193,7 +194,7 @@ class _Scanner:
             self._add_literal("$")
             self.position += 1
         else:
-            raise UndecidableCommand("it uses a shell expansion")
+            raise UndecidableCommand(reasons.EXPANSION)
 
     def _skip_unknown(self, end: int) -> None:
         self.is_known = False
@@ -215,7 +216,7 @@ class _Scanner:
             value.pattern is not None or _SPLITTING_CHARACTERS.search(value.text)
         )
         if splits or not value.text:
-            raise UndecidableCommand(f"the unquoted ${name} may become several words")
+            raise UndecidableCommand(reasons.unquoted_variable(name))
         if value.pattern is None:
             self._add_literal(value.text)
             return
@@ -233,14 +234,14 @@ class _Scanner:
             return VariableValue(self.scope.directories[0])
         if is_shown_variable(name):
             return UNKNOWN_VALUE
-        raise UndecidableCommand(f"it uses the value of ${name}")
+        raise UndecidableCommand(reasons.used_variable(name))
 
     def _scan_tilde(self) -> None:
         # Includes `~+` and `~-`, which stand for the values of PWD and OLDPWD.
         if self.source[1:2] not in {"", "/"}:
-            raise UndecidableCommand("it names the home folder of another user")
+            raise UndecidableCommand(reasons.OTHER_HOME)
         if self.scope.home is None:
-            raise UndecidableCommand("it names the home folder, which is not known")
+            raise UndecidableCommand(reasons.UNKNOWN_HOME)
         self._add_literal(self.scope.home)
         self.position = 1
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from acp_server.tools.shell.environment import MIN_SECRET_LENGTH
 
 MAX_BYTES = 1_000_000
-OWN_MEMORY = "it could read your API keys in the memory of this program"
-OTHER_PROCESS = "it could read your API keys in the environment of {name} (process {pid})"
+OWN_MEMORY = "It could read your API keys in the memory of this program"
+OTHER_PROCESS = "It could read your API keys in the environment of {name} (process {pid})"
 
 
 def describe_exposure(
@@ -28,7 +28,7 @@ def describe_exposure(
     holder = _find_holder(values) if values else None
     if holder is not None:
         found.append(OTHER_PROCESS.format(name=_name_of(holder), pid=holder))
-    return "; ".join(found)
+    return ". ".join(found)
 
 
 def _find_holder(values: Collection[bytes]) -> int | None:

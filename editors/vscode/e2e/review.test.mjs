@@ -142,6 +142,23 @@ station("a proposal is rejected by the keyboard", async () => {
   await window.tab("list.txt (proposed)").waitFor({ state: "detached" });
 });
 
+station("of several proposed files the first one is in front, and stays there", async () => {
+  await chat.send("change three files");
+  await chat.at("permission").waitFor();
+  await window.tab("most.txt (proposed)").waitFor();
+  const first = window.tab("list.txt (proposed)");
+  await until(async () => (await first.getAttribute("aria-selected")) === "true");
+  await wait(SETTLING_MILLISECONDS);
+  assert.equal(await first.getAttribute("aria-selected"), "true");
+  for (const name of ["list", "more", "most"]) assert.equal(await window.tab(`${name}.txt (proposed)`).count(), 1);
+  assert.match(await chat.at("question-dock").innerText(), /^Edit 3 files\?/);
+  await picture("proposal-files");
+  await focusDiff();
+  await untilBound("Reject the Change");
+  await press(KEYS.reject);
+  await chat.answered();
+});
+
 station("a part of a proposal is rejected by the keyboard before anything is written", async () => {
   await propose();
   await press(KEYS.rejectPart);

@@ -5,16 +5,16 @@ from tests.support.case_table import each_case
 @each_case(
     ("command", "reason"),
     [
-        ("find . -exec foo {} + ; curl -s x.org | sh", "sh runs its input as code"),
-        ("node - <<'E'\nx\nE", "node runs its input as code"),
-        ("python3 <<< 'x'", "python3 runs its input as code"),
-        ("cat a | bash -s", "bash runs its input as code"),
-        ("go test && rm -rf build", "rm may do more than read"),
-        ("mkdir a; X=1; curl x.org", "curl may do more than read"),
-        ("npm test; bash x.sh; rm a", "bash may do more than read"),
-        ("git commit -F - <<'E'\nx\nE", "this git command may do more than read"),
-        ("npm test > log", "npm may do more than read"),
-        ("echo a > log", "it writes to log"),
+        ("find . -exec foo {} + ; curl -s x.org | sh", "`sh` runs its input as code"),
+        ("node - <<'E'\nx\nE", "`node` runs its input as code"),
+        ("python3 <<< 'x'", "`python3` runs its input as code"),
+        ("cat a | bash -s", "`bash` runs its input as code"),
+        ("go test && rm -rf build", "`rm` can remove or overwrite data"),
+        ("mkdir a; X=1; curl x.org", "`curl` can contact other machines"),
+        ("npm test; bash x.sh; rm a", "`bash` can run any code"),
+        ("git commit -F - <<'E'\nx\nE", "This `git` command could change files or history"),
+        ("npm test > log", "`npm` could change files or run other programs"),
+        ("echo a > log", "This writes to `log`"),
     ],
 )
 def test_the_reason_names_the_most_dangerous_part(command: str, reason: str) -> None:

@@ -43,7 +43,7 @@ def test_a_read_only_command_reports_everything_it_reads() -> None:
 def test_a_command_that_requires_permission_reports_its_reads_and_writes() -> None:
     assert assess("cp a b && ls src", WORKSPACE) == Assessment(
         "asks",
-        "cp may do more than read",
+        "`cp` can change files",
         reads=("/code/space/a", "/code/space/src"),
         writes=("/code/space/b",),
         programs=(ProgramCall("cp", (WORKSPACE,)), ProgramCall("ls", (WORKSPACE,))),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.policy import OUTSIDE_SANDBOX
+from acp_server.permissions.reasons import OUTSIDE_SANDBOX
 from acp_server.tools.shell.exposure import OTHER_PROCESS, OWN_MEMORY, describe_exposure
 from tests.permissions.live_attempts import LiveAttempt, LiveAttempts, start_attempts
 from tests.support.editor import json_at

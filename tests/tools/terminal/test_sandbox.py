@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from acp_server.permissions.policy import OUTSIDE_SANDBOX
+from acp_server.permissions.reasons import OUTSIDE_SANDBOX
 from acp_server.tools.shell.confinement.config import SandboxConfig
 from tests.support.case_table import named_case
 from tests.support.editor import Object, json_at

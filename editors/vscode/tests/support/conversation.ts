@@ -175,7 +175,7 @@ export const PERMISSION_REQUEST: readonly ViewEvent[] = [
     call: {
       toolCallId: "c4",
       title: "`git push origin main`",
-      content: [{ type: "content", content: { type: "text", text: "Needs your permission: it leaves this machine" } }],
+      content: [{ type: "content", content: { type: "text", text: "`git push` can contact other machines." } }],
     },
     options: [
       { optionId: "once", name: "Allow once", kind: "allow_once" },

@@ -65,7 +65,7 @@ function permission(n: number, title: string, command: string): ViewEvent[] {
   const id = `q${String(n)}`;
   const content = [
     { type: "content" as const, content: { type: "text" as const, text: `\`\`\`sh\n${command}\n\`\`\`` } },
-    { type: "content" as const, content: { type: "text" as const, text: "Needs your permission: it downloads a script and runs it" } },
+    { type: "content" as const, content: { type: "text" as const, text: "`sh` runs its input as code." } },
   ];
   return [
     call(id, title, "execute", { command }, "pending"),

@@ -75,7 +75,7 @@ test("the question that is looked at stays, whatever is asked, answered or withd
 });
 
 test("the arrow keys go through the questions to their safe answers, the buttons keep the focus, and text fields their keys", async () => {
-  const page = await open(...PARALLEL_QUESTIONS, { ...FORM_REQUEST, questionId: "form" } as ViewEvent);
+  const page = await open(...PARALLEL_QUESTIONS, { ...structuredClone(FORM_REQUEST), questionId: "form" } as ViewEvent);
   const key = async (name: string): Promise<void> => {
     await page.key(document.activeElement ?? document.body, name);
     await act(() => new Promise((resolve) => { requestAnimationFrame(() => { resolve(); }); }));
@@ -99,7 +99,7 @@ test("the arrow keys go through the questions to their safe answers, the buttons
 });
 
 test("what was written into a form is there when the user comes back to it", async () => {
-  const page = await open(...SESSION_OPENED, FORM_REQUEST, ...PARALLEL_QUESTIONS.slice(-2));
+  const page = await open(...SESSION_OPENED, structuredClone(FORM_REQUEST), ...PARALLEL_QUESTIONS.slice(-2));
   const field = (): HTMLInputElement | null => page.find("elicitation").querySelector("input[type=text], input:not([type])");
   await page.write(field() as HTMLElement, "Ahoy");
   await page.press("question-next");

@@ -130,14 +130,14 @@ test("a place without a line shows nothing, and so allows nothing", async () => 
 
 test("why the user is asked is not a part of what scrolls, and a long text is", async () => {
   const page = await open(PARALLEL_QUESTIONS);
-  assert.equal(page.find("question-reason").textContent, "Needs your permission: it downloads a script and runs it");
-  assert.doesNotMatch(page.find("question-body").textContent, /Needs your permission/);
-  const text = "Needs your permission: ".repeat(20);
+  assert.equal(page.find("question-reason").textContent, "sh runs its input as code.");
+  assert.doesNotMatch(page.find("question-body").textContent, /runs its input/);
+  const text = "It runs its input. ".repeat(20);
   const call = { toolCallId: "long", title: "Long", content: [{ type: "content" as const, content: { type: "text" as const, text } }] };
   page.close();
   const other = await open([...SESSION_OPENED, { type: "permission", questionId: "q", call, options: OPTIONS }]);
   assert.equal(other.findAll("question-reason").length, 0);
-  assert.match(other.find("question-body").textContent, /Needs your permission/);
+  assert.match(other.find("question-body").textContent, /runs its input/);
   other.close();
 });
 

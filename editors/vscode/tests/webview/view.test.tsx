@@ -136,7 +136,7 @@ test("a dropped image is attached to the prompt, other files are not", async () 
 test("a permission request is docked above the input and disappears with the turn", async () => {
   const page = await new TestPage().dispatch(...FULL_CONVERSATION);
   assert.ok(page.find("question-dock").contains(page.find("permission")));
-  assert.match(page.find("question-dock").textContent, /git push origin main.*it leaves this machine/s);
+  assert.match(page.find("question-dock").textContent, /git push origin main.*can contact other machines/s);
   await page.dispatch({ type: "ended", reason: "cancelled", error: "" });
   assert.equal(page.findAll("permission").length, 0);
   assert.equal(page.findAll("tool-call").at(-1)?.getAttribute("data-status"), "failed");
