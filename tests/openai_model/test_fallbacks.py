@@ -1,7 +1,7 @@
 """A model that is out of service is replaced for the rest of the turn, in the real process."""
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
@@ -95,8 +95,20 @@ def stop_reason(answer: Object) -> JsonValue:
     return json_at(answer, "result", "stopReason")
 
 
-@pytest.mark.parametrize("failure", ["overloaded", "gone"])
-@pytest.mark.parametrize("form", FORMS)
+def in_turn(forms: Iterable[str], others: Iterable[str]) -> list[object]:
+    """Return parameters: each form with each other value, most of them in the full form alone.
+
+    What is done about a failure does not depend on the form, so that each has one of the others.
+    """
+    values = list(others)
+    return [
+        pytest.param(form, value, marks=[] if number % len(values) == place else [pytest.mark.full])
+        for number, form in enumerate(forms)
+        for place, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(("form", "failure"), in_turn(FORMS, ("overloaded", "gone")))
 def test_the_next_model_takes_over_for_the_rest_of_the_turn(
     tmp_path: Path, form: str, failure: str
 ) -> None:
@@ -146,16 +158,17 @@ def test_the_fallback_is_charged_at_its_own_price(tmp_path: Path) -> None:
         assert cost == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        f"  fallbacks: ['anthropic:{CLAUDE}']",
-        f"fallback_providers:\n- provider: nowhere\n- provider: anthropic\n  model: {CLAUDE}",
-    ],
-    ids=["our setting", "Hermes' setting"],
-)
-@pytest.mark.parametrize("form", ["chat", "responses"])
-def test_a_model_of_another_provider_takes_over(tmp_path: Path, form: str, written: str) -> None:
+OTHER_PROVIDER = {
+    "our setting": f"  fallbacks: ['anthropic:{CLAUDE}']",
+    "Hermes' setting": (
+        f"fallback_providers:\n- provider: nowhere\n- provider: anthropic\n  model: {CLAUDE}"
+    ),
+}
+
+
+@pytest.mark.parametrize(("form", "setting"), in_turn(("chat", "responses"), OTHER_PROVIDER))
+def test_a_model_of_another_provider_takes_over(tmp_path: Path, form: str, setting: str) -> None:
+    written = OTHER_PROVIDER[setting]
     script: list[ScriptedTurn] = [
         reply(think("Hm."), say("First."), call("read_file", path="a.txt")),
         overloaded(),
@@ -193,8 +206,9 @@ OWN_ENDPOINT = """\
 SPARE_KEY = "spare-key-0123456789"
 
 
-@pytest.mark.parametrize("key", ["fallback_providers", "model.fallbacks"])
-@pytest.mark.parametrize("form", ["chat", "responses"])
+@pytest.mark.parametrize(
+    ("form", "key"), in_turn(("chat", "responses"), ("fallback_providers", "model.fallbacks"))
+)
 def test_a_model_at_an_endpoint_of_its_own_takes_over_with_its_own_key(
     tmp_path: Path, form: str, key: str
 ) -> None:

@@ -13,7 +13,7 @@ from tests.support.editor import json_at, prompt_params
 from tests.support.server_process import ServerProcess, start_server
 
 SESSIONS = 50
-CHUNKS = 200
+CHUNKS = 100
 MOST_APART = 2
 """How many chunks the most and the least advanced turn may be apart at any moment; 1 is usual."""
 MOST_ROUNDS = 4

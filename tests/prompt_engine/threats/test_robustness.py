@@ -21,8 +21,8 @@ from tests.prompt_engine.threats.labelled_corpus import LabelledAttack, read_att
 from tests.support.case_table import each_case
 
 MEGABYTE = 1_000_000
-SHORT = MEGABYTE // 4
-LENIENT_SECONDS = {SHORT: 0.75, MEGABYTE: 1.5}
+SHORT = MEGABYTE // 16
+LENIENT_SECONDS = {SHORT: 0.5, MEGABYTE: 1.5}
 """By length: ten times the goal and more, because busy machines run this too."""
 
 PROSE = (

@@ -10,6 +10,7 @@ size. The estimate is stable but matches no real tokenizer.
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
@@ -58,12 +59,29 @@ class PrefixPart:
         return self.kind in {"thinking", "redacted_thinking"}
 
 
+LATEST_PARTS: deque[tuple[CountRequest, Sequence[PrefixPart]]] = deque(maxlen=4)
+"""The requests that came last, of all servers, with their parts."""
+
+
 def prefix_parts(request: CountRequest, dropped: Collection[str] = ()) -> list[PrefixPart]:
     """Return the parts of a request in order, without those whose paths were dropped."""
-    found = [piece for piece in _iterate_parts(request) if piece.path not in dropped]
+    found = [piece for piece in all_parts(request) if piece.path not in dropped]
     if request.cache_control is None:
         return found
     return _mark_last_part(found, request.cache_control)
+
+
+def all_parts(request: CountRequest) -> Sequence[PrefixPart]:
+    """Return all parts of a request in order, each with its own mark of the cache.
+
+    Several checks look at the parts of one request, which must not change meanwhile.
+    """
+    for known, parts in tuple(LATEST_PARTS):
+        if known is request:
+            return parts
+    parts = tuple(_iterate_parts(request))
+    LATEST_PARTS.append((request, parts))
+    return parts
 
 
 def _iterate_parts(request: CountRequest) -> Iterator[PrefixPart]:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from tests.support.messages_api.endpoint import BINDING_BETA
 from tests.support.messages_api.model_specs import find_model_spec
 from tests.support.messages_api.parsed_request import Object, ParsedRequest
-from tests.support.messages_api.prefix import PrefixPart, block_part, prefix_parts
+from tests.support.messages_api.prefix import PrefixPart, all_parts, block_part, prefix_parts
 from tests.support.messages_api.refusals import MessagesApiRefusal
 from tests.support.messages_api.shapes import (
     AdaptiveThinking,
@@ -169,9 +169,9 @@ def input_transformations(
 
 
 def _walk(ask: ParsedRequest) -> Iterator[tuple[PrefixPart, Block]]:
-    for index, message in enumerate(ask.request.messages):
-        for number, block in enumerate(message.content):
-            yield block_part(f"messages.{index}.content.{number}", message.role, block), block
+    blocks = [block for message in ask.request.messages for block in message.content]
+    parts = [part for part in all_parts(ask.request) if part.section == "messages"]
+    return zip(parts, blocks, strict=True)
 
 
 def _latest_first(messages: list[Message]) -> range:
