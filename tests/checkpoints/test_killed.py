@@ -46,7 +46,7 @@ FILES = 300
 FILE_BYTES = 10_000
 SPAN_SECONDS = 0.9
 """About what a turn takes that has all these files kept."""
-SHORT, LONG = 3, 40
+SHORT, LONG = 2, 40
 MOMENTS = [
     *(pytest.param(n, SHORT, id=f"short-{n}") for n in range(SHORT)),
     *(pytest.param(n, LONG, id=f"{n}", marks=pytest.mark.full) for n in range(LONG)),

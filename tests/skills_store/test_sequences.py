@@ -202,7 +202,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_quick")
-@pytest.mark.parametrize("examples", [10, pytest.param(300, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [6, pytest.param(300, marks=pytest.mark.full)])
 def test_two_alternating_writers_leave_the_expected_state(examples: int) -> None:
     run_state_machine_as_test(
         TwoWriters,
