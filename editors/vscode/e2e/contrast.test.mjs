@@ -41,6 +41,7 @@ for (const [theme, look] of Object.entries(THEMES)) {
         if (!new RegExp(chosen).test(name)) continue;
         await drawScene(page, view, look, scene);
         for (const fault of await page.evaluate(misplaced, scene.scroll !== undefined)) found.push(`${name}: ${fault}`);
+        for (const fault of await page.evaluate(untidy)) found.push(`${name}: ${fault}`);
         for (const fault of await page.evaluate(crowded)) found.push(`${name}: ${fault}`);
         await page.evaluate(axe);
         for (const violation of await page.evaluate(violations)) found.push(`${name}: ${violation}`);
@@ -82,6 +83,68 @@ function misplaced(hasScrolled) {
   if (tall.length > 0) return [`the title of a card has more than two lines: ${tall[0].textContent}`];
   const lines = faults.map((node) => `the right edge of ${node.className || node.tagName} is at ${rightOf(node)}, not ${rightOf(composer)}`);
   return end === undefined || hasScrolled ? lines : [...lines, "the end of the conversation is out of view"];
+}
+
+/**
+ * Runs in the page: return one line for a picker without its chevron or with a name that is cut though there is room, an
+ * opened plan that does not show the current step, a scroll bar beside the head of a panel, a box around a changed line,
+ * an empty strip below the last change, and an icon that is not on the middle of the capital letters beside it.
+ */
+function untidy() {
+  const MOST_PIXELS_OFF = 0.75;
+  const MAX_STRIP_PIXELS = 10;
+  const boxOf = (node) => node.getBoundingClientRect();
+  const faults = [];
+  for (const picker of document.querySelectorAll(".pickers > .picker")) {
+    const [value, icon] = [".picker-value", ".icon"].map((selector) => picker.querySelector(selector));
+    if (boxOf(icon).width === 0 || boxOf(icon).right > boxOf(picker).right) faults.push(`${picker.title} has no chevron`);
+    const isCut = value.scrollWidth > value.clientWidth + 1;
+    if (isCut && boxOf(picker).width < boxOf(picker.parentElement).width - 1) faults.push(`${picker.title} is cut`);
+  }
+  for (const toggle of document.querySelectorAll(".pickers > .toggle")) {
+    if (boxOf(toggle).right > boxOf(toggle.parentElement).right) faults.push(`${toggle.title} is cut`);
+  }
+  for (const list of document.querySelectorAll(".dock .plan-entries")) {
+    const { top, bottom } = boxOf(list.querySelector("li:not(.completed)") ?? list.lastElementChild);
+    if (list.clientHeight > bottom - top && (top < boxOf(list).top - 1 || top > boxOf(list).bottom)) faults.push("the opened plan does not show the current step");
+  }
+  for (const panel of document.querySelectorAll(".panel")) {
+    if (getComputedStyle(panel).overflowY !== "visible") faults.push("the scroll bar of a panel begins beside its head");
+  }
+  const boxed = [...document.querySelectorAll(".diff-line")].filter((line) => getComputedStyle(line).outlineStyle !== "none");
+  if (boxed.length > 0) faults.push(`${boxed.length} changed lines have a box each`);
+  for (const card of document.querySelectorAll(".changes:has(> ul)")) {
+    const strip = boxOf(card).bottom - Math.max(...[...card.querySelectorAll(".file-row, .hunk")].map((node) => boxOf(node).bottom));
+    if (strip > MAX_STRIP_PIXELS) faults.push(`${strip} pixels below the changes are empty`);
+  }
+  const pen = document.createElement("canvas").getContext("2d");
+  const rows = ".header, .panel-head, .session, .plan > .fold, .changes-head, .file-row, .hunk-head, .diff-head, .picker, .to-end, .thought > .fold, .call-head";
+  for (const row of document.querySelectorAll(rows)) {
+    const texts = document.createTreeWalker(row, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    const linesOf = (text) => {
+      range.selectNodeContents(text);
+      return range.getClientRects();
+    };
+    const isShown = (text) => text.parentElement.closest("select, kbd, .small, .decision, .secondary") === null && linesOf(text)[0]?.width > 1;
+    const text = [...iterate(texts)].find(isShown);
+    if (text === undefined) continue;
+    const [line] = linesOf(text);
+    const { fontWeight, fontSize, fontFamily } = getComputedStyle(text.parentElement);
+    pen.font = `${fontWeight} ${fontSize} ${fontFamily}`;
+    const { fontBoundingBoxAscent, actualBoundingBoxAscent } = pen.measureText("H");
+    const middle = line.top + fontBoundingBoxAscent - actualBoundingBoxAscent / 2;
+    for (const icon of row.querySelectorAll(".icon:not(.secondary .icon)")) {
+      const { top, bottom, height } = boxOf(icon);
+      const off = (top + bottom) / 2 - middle;
+      if (height > 0 && Math.abs(off) > MOST_PIXELS_OFF) faults.push(`an icon of ${row.className} is ${off} pixels below its text "${text.data}"`);
+    }
+  }
+  return faults;
+
+  function* iterate(walker) {
+    while (walker.nextNode() !== null) yield walker.currentNode;
+  }
 }
 
 /**

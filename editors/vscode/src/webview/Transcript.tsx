@@ -10,6 +10,7 @@ import type { JSX, Ref } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SessionState, TranscriptItem, ViewState } from "../shared/state.js";
 import { Icon } from "./Icon.js";
+import { useResize } from "./resize.js";
 import { Plan } from "./parts/Plan.js";
 import { REVEAL_CALL_EVENT } from "./parts/QuestionDock.js";
 import {
@@ -258,22 +259,6 @@ function hasSameContext(item: TranscriptItem, before: PartProps, after: PartProp
 
 function hasTerminal(item: TranscriptItem): boolean {
   return item.kind === "call" && item.call.content.some(({ type }) => type === "terminal");
-}
-
-/** Call `onResize` when the size of an element changes, e.g. because another panel expands. */
-function useResize(elements: readonly { readonly current: Element | null }[], onResize: () => void): void {
-  const latest = useRef(onResize);
-  latest.current = onResize;
-  useLayoutEffect(() => {
-    if (typeof ResizeObserver === "undefined") return undefined;
-    const observer = new ResizeObserver(() => {
-      latest.current();
-    });
-    for (const { current } of elements) if (current !== null) observer.observe(current);
-    return () => {
-      observer.disconnect();
-    };
-  }, []);
 }
 
 function useReveal(onReveal: (callId: string) => void): void {

@@ -161,6 +161,65 @@ export const CONVERSATION: readonly ViewEvent[] = [
   },
 ];
 
+/** Options that are wider than a view of 400 pixels. */
+export const MANY_OPTIONS: ViewEvent = {
+  type: "choices",
+  modes: null,
+  options: [
+    option("mode", "Mode", "mode", ["Accept edits", "Ask", "Plan", "Bypass"]),
+    option("model", "Model", "model", ["Claude Sonnet 5", "Claude Opus 5"]),
+    option("thought_level", "Thinking", "thought_level", ["Medium", "High"]),
+    { type: "boolean", id: "fast_mode", name: "Fast mode", description: "Answers faster, at a higher price", category: "model_config", currentValue: false },
+    option("network", "Network for commands", "_network", ["Known hosts", "Off"]),
+  ],
+};
+
+/** The changes of one file. */
+export const ONE_CHANGE: ViewEvent = {
+  type: "changes",
+  files: [{ path: PATH, label: "src/greeting.py", kind: "changed", added: 4, removed: 3, hunks: hunksBetween(OLD, NEW) }],
+};
+
+const STEPS = [
+  "Read the greeting and its callers",
+  "List who still uses the printed form",
+  "Return the text, with types",
+  "Print it where it was printed",
+  "Adapt the documentation",
+  "Write a test for each caller",
+  "Run the tests and mypy",
+  "Describe the change in the changelog",
+  "Tag the release candidate",
+  "Tell the owners of the callers",
+  "Open the pull request",
+  "Watch the first build",
+  "Remove the old form",
+];
+
+/** A plan that is longer than its place, with the work near its end. */
+export const LONG_PLAN: ViewEvent = update({
+  sessionUpdate: "plan",
+  entries: STEPS.map((content, index) => ({ content, priority: "medium", status: index < 9 ? "completed" : index === 9 ? "in_progress" : "pending" })),
+});
+
+const CHECK = "for version in 3.11 3.12 3.13; do uv run --python $version pytest -q tests/test_greeting.py || exit 1; done";
+
+/** A command that its title would cut, with its output. */
+export const LONG_COMMAND: readonly ViewEvent[] = [
+  { type: "prompted", id: "p1", blocks: [{ type: "text", text: "Run the tests of the greeting with each Python that we support." }], busyMode: "turn" },
+  { type: "running", startedAt: 1 },
+  update({
+    sessionUpdate: "tool_call",
+    toolCallId: "c1",
+    title: `\`${CHECK}\``,
+    kind: "execute",
+    status: "in_progress",
+    rawInput: { command: CHECK },
+    content: [{ type: "terminal", terminalId: "t1" }],
+  }),
+  { type: "terminal", id: "t1", data: "............ \u001b[32m[100%]\u001b[0m\n\u001b[32m\u001b[1m12 passed\u001b[0m in 0.42s\n", isTruncated: false },
+];
+
 export const PERMISSION_REQUEST: readonly ViewEvent[] = [
   update({
     sessionUpdate: "tool_call",

@@ -1,6 +1,7 @@
 /** What the dock shows of plan, changes and an open question. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ViewEvent } from "../../src/shared/events.js";
 import { TestPage } from "../support/page.js";
 import { CONVERSATION, PERMISSION_REQUEST, SESSION_OPENED } from "../support/conversation.js";
 
@@ -45,4 +46,22 @@ test("no line of a command can break after a hyphen, and its text is unchanged",
   assert.ok(title !== null);
   assert.equal(title.textContent, text);
   assert.deepEqual([...title.querySelectorAll(".unbroken")].map((part) => part.textContent), ["-a", "-s", "--f", "-q"]);
+});
+
+test("an opened plan is scrolled to the current step, also when that is done", async () => {
+  const offsetTop = Object.getOwnPropertyDescriptor(window.HTMLElement.prototype, "offsetTop") ?? {};
+  Object.defineProperty(window.HTMLElement.prototype, "offsetTop", {
+    configurable: true,
+    get(this: HTMLElement) { return this.tagName === "LI" ? 100 + 20 * [...(this.parentElement?.children ?? [])].indexOf(this) : 100; },
+  });
+  const steps = (...states: ("completed" | "in_progress" | "pending")[]): ViewEvent => ({
+    type: "update",
+    update: { sessionUpdate: "plan", entries: states.map((status, index) => ({ content: `Step ${String(index)}`, priority: "medium", status })) },
+  });
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, steps("completed", "completed", "in_progress", "pending"));
+  await page.press("plan-toggle");
+  assert.equal(page.root.querySelector(".plan-entries")?.scrollTop, 40);
+  await page.dispatch(steps("completed", "completed", "completed", "in_progress"));
+  assert.equal(page.root.querySelector(".plan-entries")?.scrollTop, 60);
+  Object.defineProperty(window.HTMLElement.prototype, "offsetTop", offsetTop);
 });

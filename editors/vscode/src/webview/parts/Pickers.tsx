@@ -23,7 +23,7 @@ interface PickersProps {
 export function Pickers({ modes, options }: PickersProps): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   const hasMode = options.some(({ category }) => category === "mode");
-  const [more, shown] = [true, false].map((isMore) => options.filter((option) => isOwn(option) === isMore)) as [
+  const [more, shown] = [true, false].map((isMore) => options.filter((option) => isOwn(option.category) === isMore)) as [
     SessionConfigOption[],
     SessionConfigOption[],
   ];
@@ -49,7 +49,7 @@ export function Pickers({ modes, options }: PickersProps): JSX.Element {
   );
 }
 
-function isOwn({ category }: SessionConfigOption): boolean {
+function isOwn(category: SessionConfigOption["category"]): boolean {
   return typeof category === "string" && category.startsWith("_");
 }
 
@@ -82,12 +82,17 @@ function ModePicker({ modes }: { modes: SessionModeState }): JSX.Element {
   );
 }
 
+/** Whether the values of an option, such as "medium", do not tell what they are values of. */
+function needsName({ category }: SessionConfigOption): boolean {
+  return category !== "mode" && category !== "model" && !isOwn(category);
+}
+
 function OptionPicker({ option }: { option: SessionConfigOption }): JSX.Element {
   const { post } = useHost();
   const { id: optionId, name } = option;
   if (option.type === "boolean") {
     return (
-      <label class="toggle" title={option.description ?? name}>
+      <label class="toggle" title={[name, option.description].filter(Boolean).join(": ")}>
         <input
           type="checkbox"
           checked={option.currentValue}
@@ -96,13 +101,14 @@ function OptionPicker({ option }: { option: SessionConfigOption }): JSX.Element 
             post({ type: "setOption", optionId, value: event.currentTarget.checked });
           }}
         />
-        <span class="ellipsis">{name}</span>
+        <span class="picker-value">{name}</span>
       </label>
     );
   }
   return (
     <Select
       label={name}
+      isNamed={needsName(option)}
       testId={`picker-${optionId}`}
       value={option.currentValue}
       choices={flattenOptions(option.options)}
@@ -128,17 +134,20 @@ function flattenOptions(options: SessionConfigSelectOptions): Choice[] {
 
 interface SelectProps {
   readonly label: string;
+  /** Whether the label is shown before the value, where there is room. */
+  readonly isNamed?: boolean;
   readonly testId: string;
   readonly value: string;
   readonly choices: readonly Choice[];
   readonly onChoose: (value: string) => void;
 }
 
-function Select({ label, testId, value, choices, onChoose }: SelectProps): JSX.Element {
+function Select({ label, isNamed = false, testId, value, choices, onChoose }: SelectProps): JSX.Element {
   const name = choices.find((choice) => choice.value === value)?.name ?? value;
   return (
     <span class={name.length > LONGEST_WHOLE_NAME ? "picker long" : "picker"} title={`${label}: ${name}`}>
       <span class="picker-value" aria-hidden="true">
+        {isNamed && <span class="picker-name">{label}: </span>}
         {name}
       </span>
       <Icon name="chevronDown" />

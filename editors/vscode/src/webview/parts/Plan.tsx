@@ -5,9 +5,11 @@
  */
 import type { PlanEntry } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionState } from "../../shared/state.js";
 import { useFold } from "../fold.js";
 import { Icon, type IconName } from "../Icon.js";
+import { useResize } from "../resize.js";
 import { t } from "../../shared/l10n.js";
 
 const ICONS: Readonly<Record<PlanEntry["status"], IconName>> = {
@@ -56,18 +58,32 @@ export function Plan({ entries, isRunning, questionId = "" }: PlanProps): JSX.El
           </span>
         )}
       </button>
-      {isOpen && (
-        <ol class="plan-entries" {...(isRunning && { tabIndex: 0 }) /* docked, it may scroll */}>
-          {entries.map((entry, index) => (
-            <li key={index} class={entry.status} data-testid="plan-entry">
-              <span role="img" aria-label={LABELS[entry.status]}>
-                <Icon name={ICONS[entry.status]} spins={entry.status === "in_progress" && isRunning} />
-              </span>
-              {entry.content}
-            </li>
-          ))}
-        </ol>
-      )}
+      {isOpen && <PlanEntries entries={entries} isRunning={isRunning} />}
     </section>
+  );
+}
+
+/** All entries, scrolled to the current one. */
+function PlanEntries({ entries, isRunning }: Pick<PlanProps, "entries" | "isRunning">): JSX.Element {
+  const list = useRef<HTMLOListElement>(null);
+  const current = entries.findIndex(({ status }) => status !== "completed");
+  const showCurrent = (): void => {
+    const node = list.current;
+    const entry = node?.children[current];
+    if (node !== null && entry instanceof HTMLElement) node.scrollTop = entry.offsetTop - node.offsetTop;
+  };
+  useLayoutEffect(showCurrent, [current]);
+  useResize([list], showCurrent); // what is opened beside it leaves less room
+  return (
+    <ol class="plan-entries" ref={list} {...(isRunning && { tabIndex: 0 }) /* docked, it may scroll */}>
+      {entries.map((entry, index) => (
+        <li key={index} class={entry.status} data-testid="plan-entry">
+          <span role="img" aria-label={LABELS[entry.status]}>
+            <Icon name={ICONS[entry.status]} spins={entry.status === "in_progress" && isRunning} />
+          </span>
+          {entry.content}
+        </li>
+      ))}
+    </ol>
   );
 }

@@ -34,24 +34,26 @@ export function SessionList({ state, onClose }: { state: ViewState; onClose: () 
         />
         <IconButton icon="close" label={t("Close the session list")} testId="session-list-close" onPress={onClose} />
       </div>
-      {found.length === 0 && <p class="small empty">{isArchiveShown || query !== "" ? t("No sessions found.") : t("No sessions yet.")}</p>}
-      <ul class="sessions">
-        {found.map((session) => (
-          <SessionRow key={session.id} session={session} folder={hasFolders ? folderOf(session) : ""} agent={hasAgents ? session.agent : ""} state={state} onClose={onClose} />
-        ))}
-      </ul>
-      {(archived > 0 || isArchiveShown) && (
-        <button
-          type="button"
-          class="link small"
-          data-testid="session-archive-toggle"
-          onClick={() => {
-            setIsArchiveShown(!isArchiveShown);
-          }}
-        >
-          {isArchiveShown ? t("Back to the sessions") : t("Archived ({0})", archived)}
-        </button>
-      )}
+      <div class="panel-body">
+        {found.length === 0 && <p class="small empty">{isArchiveShown || query !== "" ? t("No sessions found.") : t("No sessions yet.")}</p>}
+        <ul class="sessions">
+          {found.map((session) => (
+            <SessionRow key={session.id} session={session} folder={hasFolders ? folderOf(session) : ""} agent={hasAgents ? session.agent : ""} state={state} onClose={onClose} />
+          ))}
+        </ul>
+        {(archived > 0 || isArchiveShown) && (
+          <button
+            type="button"
+            class="link small"
+            data-testid="session-archive-toggle"
+            onClick={() => {
+              setIsArchiveShown(!isArchiveShown);
+            }}
+          >
+            {isArchiveShown ? t("Back to the sessions") : t("Archived ({0})", archived)}
+          </button>
+        )}
+      </div>
     </section>
   );
 }

@@ -32,7 +32,7 @@ export const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
   other: "tools",
 };
 
-/** Longer commands, and those of several lines, may be cut in the title: the open card shows them whole. */
+/** Longer commands, and those of several lines, may be cut in the title: the open card shows them whole, below it. */
 const MAX_TITLE_COMMAND = 60;
 
 interface ToolCardProps {
@@ -71,7 +71,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
         >
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
           <Icon name={KIND_ICONS[call.kind]} />
-          <CallTitle call={call} command={command} />
+          <CallTitle call={call} command={command} isBelow={isOpen && isLong(command)} />
         </button>
         {call.decision !== "" && <span class="decision" title={call.decision}>{call.decision}</span>}
         <Status call={call} isAsking={isAsking} />
@@ -109,8 +109,9 @@ function isOpenByDefault(call: ToolCallState): boolean {
   return call.content.some(({ type }) => type !== "content");
 }
 
-/** A command is the title itself, of at most two lines; other calls have their title. */
-function CallTitle({ call, command }: { call: ToolCallState; command: string }): JSX.Element {
+/** A command is the title itself, of at most two lines, unless it is below as a whole; other calls have their title. */
+function CallTitle({ call, command, isBelow }: { call: ToolCallState; command: string; isBelow: boolean }): JSX.Element {
+  if (isBelow) return <Title text={t("Command")} />;
   if (command === "") return <Title text={call.title === "" ? call.name : call.title} />;
   const [first = "", ...others] = command.split("\n");
   return (

@@ -10,13 +10,12 @@ const CIRCUMFERENCE = 2 * Math.PI * RADIUS;
 const WARNING_SHARE = 0.8;
 
 export function UsageRing({ usage }: { usage: UsageUpdate | null }): JSX.Element | null {
-  if (usage === null || usage.size <= 0) return null;
-  const share = Math.min(usage.used / usage.size, 1);
-  const cost = usage.cost ? formatCost(usage.cost.amount, usage.cost.currency) : "";
-  const percent = `${String(Math.round(share * 100))}%`;
-  const label = t("{0} of the context window: {1} of {2} tokens", percent, formatTokens(usage.used), formatTokens(usage.size));
+  const label = describeUsage(usage);
+  if (usage === null || label === "") return null;
+  const share = shareOf(usage);
+  const cost = costOf(usage);
   return (
-    <span class="usage" title={cost === "" ? label : `${label}, ${cost}`} data-testid="usage">
+    <span class="usage" title={label} data-testid="usage">
       <svg
         class={share >= WARNING_SHARE ? "ring full" : "ring"}
         viewBox="0 0 16 16"
@@ -33,7 +32,27 @@ export function UsageRing({ usage }: { usage: UsageUpdate | null }): JSX.Element
           transform="rotate(-90 8 8)"
         />
       </svg>
-      {cost !== "" && <span class="cost">{cost}</span>}
+      {cost !== "" && (
+        <span class="cost" aria-hidden="true">
+          {cost}
+        </span>
+      )}
     </span>
   );
+}
+
+/** Return the usage of the context window and the cost in words; empty if they are not known. */
+export function describeUsage(usage: UsageUpdate | null): string {
+  if (usage === null || usage.size <= 0) return "";
+  const percent = `${String(Math.round(shareOf(usage) * 100))}%`;
+  const label = t("{0} of the context window: {1} of {2} tokens", percent, formatTokens(usage.used), formatTokens(usage.size));
+  return [label, costOf(usage)].filter((part) => part !== "").join(", ");
+}
+
+function shareOf({ used, size }: UsageUpdate): number {
+  return Math.min(used / size, 1);
+}
+
+function costOf({ cost }: UsageUpdate): string {
+  return cost ? formatCost(cost.amount, cost.currency) : "";
 }
