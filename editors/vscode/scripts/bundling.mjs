@@ -20,15 +20,22 @@ function rounded(path) {
   });
 }
 
+/** Icons are drawn in a square of this size, so that not each needs its own. */
+const ICON_PIXELS = 16;
+
+function scaled(path, scale) {
+  return path.replaceAll(/-?(?:\d+\.?\d*|\.\d+)/g, (number) => (Number(number) * scale).toFixed(3));
+}
+
 const codicons = {
   name: "codicons",
   setup(build) {
     build.onResolve({ filter: /^codicon:/ }, ({ path }) => ({ path, namespace: "codicon" }));
     build.onLoad({ filter: /.*/, namespace: "codicon" }, async ({ path }) => {
       const svg = await readFile(join(ICONS, `${path.slice("codicon:".length)}.svg`), "utf8");
-      const paths = [...svg.matchAll(/\bd="([^"]+)"/g)].map(([, data]) => rounded(data));
-      const viewBox = /viewBox="([^"]+)"/.exec(svg)?.[1] ?? "0 0 16 16";
-      return { contents: `export default ${JSON.stringify({ viewBox, paths })};`, loader: "js" };
+      const scale = ICON_PIXELS / Number(/viewBox="0 0 (\d+) /.exec(svg)?.[1]);
+      const paths = [...svg.matchAll(/\bd="([^"]+)"/g)].map(([, data]) => rounded(scale === 1 ? data : scaled(data, scale)));
+      return { contents: `export default ${JSON.stringify(paths)};`, loader: "js" };
     });
   },
 };

@@ -94,10 +94,9 @@ export type IconName = keyof typeof ICONS;
 
 /** A decorative icon, hidden from screen readers: the text next to it has the meaning. */
 export function Icon({ name, spins = false }: { name: IconName; spins?: boolean }): JSX.Element {
-  const { viewBox, paths } = ICONS[name];
   return (
-    <svg class={spins ? "icon spins" : "icon"} viewBox={viewBox} aria-hidden="true" focusable="false">
-      {paths.map((data) => (
+    <svg class={spins ? "icon spins" : "icon"} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+      {ICONS[name].map((data) => (
         <path key={data} d={data} fill="currentColor" fill-rule="evenodd" clip-rule="evenodd" />
       ))}
     </svg>

@@ -7,11 +7,13 @@
 
 export interface Span {
   readonly text: string;
+  /** A variable of VS Code's theme, or empty. */
+  readonly color: string;
   readonly classes: string;
 }
 
 const ESCAPE_SEQUENCE = /\u001b(?:\[([0-9;?]*)([A-Za-z])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()][A-Z0-9]|[=>])/g;
-const COLORS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+const COLORS = ["Black", "Red", "Green", "Yellow", "Blue", "Magenta", "Cyan", "White"];
 
 interface Style {
   color: string;
@@ -28,7 +30,7 @@ export function ansiSpans(output: string): Span[] {
   let style: Style = { ...PLAIN };
   let last = 0;
   const add = (part: string): void => {
-    if (part !== "") spans.push({ text: part, classes: classesOf(style) });
+    if (part !== "") spans.push({ text: part, color: style.color === "" ? "" : `var(--vscode-terminal-ansi${style.color})`, classes: classesOf(style) });
   };
   for (const match of text.matchAll(ESCAPE_SEQUENCE)) {
     add(text.slice(last, match.index));
@@ -63,11 +65,10 @@ function applySgr(style: Style, parameters: string): Style {
 
 function colorOf(code: number): string | undefined {
   if (code >= 30 && code <= 37) return COLORS[code - 30];
-  if (code >= 90 && code <= 97) return `bright-${COLORS[code - 90] ?? "white"}`;
+  if (code >= 90 && code <= 97) return `Bright${COLORS[code - 90] ?? "White"}`;
   return undefined;
 }
 
-function classesOf({ color, isBold, isDim }: Style): string {
-  const classes = [color === "" ? "" : `ansi-${color}`, isBold ? "bold" : "", isDim ? "dim" : ""];
-  return classes.filter((each) => each !== "").join(" ");
+function classesOf({ isBold, isDim }: Style): string {
+  return [isBold ? "bold" : "", isDim ? "dim" : ""].filter((each) => each !== "").join(" ");
 }

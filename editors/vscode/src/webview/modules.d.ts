@@ -1,6 +1,6 @@
 declare module "codicon:*" {
-  /** An icon's view box and path data. */
-  const icon: { readonly viewBox: string; readonly paths: readonly string[] };
+  /** An icon's paths, in a square of 16 pixels. */
+  const icon: readonly string[];
   export default icon;
 }
 

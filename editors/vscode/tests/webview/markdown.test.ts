@@ -137,11 +137,11 @@ test("a link definition applies to later blocks", () => {
   assert.equal(parent.querySelector("a")?.title, "https://e.test/");
 });
 
-test("terminal colours become classes, and an overwritten line shows its last version", () => {
+test("terminal colours are those of the theme, and an overwritten line shows its last version", () => {
   assert.deepEqual(ansiSpans("10%\r100%\n\u001b[1;31mred\u001b[0m plain\u001b[2K"), [
-    { text: "100%\n", classes: "" },
-    { text: "red", classes: "ansi-red bold" },
-    { text: " plain", classes: "" },
+    { text: "100%\n", color: "", classes: "" },
+    { text: "red", color: "var(--vscode-terminal-ansiRed)", classes: "bold" },
+    { text: " plain", color: "", classes: "" },
   ]);
 });
 

@@ -23,7 +23,7 @@ export function TerminalView({ id, terminal }: { id: string; terminal: TerminalS
       {terminal?.isTruncated === true && <p class="small">{t("Earlier output is not shown.")}</p>}
       <pre ref={outputElement} tabIndex={0} role="group" aria-label={t("Output of the command")}>
         {spans.map((span, index) => (
-          <span key={index} class={span.classes}>
+          <span key={index} class={span.classes} style={{ color: span.color }}>
             {span.text}
           </span>
         ))}
