@@ -51,6 +51,7 @@ const NO_TEXTS: Readonly<Record<string, RegExp>> = {
   "host/answerStore.ts": /^(?:form answers|saved \{\} \{\})$/,
   "shared/eventLog.ts": /^(?:call|terminal) \{\}$/,
   "shared/install.ts": /^uv \{\}$/,
+  "webview/ansi.ts": /^(?:Bright\{\}|Black|Red|Green|Yellow|Blue|Magenta|Cyan|White)$/,
   "webview/Composer.tsx": /^(?:Escape|Enter|Tab)$/,
   "webview/markdown/sandbox.ts": /^(?:<!DOCTYPE|math mrow|mmultiscripts|display math|accentunder|Renderer$)/,
 };

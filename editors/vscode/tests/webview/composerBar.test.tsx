@@ -16,8 +16,8 @@ test("an option names what its value is of, unless that is a mode or a model; a 
   const fast = { type: "boolean" as const, id: "fast", name: "Fast mode", description: "Costs twice as much", currentValue: false };
   const page = await new TestPage().dispatch(...SESSION_OPENED);
   const shown = ["mode", "model", "thinking"].map((id) => page.find(`picker-${id}`).parentElement);
-  assert.deepEqual(shown.map((picker) => picker?.querySelector(".picker-value")?.textContent), ["Ask", "claude-sonnet-5", "Thinking: medium"]);
-  assert.deepEqual(shown.map((picker) => picker?.title), ["Mode: Ask", "Model: claude-sonnet-5", "Thinking: medium"]);
+  assert.deepEqual(shown.map((picker) => picker?.querySelector(".picker-value")?.textContent), ["Ask before changes", "claude-sonnet-5", "Thinking: medium"]);
+  assert.deepEqual(shown.map((picker) => picker?.title), ["Mode: Ask before changes", "Model: claude-sonnet-5", "Thinking: medium"]);
   assert.equal(page.find("picker-thinking").getAttribute("aria-label"), "Thinking");
   await page.dispatch({ type: "choices", modes: null, options: [fast] });
   assert.equal(page.find("picker-fast").closest("label")?.title, "Fast mode: Costs twice as much");

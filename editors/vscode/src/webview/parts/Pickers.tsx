@@ -134,7 +134,7 @@ function flattenOptions(options: SessionConfigSelectOptions): Choice[] {
 
 interface SelectProps {
   readonly label: string;
-  /** Whether the label is shown before the value, where there is room. */
+  /** Whether the label is shown before the value. */
   readonly isNamed?: boolean;
   readonly testId: string;
   readonly value: string;
@@ -147,8 +147,7 @@ function Select({ label, isNamed = false, testId, value, choices, onChoose }: Se
   return (
     <span class={name.length > LONGEST_WHOLE_NAME ? "picker long" : "picker"} title={`${label}: ${name}`}>
       <span class="picker-value" aria-hidden="true">
-        {isNamed && <span class="picker-name">{label}: </span>}
-        {name}
+        {isNamed ? `${label}: ${name}` : name}
       </span>
       <Icon name="chevronDown" />
       <select
