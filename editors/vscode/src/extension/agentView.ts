@@ -188,6 +188,7 @@ export class AgentView {
       nonEmpty((await instructionsOf(this.host)).map((file) => instructionsItem(file, folder)), t("No instruction files.")),
     );
     found.description = this.host.contextUsage();
+    found.tooltip = found.description;
     return found;
   }
 }
@@ -275,7 +276,8 @@ function storeItem(store: MemoryStore): TreeItem {
     ...{ store: store.name, path: store.path },
   });
   item.id = `memory ${store.name}`;
-  item.description = t("{0} characters", store.usage);
+  item.description = store.usage;
+  item.tooltip = `${label}: ${t("{0} characters", store.usage)}`;
   item.iconPath = new ThemeIcon(store.name === "user" ? "account" : "notebook");
   item.contextValue = "memory.store";
   return item;
@@ -298,8 +300,9 @@ function entryItem({ name, path, entries, blocked }: MemoryStore, index: number)
 function ruleItem({ id, text, isAllowed, isSaved }: PermissionRule): TreeItem {
   const item = new Node(text.replaceAll("`", ""), null, { id });
   item.id = `rule ${id}`;
-  item.description = [isAllowed ? t("always allowed") : t("always rejected"), isSaved ? t("this workspace") : t("this session")].join(" · ");
-  item.tooltip = text;
+  const answer = isAllowed ? t("allowed") : t("rejected");
+  item.description = isSaved ? answer : `${answer} · ${t("this session")}`;
+  item.tooltip = [text, isAllowed ? t("always allowed") : t("always rejected"), isSaved ? t("this workspace") : t("this session")].join(" · ");
   item.iconPath = isAllowed
     ? new ThemeIcon("pass", new ThemeColor("testing.iconPassed"))
     : new ThemeIcon("circle-slash", new ThemeColor("list.errorForeground"));

@@ -25,7 +25,8 @@ interface Contributions {
   readonly walkthroughs: readonly { readonly steps: readonly Step[] }[];
 }
 
-const { contributes, capabilities } = JSON.parse(readFileSync("package.json", "utf8")) as {
+const { contributes, capabilities, displayName } = JSON.parse(readFileSync("package.json", "utf8")) as {
+  displayName: string;
   contributes: Contributions;
   capabilities: { untrustedWorkspaces: { restrictedConfigurations: readonly string[] } };
 };
@@ -67,4 +68,8 @@ test("each step of the walkthrough has a picture, and is completed by something 
 test("menus name only commands that exist", () => {
   const named = Object.values(contributes.menus).flatMap((items) => items.flatMap(({ command }) => (command === undefined ? [] : [command])));
   assert.deepEqual(named.filter((command) => !commandIds.has(command)), []);
+});
+
+test("users see one name; the ids of the program and the package are its own", () => {
+  assert.equal(displayName, "Hermes Agent");
 });

@@ -128,7 +128,7 @@ function CopyButton({ text }: { text: string }): JSX.Element {
 
 function MissingServer({ message }: { message: string }): JSX.Element {
   return (
-    <WelcomeCard icon="warning" title={t("acp-server is not installed")} testId="welcome-missing">
+    <WelcomeCard icon="warning" title={t("{0} is not installed", "Hermes Agent")} testId="welcome-missing">
       <p><CommandText text={message} /></p>
       <div class="command-line">
         <pre tabIndex={0}><CommandText text={INSTALL_COMMAND} /></pre>
