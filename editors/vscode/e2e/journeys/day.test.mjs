@@ -1,7 +1,7 @@
 /**
  * A day in VS Code, from the first run to a conversation that goes back to an earlier prompt.
  *
- * The tests are steps of one journey, each with a picture: `scripts/composing.mjs` makes a contact sheet of them.
+ * The tests are steps of one journey, each with a picture.
  * Environment: ACP_SERVER, VSIX, CHROMIUM, SCREENSHOTS, as for the other journey.
  */
 import assert from "node:assert/strict";
