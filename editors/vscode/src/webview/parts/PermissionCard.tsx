@@ -103,7 +103,7 @@ export function PermissionCard({ question, seen, isCommand }: PermissionCardProp
           items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: <InlineCode text={name} />, testId: `permission-${kind}` }))}
           isOpen={isMenuOpen}
           whenNoRoom="lift"
-          note={isCommand ? t("Allowing also runs the whole command shown, once. Later, only what the answer names runs without asking.") : ""}
+          note={isCommand ? t("Allowing runs the whole command shown, once; later, only what the answer names.") : ""}
           onOpen={setIsMenuOpen}
           onChoose={(optionId) => {
             choose(others.find((each) => each.optionId === optionId));
