@@ -98,6 +98,9 @@ step("an edit lands in an open document with unsaved changes, and is undone by i
   await window.page.keyboard.press("Control+Z");
   await until(async () => (await window.editorText()) === both.replace("- bread\n", ""));
   assert.ok(await window.isDirty("notes.txt"));
+  // Other tests of this window begin with the file as it is on disk.
+  await window.run("File: Revert File");
+  await until(async () => !(await window.isDirty("notes.txt")));
 });
 
 step("a command asks, and runs in a terminal of VS Code's", async () => {
