@@ -137,8 +137,7 @@ async def stop(log: WireLog, session: str) -> None:
         "session/prompt", {"sessionId": session, "prompt": blocks}
     )
     log.methods[pending.id] = "session/prompt"
-    await log.line.api.wait_for_requests(len(log.line.api.requests) + 1)
-    assert len(log.line.api.model_requests) == before + 1
+    await log.line.api.wait_for_model_requests(before + 1)  # not a list of models before it
     log.line.editor.cancel(session)
     assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
 

@@ -133,6 +133,10 @@ class FakeApiServer:
         """Wait until at least `count` requests have been received."""
         await self._wait_until(lambda: len(self._service.requests) >= count)
 
+    async def wait_for_model_requests(self, count: int) -> None:
+        """Wait until at least `count` requests to the model have been received."""
+        await self._wait_until(lambda: len(self.model_requests) >= count)
+
     async def wait_for_responses(self, count: int) -> None:
         """Wait until at least `count` responses were sent, aborted or left by the client."""
         await self._wait_until(lambda: self._ended_count >= count)
