@@ -111,6 +111,8 @@ function untidy() {
   for (const panel of document.querySelectorAll(".panel")) {
     if (getComputedStyle(panel).overflowY !== "visible") faults.push("the scroll bar of a panel begins beside its head");
   }
+  const unseen = [...document.querySelectorAll(".diff-line")].filter((line) => line.scrollWidth > line.clientWidth + 1);
+  if (unseen.length > 0) faults.push(`${unseen.length} lines of changes reach beyond their right edge`);
   const boxed = [...document.querySelectorAll(".diff-line")].filter((line) => getComputedStyle(line).outlineStyle !== "none");
   if (boxed.length > 0) faults.push(`${boxed.length} changed lines have a box each`);
   for (const card of document.querySelectorAll(".changes:has(> ul)")) {

@@ -85,7 +85,10 @@ function hiddenRest(body: HTMLElement): HiddenRest | null {
   if (pixels <= ROUNDING_PIXELS && unrendered === 0 && !isTooLow) return null;
   const end = body.getBoundingClientRect().bottom - LINE_PIXELS;
   const files = [...body.querySelectorAll(".diff")].filter((diff) => diff.getBoundingClientRect().top > end).length;
-  return { files, lines: Math.max(1, Math.round(pixels / LINE_PIXELS) + unrendered) };
+  // Commands and diffs have lines of other heights; without a style sheet there is none.
+  const style = body.ownerDocument.defaultView?.getComputedStyle(body.querySelector("pre, .diff-line") ?? body);
+  const line = Number.parseFloat(style?.lineHeight ?? "") || LINE_PIXELS;
+  return { files, lines: Math.max(1, Math.round(pixels / line) + unrendered) };
 }
 
 function revealNext(body: HTMLElement): void {

@@ -32,6 +32,7 @@ test("to keep all changes is the primary answer, unless a question is open, whic
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   const primary = (): (string | undefined)[] => [...page.root.querySelectorAll<HTMLElement>(".primary")].map(({ dataset }) => dataset["testid"]);
   assert.deepEqual(primary(), ["keep-all"]);
+  assert.deepEqual(["keep-all", "revert-all"].map((name) => page.find(name).textContent), ["Keep All", "Revert All"]);
   await page.dispatch(...PERMISSION_REQUEST);
   assert.deepEqual(primary(), ["permission-allow_once"]);
 });

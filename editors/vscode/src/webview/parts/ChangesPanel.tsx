@@ -37,10 +37,10 @@ export function ChangesPanel({ session: { changes: files, questions } }: { sessi
           <LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
         </button>
         <button type="button" class={questions.length === 0 ? "primary" : "secondary"} data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
-          {t("Keep")}
+          {files.length === 1 ? t("Keep") : t("Keep All")}
         </button>
         <button type="button" class="secondary" data-testid="revert-all" onClick={() => { post({ type: "revertAll" }); }}>
-          {t("Revert")}
+          {files.length === 1 ? t("Revert") : t("Revert All")}
         </button>
       </div>
       {isOpen && (
