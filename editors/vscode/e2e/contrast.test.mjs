@@ -111,7 +111,7 @@ function untidy() {
   for (const panel of document.querySelectorAll(".panel")) {
     if (getComputedStyle(panel).overflowY !== "visible") faults.push("the scroll bar of a panel begins beside its head");
   }
-  const unseen = [...document.querySelectorAll(".diff-line")].filter((line) => line.scrollWidth > line.clientWidth + 1);
+  const unseen = [...document.querySelectorAll(".diff-line")].filter((line) => boxOf(line).right > boxOf(line.closest(".diff, .hunk")).right + 1);
   if (unseen.length > 0) faults.push(`${unseen.length} lines of changes reach beyond their right edge`);
   const boxed = [...document.querySelectorAll(".diff-line")].filter((line) => getComputedStyle(line).outlineStyle !== "none");
   if (boxed.length > 0) faults.push(`${boxed.length} changed lines have a box each`);
