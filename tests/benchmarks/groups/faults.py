@@ -38,6 +38,8 @@ def measure_faults(setup: AgentSetup) -> Figures:
 
 
 def _measure_edits(setup: AgentSetup) -> float:
+    for earlier in setup.project.glob("edit-*.txt"):  # which an agent may not replace unread
+        earlier.unlink()
     with setup.start() as agent:
         agent.initialize()
         session = agent.new_session(setup.project)
