@@ -282,6 +282,5 @@ def _code(text: str) -> str:
     """Return a text as inline code, which cannot be mistaken for the words around it."""
     # Security: a name is chosen by the model.
     shown = "".join(each if each.isprintable() and each != "`" else "\ufffd" for each in text)
-    return (
-        f"`{shown if len(shown) <= MAX_SHOWN_CHARACTERS else shown[:MAX_SHOWN_CHARACTERS] + '…'}`"
-    )
+    end = "…" if len(shown) > MAX_SHOWN_CHARACTERS else ""
+    return f"`{shown[:MAX_SHOWN_CHARACTERS]}{end}`"

@@ -1,10 +1,10 @@
 """Ranks the commands of a line by what they may do, so that a question names the worst."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from acp_server.permissions import reasons
 from acp_server.permissions.shell.command_line import NOT_WORDS
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from acp_server.permissions.shell.command_line import CommandSource
 
 _INPUTS = ("heredoc_body", "herestring_redirect")
+_SCHEMES = ("http://", "https://")
 _LOCALHOST = frozenset({"localhost", "127.0.0.1", "::1"})
 _AMBIGUOUS = frozenset("\\@{} ")
 """Characters by which programs disagree about the host, or that stand for several addresses."""
@@ -34,11 +35,13 @@ def find_rank(words: Sequence[Word]) -> int:
 
 
 def _find_kind(words: Sequence[Word]) -> reasons.ProgramKind:
-    names = _names_of(words)
-    kinds: list[reasons.ProgramKind] = [
-        kind for kind in KINDS if names & _lists().get(kind, frozenset())
-    ]
-    return kinds[-1] if kinds else "other"
+    return _worst_kind(_names_of(words)) or "other"
+
+
+def _worst_kind(names: Set[str]) -> reasons.ProgramKind | None:
+    """Return the most dangerous kind that these names have; None if no list has one of them."""
+    lists = _lists()
+    return next((kind for kind in reversed(KINDS) if names & lists.get(kind, frozenset())), None)
 
 
 def describe_program(words: Sequence[Word]) -> str:
@@ -54,10 +57,8 @@ def describe_program(words: Sequence[Word]) -> str:
 
 def describe_git(subcommand: str) -> str:
     """Return the reason to ask about a command of git that is not known to only read."""
-    kinds: list[reasons.ProgramKind] = [
-        kind for kind in KINDS if f"git-{subcommand}" in _lists().get(kind, frozenset())
-    ]
-    return reasons.program(kinds[-1], f"git {subcommand}") if kinds else reasons.GIT_COMMAND
+    kind = _worst_kind({f"git-{subcommand}"})
+    return reasons.GIT_COMMAND if kind is None else reasons.program(kind, f"git {subcommand}")
 
 
 def describe_input(words: Sequence[Word], *, has_input: bool) -> str | None:
@@ -117,31 +118,26 @@ def _names_only_localhost(words: Sequence[Word]) -> bool:
 
 def _hosts_of(words: Sequence[Word]) -> tuple[str, ...]:
     """Return the hosts of the addresses among the words, as far as all readers agree on them."""
-    hosts: dict[str, None] = {}
-    for word in words[1:]:
-        text = word.text
-        if not (word.is_literal and text.startswith(("http://", "https://"))):
-            continue
-        if not text.isascii() or not text.isprintable() or set(text) & _AMBIGUOUS:
-            continue
-        try:
-            host = urlsplit(text).hostname
-        except ValueError:
-            continue
-        if host:
-            hosts[host] = None
-    return tuple(hosts)
+    texts = (word.text for word in words[1:] if word.is_literal)
+    addresses = map(_parse_address, (each for each in texts if each.startswith(_SCHEMES)))
+    hosts = (each.hostname for each in addresses if each is not None)
+    return tuple(dict.fromkeys(filter(None, hosts)))
 
 
 def _is_at_localhost(address: str) -> bool:
     """Return whether every reader of an address takes it for one of localhost."""
+    parts = _parse_address(address if "://" in address else f"http://{address}")
+    return parts is not None and parts.scheme in {"http", "https"} and parts.hostname in _LOCALHOST
+
+
+def _parse_address(address: str) -> SplitResult | None:
+    """Return the parts of an address; None if its readers may disagree about its host."""
     if not address.isascii() or not address.isprintable() or set(address) & _AMBIGUOUS:
-        return False
+        return None
     try:
-        parts = urlsplit(address if "://" in address else f"http://{address}")
+        return urlsplit(address)
     except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and parts.hostname in _LOCALHOST
+        return None
 
 
 def _readable_words(command: "Node", source: "CommandSource") -> Iterator[Word]:
