@@ -17,8 +17,6 @@ os.environ.pop("SSL_CERT_FILE", None)  # noqa: TID251
 import keyring  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
-from hypothesis.internal.conjecture import providers  # noqa: E402
-from hypothesis.internal.constants_ast import Constants  # noqa: E402
 from keyring.backends import null  # noqa: E402
 from xdist.remote import Producer  # noqa: E402  # pyright: ignore[reportMissingTypeStubs]
 from xdist.scheduler import (  # noqa: E402  # pyright: ignore[reportMissingTypeStubs]
@@ -38,21 +36,30 @@ settings.register_profile(
 settings.register_profile("seeking", deadline=None, print_blob=True, max_examples=1_000)
 settings.load_profile("house")
 FIND_CONSTANTS = "_get_local_constants"
-find_constants: Callable[[], Constants] = getattr(providers, FIND_CONSTANTS)
 
 
-def find_constants_of_sources() -> Constants:
-    """Return what Hypothesis draws from the sources of all imported modules, if it seeks.
+def ignore_constants_of_sources() -> None:
+    """Let Hypothesis draw nothing from the sources of all imported modules, unless it seeks.
 
-    By default it draws nothing from there: examples would depend on the tests that ran before, and
-    to parse all sources takes seconds in each worker.
+    Examples would depend on the tests that ran before, and to parse all sources takes seconds in
+    each worker. A version of Hypothesis that finds them in another way keeps doing so.
     """
-    if settings.get_current_profile_name() == "seeking":
-        return find_constants()
-    return Constants()
+    try:
+        from hypothesis.internal.conjecture import providers  # noqa: PLC0415  private
+        from hypothesis.internal.constants_ast import Constants  # noqa: PLC0415  private
+
+        find_constants: Callable[[], Constants] = getattr(providers, FIND_CONSTANTS)
+    except (ImportError, AttributeError):
+        return
+
+    def find_if_seeking() -> Constants:
+        is_seeking = settings.get_current_profile_name() == "seeking"
+        return find_constants() if is_seeking else Constants()
+
+    setattr(providers, FIND_CONSTANTS, find_if_seeking)
 
 
-setattr(providers, FIND_CONSTANTS, find_constants_of_sources)
+ignore_constants_of_sources()
 
 keyring.set_keyring(null.Keyring())  # no test may read the user's keyring
 
