@@ -183,9 +183,14 @@ station("a proposal for a file with unsaved changes loses none of them", async (
   await propose();
   await press(KEYS.rejectPart);
   await window.page.locator(".codelens-decoration", { hasText: "1 part is rejected" }).waitFor();
+  await until(async () => (await chat.at("permission-allow_once").innerText()).startsWith("Allow 1 of 2 parts"));
+  await picture("proposal-rejected-part");
   await press(KEYS.accept);
   await chat.answered();
   assert.equal(await onDisk(), OLD);
+  const card = chat.at("tool-call").last();
+  assert.deepEqual(await card.locator(".diff-line.rejected .code").allInnerTexts(), ["one", "1"]);
+  assert.match(await card.innerText(), /Allowed 1 of 2 parts/);
   await until(async () => (await window.editorText()).startsWith("Mine 0\none\n") && (await window.editorText()).includes("\n8\n"));
   assert.ok(await window.isDirty("list.txt"));
   await picture("proposal-unsaved");

@@ -50,6 +50,8 @@ function scenesOf(conversation) {
     parallel: { events: PARALLEL_QUESTIONS },
     short: { events: [...SESSION_OPENED, ...conversation.SHORT_PROMPT] },
     "five-files": { events: conversation.FIVE_FILES },
+    "rejected-part": { events: conversation.REJECTED_PART },
+    "allowed-part": { events: conversation.ALLOWED_PART },
     menu: { events: PARALLEL_QUESTIONS, presses: ["permission-more"] },
     "opened-panels": { events: PARALLEL_QUESTIONS, presses: ["plan-toggle", "changes-toggle"] },
     "opened-changes": { events: [...SESSION_OPENED, ...CONVERSATION, ...PERMISSION_REQUEST], presses: ["changes-toggle", "changed-file-toggle"] },

@@ -1,11 +1,11 @@
 /**
- * The user's answers to forms, and rejections of tool calls, persisted across editor restarts.
+ * The user's answers to forms, and rejections of tool calls or of parts of them, persisted across editor restarts.
  *
  * `session/load` replays the messages of a session but not what the agent asked. This store saves each answered
  * form, and each rejection without what was proposed, and inserts them again, after their number of prompts and
  * tool calls.
  */
-import type { ElicitationEvent, PermissionEvent, SessionEvent } from "../shared/events.js";
+import type { ElicitationEvent, PartsEvent, PermissionEvent, SessionEvent } from "../shared/events.js";
 import { reduce, reduceAll } from "../shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../shared/state.js";
 import { hasShape, isListOf, isNullOr, isNumber, isOneOf, isRecord, isText, type FieldCheck } from "../shared/validation.js";
@@ -44,8 +44,9 @@ export class AnswerStore {
     if (event.type !== "answered") return;
     const asked = this.#asked.get(event.questionId);
     this.#asked.delete(event.questionId);
-    const question = asked?.type === "permission" ? rejectionOf(asked, event) : asked;
-    if (question !== undefined && event.outcome.outcome === "selected") this.#save(sessionId, question, event, events);
+    const parts = asked?.type === "permission" ? rejectedPartsOf(asked, events) : undefined;
+    const question = asked?.type === "permission" ? rejectionOf(asked, event, parts !== undefined) : asked;
+    if (question !== undefined && event.outcome.outcome === "selected") this.#save(sessionId, question, parts, event, events);
   }
 
   /** Forget the answers after the end of the conversation, which was restored to an earlier state. */
@@ -81,13 +82,15 @@ export class AnswerStore {
     return this.#answers.get(sessionId) ?? [];
   }
 
-  #save(sessionId: string, question: ElicitationEvent | PermissionEvent, answered: AnsweredEvent, events: readonly SessionEvent[]): void {
+  #save(sessionId: string, question: ElicitationEvent | PermissionEvent, parts: PartsEvent | undefined, answered: AnsweredEvent, events: readonly SessionEvent[]): void {
     const earlier = this.#of(sessionId);
     // Question ids start again with each window.
     const questionId = `saved ${answered.questionId} ${String(earlier.length)}`;
-    const saved = [{ ...question, questionId }, { ...answered, questionId }];
+    const saved = [{ ...question, questionId }, ...(parts === undefined ? [] : [parts]), { ...answered, questionId }];
     if (JSON.stringify(saved).length > MAX_CHARACTERS) return;
-    this.#set(sessionId, [...earlier, { ...placeIn(reduceAll(EMPTY_VIEW, events)), events: saved }]);
+    // The reason for a rejection is a prompt that reaches the agent before the answer, and is replayed after the call.
+    const end = question.type === "permission" ? events.findIndex((event) => event.type === "permission" && event.questionId === answered.questionId) : events.length;
+    this.#set(sessionId, [...earlier, { ...placeIn(reduceAll(EMPTY_VIEW, events.slice(0, end + 1))), events: saved }]);
   }
 
   #set(sessionId: string, answers: readonly SavedAnswer[]): void {
@@ -98,10 +101,16 @@ export class AnswerStore {
   }
 }
 
-/** Return what is kept of a rejected question: its call, and the chosen option; nothing of others. */
-function rejectionOf({ type, questionId, call, options }: PermissionEvent, { outcome }: AnsweredEvent): PermissionEvent | undefined {
-  const chosen = options.filter(({ optionId, kind }) => outcome.outcome === "selected" && optionId === outcome.optionId && kind.startsWith("reject_"));
+/** Return what is kept of a question that was rejected, perhaps in part: its call, and the chosen option; nothing of others. */
+function rejectionOf({ type, questionId, call, options }: PermissionEvent, { outcome }: AnsweredEvent, isPartly: boolean): PermissionEvent | undefined {
+  const chosen = options.filter(({ optionId, kind }) => outcome.outcome === "selected" && optionId === outcome.optionId && (isPartly || kind.startsWith("reject_")));
   return chosen.length === 0 ? undefined : { type, questionId, call: { toolCallId: call.toolCallId }, options: chosen };
+}
+
+/** Return the parts of a call that the user rejected; undefined if there are none. */
+function rejectedPartsOf({ call }: PermissionEvent, events: readonly SessionEvent[]): PartsEvent | undefined {
+  const found = events.findLast((event): event is PartsEvent => event.type === "parts" && event.callId === call.toolCallId);
+  return found?.rejected.length === 0 ? undefined : found;
 }
 
 function placeIn({ session }: ViewState): Pick<SavedAnswer, "prompts" | "calls"> {
@@ -113,7 +122,8 @@ const isForm = hasShape({ type: isOneOf("elicitation"), questionId: isText, mess
 const isAnswer = hasShape({ type: isOneOf("answered"), questionId: isText, outcome: isRecord });
 const isOption = hasShape({ optionId: isText, name: isText, kind: isText });
 const isRejection = hasShape({ type: isOneOf("permission"), questionId: isText, call: hasShape({ toolCallId: isText }), options: isListOf(isOption) });
-const isQuestionOrAnswer: FieldCheck = (value) => isForm(value) || isRejection(value) || isAnswer(value);
+const isParts = hasShape({ type: isOneOf("parts"), callId: isText, rejected: isListOf(isRecord) });
+const isQuestionOrAnswer: FieldCheck = (value) => [isForm, isRejection, isParts, isAnswer].some((isValid) => isValid(value));
 const isAnswers = isListOf(hasShape({ prompts: isNumber, calls: isNumber, events: isListOf(isQuestionOrAnswer) }));
 
 /** Parse the saved answers; nothing if they were written by another version, or are corrupt. */

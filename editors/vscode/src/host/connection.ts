@@ -28,17 +28,12 @@ import {
   type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
 import { messageOf } from "./errors.js";
+import { SYMBOLS_METHOD } from "./methodNames.js";
 import type { AgentFeatures, SignInMethod } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
 
 /** Name under which our own server introduces itself. */
 export const AGENT_NAME = "hermes-acp-server";
-export const STEERING_METHOD = "_session/steering";
-export const RESTORE_METHOD = "_hermes/restore";
-export const SYMBOLS_METHOD = "_hermes/symbols";
-export const FORK_METHOD = "session/fork";
-export const ACTIVE_FILE_METHOD = "_hermes/active_file";
-export const DIAGNOSTICS_METHOD = "_hermes/diagnostics";
 
 /** Names one terminal of one session. */
 export interface TerminalRef {

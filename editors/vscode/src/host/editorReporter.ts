@@ -5,7 +5,7 @@
  * the current diagnostics are sent anyway, because the agent waits for them after a write.
  */
 import type { ClientContext } from "@agentclientprotocol/sdk";
-import { ACTIVE_FILE_METHOD, DIAGNOSTICS_METHOD } from "./connection.js";
+import { ACTIVE_FILE_METHOD, DIAGNOSTICS_METHOD } from "./methodNames.js";
 import type { EditorEvent } from "../shared/events.js";
 import type { EditorSnapshot, Problem } from "./ports.js";
 

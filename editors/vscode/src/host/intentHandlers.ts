@@ -10,7 +10,6 @@ import type { Draft, Intent } from "../shared/intents.js";
 import type { BusyMode } from "../shared/events.js";
 import type { EditorReporter } from "./editorReporter.js";
 import type { EditorWindow } from "./ports.js";
-import { restore } from "./rewind.js";
 import type { MentionSearch } from "./mentionSearch.js";
 import { promptBlocks, type MentionReader } from "./promptBlocks.js";
 import type { Questions } from "./questions.js";
@@ -62,7 +61,7 @@ const HANDLERS: IntentHandlers = {
   send: ({ draft, busyMode }, host) => send(host, draft, busyMode),
   stop: (_, host) => host.sessions.shown?.stop(),
   unqueue: ({ id }, host) => host.sessions.shown?.unqueue(id),
-  restore: (intent, host) => restore(intent, host),
+  restore: async (intent, host) => (await import("./rewind.js")).restore(intent, host),
   copyText: ({ text }, host) => host.editorWindow.copy(text),
   newSession: (_, host) => newSession(host),
   switchAgent: (_, host) => host.chooseAgent(),

@@ -5,7 +5,7 @@
  * the rejected parts are then never written; of another, they are reverted as soon as the agent has written them.
  */
 import type { WriteTextFileRequest } from "@agentclientprotocol/sdk";
-import type { PermissionEvent, SessionEvent } from "../shared/events.js";
+import type { PartsEvent, PermissionEvent, RejectedPart, SessionEvent } from "../shared/events.js";
 import { hunksBetween, withHunkReverted, type Hunk } from "../shared/hunks.js";
 import { diffsByPath, hasSameLines, withDiffs, withNewlinesOf, type DiffBlock } from "./diffBlocks.js";
 import type { ReviewContext, ReviewDisplay } from "./reviewService.js";
@@ -116,7 +116,7 @@ export class ProposalService {
       const text = others.reduceRight((left, hunk) => withHunkReverted(left, hunk), file.text);
       return { ...file, text, rejected: [...file.rejected, ...others] };
     });
-    this.#open.set(questionId, { ...proposal, files });
+    this.#setFiles(proposal, files);
     await this.accept(questionId);
   }
 
@@ -165,25 +165,46 @@ export class ProposalService {
     if (block === undefined) return;
     const open = [...this.#open.values()].find((each) => each.sessionId === sessionId && each.callId === callId);
     if (open !== undefined) await this.#display.openProposal(open);
-    else await this.#display.openDiff(path, block.oldText ?? "", block.newText);
+    else await this.#display.openDiff(path, block.oldText ?? "", this.#acceptedText(sessionId, callId, block));
   }
 
   /** Return the latest diffs of a tool call, by path; its permission request may have them alone. */
   diffsOf(sessionId: string, callId: string): ReadonlyMap<string, readonly DiffBlock[]> {
+    return diffsByPath(this.#blocksOf(sessionId, callId));
+  }
+
+  #blocksOf(sessionId: string, callId: string): readonly DiffBlock[] {
     const found = this.#context
       .eventsOf(sessionId)
-      .map((event) => diffsByPath(contentOf(event, callId)))
-      .findLast(({ size }) => size > 0);
-    return found ?? new Map<string, readonly DiffBlock[]>();
+      .map((event) => contentOf(event, callId) ?? [])
+      .findLast(({ length }) => length > 0);
+    return found ?? [];
+  }
+
+  /** Set the files of an open proposal, and tell the chat which parts are rejected. */
+  #setFiles(proposal: Proposal, files: readonly ProposedFile[]): Proposal {
+    const changed = { ...proposal, files };
+    this.#open.set(proposal.questionId, changed);
+    const { sessionId, callId } = proposal;
+    this.#context.publish(sessionId, partsEvent(callId, files, this.#blocksOf(sessionId, callId)));
+    return changed;
+  }
+
+  /** Return the new text of a diff without the parts that the user rejected. */
+  #acceptedText(sessionId: string, callId: string, block: DiffBlock): string {
+    const { oldText, newText } = block;
+    const diff = this.#blocksOf(sessionId, callId).indexOf(block);
+    const parts = this.#context.eventsOf(sessionId).findLast((event): event is PartsEvent => event.type === "parts" && event.callId === callId);
+    const isRejected = ({ oldLine, newLine }: Hunk): boolean =>
+      parts?.rejected.some((part) => part.diff === diff && part.oldStart === oldLine - 1 && part.newStart === newLine - 1) === true;
+    return hunksBetween(oldText ?? "", newText).filter(isRejected).reduceRight(withHunkReverted, newText);
   }
 
   async #change(questionId: string, path: string, change: (file: ProposedFile) => ProposedFile): Promise<void> {
     const proposal = this.#open.get(questionId);
     if (proposal === undefined) return;
     const files = proposal.files.map((file) => (file.path === path ? change(file) : file));
-    const changed = { ...proposal, files };
-    this.#open.set(questionId, changed);
-    await this.#display.showProposal(changed);
+    await this.#display.showProposal(this.#setFiles(proposal, files));
   }
 
   async #proposedFile(path: string, blocks: readonly DiffBlock[]): Promise<ProposedFile> {
@@ -201,6 +222,30 @@ export class ProposalService {
     );
     return `I accept this change only in part. I rejected these parts, so the files do not have them:\n\n${parts.join("\n\n")}`;
   }
+}
+
+/** Return which parts of a call's diffs are rejected. */
+function partsEvent(callId: string, files: readonly ProposedFile[], blocks: readonly DiffBlock[]): PartsEvent {
+  const shown = blocks.map(({ path, oldText, newText }) => ({ path, hunks: hunksBetween(oldText ?? "", newText) }));
+  const parts = files.map(({ path, before, proposed, rejected, isWhole }) => {
+    const inDiffs = shown.flatMap((block, diff) => (block.path === path ? block.hunks.map((hunk) => ({ diff, hunk })) : []));
+    const proposedHunks = isWhole ? hunksBetween(before ?? "", proposed) : inDiffs.map(({ hunk }) => hunk);
+    return {
+      total: proposedHunks.length,
+      rejected: rejected.map((part): RejectedPart => {
+        // A diff may cover only a piece of the file, so that its lines have other numbers.
+        const place = proposedHunks.filter((hunk) => hasSameContent(hunk, part)).findIndex(({ oldLine }) => oldLine === part.oldLine);
+        const { diff, hunk } = inDiffs.filter((each) => hasSameContent(each.hunk, part))[place] ?? { diff: -1, hunk: part };
+        const [oldStart, newStart] = [hunk.oldLine - 1, hunk.newLine - 1];
+        return { diff, oldStart, oldEnd: oldStart + hunk.removed.length, newStart, newEnd: newStart + hunk.added.length };
+      }),
+    };
+  });
+  return { type: "parts", callId, total: parts.reduce((sum, { total }) => sum + total, 0), rejected: parts.flatMap(({ rejected }) => rejected) };
+}
+
+function hasSameContent(one: Hunk, other: Hunk): boolean {
+  return diffText(one) === diffText(other);
 }
 
 function contentOf(event: SessionEvent, callId: string): DiffBlock[] | undefined {

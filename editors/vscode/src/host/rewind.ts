@@ -4,7 +4,7 @@ import type { SessionEvent } from "../shared/events.js";
 import { isRecord } from "../shared/validation.js";
 import type { Intent, RestoreScope } from "../shared/intents.js";
 import { checkpointOf } from "../shared/sessionUpdates.js";
-import { RESTORE_METHOD } from "./connection.js";
+import { RESTORE_METHOD } from "./methodNames.js";
 import type { IntentHost } from "./intentHandlers.js";
 import { t } from "../shared/l10n.js";
 

@@ -8,7 +8,7 @@ import { methods, type ClientContext, type ContentBlock } from "@agentclientprot
 import type { BusyMode, QueuedPrompt, SessionEvent } from "../shared/events.js";
 import { isRecord } from "../shared/intents.js";
 import { checkpointOf, textOf } from "../shared/sessionUpdates.js";
-import { STEERING_METHOD } from "./connection.js";
+import { STEERING_METHOD } from "./methodNames.js";
 import { INTERRUPTED } from "./turnEndStore.js";
 import { isAuthRequired, messageOf } from "./errors.js";
 

@@ -13,7 +13,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { SessionEvent, SessionSummary } from "../shared/events.js";
 import { agentIdOf } from "./agentIds.js";
-import { FORK_METHOD } from "./connection.js";
+import { FORK_METHOD } from "./methodNames.js";
 import { messageOf } from "./errors.js";
 import { SIDE_BAR, type ViewPublisher } from "./viewPublisher.js";
 import { Session, type SessionContext } from "./session.js";

@@ -15,6 +15,7 @@ import type {
   TerminalExitStatus,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
+import type { LineChange } from "./diff.js";
 import type { Hunk } from "./hunks.js";
 
 export type ConnectionStatus =
@@ -192,6 +193,20 @@ export interface ElicitationEvent {
   readonly url: string;
 }
 
+/** A rejected part of a proposed change: these lines of one of the call's diffs. */
+export interface RejectedPart extends LineChange {
+  /** Number of the diff, from 0; -1 if no diff has the part. */
+  readonly diff: number;
+}
+
+/** The parts of a call's change, of which the user rejected some in the editor. */
+export interface PartsEvent {
+  readonly type: "parts";
+  readonly callId: string;
+  readonly total: number;
+  readonly rejected: readonly RejectedPart[];
+}
+
 /** Event of one session, stored in its log. */
 export type SessionEvent =
   | {
@@ -224,6 +239,7 @@ export type SessionEvent =
   | { readonly type: "restore"; readonly text: string; readonly number: number }
   | PermissionEvent
   | ElicitationEvent
+  | PartsEvent
   | {
       readonly type: "answered";
       readonly questionId: string;

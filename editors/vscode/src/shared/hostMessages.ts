@@ -93,6 +93,11 @@ const FIELDS: Readonly<Record<ViewEvent["type"], Readonly<Record<string, FieldCh
   restore: { text: isText, number: isNumber },
   permission: { questionId: isText, call: hasShape({ toolCallId: isText }), options: isListOf(isOption) },
   elicitation: { questionId: isText, callId: isText, message: isText, form: isNullOr(isRecord), url: isText },
+  parts: {
+    callId: isText,
+    total: isNumber,
+    rejected: isListOf(hasShape({ diff: isNumber, oldStart: isNumber, oldEnd: isNumber, newStart: isNumber, newEnd: isNumber })),
+  },
   answered: { questionId: isText, outcome: hasShape({ outcome: isText }) },
   terminal: { id: isText, data: isText, isTruncated: isFlag },
   terminalEnded: { id: isText, exit: isExit },

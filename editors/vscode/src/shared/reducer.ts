@@ -105,6 +105,8 @@ function withSessionEvent(session: SessionState, event: SessionEvent): SessionSt
       return withPermission(session, event);
     case "elicitation":
       return withQuestion(session, elicitationQuestion(event));
+    case "parts":
+      return withCallChanged(session, event.callId, (call) => ({ ...call, parts: event }));
     case "answered":
       return withAnswer(session, event);
     case "terminal":
@@ -165,8 +167,13 @@ function withAnswer(session: SessionState, { questionId: id, outcome, content }:
   if (question === undefined) return answered;
   if (question.kind === "permission") {
     const kind = outcome.outcome === "selected" ? question.options.find(({ optionId }) => optionId === outcome.optionId)?.kind : undefined;
-    const decision = kind === undefined ? t("Cancelled") : DECISIONS[kind];
-    return withCallChanged(answered, question.callId, (call) => ({ ...call, decision, isRejected: kind?.startsWith("reject_") === true }));
+    const isRejected = kind?.startsWith("reject_") === true;
+    return withCallChanged(answered, question.callId, (call) => {
+      const { total, rejected } = call.parts;
+      const isPartly = kind !== undefined && !isRejected && rejected.length > 0;
+      const whole = kind === undefined ? t("Cancelled") : DECISIONS[kind];
+      return { ...call, isRejected, decision: isPartly ? t("Allowed {0} of {1} parts", total - rejected.length, total) : whole };
+    });
   }
   const decision = outcome.outcome === "selected" ? outcome.name : t("Cancelled");
   const { message, form } = question.request;

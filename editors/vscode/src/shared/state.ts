@@ -21,6 +21,7 @@ import type {
   ElicitationEvent,
   BusyMode,
   MentionChoice,
+  PartsEvent,
   QueuedPrompt,
   SessionSummary,
   ViewRequest,
@@ -50,6 +51,8 @@ export interface ToolCallState {
   readonly texts: readonly NestedText[];
   /** Instruction files that were loaded with its result. */
   readonly instructions: readonly string[];
+  /** Which parts of its change the user rejected. */
+  readonly parts: Pick<PartsEvent, "total" | "rejected">;
   /** The user's answer to the permission request, as a participle; empty if there was none. */
   readonly decision: string;
   /** Whether the user said no to it. */
@@ -203,6 +206,8 @@ export const EMPTY_VIEW: ViewState = {
   announcement: "",
 };
 
+export const NO_PARTS: ToolCallState["parts"] = { total: 0, rejected: [] };
+
 /** Return a tool call with only its id known. */
 export function emptyCall(id: string): ToolCallState {
   return {
@@ -218,6 +223,7 @@ export function emptyCall(id: string): ToolCallState {
     parentId: "",
     texts: [],
     instructions: [],
+    parts: NO_PARTS,
     decision: "",
     isRejected: false,
     isCancelled: false,

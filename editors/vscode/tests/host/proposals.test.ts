@@ -4,6 +4,7 @@ import { afterEach, test } from "node:test";
 import { methods, type RequestPermissionResponse, type SessionUpdate, type ToolCallContent } from "@agentclientprotocol/sdk";
 import type { Proposal } from "../../src/host/proposalService.js";
 import { hunksBetween } from "../../src/shared/hunks.js";
+import type { ToolCallState } from "../../src/shared/state.js";
 import { TestWindow } from "../support/testWindow.js";
 
 const FILE = "/project/a.py";
@@ -107,6 +108,40 @@ for (const writesItself of [false, true]) {
     assert.match(JSON.stringify(steered), /rejected these parts.*`a\.py`, line 1:.*-one.*\+1/s);
   });
 }
+
+const shownCall = (): ToolCallState | undefined => window.view.session.items.flatMap((item) => (item.kind === "call" ? [item.call] : []))[0];
+
+test("the chat knows which parts are rejected, also after the answer", async () => {
+  const { proposal, turn } = await ask();
+  await rejectFirst(proposal);
+  const rejected = [{ diff: 0, oldStart: 0, oldEnd: 1, newStart: 0, newEnd: 1 }];
+  await window.until(() => shownCall()?.parts.rejected.length === 1);
+  assert.deepEqual([shownCall()?.parts.total, shownCall()?.parts.rejected], [2, rejected]);
+  await service().restoreHunks(proposal.questionId, FILE);
+  await window.until(() => shownCall()?.parts.rejected.length === 0);
+  await rejectFirst(proposal);
+  await service().accept(proposal.questionId);
+  await turn;
+  await window.until(({ session }) => !session.isRunning);
+  assert.deepEqual([shownCall()?.decision, shownCall()?.parts.rejected], ["Allowed 1 of 2 parts", rejected]);
+  await window.handle({ type: "openDiff", callId: "c", path: FILE });
+  assert.equal(window.editorWindow.actions.at(-1), `diff ${FILE} ${JSON.stringify(OLD)} ${JSON.stringify("one\ntwo\nthree\n4\n")}`);
+});
+
+test("a rejected part is found in the diff that has it, also if diffs cover only pieces of the file, with the same change twice", async () => {
+  const twice = "one\ntwo\none\nfour\n";
+  window.files.disk.set(FILE, twice);
+  const content: ToolCallContent[] = [
+    { type: "diff", path: FILE, oldText: "one\ntwo\n", newText: "1\ntwo\n" },
+    { type: "diff", path: FILE, oldText: "one\nfour\n", newText: "1\nfour\n" },
+  ];
+  const { proposal, turn } = await ask({ content });
+  await service().rejectHunk(proposal.questionId, FILE, hunksBetween(twice, "1\ntwo\n1\nfour\n")[1]?.id ?? "");
+  await window.until(() => shownCall()?.parts.total === 2);
+  assert.deepEqual(shownCall()?.parts.rejected, [{ diff: 1, oldStart: 0, oldEnd: 1, newStart: 0, newEnd: 1 }]);
+  await service().reject(proposal.questionId);
+  await turn;
+});
 
 test("allowing in the chat does not write a part that was rejected in the editor", async () => {
   const { proposal, turn } = await ask();

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { methods, type SessionUpdate } from "@agentclientprotocol/sdk";
+import { hunksBetween } from "../../src/shared/hunks.js";
 import { TestWindow } from "../support/testWindow.js";
 
 const FILE = "/project/a.py";
@@ -234,6 +235,31 @@ test("after a reload, a call that the user rejected is still known as rejected, 
     ["second", false, "", "completed"],
   ]);
   assert.deepEqual(session.questions, []);
+});
+
+test("after a reload, a call that was allowed in part still says which parts were rejected", async () => {
+  const window = await openWindow().connect();
+  const diff = { type: "diff" as const, path: "/a", oldText: "one\ntwo\nthree\n", newText: "1\ntwo\n3\n" };
+  window.files.disk.set("/a", diff.oldText);
+  window.agent.turn = async ({ client, sessionId, show }) => {
+    const toolCall = { toolCallId: "c", title: "Edit", kind: "edit" as const, content: [diff] };
+    await client.request(methods.client.session.requestPermission, { sessionId, toolCall, options: [{ optionId: "y", name: "Allow", kind: "allow_once" }] });
+    await show({ sessionUpdate: "tool_call_update", toolCallId: "c", status: "completed" });
+    return { stopReason: "end_turn" };
+  };
+  const done = window.prompt("edit it");
+  await window.until(() => window.display.proposals.size === 1);
+  await window.reviews?.proposals.rejectHunk("question-1", "/a", hunksBetween(diff.oldText, diff.newText)[0]?.id ?? "");
+  await window.handle({ type: "permit", questionId: "question-1", optionId: "y", reason: "" });
+  await done;
+  window.close();
+  const later = openWindow(window);
+  later.agent.history = [user("edit it", "u1"), { sessionUpdate: "tool_call", toolCallId: "c", title: "Edit", status: "completed", content: [diff] }];
+  await later.connect();
+  const { session } = await later.until((view) => view.session.items.length === 2 && !view.session.isLoading);
+  const [call] = session.items.flatMap((item) => (item.kind === "call" ? [item.call] : []));
+  assert.deepEqual([call?.decision, call?.isRejected], ["Allowed 1 of 2 parts", false]);
+  assert.deepEqual(call?.parts.rejected, [{ diff: 0, oldStart: 0, oldEnd: 1, newStart: 0, newEnd: 1 }]);
 });
 
 test("an answer that was taken back with its prompt does not come back", async () => {

@@ -15,7 +15,7 @@ import {
   type SessionUpdate,
   type Stream,
 } from "@agentclientprotocol/sdk";
-import { FORK_METHOD, RESTORE_METHOD, STEERING_METHOD } from "../../src/host/connection.js";
+import { FORK_METHOD, RESTORE_METHOD, STEERING_METHOD } from "../../src/host/methodNames.js";
 
 /** The agent's behaviour in a turn. */
 export type Turn = (turn: {

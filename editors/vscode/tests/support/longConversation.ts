@@ -146,6 +146,45 @@ export const FIVE_FILES: readonly ViewEvent[] = [
   },
 ];
 
+const LISTED = "def mean(numbers):\n    return sum(numbers) / len(numbers)\n\n\ndef spread(numbers):\n    return max(numbers) - min(numbers)\n\n\nprint(mean([1, 2]))\n";
+
+/** An edit of which one part was rejected in the editor, while it asks. */
+export const REJECTED_PART: readonly ViewEvent[] = [
+  ...LONG_STORY,
+  { type: "prompted", id: "p9", blocks: [{ type: "text", text: "Let both work for empty lists." }], busyMode: "turn" },
+  { type: "running", startedAt: 1 },
+  {
+    type: "permission",
+    questionId: "q6",
+    call: {
+      toolCallId: "q6",
+      title: "Edit averages.py",
+      kind: "edit",
+      content: [{
+        type: "diff",
+        path: "/project/averages.py",
+        oldText: LISTED,
+        newText: LISTED.replace("/ len(numbers)", "/ max(len(numbers), 1)").replace("max(numbers) - min(numbers)", "max(numbers, default=0) - min(numbers, default=0)"),
+      }],
+    },
+    options: [...OPTIONS],
+  },
+  { type: "parts", callId: "q6", total: 2, rejected: [{ diff: 0, oldStart: 1, oldEnd: 2, newStart: 1, newEnd: 2 }] },
+];
+
+/** The same edit, after its rest was allowed. */
+export const ALLOWED_PART: readonly ViewEvent[] = [
+  ...REJECTED_PART,
+  {
+    type: "prompted",
+    id: "p10",
+    blocks: [{ type: "text", text: "I accept this change only in part. I rejected these parts, so the files do not have them:\n\n`averages.py`, line 2:\n```diff\n-    return sum(numbers) / len(numbers)\n+    return sum(numbers) / max(len(numbers), 1)\n```" }],
+    busyMode: "steer",
+  },
+  { type: "answered", questionId: "q6", outcome: { outcome: "selected", optionId: "allow_once", name: "Allow once" } },
+  update({ sessionUpdate: "tool_call_update", toolCallId: "q6", status: "completed" }),
+];
+
 /** A form was answered, and the turn goes on. */
 export const ANSWERED_FORM: readonly ViewEvent[] = [
   ...LONG_STORY,

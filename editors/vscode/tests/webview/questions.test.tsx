@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 import type { ToolCallUpdate } from "@agentclientprotocol/sdk";
-import type { ViewEvent } from "../../src/shared/events.js";
+import type { RejectedPart, ViewEvent } from "../../src/shared/events.js";
 import { KEY_GUARD_MILLISECONDS } from "../../src/webview/focus.js";
 import { FORM_REQUEST, SESSION_OPENED } from "../support/conversation.js";
 import { OPTIONS, PARALLEL_QUESTIONS } from "../support/longConversation.js";
@@ -176,6 +176,31 @@ for (const [call, heading, thing] of [
     page.close();
   });
 }
+
+test("a part that was rejected in the editor is struck, not counted, and not among those that are allowed", async () => {
+  const part = (line: number): RejectedPart => ({ diff: 0, oldStart: line, oldEnd: line + 1, newStart: line, newEnd: line + 1 });
+  const parts = (...rejected: RejectedPart[]): ViewEvent => ({ type: "parts", callId: "c", total: 2, rejected });
+  const content: ToolCallUpdate["content"] = [{ type: "diff", path: "/project/a", oldText: "one\ntwo\nthree\n", newText: "1\ntwo\n3\n" }];
+  const asked: ViewEvent = { type: "permission", questionId: "q", call: { toolCallId: "c", title: "Edit a", kind: "edit", content }, options: [...OPTIONS] };
+  const page = await open(...SESSION_OPENED, asked, parts(part(0)));
+  const body = page.find("question-body");
+  const struck = (root: HTMLElement): unknown[] => [...root.querySelectorAll(".diff-line.rejected .code")].map(({ textContent }) => textContent);
+  assert.deepEqual(struck(body), ["one", "1"]);
+  assert.match(body.textContent, /You rejected this part/);
+  assert.equal(body.querySelector(".added-count")?.textContent, "+1");
+  assert.match(page.find("permission-allow_once").textContent, /^Allow 1 of 2 parts/);
+  await page.dispatch(parts());
+  assert.deepEqual([struck(body), page.find("permission-allow_once").textContent], [[], "Allow oncey"]);
+  // Without any part left, there is nothing to allow.
+  await page.dispatch(parts(part(0), part(2)));
+  await page.key(page.find("permission"), "y");
+  assert.deepEqual([page.findAll("permission-allow_once").length, answers(page)], [0, []]);
+  // The card shows the same once it is answered.
+  await page.dispatch(parts(part(2)), { type: "answered", questionId: "q", outcome: { outcome: "selected", optionId: "allow_once", name: "" } });
+  const card = page.find("tool-call");
+  assert.deepEqual([struck(card), card.querySelector(".decision")?.textContent], [["three", "3"], "Allowed 1 of 2 parts"]);
+  page.close();
+});
 
 test("the menu of lasting answers to a command says that the whole command runs now", async () => {
   const page = await open(...PARALLEL_QUESTIONS);

@@ -3,7 +3,9 @@ import type { ToolCallContent } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { memo } from "../memo.js";
 import { useMemo, useState } from "preact/hooks";
-import { lineChanges, linesOf } from "../../shared/diff.js";
+import { lineChanges, linesOf, type LineChange } from "../../shared/diff.js";
+import type { RejectedPart } from "../../shared/events.js";
+import type { ToolCallState } from "../../shared/state.js";
 import { IconButton } from "../Icon.js";
 import { LineCounts } from "../LineCounts.js";
 import { PathText } from "../PathText.js";
@@ -19,19 +21,27 @@ const STEP_LINES = 1000;
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed" | "gap";
+  /** Empty for a gap without a remark. */
   readonly text: string;
   /** Line number in the new text, or in the old text for a removed line; 0 for a gap. */
   readonly number: number;
+  /** Whether the user rejected it, so that it is not written. */
+  readonly isRejected?: boolean;
 }
 
 export type Diff = Extract<ToolCallContent, { type: "diff" }>;
 
+const KEYS = ["oldStart", "oldEnd", "newStart", "newEnd"] as const;
 const COUNTS = new WeakMap<Diff, LineCount>();
 
-export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: string; isGrowing: boolean }): JSX.Element {
+export function DiffView({ diff, call, isGrowing }: { diff: Diff; call: ToolCallState; isGrowing: boolean }): JSX.Element {
   const [limit, setLimit] = useState(MAX_LINES);
   const { post } = useHost();
-  const lines = useMemo(() => diffLines(diff.oldText ?? "", diff.newText), [diff.oldText, diff.newText]);
+  const { parts } = call;
+  const lines = useMemo(() => {
+    const index = call.content.filter(({ type }) => type === "diff").indexOf(diff);
+    return diffLines(diff.oldText ?? "", diff.newText, parts.rejected.filter((part) => part.diff === index));
+  }, [diff.oldText, diff.newText, parts]);
   // A streaming diff shows its end, where it grows; a finished one shows its beginning.
   const shown = isGrowing ? lines.slice(-MAX_LINES) : lines.slice(0, limit);
   const counts = useMemo(() => countLines(lines), [lines]);
@@ -47,7 +57,7 @@ export function DiffView({ diff, callId, isGrowing }: { diff: Diff; callId: stri
           label={t("Open Diff")}
           testId="open-diff"
           onPress={() => {
-            post({ type: "openDiff", callId, path: diff.path });
+            post({ type: "openDiff", callId: call.id, path: diff.path });
           }}
         />
       </div>
@@ -112,34 +122,36 @@ interface LineCount {
   readonly removed: number;
 }
 
-/** Return how many lines diffs add and remove together. */
-export function countOf(diffs: readonly Diff[]): LineCount {
+/** Return how many lines diffs add and remove together, without rejected parts. */
+export function countOf(diffs: readonly Diff[], rejected: readonly RejectedPart[]): LineCount {
   const counts = diffs.map((diff) => {
     const known = COUNTS.get(diff) ?? countLines(diffLines(diff.oldText ?? "", diff.newText));
     COUNTS.set(diff, known);
     return known;
   });
-  return counts.reduce((sum, { added, removed }) => ({ added: sum.added + added, removed: sum.removed + removed }), { added: 0, removed: 0 });
+  const left = rejected.map(({ oldStart, oldEnd, newStart, newEnd }) => ({ added: newStart - newEnd, removed: oldStart - oldEnd }));
+  return [...counts, ...left].reduce((sum, { added, removed }) => ({ added: sum.added + added, removed: sum.removed + removed }), { added: 0, removed: 0 });
 }
 
 function countLines(lines: readonly DiffLine[]): LineCount {
   const counts = { added: 0, removed: 0 };
-  for (const { kind } of lines) if (kind === "added" || kind === "removed") counts[kind] += 1;
+  for (const { kind, isRejected } of lines) if (isRejected !== true && (kind === "added" || kind === "removed")) counts[kind] += 1;
   return counts;
 }
 
 const SIGNS = { same: " ", added: "+", removed: "-", gap: "" } as const;
 
 function DiffLineView({ line, segments }: { line: DiffLine; segments: readonly DiffSegment[] | undefined }): JSX.Element {
-  if (line.kind === "gap") return <div class="diff-line gap">⋯</div>;
+  if (line.kind === "gap") return <div class="diff-line gap">{line.text || "⋯"}</div>;
+  const isRejected = line.isRejected === true;
   return (
-    <div class={`diff-line ${line.kind}`}>
+    <div class={`diff-line ${isRejected ? "rejected" : line.kind}`}>
       <span class="number" aria-hidden="true">
         {line.number}
       </span>
       <span class="sign">{SIGNS[line.kind]}</span>
       <span class="code">
-        {segments?.map(({ text, className, isChanged }, index) => (
+        {(isRejected ? undefined : segments)?.map(({ text, className, isChanged }, index) => (
           <span key={index} class={isChanged ? `${className} changed-word` : className}>
             {text}
           </span>
@@ -149,8 +161,8 @@ function DiffLineView({ line, segments }: { line: DiffLine; segments: readonly D
   );
 }
 
-/** Return a diff's lines: each change with context lines, and gaps in between. */
-export function diffLines(oldText: string, newText: string): DiffLine[] {
+/** Return a diff's lines: each change with context lines, and gaps in between. A rejected change says so. */
+export function diffLines(oldText: string, newText: string, rejected: readonly LineChange[] = []): DiffLine[] {
   const [before, after] = [linesOf(oldText), linesOf(newText)];
   const lines: DiffLine[] = [];
   let next = 0;
@@ -163,12 +175,10 @@ export function diffLines(oldText: string, newText: string): DiffLine[] {
     if (!isFirst) same(next, Math.min(next + CONTEXT_LINES, start));
     if (start > next + (isFirst ? 0 : CONTEXT_LINES)) lines.push({ kind: "gap", text: "", number: 0 });
     same(Math.max(start, isFirst ? 0 : Math.min(next + CONTEXT_LINES, start)), change.newStart);
-    for (let at = change.oldStart; at < change.oldEnd; at += 1) {
-      lines.push(diffLine("removed", before[at] ?? "", at + 1));
-    }
-    for (let at = change.newStart; at < change.newEnd; at += 1) {
-      lines.push(diffLine("added", after[at] ?? "", at + 1));
-    }
+    const isRejected = rejected.some((each) => KEYS.every((key) => each[key] === change[key]));
+    if (isRejected) lines.push({ kind: "gap", text: t("You rejected this part"), number: 0 });
+    before.slice(change.oldStart, change.oldEnd).forEach((text, at) => lines.push(diffLine("removed", text, change.oldStart + at + 1, isRejected)));
+    after.slice(change.newStart, change.newEnd).forEach((text, at) => lines.push(diffLine("added", text, change.newStart + at + 1, isRejected)));
     next = change.newEnd;
   }
   const end = Math.min(next + CONTEXT_LINES, after.length);
@@ -177,6 +187,6 @@ export function diffLines(oldText: string, newText: string): DiffLine[] {
   return lines;
 }
 
-function diffLine(kind: DiffLine["kind"], text: string, number: number): DiffLine {
-  return { kind, text: text.replace(/\r?\n$/, ""), number };
+function diffLine(kind: DiffLine["kind"], text: string, number: number, isRejected = false): DiffLine {
+  return { kind, text: text.replace(/\r?\n$/, ""), number, isRejected };
 }

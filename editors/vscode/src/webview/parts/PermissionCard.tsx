@@ -9,7 +9,7 @@
 import type { PermissionOption, PermissionOptionKind } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { PermissionQuestion } from "../../shared/state.js";
+import type { PermissionQuestion, ToolCallState } from "../../shared/state.js";
 import { focusUnlessTyping, KEY_GUARD_MILLISECONDS } from "../focus.js";
 import { useHost } from "../hostContext.js";
 import { IconButton } from "../Icon.js";
@@ -34,15 +34,21 @@ function controlsOf(options: readonly PermissionOption[]): Controls {
 
 interface PermissionCardProps {
   readonly question: PermissionQuestion;
+  /** The parts of the change, of which the user rejected some in the editor. */
+  readonly parts: ToolCallState["parts"];
   readonly seen: SeenToEnd;
   readonly isCommand: boolean;
 }
 
-export function PermissionCard({ question, seen, isCommand }: PermissionCardProps): JSX.Element {
+export function PermissionCard({ question, parts: { total, rejected }, seen, isCommand }: PermissionCardProps): JSX.Element {
   const { post } = useHost();
   const rejectButton = useRef<HTMLButtonElement>(null);
   const { id: questionId, options } = question;
-  const { allow, reject, others } = controlsOf(options);
+  const left = total - rejected.length;
+  // Without any part left, there is nothing to allow.
+  const isAllRejected = total > 0 && left === 0;
+  const { allow, reject, others } = controlsOf(isAllRejected ? options.filter(({ kind }) => kind.startsWith("reject")) : options);
+  const allowPart = rejected.length > 0 ? t("Allow {0} of {1} parts", left, total) : "";
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   const [isGivingReason, setIsGivingReason] = useState(false);
   const shownAt = useRef(0);
@@ -80,7 +86,7 @@ export function PermissionCard({ question, seen, isCommand }: PermissionCardProp
       onKeyDown={onKeyDown}
     >
       {allow !== undefined && (
-        <OptionButton option={allow} keyHint="y" isPrimary describedBy={seen.rest === null ? "" : REST_ID} onChoose={choose} />
+        <OptionButton option={allow} label={allowPart} keyHint="y" isPrimary describedBy={seen.rest === null ? "" : REST_ID} onChoose={choose} />
       )}
       {reject !== undefined && (
         <span class="split">
@@ -132,6 +138,8 @@ export function isPlainKey({ ctrlKey, metaKey, altKey, target }: KeyboardEvent):
 
 interface OptionButtonProps {
   readonly option: PermissionOption;
+  /** Instead of the option's name. */
+  readonly label?: string;
   readonly keyHint: string;
   readonly isPrimary?: boolean;
   readonly describedBy?: string;
@@ -139,7 +147,7 @@ interface OptionButtonProps {
   readonly onChoose: (option: PermissionOption) => void;
 }
 
-function OptionButton({ option, keyHint, isPrimary = false, describedBy = "", buttonRef, onChoose }: OptionButtonProps): JSX.Element {
+function OptionButton({ option, label = "", keyHint, isPrimary = false, describedBy = "", buttonRef, onChoose }: OptionButtonProps): JSX.Element {
   return (
     <button
       type="button"
@@ -152,7 +160,7 @@ function OptionButton({ option, keyHint, isPrimary = false, describedBy = "", bu
         onChoose(option);
       }}
     >
-      <span><InlineCode text={option.name} /></span>
+      <span><InlineCode text={label || option.name} /></span>
       <kbd>{keyHint}</kbd>
     </button>
   );

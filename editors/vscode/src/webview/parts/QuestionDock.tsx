@@ -6,7 +6,7 @@
  */
 import type { JSX } from "preact";
 import { useRef, useState, type MutableRef } from "preact/hooks";
-import type { PermissionQuestion, Question, SessionState, ToolCallState } from "../../shared/state.js";
+import { NO_PARTS, type PermissionQuestion, type Question, type SessionState, type ToolCallState } from "../../shared/state.js";
 import { CommandText } from "../CommandText.js";
 import { useFolder } from "../hostContext.js";
 import { Icon, IconButton } from "../Icon.js";
@@ -103,7 +103,7 @@ function AskedCall({ question, call, movedAt }: QuestionBodyProps<PermissionQues
   return (
     <>
       {call === null ? <p class="question-title">{question.title}</p> : <CallContent call={call} seen={seen} />}
-      <PermissionCard question={question} seen={seen} isCommand={isCommand} />
+      <PermissionCard question={question} parts={call?.parts ?? NO_PARTS} seen={seen} isCommand={isCommand} />
     </>
   );
 }
@@ -123,7 +123,7 @@ function CallContent({ call, seen }: { call: ToolCallState; seen: SeenToEnd }): 
       <div class="question-title">
         <Icon name={KIND_ICONS[call.kind]} />
         <span class="title"><InlineCode text={heading} /></span>
-        {diffs.length > 1 && <span data-testid="question-summary"><LineCounts {...countOf(diffs)} hasZeros /></span>}
+        {diffs.length > 1 && <span data-testid="question-summary"><LineCounts {...countOf(diffs, call.parts.rejected)} hasZeros /></span>}
         <IconButton
           icon="goToFile"
           label={t("Show in the conversation")}
@@ -148,7 +148,7 @@ function CallContent({ call, seen }: { call: ToolCallState; seen: SeenToEnd }): 
           <Markdown key={index} text={text} isGrowing={false} />
         ))}
         {diffs.map((diff, index) => (
-          <DiffView key={index} diff={diff} callId={call.id} isGrowing={false} />
+          <DiffView key={index} diff={diff} call={call} isGrowing={false} />
         ))}
       </div>
       {seen.rest !== null && <RestButton rest={seen.rest} onPress={seen.showNext} />}

@@ -194,7 +194,7 @@ function isGrowing({ status }: ToolCallState): boolean {
 }
 
 function ContentPart({ part, call, terminals }: ContentPartProps): JSX.Element {
-  if (part.type === "diff") return <DiffView diff={part} callId={call.id} isGrowing={isGrowing(call)} />;
+  if (part.type === "diff") return <DiffView diff={part} call={call} isGrowing={isGrowing(call)} />;
   if (part.type === "terminal") {
     return <TerminalView id={part.terminalId} terminal={terminals?.[part.terminalId]} />;
   }
