@@ -88,7 +88,7 @@ function misplaced(hasScrolled) {
 /**
  * Runs in the page: return one line for a picker without its chevron or with a name that is cut though there is room and no question, an
  * opened plan that does not show the current step, a scroll bar beside the head of a panel, a box around a changed line,
- * an empty strip below the last change, and an icon that is not on the middle of the capital letters beside it.
+ * an empty strip below the last change, a list that is cut though nothing says so, counts that are cut, changed words without a mark, and an icon that is not on the middle of the capital letters beside it.
  */
 function untidy() {
   const MOST_PIXELS_OFF = 0.75;
@@ -108,6 +108,15 @@ function untidy() {
     const { top, bottom } = boxOf(list.querySelector("li:not(.completed)") ?? list.lastElementChild);
     if (list.clientHeight > bottom - top && (top < boxOf(list).top - 1 || top > boxOf(list).bottom)) faults.push("the opened plan does not show the current step");
   }
+  for (const list of document.querySelectorAll(".dock :is(.plan-entries, .changed-files)")) {
+    const isCut = list.clientHeight > 50 && list.scrollTop + list.clientHeight + 2 < list.scrollHeight;
+    if (isCut !== (list.parentElement.querySelector(".more-below") !== null)) faults.push(`a row ${isCut ? "does not say" : "says without cause"} that ${list.className} goes on`);
+  }
+  for (const counts of document.querySelectorAll(".changes-head .removed-count")) {
+    if (boxOf(counts).right > boxOf(counts.closest(".changes")).right) faults.push("the counts of the changes are cut");
+  }
+  const unmarked = [...document.querySelectorAll(".vscode-high-contrast .changed-word")].filter((word) => parseFloat(getComputedStyle(word).borderBottomWidth) === 0);
+  if (unmarked.length > 0) faults.push(`${unmarked.length} changed words are not marked`);
   for (const panel of document.querySelectorAll(".panel")) {
     if (getComputedStyle(panel).overflowY !== "visible") faults.push("the scroll bar of a panel begins beside its head");
   }

@@ -19,9 +19,9 @@ export async function loadScenes() {
     Object.assign(conversation, await import(pathToFileURL(join(ROOT, `out/tests/support/${name}.mjs`)).href));
   }
   const read = (name) => readFile(join(ROOT, OUT, name), "utf8");
-  const [script, highlight, css] = await Promise.all([read("webview.js"), read("highlight.js"), read("webview.css")]);
+  const [script, highlight, ...styles] = await Promise.all(["webview.js", "highlight.js", "webview.css", "highlight.css"].map(read));
   const defaults = await readFile(join(ROOT, "scripts", "webviewDefaults.css"), "utf8");
-  return { script, highlight, styles: `${defaults}\n${css}`, scenes: scenesOf(conversation) };
+  return { script, highlight, styles: [defaults, ...styles].join("\n"), scenes: scenesOf(conversation) };
 }
 
 function scenesOf(conversation) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ViewEvent } from "../../src/shared/events.js";
-import { TestPage } from "../support/page.js";
+import { act, TestPage } from "../support/page.js";
 import { CONVERSATION, PERMISSION_REQUEST, SESSION_OPENED } from "../support/conversation.js";
 
 test("while a question is open, plan and changes are folded until they are opened for it", async () => {
@@ -28,9 +28,11 @@ test("the conversation does not repeat that a docked question waits", async () =
   assert.match(page.find("announcer").textContent, /asks for permission/);
 });
 
-test("to keep all changes is the primary answer, unless a question is open, which has its own", async () => {
+test("to keep all changes is the primary answer, unless the agent works, or asks, which has its own", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
   const primary = (): (string | undefined)[] => [...page.root.querySelectorAll<HTMLElement>(".primary")].map(({ dataset }) => dataset["testid"]);
+  assert.deepEqual(primary(), []);
+  await page.dispatch({ type: "ended", reason: "end_turn", error: "" });
   assert.deepEqual(primary(), ["keep-all"]);
   assert.deepEqual(["keep-all", "revert-all"].map((name) => page.find(name).textContent), ["Keep All", "Revert All"]);
   await page.dispatch(...PERMISSION_REQUEST);
@@ -65,4 +67,42 @@ test("an opened plan is scrolled to the current step, also when that is done", a
   await page.dispatch(steps("completed", "completed", "completed", "in_progress"));
   assert.equal(page.root.querySelector(".plan-entries")?.scrollTop, 60);
   Object.defineProperty(window.HTMLElement.prototype, "offsetTop", offsetTop);
+});
+
+test("a row says how many entries of an opened panel are out of view, and scrolls to them", async (context) => {
+  // Entries of 30 pixels in a list of 100, whose last 24 the row covers; jsdom has no layout.
+  const isList = (node: Element): boolean => node.matches(".changed-files, .plan-entries");
+  const { prototype } = window.HTMLElement;
+  context.mock.method(prototype, "getBoundingClientRect", function (this: HTMLElement) {
+    const list = this.parentElement;
+    if (list === null || !isList(list)) return { top: 0, bottom: 100 };
+    const top = 30 * [...list.children].indexOf(this) - list.scrollTop;
+    return { top, bottom: top + 30 };
+  });
+  const sizes: Readonly<Record<string, (node: Element) => number>> = { clientHeight: () => 100, scrollHeight: (node) => (node.children.length === 1 ? 200 : 30 * node.children.length) };
+  for (const [name, size] of Object.entries(sizes)) Object.defineProperty(prototype, name, { configurable: true, get(this: Element) { return isList(this) ? size(this) : 0; } });
+  context.after(() => { for (const name of Object.keys(sizes)) Reflect.deleteProperty(prototype, name); });
+  const changed = (count: number): ViewEvent => ({
+    type: "changes",
+    files: Array.from({ length: count }, (_, index) => ({ path: `/project/${String(index)}.py`, label: "", kind: "changed", added: 1, removed: 0, hunks: [] })),
+  });
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION, changed(5));
+  const row = (): string => page.findAll("more-below").map(({ textContent }) => textContent.trim()).join();
+  await page.press("changes-toggle");
+  assert.equal(row(), "3 more files");
+  await page.dispatch(changed(4));
+  assert.equal(row(), "2 more files");
+  const list = page.root.querySelector<HTMLElement>(".changed-files");
+  assert.ok(list !== null);
+  const scroll = (): Promise<void> => act(() => { list.dispatchEvent(new window.Event("scroll")); });
+  await page.press("more-below");
+  assert.equal(list.scrollTop, 52);
+  list.scrollTop = 10;
+  await scroll();
+  assert.equal(row(), "1 more file");
+  list.scrollTop = 20;
+  await scroll();
+  assert.equal(row(), "");
+  await page.dispatch(changed(1));
+  assert.equal(row(), "More", "the rest of an opened one is out of view");
 });

@@ -20,7 +20,7 @@ export interface HighlightEngine {
 
 /** Dispatched on the document by the engine's script, with the engine as detail. */
 export const ENGINE_EVENT = "highlight-engine";
-const ENGINE_FILE = "highlight.js";
+const ENGINE_FILES = { script: "highlight.js", styles: "highlight.css" };
 /** Languages of commands. */
 const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "shell", "zsh", "console"]);
 /** Longer code is shown without highlighting. */
@@ -48,14 +48,14 @@ document.addEventListener(ENGINE_EVENT, (event) => {
   }
 });
 
-/** Load the engine's script from the directory of the view's script, with the same nonce. */
-export function highlighterFrom(viewScript: HTMLScriptElement): void {
-  if (viewScript.src === "") return;
+/** Load the engine's script and styles from the directory of the view's script, with the same nonce. */
+export function highlighterFrom({ src, nonce }: HTMLScriptElement): void {
+  if (src === "") return;
+  const urlOf = (file: string): string => new URL(file, src).href;
   loadEngine = () => {
-    const script = document.createElement("script");
-    script.nonce = viewScript.nonce;
-    script.src = new URL(ENGINE_FILE, viewScript.src).href;
-    document.head.append(script);
+    const script = Object.assign(document.createElement("script"), { nonce, src: urlOf(ENGINE_FILES.script) });
+    const styles = Object.assign(document.createElement("link"), { rel: "stylesheet", href: urlOf(ENGINE_FILES.styles) });
+    document.head.append(styles, script);
   };
 }
 

@@ -28,6 +28,7 @@ import yaml from "highlight.js/lib/languages/yaml";
 import { createLowlight } from "lowlight";
 import { diffSegments } from "../diffSegments.js";
 import { ENGINE_EVENT, type HighlightEngine } from "./highlight.js";
+import "./highlight.css";
 
 const lowlight = createLowlight({
   bash,

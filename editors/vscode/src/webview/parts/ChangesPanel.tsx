@@ -1,6 +1,6 @@
 /** Changes by the agent that await review; the user keeps or reverts them per file or per hunk. */
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { ChangedFile } from "../../shared/events.js";
 import type { Hunk } from "../../shared/hunks.js";
 import type { SessionState } from "../../shared/state.js";
@@ -8,12 +8,14 @@ import { Icon, IconButton } from "../Icon.js";
 import { LineCounts } from "../LineCounts.js";
 import { useFold } from "../fold.js";
 import { useHost } from "../hostContext.js";
+import { PathText } from "../PathText.js";
 import { DiffBlock } from "./DiffView.js";
+import { filesBelow, MoreBelow } from "./MoreBelow.js";
 import { t } from "../../shared/l10n.js";
 
 const MAX_LINES = 40;
 
-export function ChangesPanel({ session: { changes: files, questions } }: { session: SessionState }): JSX.Element | null {
+export function ChangesPanel({ session: { changes: files, questions, isRunning } }: { session: SessionState }): JSX.Element | null {
   const [isOpen, toggle] = useFold(questions[0]?.id ?? "");
   const { post } = useHost();
   if (files.length === 0) return null;
@@ -36,21 +38,32 @@ export function ChangesPanel({ session: { changes: files, questions } }: { sessi
           </span>
           <LineCounts added={sum(({ added }) => added)} removed={sum(({ removed }) => removed)} />
         </button>
-        <button type="button" class={questions.length === 0 ? "primary" : "secondary"} data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
-          {files.length === 1 ? t("Keep") : t("Keep All")}
-        </button>
-        <button type="button" class="secondary" data-testid="revert-all" onClick={() => { post({ type: "revertAll" }); }}>
-          {files.length === 1 ? t("Revert") : t("Revert All")}
-        </button>
+        <span class="split">
+          {/* While the agent works, or asks, its changes can wait. */}
+          <button type="button" class={questions.length === 0 && !isRunning ? "primary" : "secondary"} data-testid="keep-all" onClick={() => { post({ type: "keepAll" }); }}>
+            {files.length === 1 ? t("Keep") : t("Keep All")}
+          </button>
+          <button type="button" class="secondary" data-testid="revert-all" onClick={() => { post({ type: "revertAll" }); }}>
+            {files.length === 1 ? t("Revert") : t("Revert All")}
+          </button>
+        </span>
       </div>
-      {isOpen && (
-        <ul class="changed-files">
-          {files.map((file) => (
-            <ChangedFileRow key={file.path} file={file} />
-          ))}
-        </ul>
-      )}
+      {isOpen && <ChangedFiles files={files} />}
     </section>
+  );
+}
+
+function ChangedFiles({ files }: { files: readonly ChangedFile[] }): JSX.Element {
+  const list = useRef<HTMLUListElement>(null);
+  return (
+    <>
+      <ul class="changed-files" ref={list}>
+        {files.map((file) => (
+          <ChangedFileRow key={file.path} file={file} />
+        ))}
+      </ul>
+      <MoreBelow list={list} count={files.length} textOf={filesBelow} />
+    </>
   );
 }
 
@@ -65,14 +78,13 @@ function ChangedFileRow({ file }: { file: ChangedFile }): JSX.Element {
           type="button"
           class="fold"
           aria-expanded={isOpen}
-          title={path}
           data-testid="changed-file-toggle"
           onClick={() => {
             setIsOpen(!isOpen);
           }}
         >
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
-          <span class="ellipsis">{label}</span>
+          <PathText path={path} />
           {kind !== "changed" && <span class="small">{kind}</span>}
           <LineCounts added={file.added} removed={file.removed} />
         </button>

@@ -10,6 +10,7 @@ import type { SessionState } from "../../shared/state.js";
 import { useFold } from "../fold.js";
 import { Icon, type IconName } from "../Icon.js";
 import { useResize } from "../resize.js";
+import { MoreBelow } from "./MoreBelow.js";
 import { t } from "../../shared/l10n.js";
 
 const ICONS: Readonly<Record<PlanEntry["status"], IconName>> = {
@@ -75,15 +76,23 @@ function PlanEntries({ entries, isRunning }: Pick<PlanProps, "entries" | "isRunn
   useLayoutEffect(showCurrent, [current]);
   useResize([list], showCurrent); // what is opened beside it leaves less room
   return (
-    <ol class="plan-entries" ref={list} {...(isRunning && { tabIndex: 0 }) /* docked, it may scroll */}>
-      {entries.map((entry, index) => (
-        <li key={index} class={entry.status} data-testid="plan-entry">
-          <span role="img" aria-label={LABELS[entry.status]}>
-            <Icon name={ICONS[entry.status]} spins={entry.status === "in_progress" && isRunning} />
-          </span>
-          {entry.content}
-        </li>
-      ))}
-    </ol>
+    <>
+      <ol class="plan-entries" ref={list} {...(isRunning && { tabIndex: 0 }) /* docked, it may scroll */}>
+        {entries.map((entry, index) => (
+          <li key={index} class={entry.status} data-testid="plan-entry">
+            <span role="img" aria-label={LABELS[entry.status]}>
+              <Icon name={ICONS[entry.status]} spins={entry.status === "in_progress" && isRunning} />
+            </span>
+            {entry.content}
+          </li>
+        ))}
+      </ol>
+      <MoreBelow list={list} count={entries.length} textOf={stepsBelow} />
+    </>
   );
+}
+
+function stepsBelow(steps: number): string {
+  if (steps === 0) return t("More");
+  return steps === 1 ? t("1 more step") : t("{0} more steps", steps);
 }

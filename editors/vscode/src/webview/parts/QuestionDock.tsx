@@ -17,6 +17,7 @@ import { headingOf, isSaidBy } from "../questionHeading.js";
 import { REST_ID, type HiddenRest, type SeenToEnd, useSeenToEnd } from "../seenToEnd.js";
 import { countOf, DiffView } from "./DiffView.js";
 import { ElicitationCard } from "./ElicitationCard.js";
+import { filesBelow } from "./MoreBelow.js";
 import { isPlainKey, PermissionCard } from "./PermissionCard.js";
 import { commandOf, KIND_ICONS } from "./ToolCard.js";
 import { t } from "../../shared/l10n.js";
@@ -168,7 +169,6 @@ function isReason(text: string | undefined): text is string {
 
 function RestButton({ rest: { files, lines }, onPress }: { rest: HiddenRest; onPress: () => void }): JSX.Element {
   const linesText = lines === 1 ? t("1 more line") : t("{0} more lines", lines);
-  const filesText = files === 1 ? t("1 more file") : t("{0} more files", files);
   return (
     <button
       type="button"
@@ -178,7 +178,7 @@ function RestButton({ rest: { files, lines }, onPress }: { rest: HiddenRest; onP
       data-testid="question-rest"
       onClick={onPress}
     >
-      {files > 0 ? filesText : linesText} <Icon name="arrowDown" />
+      {files > 0 ? filesBelow(files) : linesText} <Icon name="arrowDown" />
     </button>
   );
 }
