@@ -5,6 +5,8 @@ import type { Hunk } from "../shared/hunks.js";
 import { SCHEME } from "./diffDocuments.js";
 import { t } from "../shared/l10n.js";
 
+const MAX_REMOVED_CHARACTERS = 60;
+
 /** What a document shows: a file with changes, or the new side of a proposal. */
 export interface ReviewedDocument {
   readonly isProposal: boolean;
@@ -36,10 +38,11 @@ export class ChangeLenses implements CodeLensProvider, Disposable {
     const lastLine = Math.max(document.lineCount - 1, 0);
     const lens = (line: number, title: string, command: string, ...args: unknown[]): CodeLens =>
       new CodeLens(new Range(line, 0, line, 0), { title, command: `acpServer.${command}`, arguments: [path, ...args] });
-    const ofHunks = hunks.flatMap(({ id, newLine }) => {
+    const ofHunks = hunks.flatMap(({ id, newLine, removed }) => {
       const line = Math.min(newLine - 1, lastLine);
-      if (isProposal) return [lens(line, `$(close) ${t("Reject this part")}`, "revertHunk", id)];
-      return [lens(line, "$(check) Keep", "keepHunk", id), lens(line, "$(discard) Revert", "revertHunk", id)];
+      if (isProposal) return [lens(line, `$(close)\u00a0${t("Reject this part")}`, "revertHunk", id)];
+      const answers = [lens(line, `$(check)\u00a0${t("Keep")}`, "keepHunk", id), lens(line, `$(discard)\u00a0${t("Revert")}`, "revertHunk", id)];
+      return removed.length === 0 ? answers : [...answers, lens(line, removedTitle(removed), "openChange")];
     });
     if (rejectedCount === 0) return ofHunks;
     const parts = rejectedCount === 1 ? t("1 part is rejected") : t("{0} parts are rejected", rejectedCount);
@@ -50,4 +53,13 @@ export class ChangeLenses implements CodeLensProvider, Disposable {
     this.#registration.dispose();
     this.#changed.dispose();
   }
+}
+
+/** Return the first removed line, as an editor cannot show lines that it does not have, and how many follow. */
+function removedTitle(removed: readonly string[]): string {
+  const lines = removed.map((line) => line.trim()).filter((line) => line !== "");
+  const [first = ""] = lines;
+  const shown = first.length > MAX_REMOVED_CHARACTERS ? `${first.slice(0, MAX_REMOVED_CHARACTERS)}…` : first;
+  const more = lines.length > 1 ? ` ${t("and {0} more", lines.length - 1)}` : "";
+  return `−\u00a0${shown.replaceAll("$(", "$\u200b(")}${more}`; // no icon
 }

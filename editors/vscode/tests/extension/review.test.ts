@@ -96,7 +96,7 @@ function contextOf(name: string): unknown {
 
 function lensesOf(document: TextDocument): string[] {
   const lenses: CodeLens[] = editor.lensProviders.at(-1)?.provideCodeLenses(document) ?? [];
-  return lenses.map(({ range, command }) => `${String(range.start.line + 1)} ${command.title}`);
+  return lenses.map(({ range, command }) => `${String(range.start.line + 1)} ${command.title.replaceAll("\u00a0", " ")}`);
 }
 
 function textOf(uri: Uri): string {
@@ -228,7 +228,7 @@ test("written changes are marked in the open file, listed, and kept and reverted
   const [tree] = editor.trees;
   const [item] = (tree?.getChildren() ?? []).map((each) => tree?.getTreeItem(each) as unknown as Record<string, unknown>);
   assert.deepEqual([item?.["label"], item?.["description"]], ["project/a.py", "+2 −2"]);
-  assert.deepEqual(lensesOf(new TextDocument(Uri.file(FILE), NEW)), ["1 $(check) Keep", "1 $(discard) Revert", "4 $(check) Keep", "4 $(discard) Revert"]);
+  assert.deepEqual(lensesOf(new TextDocument(Uri.file(FILE), NEW)), ["1 $(check) Keep", "1 $(discard) Revert", "1 − one", "4 $(check) Keep", "4 $(discard) Revert", "4 − four"]);
   await loaded.display.run("revertHunk", []);
   assert.equal(files.disk.get(FILE), "1\ntwo\nthree\nfour\n");
   active.selection = cursorIn(1);
@@ -305,7 +305,7 @@ test("a part that is not at the cursor is neither kept nor reverted, and the use
   await loaded.display.run("revertHunk", []);
   activate(Uri.file("/project/b.py"), NEW);
   await loaded.display.run("revertHunk", [FILE]);
-  assert.deepEqual([files.disk.get(FILE), refusals(), lensesOf(new TextDocument(Uri.file(FILE), NEW)).length], [NEW, 4, 4]);
+  assert.deepEqual([files.disk.get(FILE), refusals(), lensesOf(new TextDocument(Uri.file(FILE), NEW)).length], [NEW, 4, 6]);
 });
 
 test("a part is refused if the text changes while the parts are computed again", async () => {
