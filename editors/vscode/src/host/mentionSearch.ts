@@ -1,11 +1,10 @@
 /**
  * Searches for what a prompt can mention with an @: files, folders, symbols, problems and terminal output.
  *
- * The list of the workspace's files is read once and reread when files were created or deleted. Ranking is
- * fuzzy; the sources are in the editor.
+ * The list of the workspace's files is read once and reread when files were created or deleted. The sources
+ * are in the editor; the ranking is loaded with the first search.
  */
 import type { MentionChoice } from "../shared/events.js";
-import { fuzzyScore } from "../shared/fuzzy.js";
 import type { EditorWindow, WorkspaceSymbol } from "./ports.js";
 import { t } from "../shared/l10n.js";
 
@@ -38,10 +37,7 @@ export class MentionSearch {
   async find(query: string): Promise<MentionChoice[]> {
     this.lastQuery = query;
     const [fragment, path = query, lines = ""] = LINES.exec(query) ?? [];
-    if (fragment !== undefined) {
-      const files = await this.#filesLike(path);
-      return lines === "" ? files : files.map((choice) => withLines(choice, lines));
-    }
+    if (fragment !== undefined) return this.#filesLike(path, lines);
     const context = this.#contextLike(query);
     if (query === "") return [...context, ...this.#editorWindow.openFiles().map((each) => this.choiceOf(each))];
     const [files, symbols] = await Promise.all([this.#filesLike(query), this.#symbolsLike(query)]);
@@ -63,14 +59,10 @@ export class MentionSearch {
     return choices.filter(({ label }) => label.startsWith(query.toLowerCase()));
   }
 
-  async #filesLike(query: string): Promise<MentionChoice[]> {
+  async #filesLike(query: string, lines = ""): Promise<MentionChoice[]> {
     this.#paths ??= this.#editorWindow.listFiles();
-    const paths = await this.#paths;
-    const files = paths.map((path) => this.choiceOf(path));
-    const folders = foldersOf(files);
-    const scored = [...files, ...folders].map((choice) => ({ choice, score: fuzzyScore(choice.label, query) }));
-    const found = scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score);
-    return found.slice(0, MAX_CHOICES).map(({ choice }) => choice);
+    const [paths, { filesLike }] = await Promise.all([this.#paths, import("./mentionRanking.js")]);
+    return filesLike(query, lines, paths.map((path) => this.choiceOf(path)));
   }
 
   async #symbolsLike(query: string): Promise<MentionChoice[]> {
@@ -83,25 +75,4 @@ export class MentionSearch {
     const detail = `${this.#labelOf(path)}:${String(firstLine)}`;
     return { mention: { kind: "symbol", path, firstLine, lastLine }, label: name, detail };
   }
-}
-
-function withLines(choice: MentionChoice, lines: string): MentionChoice {
-  const [first = 0, last = first] = [...lines.matchAll(/\d+/g)].map(([digits]) => Number(digits));
-  const mention = { ...choice.mention, firstLine: Math.min(first, last), lastLine: Math.max(first, last) };
-  return { ...choice, mention, label: `${choice.label}#${lines}` };
-}
-
-/** Return the folders that contain the files, with a slash at the end of their labels. */
-function foldersOf(files: readonly MentionChoice[]): MentionChoice[] {
-  const folders = new Map<string, MentionChoice>();
-  for (const { mention, label } of files) {
-    let [path, folder] = [mention.path, label];
-    while (folder.lastIndexOf("/") > 0) {
-      folder = folder.slice(0, folder.lastIndexOf("/"));
-      path = path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")));
-      if (folders.has(folder)) break;
-      folders.set(folder, { mention: { kind: "folder", path, ...ALL }, label: `${folder}/`, detail: "" });
-    }
-  }
-  return [...folders.values()];
 }
