@@ -86,7 +86,7 @@ function misplaced(hasScrolled) {
 }
 
 /**
- * Runs in the page: return one line for a picker without its chevron or with a name that is cut though there is room and no question, an
+ * Runs in the page: return one line for a picker without its chevron or with a name that is cut though there is room and no question in a very narrow view, an
  * opened plan that does not show the current step, a scroll bar beside the head of a panel, a box around a changed line,
  * an empty strip below the last change, a list that is cut though nothing says so, counts that are cut, changed words without a mark, and an icon that is not on the middle of the capital letters beside it.
  */
@@ -95,14 +95,15 @@ function untidy() {
   const MAX_STRIP_PIXELS = 10;
   const boxOf = (node) => node.getBoundingClientRect();
   const faults = [];
+  const isSqueezed = innerWidth <= 260 && document.querySelector(".question-dock") !== null;
   for (const picker of document.querySelectorAll(".pickers > .picker")) {
     const [value, icon] = [".picker-value", ".icon"].map((selector) => picker.querySelector(selector));
     if (boxOf(icon).width === 0 || boxOf(icon).right > boxOf(picker).right) faults.push(`${picker.title} has no chevron`);
-    const isCut = value.scrollWidth > value.clientWidth + 1 && document.querySelector(".question-dock") === null;
-    if (isCut && boxOf(picker).width < boxOf(picker.parentElement).width - 1) faults.push(`${picker.title} is cut`);
+    const isCut = value.scrollWidth > value.clientWidth + 1 && !isSqueezed;
+    if (isCut && boxOf(picker).width < boxOf(picker.closest(".composer-bar")).width - 40) faults.push(`${picker.title} is cut`);
   }
   for (const toggle of document.querySelectorAll(".pickers > .toggle")) {
-    if (boxOf(toggle).right > boxOf(toggle.parentElement).right) faults.push(`${toggle.title} is cut`);
+    if (boxOf(toggle).right > boxOf(toggle.closest(".composer-bar")).right) faults.push(`${toggle.title} is cut`);
   }
   for (const list of document.querySelectorAll(".dock .plan-entries")) {
     const { top, bottom } = boxOf(list.querySelector("li:not(.completed)") ?? list.lastElementChild);
@@ -113,7 +114,7 @@ function untidy() {
     if (isCut !== (list.parentElement.querySelector(".more-below") !== null)) faults.push(`a row ${isCut ? "does not say" : "says without cause"} that ${list.className} goes on`);
   }
   for (const counts of document.querySelectorAll(".changes-head .removed-count")) {
-    if (boxOf(counts).right > boxOf(counts.closest(".changes")).right) faults.push("the counts of the changes are cut");
+    if (!isSqueezed && boxOf(counts).right > boxOf(counts.closest(".changes")).right) faults.push("the counts of the changes are cut");
   }
   const unmarked = [...document.querySelectorAll(".vscode-high-contrast .changed-word")].filter((word) => parseFloat(getComputedStyle(word).borderBottomWidth) === 0);
   if (unmarked.length > 0) faults.push(`${unmarked.length} changed words are not marked`);

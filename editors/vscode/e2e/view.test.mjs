@@ -273,8 +273,9 @@ station("the state before a prompt is restored: files, conversation or both, and
   await chat.input.waitFor();
   await chat.at("user-message").nth(1).waitFor();
   assert.deepEqual(await chat.at("user-message").allInnerTexts(), ["what is on the list?", "what is on the list, and what is missing?"]);
-  // And what is restored after the reload is taken back, too. VS Code may have kept an older draft.
-  await chat.input.fill("");
+  // VS Code may have kept an older draft, which was sent.
+  await until(async () => (await chat.input.inputValue()) === "");
+  // And what is restored after the reload is taken back, too.
   await restore("conversation");
   await until(async () => (await chat.at("user-message").count()) === 1);
   assert.equal(await chat.input.inputValue(), "what is on the list, and what is missing?");

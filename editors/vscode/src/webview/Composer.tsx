@@ -8,7 +8,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { BusyMode, Mention, MentionChoice } from "../shared/events.js";
 import type { PastedImage } from "../shared/intents.js";
-import type { ViewState } from "../shared/state.js";
+import type { SessionState, ViewState } from "../shared/state.js";
 import { applyCompletion, completionAt, mentionsIn } from "./completion.js";
 import { choicesFor, Completions, isTypedPrompt, type CompletionChoice } from "./parts/Completions.js";
 import { Attachments, type AttachmentSwitches } from "./parts/Attachments.js";
@@ -17,6 +17,7 @@ import { SUGGESTION_EVENT } from "./parts/Welcome.js";
 import { readImages } from "./images.js";
 import { droppedUris } from "./droppedUris.js";
 import { useHost } from "./hostContext.js";
+import { promptsOf, wasSent } from "./sentDraft.js";
 import { t } from "../shared/l10n.js";
 
 /** Keys that navigate, accept or close the list of completions. */
@@ -39,8 +40,11 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   const updateText = (next: string): void => {
     setText(next);
     setIsDismissed(false);
-    host.saveState({ draft: next, restored: lastReturned.current });
+    host.saveState({ draft: next, prompts: String(promptsOf(session).length), restored: lastReturned.current });
   };
+  useKeptDraft(session, () => {
+    if (text === host.savedState.draft) updateText("");
+  });
   useReturnedPrompt(state, lastReturned.current, (returnedText, mark) => {
     lastReturned.current = mark;
     updateText([text, returnedText].filter((part) => part !== "").join("\n"));
@@ -100,7 +104,7 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
     return true;
   };
   const onWritingKey = (event: KeyboardEvent): boolean => {
-    if (event.key === "Escape" && session.isRunning) host.post({ type: "stop" });
+    if (event.key === "Escape" && session.isRunning && connection.status === "ready") host.post({ type: "stop" });
     else if (event.key === "Enter" && !event.shiftKey) send(event.altKey ? "queue" : defaultBusyMode);
     else return false;
     return true;
@@ -145,7 +149,7 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
         ref={input}
         rows={1}
         value={text}
-        placeholder={session.isRunning ? t("Message the agent while it works") : t("Ask, or type / for commands, @ for files")}
+        placeholder={placeholderFor(state)}
         aria-label={t("Message to the agent")}
         aria-autocomplete="list"
         aria-haspopup="listbox"
@@ -178,6 +182,12 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
   );
 }
 
+function placeholderFor({ connection, session, signIn }: ViewState): string {
+  if (connection.status === "restarting") return t("Send once the agent runs again");
+  if (signIn.isNeeded) return t("Sign in to send messages");
+  return session.isRunning ? t("Message the agent while it works") : t("Ask, or type / for commands, @ for files");
+}
+
 /** Whether the draft is not empty and the agent is ready for it. */
 function isSendable({ connection, session }: ViewState, text: string, images: readonly PastedImage[]): boolean {
   if (connection.status !== "ready" || session.isLoading) return false;
@@ -201,6 +211,18 @@ function useAcceptance(query: string | null, searched: string, accept: () => voi
     if (isSearched) accept();
     else setAwaited(query);
   };
+}
+
+/** Drop the draft that the view kept, if it turns out to be sent once the session is there. */
+function useKeptDraft(session: SessionState, onSent: () => void): void {
+  const { draft, prompts } = useHost().savedState;
+  const isPending = useRef(draft !== "");
+  const isLoaded = session.id !== "" && !session.isLoading;
+  useEffect(() => {
+    if (!isLoaded || !isPending.current) return;
+    isPending.current = false;
+    if (wasSent(draft, Number(prompts), session)) onSent();
+  }, [isLoaded]);
 }
 
 /** Insert each prompt that could not be sent into the input, once. */

@@ -110,7 +110,7 @@ export function Transcript({ state }: { state: ViewState }): JSX.Element {
             />
           ))}
           {/* An open question is docked below, and announced; here it would be said twice. */}
-          {session.isRunning && session.questions.length === 0 && <WorkingIndicator />}
+          {session.isRunning && state.connection.status === "ready" && session.questions.length === 0 && <WorkingIndicator />}
         </div>
       </div>
       {/* In a row of its own, where it covers no text. */}

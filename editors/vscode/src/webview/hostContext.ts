@@ -5,6 +5,8 @@ import type { Intent } from "../shared/intents.js";
 
 export interface SavedViewState {
   readonly draft: string;
+  /** How many prompts the session had when the draft was written. */
+  readonly prompts: string;
   /** Id of the shown session. */
   readonly session: string;
   /** The last returned prompt that was inserted into the input, as `session:number`. */
@@ -19,7 +21,7 @@ export interface Host {
   readonly savedState: SavedViewState;
 }
 
-export const EMPTY_SAVED_STATE: SavedViewState = { draft: "", session: "", restored: "", attached: "" };
+export const EMPTY_SAVED_STATE: SavedViewState = { draft: "", prompts: "", session: "", restored: "", attached: "" };
 
 const HostContext = createContext<Host>({
   post: () => undefined,

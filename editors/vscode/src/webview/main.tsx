@@ -28,7 +28,7 @@ function loadSavedState(): SavedViewState {
   const state = api.getState();
   if (!isRecord(state)) return EMPTY_SAVED_STATE;
   const textOf = (name: string): string => (typeof state[name] === "string" ? state[name] : "");
-  return { draft: textOf("draft"), session: textOf("session"), restored: textOf("restored"), attached: textOf("attached") };
+  return { draft: textOf("draft"), prompts: textOf("prompts"), session: textOf("session"), restored: textOf("restored"), attached: textOf("attached") };
 }
 
 if (root !== null) {

@@ -19,6 +19,9 @@ test("an option names what its value is of, unless that is a mode or a model; a 
   assert.deepEqual(shown.map((picker) => picker?.querySelector(".picker-value")?.textContent), ["Ask before changes", "claude-sonnet-5", "Thinking: medium"]);
   assert.deepEqual(shown.map((picker) => picker?.title), ["Mode: Ask before changes", "Model: claude-sonnet-5", "Thinking: medium"]);
   assert.equal(page.find("picker-thinking").getAttribute("aria-label"), "Thinking");
+  const modes = { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask", description: "Asks before each edit" }] };
+  await page.dispatch({ type: "choices", modes, options: [] });
+  assert.equal(page.find("picker-mode").parentElement?.title, "Mode: Ask\nAsks before each edit");
   await page.dispatch({ type: "choices", modes: null, options: [fast] });
   assert.equal(page.find("picker-fast").closest("label")?.title, "Fast mode: Costs twice as much");
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ViewEvent } from "../../src/shared/events.js";
 import { act, TestPage } from "../support/page.js";
-import { CONVERSATION, PERMISSION_REQUEST, SESSION_OPENED } from "../support/conversation.js";
+import { CONVERSATION, PERMISSION_REQUEST, READY, SESSION_OPENED } from "../support/conversation.js";
 
 test("while a question is open, plan and changes are folded until they are opened for it", async () => {
   const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
@@ -105,4 +105,29 @@ test("a row says how many entries of an opened panel are out of view, and scroll
   assert.equal(row(), "");
   await page.dispatch(changed(1));
   assert.equal(row(), "More", "the rest of an opened one is out of view");
+});
+
+test("while the agent restarts, nothing can be stopped and the input says so; it also says that one must sign in", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED, ...CONVERSATION);
+  const placeholder = (): string => (page.find("composer-input") as HTMLTextAreaElement).placeholder;
+  const shown = (): boolean[] => ["stop", "working", "send"].map((name) => page.findAll(name).length > 0);
+  assert.deepEqual([placeholder(), shown()], ["Message the agent while it works", [true, true, false]]);
+  await page.dispatch({ ...READY, status: "restarting", message: "The agent stopped." });
+  assert.deepEqual([placeholder(), shown()], ["Send once the agent runs again", [false, false, true]]);
+  await page.key(page.find("composer-input"), "Escape");
+  assert.deepEqual(page.posted, []);
+  await page.dispatch(READY, { type: "signIn", isNeeded: true, message: "" });
+  assert.equal(placeholder(), "Sign in to send messages");
+});
+
+test("an empty new file has no empty lines, and only lines of the new text have numbers", async () => {
+  const call = (newText: string, oldText: string | null): ViewEvent => ({
+    type: "update",
+    update: { sessionUpdate: "tool_call", toolCallId: newText, title: "Edit", kind: "edit", status: "completed", content: [{ type: "diff", path: "/project/a", oldText, newText }] },
+  });
+  const page = await new TestPage().dispatch(...SESSION_OPENED, call("", null));
+  assert.equal(page.find("diff").querySelectorAll(".diff-lines").length, 0);
+  await page.dispatch(call("one\n2\n", "one\ntwo\n"));
+  const numbers = [...page.root.querySelectorAll(".diff-line .number")].map(({ textContent }) => textContent);
+  assert.deepEqual(numbers, ["1", "", "2"]);
 });

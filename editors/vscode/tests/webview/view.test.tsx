@@ -60,6 +60,28 @@ test("a draft survives a reload", async () => {
   assert.equal((again.find("composer-input") as HTMLTextAreaElement).value, "half a thou");
 });
 
+test("a draft that was sent does not return with an older state of the view, and one that was not does", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
+  const prompt = (text: string): ViewEvent => ({ type: "update", update: { sessionUpdate: "user_message_chunk", messageId: text, content: { type: "text", text } } });
+  await page.dispatch(prompt("first of all"));
+  await page.write(page.find("composer-input"), "what is");
+  const older = page.savedState;
+  const draftAfter = async (...events: readonly ViewEvent[]): Promise<string> => {
+    const again = await new TestPage(older).dispatch(...SESSION_OPENED, ...events);
+    return (again.find("composer-input") as HTMLTextAreaElement).value;
+  };
+  const sent = [prompt("first of all"), prompt("what is on the list?")];
+  assert.equal(await draftAfter(...sent), "");
+  assert.equal(await draftAfter(prompt("what is on the list?")), "what is", "an earlier prompt that began alike");
+  assert.equal(await draftAfter(...sent.slice(0, 1), { type: "queue", prompts: [{ id: "p", text: "what is new?" }] }), "");
+  const loading = SESSION_OPENED.map((event) => (event.type === "session" ? { ...event, isLoading: true } : event));
+  const late = await new TestPage(older).dispatch(...loading);
+  const input = late.find("composer-input") as HTMLTextAreaElement;
+  assert.equal(input.value, "what is");
+  await late.dispatch(...sent, ...SESSION_OPENED);
+  assert.equal(input.value, "");
+});
+
 test("a prompt that could not be sent is put back once", async () => {
   const back: ViewEvent = { type: "restore", text: "again", number: 1 };
   const page = await new TestPage().dispatch(...SESSION_OPENED, back);

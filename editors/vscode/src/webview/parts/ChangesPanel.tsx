@@ -130,7 +130,7 @@ function KeepRevertButtons({ path, hunkId, label }: { path: string; hunkId: stri
 
 function HunkView({ hunk, path }: { hunk: Hunk; path: string }): JSX.Element {
   const { post } = useHost();
-  const removed = hunk.removed.map((text, index) => ({ kind: "removed", text, number: hunk.oldLine + index }) as const);
+  const removed = hunk.removed.map((text) => ({ kind: "removed", text, number: 0 }) as const);
   const added = hunk.added.map((text, index) => ({ kind: "added", text, number: hunk.newLine + index }) as const);
   const all = [...removed, ...added];
   const lines = useMemo(() => all.slice(0, MAX_LINES).map((line) => ({ ...line, text: line.text.replace(/\r?\n$/, "") })), [hunk]);

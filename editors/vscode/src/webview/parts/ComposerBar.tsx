@@ -17,42 +17,46 @@ interface ComposerBarProps {
 
 export function ComposerBar({ state, canSend, onAttach, onSend, onStop }: ComposerBarProps): JSX.Element {
   const { session, connection } = state;
+  // A server that has stopped does nothing that could be stopped.
+  const isRunning = session.isRunning && connection.status === "ready";
   return (
     <div class="composer-bar">
       <IconButton icon="attach" label={t("Attach files")} testId="attach-files" onPress={onAttach} />
       <div class="pickers">
         <Pickers modes={session.modes} options={session.options} />
       </div>
-      <UsageRing usage={session.usage} />
-      {session.isRunning && canSend && (
-        <>
-          {connection.features.steer && (
-            <button type="button" class="secondary" title={t("Send to the running turn (Enter)")} data-testid="steer" onClick={() => { onSend("steer"); }}>
-              {t("Steer")}
+      <div class="composer-end">
+        <UsageRing usage={session.usage} />
+        {isRunning && canSend && (
+          <>
+            {connection.features.steer && (
+              <button type="button" class="secondary" title={t("Send to the running turn (Enter)")} data-testid="steer" onClick={() => { onSend("steer"); }}>
+                {t("Steer")}
+              </button>
+            )}
+            <button type="button" class="secondary" title={t("Send after this turn (Alt+Enter)")} data-testid="queue-prompt" onClick={() => { onSend("queue"); }}>
+              {t("Queue")}
             </button>
-          )}
-          <button type="button" class="secondary" title={t("Send after this turn (Alt+Enter)")} data-testid="queue-prompt" onClick={() => { onSend("queue"); }}>
-            {t("Queue")}
+          </>
+        )}
+        {isRunning ? (
+          <IconButton icon="stop" label={t("Stop (Escape)")} testId="stop" onPress={onStop} />
+        ) : (
+          <button
+            type="button"
+            class="send"
+            title={t("Send (Enter)")}
+            aria-label={t("Send")}
+            disabled={!canSend}
+            data-testid="send"
+            onClick={() => {
+              onSend("turn");
+            }}
+          >
+            <Icon name="send" />
           </button>
-        </>
-      )}
-      {session.isRunning ? (
-        <IconButton icon="stop" label={t("Stop (Escape)")} testId="stop" onPress={onStop} />
-      ) : (
-        <button
-          type="button"
-          class="send"
-          title={t("Send (Enter)")}
-          aria-label={t("Send")}
-          disabled={!canSend}
-          data-testid="send"
-          onClick={() => {
-            onSend("turn");
-          }}
-        >
-          <Icon name="send" />
-        </button>
-      )}
+        )}
+      </div>
     </div>
   );
 }

@@ -38,7 +38,7 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
 /** A question of a session that is not shown, with a button that leads to it. */
 function QuestionElsewhere({ session }: { session: SessionSummary }): JSX.Element {
   const { post } = useHost();
-  const text = session.title === "" ? t("Another session needs your answer") : t("“{0}” needs your answer", session.title);
+  const text = session.title === "" ? t("Another session needs your answer") : t("Needs your answer: “{0}”", session.title);
   return (
     <div class="banner question-elsewhere" role="status" data-testid="banner-question">
       <Icon name="bell" />

@@ -23,7 +23,7 @@ export interface DiffLine {
   readonly kind: "same" | "added" | "removed" | "gap";
   /** Empty for a gap without a remark. */
   readonly text: string;
-  /** Line number in the new text, or in the old text for a removed line; 0 for a gap. */
+  /** Line number in the new text; 0 for a removed line, which has none there, and for a gap. */
   readonly number: number;
   /** Whether the user rejected it, so that it is not written. */
   readonly isRejected?: boolean;
@@ -61,9 +61,12 @@ export function DiffView({ diff, call, isGrowing }: { diff: Diff; call: ToolCall
           }}
         />
       </div>
-      <div class="diff-lines" tabIndex={0} role="group" aria-label={t("Changes in {0}", diff.path)}>
-        <DiffLines lines={shown} path={isGrowing ? "" : diff.path} />
-      </div>
+      {/* An empty file has none. */}
+      {lines.length > 0 && (
+        <div class="diff-lines" tabIndex={0} role="group" aria-label={t("Changes in {0}", diff.path)}>
+          <DiffLines lines={shown} path={isGrowing ? "" : diff.path} />
+        </div>
+      )}
       {hidden > 0 && !isGrowing && (
         <button
           type="button"
@@ -147,7 +150,7 @@ function DiffLineView({ line, segments }: { line: DiffLine; segments: readonly D
   return (
     <div class={`diff-line ${isRejected ? "rejected" : line.kind}`}>
       <span class="number" aria-hidden="true">
-        {line.number}
+        {line.number || ""}
       </span>
       <span class="sign">{SIGNS[line.kind]}</span>
       <span class="code">
@@ -177,7 +180,7 @@ export function diffLines(oldText: string, newText: string, rejected: readonly L
     same(Math.max(start, isFirst ? 0 : Math.min(next + CONTEXT_LINES, start)), change.newStart);
     const isRejected = rejected.some((each) => KEYS.every((key) => each[key] === change[key]));
     if (isRejected) lines.push({ kind: "gap", text: t("You rejected this part"), number: 0 });
-    before.slice(change.oldStart, change.oldEnd).forEach((text, at) => lines.push(diffLine("removed", text, change.oldStart + at + 1, isRejected)));
+    for (const text of before.slice(change.oldStart, change.oldEnd)) lines.push(diffLine("removed", text, 0, isRejected));
     after.slice(change.newStart, change.newEnd).forEach((text, at) => lines.push(diffLine("added", text, change.newStart + at + 1, isRejected)));
     next = change.newEnd;
   }

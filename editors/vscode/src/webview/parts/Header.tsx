@@ -57,7 +57,6 @@ export function Header({ state, panel, onPanel }: HeaderProps): JSX.Element {
             post({ type: "switchAgent" });
           }}
         >
-          <Icon name="sparkle" />
           <span class="ellipsis">{agentName}</span>
         </button>
       )}

@@ -68,7 +68,7 @@ function MoreOptions({ options }: { options: readonly SessionConfigOption[] }): 
 
 function ModePicker({ modes }: { modes: SessionModeState }): JSX.Element {
   const { post } = useHost();
-  const choices = modes.availableModes.map(({ id, name }) => ({ value: id, name }));
+  const choices = modes.availableModes.map(({ id, ...mode }) => ({ ...mode, value: id }));
   return (
     <Select
       label={t("Mode")}
@@ -122,13 +122,14 @@ function OptionPicker({ option }: { option: SessionConfigOption }): JSX.Element 
 interface Choice {
   readonly value: string;
   readonly name: string;
+  readonly description?: string | null;
   readonly group?: string;
 }
 
 function flattenOptions(options: SessionConfigSelectOptions): Choice[] {
   return options.flatMap((each): Choice[] => {
-    if (!("options" in each)) return [{ value: each.value, name: each.name }];
-    return each.options.map(({ value, name }) => ({ value, name, group: each.name }));
+    if (!("options" in each)) return [each];
+    return each.options.map((option) => ({ ...option, group: each.name }));
   });
 }
 
@@ -143,9 +144,9 @@ interface SelectProps {
 }
 
 function Select({ label, isNamed = false, testId, value, choices, onChoose }: SelectProps): JSX.Element {
-  const name = choices.find((choice) => choice.value === value)?.name ?? value;
+  const { name, description } = choices.find((choice) => choice.value === value) ?? { name: value };
   return (
-    <span class={name.length > LONGEST_WHOLE_NAME ? "picker long" : "picker"} title={`${label}: ${name}`}>
+    <span class={name.length > LONGEST_WHOLE_NAME ? "picker long" : "picker"} title={[`${label}: ${name}`, description].filter(Boolean).join("\n")}>
       <span class="picker-value" aria-hidden="true">
         {isNamed ? `${label}: ${name}` : name}
       </span>
