@@ -167,7 +167,13 @@ def _content_block(part: CallContent) -> ToolCallContent:
         case Media():
             return Content(content=_media(part))
         case FileDiff():
-            return Diff(path=part.path, old_text=part.old_text, new_text=part.new_text)
+            return Diff(
+                path=part.path,
+                old_text=part.old_text,
+                new_text=part.new_text,
+                # The protocol has no other way to tell it from a file that is left empty.
+                meta={"hermes": {"deletion": True}} if part.is_deletion else None,
+            )
         case TerminalView():
             return Terminal(terminal_id=part.terminal_id)
         case _:

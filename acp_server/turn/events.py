@@ -113,6 +113,8 @@ class FileDiff:
     path: str
     old_text: str | None
     new_text: str
+    is_deletion: bool = False
+    """Whether the file is deleted: an edit may also leave it empty."""
 
 
 @frozen_dataclass

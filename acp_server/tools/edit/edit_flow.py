@@ -76,8 +76,9 @@ class PlannedChange:
         old_text = None if self.base is None else self.base.text
         path = str(self.source.path)
         if self.moved_to is None:
-            return exact_diff(path, old_text, self.text or "")
-        deletion = exact_diff(path, old_text, "")
+            blocks = exact_diff(path, old_text, self.text or "")
+            return blocks if self.text is not None else _mark_deletion(blocks)
+        deletion = _mark_deletion(exact_diff(path, old_text, ""))
         return (*deletion, *exact_diff(str(self.moved_to.path), None, self.text or ""))
 
     @property
@@ -414,3 +415,7 @@ class EditFlow:
         else:
             before = visible_text(change.source.real, base.text)
             seen.note_patched(path, before, text, change.written_lines)
+
+
+def _mark_deletion(blocks: tuple[FileDiff, ...]) -> tuple[FileDiff, ...]:
+    return tuple(replace(block, is_deletion=True) for block in blocks)

@@ -3,7 +3,6 @@
  *
  * A stateless table from intent types to operations of the host.
  */
-import nodePath, { type PlatformPath } from "node:path";
 import { fileURLToPath } from "node:url";
 import { methods, type ClientContext } from "@agentclientprotocol/sdk";
 import type { Draft, Intent } from "../shared/intents.js";
@@ -93,7 +92,7 @@ const HANDLERS: IntentHandlers = {
   setMode: ({ modeId }, host) => setMode(host, modeId),
   setOption: ({ optionId, value }, host) => setOption(host, optionId, value),
   openFile: ({ path, line }, host) => host.editorWindow.openFile(path, line, true),
-  openLink: ({ href }, host) => openLink(host, href),
+  openLink: async ({ href }, host) => (await import("./links.js")).openLink(host, href),
   openDiff: ({ callId, path }, host) => review(host, ({ proposals }, shown) => proposals.openDiff(shown, callId, path)),
   openChange: ({ path }, host) => review(host, (reviews) => reviews.openChange(path)),
   keep: ({ path, hunkId }, host) => review(host, (reviews, shown) => reviews.keep(shown, path, hunkId)),
@@ -220,27 +219,6 @@ async function setOption(host: IntentHost, configId: string, value: string | boo
   host.viewPublisher.record(sessionId, { type: "update", update });
 }
 
-/**
- * Open a link from the agent: web pages in the browser, files in the editor.
- *
- * Other schemes are ignored: `command:` and `vscode:` links could trigger actions in the editor.
- */
-async function openLink(host: IntentHost, href: string): Promise<void> {
-  if (WEB_URL.test(href)) return host.editorWindow.openExternal(href);
-  const { path, line } = parseFileLink(href, host.editorWindow.folders[0] ?? "");
-  if (path === "") return;
-  await host.editorWindow.openFile(await existingPath(path, href, host), line, true);
-}
-
-/** Return a linked path, or the workspace's file that it most likely means if it does not exist. */
-async function existingPath(path: string, href: string, host: IntentHost): Promise<string> {
-  if ((await host.mentionReader.readText(path)) !== null) return path;
-  const name = href.replace(/[:#].*$/, "");
-  const suffix = `/${name.replaceAll("\\", "/").replace(/^(?:\.\.?\/)+/, "")}`;
-  const files = await host.editorWindow.listFiles();
-  return files.find((each) => each.replaceAll("\\", "/").endsWith(suffix)) ?? path;
-}
-
 /** Return the path of a file URI from a drop; empty if it is not a file. */
 function pathOfUri(uri: string): string {
   try {
@@ -248,36 +226,6 @@ function pathOfUri(uri: string): string {
     return protocol === "file:" || protocol === "vscode-remote:" ? fileURLToPath(`file://${pathname}`) : "";
   } catch {
     return "";
-  }
-}
-
-/** Parse a file link with an optional line: `src/a.py#L10`, `src/a.py:10`, `file:///...`. */
-export function parseFileLink(
-  href: string,
-  workspaceDirectory: string,
-  platformPath: PlatformPath = nodePath,
-): { path: string; line: number } {
-  const address = href.replace(/#.*$/, "");
-  const lineSuffix = /^(.*?):(\d+)(?::\d+)?$/.exec(address);
-  const fragment = /#L(\d+)/.exec(href);
-  const line = Number(fragment?.[1] ?? lineSuffix?.[2] ?? 1);
-  return { path: resolveAddress(lineSuffix?.[1] ?? address, workspaceDirectory, platformPath), line };
-}
-
-/** Return the absolute path of an address; empty if it is not a file. */
-function resolveAddress(address: string, workspaceDirectory: string, platformPath: PlatformPath): string {
-  if (address.startsWith("file:")) return fileURLToPath(address, { windows: platformPath.sep === "\\" });
-  if (/^[a-z][a-z0-9+.-]+:/i.test(address) || address === "") return "";
-  const path = decodePath(address);
-  return platformPath.isAbsolute(path) ? path : platformPath.join(workspaceDirectory, path);
-}
-
-/** Percent-decode a path; a path with a literal percent sign is returned unchanged. */
-function decodePath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
   }
 }
 

@@ -8,7 +8,7 @@ const MAX_TITLE_CHARACTERS = 80;
 
 /** Headings by the kind of a call. */
 const HEADINGS: Readonly<Partial<Record<ToolCallState["kind"], (name: string, isOutside: boolean) => string>>> = {
-  execute: () => t("Run this?"),
+  execute: () => t("Run this command?"),
   edit: (name) => t("Edit {0}?", name),
   delete: (name) => t("Delete {0}?", name),
   move: (name) => t("Move {0}?", name),
@@ -20,7 +20,6 @@ const HEADINGS: Readonly<Partial<Record<ToolCallState["kind"], (name: string, is
 /** Return what an answer allows as a question, such as "Edit src/app.ts?". */
 export function headingOf({ title, kind, content, locations }: ToolCallState, command: string, folder: string): string {
   if (title.endsWith("?") && title.length <= MAX_TITLE_CHARACTERS && !isSaidBy(title, command, "")) return title;
-  if (command !== "") return t("Run this command?");
   const paths = pathsOf(content, locations);
   const [path = ""] = paths;
   const shown = formatPath(path, folder);

@@ -26,6 +26,8 @@ export interface SeenToEnd {
   readonly body: MutableRef<HTMLDivElement | null>;
   /** What is hidden below at the moment; null if nothing is. */
   readonly rest: HiddenRest | null;
+  /** Whether an answer that allows it would show the hidden part instead. */
+  readonly mustShowRest: boolean;
   /** To be called when the body scrolls. */
   readonly look: () => void;
   /** Scroll to the next hidden part, or render it. */
@@ -65,16 +67,16 @@ export function useSeenToEnd(question: object, contents: readonly unknown[], mov
     if (body.current !== null) revealNext(body.current);
     look();
   };
+  const isSeen = (): boolean => seenContents.get(question)?.every((each, index) => each === contents[index]) === true;
   const mayAllow = (): boolean => {
-    const isSeen = seenContents.get(question)?.every((each, index) => each === contents[index]) === true;
-    const wasShown = isSeen || body.current === null || hiddenRest(body.current) === null;
+    const wasShown = isSeen() || body.current === null || hiddenRest(body.current) === null;
     if (!wasShown) showNext();
     // A double click, or a key that is held, must not allow what it has just brought into view.
     const isIntended = Date.now() - movedAt.current >= KEY_GUARD_MILLISECONDS;
     if (!wasShown || !isIntended) movedAt.current = Date.now();
     return wasShown && isIntended;
   };
-  return { body, rest, look, showNext, mayAllow };
+  return { body, rest, mustShowRest: rest !== null && !isSeen(), look, showNext, mayAllow };
 }
 
 function hiddenRest(body: HTMLElement): HiddenRest | null {

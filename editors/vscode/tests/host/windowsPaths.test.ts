@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { win32 } from "node:path";
 import { test } from "node:test";
 import { pathInside } from "../../src/host/workspacePaths.js";
-import { parseFileLink } from "../../src/host/intentHandlers.js";
+import { parseFileLink } from "../../src/host/links.js";
 import { baseName, withLowerDrive } from "../../src/shared/paths.js";
 import { fileReferences } from "../../src/webview/markdown/fileReferences.js";
 

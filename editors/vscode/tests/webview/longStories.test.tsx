@@ -57,7 +57,9 @@ test("a rejection can have a reason", async () => {
   await page.key(input, "y");
   assert.deepEqual(page.posted, []);
   await page.key(input, "Enter");
-  assert.deepEqual(page.posted, [{ type: "permit", questionId: "q1", optionId: "reject_once", reason: "use the mirror" }]);
+  await page.press("permission-reason-send");
+  const sent = { type: "permit", questionId: "q1", optionId: "reject_once", reason: "use the mirror" };
+  assert.deepEqual(page.posted, [sent, sent]);
 });
 
 test("a question of another session is marked in the list and in a banner that leads to it", async () => {

@@ -5,7 +5,7 @@ import type { ToolCallUpdate } from "@agentclientprotocol/sdk";
 import type { RejectedPart, ViewEvent } from "../../src/shared/events.js";
 import { KEY_GUARD_MILLISECONDS } from "../../src/webview/focus.js";
 import { FORM_REQUEST, SESSION_OPENED } from "../support/conversation.js";
-import { OPTIONS, PARALLEL_QUESTIONS } from "../support/longConversation.js";
+import { ALLOWED_PART, OPTIONS, PARALLEL_QUESTIONS } from "../support/longConversation.js";
 import { act, TestPage } from "../support/page.js";
 
 beforeEach(() => {
@@ -159,7 +159,7 @@ for (const [call, heading, thing] of [
   [{ title: "Run the tests", kind: "execute", rawInput: { command: "npm test" } }, "Run this command?", "Run the tests"],
   [{ title: "Connect to example.com?", kind: "execute", rawInput: { command: "npm test" } }, "Connect to example.com?", ""],
   [{ title: "`ls a?`", kind: "execute", rawInput: { command: "ls a?" } }, "Run this command?", ""],
-  [{ title: "npm test", kind: "execute" }, "Run this?", "npm test"],
+  [{ title: "npm test", kind: "execute" }, "Run this command?", "npm test"],
   [{ title: "Edit src/app.ts", kind: "edit", content: [diff("/project/src/app.ts")] }, "Edit src/app.ts?", ""],
   [{ title: "Edit", kind: "edit", locations: [{ path: "/project/src/app.ts" }] }, "Edit src/app.ts?", "Edit"],
   [{ title: "Edit 3 files", kind: "edit", content: ["a", "b", "c"].map((name) => diff(`/project/${name}`)) }, "Edit 3 files?", ""],
@@ -199,6 +199,17 @@ test("a part that was rejected in the editor is struck, not counted, and not amo
   await page.dispatch(parts(part(2)), { type: "answered", questionId: "q", outcome: { outcome: "selected", optionId: "allow_once", name: "" } });
   const card = page.find("tool-call");
   assert.deepEqual([struck(card), card.querySelector(".decision")?.textContent], [["three", "3"], "Allowed 1 of 2 parts"]);
+  page.close();
+});
+
+test("the parts that the agent was told of are shown as a diff in the prompt", async () => {
+  const page = await open(...ALLOWED_PART);
+  const prompt = page.findAll("user-message").at(-1);
+  assert.deepEqual([...(prompt?.querySelectorAll(".diff-line") ?? [])].map(({ className, textContent }) => [className, textContent]), [
+    ["diff-line removed", "-    return sum(numbers) / len(numbers)"],
+    ["diff-line added", "+    return sum(numbers) / max(len(numbers), 1)"],
+  ]);
+  assert.doesNotMatch(prompt?.textContent ?? "", /```|diff/);
   page.close();
 });
 

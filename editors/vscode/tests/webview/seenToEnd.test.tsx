@@ -59,6 +59,7 @@ test("the key that allows scrolls through the hidden lines first, and allows onc
   const tops: number[] = [];
   assert.equal(rest(page), "12 more lines");
   assert.equal(page.find("permission-allow_once").getAttribute("aria-describedby"), page.find("question-rest").id);
+  assert.equal(page.find("permission-allow_once").textContent, "Show the resty");
   while (rest(page) !== "") {
     await page.key(page.find("permission"), "y");
     tops.push(page.find("question-body").scrollTop);
@@ -66,6 +67,10 @@ test("the key that allows scrolls through the hidden lines first, and allows onc
     mock.timers.tick(KEY_GUARD_MILLISECONDS);
   }
   assert.deepEqual(tops, [67, 134, 201], "parts were skipped");
+  assert.equal(page.find("permission-allow_once").textContent, "Allow oncey");
+  // What was seen may be allowed, wherever the user scrolls.
+  await scrollTo(page, 0);
+  assert.equal(page.find("permission-allow_once").textContent, "Allow oncey");
   await page.key(page.find("permission"), "y");
   assert.deepEqual(answers(page), ["allow_once"]);
   page.close();
@@ -143,7 +148,7 @@ test("why the user is asked is not a part of what scrolls, and a long text is", 
 
 test("a change of several files has its size in view, and the files that are hidden whole are counted", async () => {
   const page = await open(FIVE_FILES);
-  assert.equal(page.find("question-summary").textContent, "+20−0");
+  assert.equal(page.find("question-summary").textContent, "in all +20−0");
   assert.equal(rest(page), "3 more files");
   await scrollTo(page, 190);
   assert.equal(rest(page), "1 more line");
@@ -177,10 +182,15 @@ test("lines that are not rendered yet are shown before they are allowed", async 
 test("a diff names its file below the workspace, and says whether the file is new or goes", async () => {
   const page = await open([
     ...SESSION_OPENED,
-    edit(diff("/project/src/a.txt", null, "a\n"), diff("/etc/hosts", "a\n", ""), diff("/project/b.txt", "a\n", "b\n")),
+    edit(
+      diff("/project/src/a.txt", null, "a\n"),
+      { ...diff("/etc/hosts", "a\n", ""), _meta: { hermes: { deletion: true } } },
+      diff("/project/b.txt", "a\n", "b\n"),
+      diff("/project/emptied.txt", "a\n", ""),
+    ),
   ]);
   const heads = [...page.root.querySelectorAll<HTMLElement>(".question-body .diff-head")];
-  assert.deepEqual(heads.map(({ textContent }) => textContent), ["src/a.txtnew+1", "/etc/hostsdeleted−1", "b.txt+1−1"]);
+  assert.deepEqual(heads.map(({ textContent }) => textContent), ["src/a.txtnew+1", "/etc/hostsdeleted−1", "b.txt+1−1", "emptied.txt−1"]);
   assert.equal(heads[0]?.querySelector(".path")?.getAttribute("title"), "/project/src/a.txt");
   assert.equal(heads[1]?.querySelector(".file-name")?.textContent, "hosts");
   page.close();

@@ -6,6 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import { lineChanges, linesOf, type LineChange } from "../../shared/diff.js";
 import type { RejectedPart } from "../../shared/events.js";
 import type { ToolCallState } from "../../shared/state.js";
+import { isRecord } from "../../shared/validation.js";
 import { IconButton } from "../Icon.js";
 import { LineCounts } from "../LineCounts.js";
 import { PathText } from "../PathText.js";
@@ -50,7 +51,7 @@ export function DiffView({ diff, call, isGrowing }: { diff: Diff; call: ToolCall
     <div class="diff" data-testid="diff">
       <div class="diff-head">
         <PathText path={diff.path} />
-        {!isGrowing && <FileMark diff={diff} />}
+        {!isGrowing && <FileMark diff={diff} isDeletion={call.kind === "delete" || isDeletion(diff)} />}
         <LineCounts added={counts.added} removed={counts.removed} />
         <IconButton
           icon="diff"
@@ -114,10 +115,16 @@ export const DiffBlock = memo(
     before.path === after.path && before.lines.length === after.lines.length && before.lines.every((line, index) => line === after.lines[index]),
 );
 
-/** Whether the file is new, or goes. */
-function FileMark({ diff: { oldText, newText } }: { diff: Diff }): JSX.Element | null {
-  if (typeof oldText !== "string") return <span class="small">{t("new")}</span>;
-  return oldText !== "" && newText === "" ? <span class="small">{t("deleted")}</span> : null;
+/** Whether the file is new, or goes: an edit may also leave it empty. */
+function FileMark({ diff, isDeletion }: { diff: Diff; isDeletion: boolean }): JSX.Element | null {
+  if (typeof diff.oldText !== "string") return <span class="small">{t("new")}</span>;
+  return isDeletion ? <span class="small">{t("deleted")}</span> : null;
+}
+
+/** Whether our own server says that the file goes. */
+function isDeletion({ _meta }: Diff): boolean {
+  const hermes = _meta?.["hermes"];
+  return isRecord(hermes) && hermes["deletion"] === true;
 }
 
 interface LineCount {

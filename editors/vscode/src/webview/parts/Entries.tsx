@@ -6,6 +6,8 @@ import type { TranscriptItem } from "../../shared/state.js";
 import type { RestoreScope } from "../../shared/intents.js";
 import { Icon, IconButton, type IconName } from "../Icon.js";
 import { Menu } from "../Menu.js";
+import { InlineCode } from "../InlineCode.js";
+import { DiffBlock } from "./DiffView.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { placeOf } from "../format.js";
 import { useHost } from "../hostContext.js";
@@ -13,6 +15,8 @@ import { t } from "../../shared/l10n.js";
 
 type ItemOf<K extends TranscriptItem["kind"]> = Extract<TranscriptItem, { kind: K }>;
 
+/** Diffs in a message: each of their lines begins with a sign, so that none ends them. */
+const DIFF_FENCE = /^```diff\n((?:[-+].*\n)*)```\n*/m;
 const BUSY_MODE_LABELS = { turn: "", steer: t("sent while the agent worked"), queue: t("queued") } as const;
 
 export function UserMessage({ item, canRestore }: { item: ItemOf<"user">; canRestore: boolean }): JSX.Element {
@@ -69,8 +73,23 @@ function PromptActions({ item, canRestore }: { item: ItemOf<"user">; canRestore:
 }
 
 function PromptBlock({ block }: { block: ContentBlock }): JSX.Element {
-  if (block.type === "text") return <p class="message-text">{block.text}</p>;
-  return <MediaBlock block={block} />;
+  if (block.type !== "text") return <MediaBlock block={block} />;
+  const parts = block.text.split(DIFF_FENCE).map((part) => part.trimEnd());
+  if (parts.length === 1) return <p class="message-text">{block.text}</p>;
+  const shown = parts.map((part, index) =>
+    index % 2 === 1 ? <QuotedDiff key={index} text={part} /> : part !== "" && <p key={index} class="message-text"><InlineCode text={part} /></p>,
+  );
+  return <>{shown}</>;
+}
+
+/** A diff in a message, such as the parts that the user rejected. */
+function QuotedDiff({ text }: { text: string }): JSX.Element {
+  const lines = text.split("\n").map((line) => ({ kind: line.startsWith("+") ? "added" : "removed", text: line.slice(1), number: 0 }) as const);
+  return (
+    <div class="diff diff-lines">
+      <DiffBlock lines={lines} path="" />
+    </div>
+  );
 }
 
 export function AgentMessage({ text, isGrowing }: { text: string; isGrowing: boolean }): JSX.Element {

@@ -12,7 +12,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { PermissionQuestion, ToolCallState } from "../../shared/state.js";
 import { focusUnlessTyping, KEY_GUARD_MILLISECONDS } from "../focus.js";
 import { useHost } from "../hostContext.js";
-import { IconButton } from "../Icon.js";
+import { Icon } from "../Icon.js";
 import { InlineCode } from "../InlineCode.js";
 import { Menu } from "../Menu.js";
 import { REST_ID, type SeenToEnd } from "../seenToEnd.js";
@@ -49,6 +49,7 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
   const isAllRejected = total > 0 && left === 0;
   const { allow, reject, others } = controlsOf(isAllRejected ? options.filter(({ kind }) => kind.startsWith("reject")) : options);
   const allowPart = rejected.length > 0 ? t("Allow {0} of {1} parts", left, total) : "";
+  const allowLabel = seen.mustShowRest ? t("Show the rest") : allowPart;
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   const [isGivingReason, setIsGivingReason] = useState(false);
   const shownAt = useRef(0);
@@ -86,19 +87,23 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
       onKeyDown={onKeyDown}
     >
       {allow !== undefined && (
-        <OptionButton option={allow} label={allowPart} keyHint="y" isPrimary describedBy={seen.rest === null ? "" : REST_ID} onChoose={choose} />
+        <OptionButton option={allow} label={allowLabel} keyHint="y" isPrimary describedBy={seen.rest === null ? "" : REST_ID} onChoose={choose} />
       )}
       {reject !== undefined && (
         <span class="split">
           <OptionButton option={reject} keyHint="n" buttonRef={rejectButton} onChoose={choose} />
-          <IconButton
-            icon="comment"
-            label={t("Reject and say why (r)")}
-            testId="permission-reason"
-            onPress={() => {
+          <button
+            type="button"
+            class="secondary"
+            title={t("Reject and say why")}
+            aria-label={t("Reject and say why")}
+            data-testid="permission-reason"
+            onClick={() => {
               setIsGivingReason(!isGivingReason);
             }}
-          />
+          >
+            <Icon name="comment" /> <kbd>r</kbd>
+          </button>
         </span>
       )}
       {others.length > 0 && (
@@ -166,25 +171,34 @@ function OptionButton({ option, label = "", keyHint, isPrimary = false, describe
   );
 }
 
-/** Input for what the agent should do instead; Enter rejects with it, Escape goes back. */
+/** Input for what the agent should do instead; Enter or the button rejects with it, Escape goes back. */
 function ReasonInput({ onDone, onCancel }: { onDone: (reason: string) => void; onCancel: () => void }): JSX.Element {
+  const input = useRef<HTMLInputElement>(null);
+  const send = (): void => {
+    onDone(input.current?.value.trim() ?? "");
+  };
+  useEffect(() => input.current?.focus(), []);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.isComposing) return;
-    if (event.key === "Enter") onDone((event.currentTarget as HTMLInputElement).value.trim());
+    if (event.key === "Enter") send();
     else if (event.key === "Escape") onCancel();
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
   return (
-    <input
-      type="text"
-      class="reason-input"
-      placeholder={t("Reject, and do this instead…")}
-      aria-label={t("Reason for rejecting")}
-      data-testid="permission-reason-input"
-      ref={(input) => input?.focus()}
-      onKeyDown={onKeyDown}
-    />
+    <div class="reason-input">
+      <input
+        type="text"
+        placeholder={t("Do this instead…")}
+        aria-label={t("Reason for rejecting")}
+        data-testid="permission-reason-input"
+        ref={input}
+        onKeyDown={onKeyDown}
+      />
+      <button type="button" class="secondary" title={t("Reject with this reason")} aria-label={t("Reject with this reason")} data-testid="permission-reason-send" onClick={send}>
+        <Icon name="send" /> <kbd>{t("Enter")}</kbd>
+      </button>
+    </div>
   );
 }

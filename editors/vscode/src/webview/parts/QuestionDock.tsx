@@ -124,7 +124,7 @@ function CallContent({ call, seen }: { call: ToolCallState; seen: SeenToEnd }): 
       <div class="question-title">
         <Icon name={KIND_ICONS[call.kind]} />
         <span class="title"><InlineCode text={heading} /></span>
-        {diffs.length > 1 && <span data-testid="question-summary"><LineCounts {...countOf(diffs, call.parts.rejected)} hasZeros /></span>}
+        {diffs.length > 1 && <span data-testid="question-summary"><span class="small">{t("in all")}</span> <LineCounts {...countOf(diffs, call.parts.rejected)} hasZeros /></span>}
         <IconButton
           icon="goToFile"
           label={t("Show in the conversation")}
