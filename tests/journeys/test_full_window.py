@@ -14,7 +14,7 @@ from tests.support.user_texts import CONVERSATION_NOW_HAS
 
 FORMS: tuple[ApiForm, ...] = ("messages", "chat", "responses")
 WINDOWS: Mapping[int, tuple[ApiForm, ...]] = {
-    8_000: ("messages", "responses"),
+    8_000: ("responses",),
     32_000: ("chat",),
     200_000: ("messages",),
 }
