@@ -179,7 +179,7 @@ COMMANDS: JsonValue = {
 END_TURN: JsonValue = {"stopReason": "end_turn"}
 CANCELLED: JsonValue = {"stopReason": "cancelled"}
 
-_IDENTIFIER = re.compile(r"\b(sess|msg)_[0-9a-f]{32}\b")
+IDENTIFIER = re.compile(r"\b(sess|msg)_[0-9a-f]{32}\b")
 
 
 def command_lines() -> list[str]:
@@ -332,7 +332,7 @@ def shorten_ids(value: JsonValue) -> JsonValue:
 
     def walk(each: JsonValue) -> JsonValue:
         if isinstance(each, str):
-            return _IDENTIFIER.sub(shorten, each)
+            return IDENTIFIER.sub(shorten, each)
         if isinstance(each, list):
             return [walk(item) for item in each]
         if isinstance(each, dict):
