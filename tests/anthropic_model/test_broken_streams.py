@@ -87,7 +87,26 @@ HARMLESS: dict[str, StreamFault] = {
 }
 
 
-@pytest.mark.parametrize("name", CUTS)
+NEXT_TO_OTHERS = {
+    *(
+        f"{how} after event {n}"
+        for how, shift in (("cut", 0), ("end", 1))
+        for n in range(3, 14)
+        if (n + shift) % 3
+    ),
+    *(f"cut after {n} bytes" for n in range(213, 2300, 346)),
+    *(f"{kind} at event {n}" for kind in ("api_error", "rate_limit_error") for n in (0, 5, 9)),
+}
+"""Places in one block, or of errors that are treated alike: each kind has others in the suite."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.full] if name in NEXT_TO_OTHERS else [])
+        for name in CUTS
+    ],
+)
 async def test_a_truncated_answer_is_continued_where_it_stopped(tmp_path: Path, name: str) -> None:
     async with (
         messages_api([broken(CUTS[name]), rest_of]) as api,

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -158,10 +158,11 @@ def test_local_tasks_survive_kills_of_agents_and_of_the_driver(
 
 
 @pytest.mark.parametrize(
-    ("nodes", "count", "rounds"), [(1, 8, 1), pytest.param(3, 200, 3, marks=FULL)]
+    ("nodes", "count", "victims", "rounds"),
+    [(1, 8, (), 1), pytest.param(3, 200, ("worker",), 3, marks=FULL)],
 )
 def test_tasks_on_dask_survive_kills_of_workers_nodes_and_the_driver(
-    tmp_path: Path, nodes: int, count: int, rounds: int
+    tmp_path: Path, nodes: int, count: int, victims: Sequence[str], rounds: int
 ) -> None:
     create_repository(tmp_path / "code", {"a.txt": b"a\n"})
     (tmp_path / "home").mkdir()
@@ -183,6 +184,7 @@ def test_tasks_on_dask_survive_kills_of_workers_nodes_and_the_driver(
                 with suppress(psutil.NoSuchProcess):
                     each.kill()
 
-        disturb(fleet, kill, ["worker", "driver", "node"] * rounds)
+        # with a node, its worker dies too
+        disturb(fleet, kill, [*victims, "driver", "node"] * rounds)
         assert fleet.kills["node"] + fleet.kills["worker"] >= 1
         assert_complete(fleet)

@@ -67,7 +67,7 @@ async def check_after_kills(path: Path, kills: int) -> None:
 
 
 async def test_committed_data_survives_a_kill(tmp_path: Path) -> None:
-    await check_after_kills(tmp_path / "sessions.db", 6)
+    await check_after_kills(tmp_path / "sessions.db", 3)
 
 
 @pytest.mark.full
@@ -92,7 +92,7 @@ async def check_together(path: Path, rounds: int) -> None:
 
 
 async def test_processes_recording_concurrently_lose_nothing(tmp_path: Path) -> None:
-    await check_together(tmp_path / "sessions.db", 100)
+    await check_together(tmp_path / "sessions.db", 40)
 
 
 @pytest.mark.full

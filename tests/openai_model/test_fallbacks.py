@@ -1,5 +1,6 @@
 """A model that is out of service is replaced for the rest of the turn, in the real process."""
 
+import json
 import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -269,6 +270,10 @@ def test_an_endpoint_of_the_messages_form_takes_over(tmp_path: Path, form: str) 
         assert models(spare) == [CLAUDE, CLAUDE]
         assert [each.verdict for each in spare.model_requests] == ["answered", "answered"]
         assert [each.verdict for each in api.model_requests] == ["answered", "failed", "answered"]
+        # Reasoning of one model is not sent to another.
+        later = json.dumps([each.body for each in (*spare.model_requests, api.model_requests[-1])])
+        assert "So." not in later
+        assert "Seen." not in later
 
 
 FAILING: dict[str, Sequence[ScriptedTurn]] = {

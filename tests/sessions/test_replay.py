@@ -115,6 +115,14 @@ TALK = 15
 """How many prompts make a conversation long enough to be summed up."""
 
 
+def clients(*names: str) -> list[object]:
+    """Return parameters: the clients to which it makes a difference, and the others in full."""
+    return [
+        pytest.param(can, id=name, marks=[] if name in names else [pytest.mark.full])
+        for name, can in CLIENTS.items()
+    ]
+
+
 @pytest.fixture
 def setup(tmp_path: Path) -> Configuration:
     """A home of its own, and a model that does everything."""
@@ -204,7 +212,7 @@ async def reloaded(
         return editor.updates_of(session)
 
 
-@pytest.mark.parametrize("can", CLIENTS.values(), ids=CLIENTS)
+@pytest.mark.parametrize("can", clients("plain", "notices", "output"))
 async def test_everything_is_replayed_as_it_was_shown(
     setup: Configuration, folder: Path, can: Object
 ) -> None:
@@ -252,7 +260,7 @@ def without_content(update: Object) -> Object:
     return {name: value for name, value in update.items() if name != "content"}
 
 
-@pytest.mark.parametrize("can", CLIENTS.values(), ids=CLIENTS)
+@pytest.mark.parametrize("can", clients("plain", "compactions"))
 async def test_a_compacted_conversation_is_replayed_completely(
     setup: Configuration, folder: Path, can: Object
 ) -> None:

@@ -144,17 +144,28 @@ def test_acpx_shows_the_thought_and_the_response_of_a_single_prompt(acpx: Acpx) 
     )
 
 
+def check_first_prompt(acpx: Acpx) -> None:
+    """Prompt in a session that has been opened by another process."""
+    assert acpx.messages("prompt", "first") == [
+        *opening(acpx.folder),
+        prompt("first"),
+        *map(update, server.greeting_updates(first_message=1)),
+        answered("end_turn"),
+    ]
+
+
+def test_acpx_prompts_in_a_session_that_another_process_has_opened(acpx: Acpx) -> None:
+    with acpx.session():
+        check_first_prompt(acpx)
+
+
+@pytest.mark.full
 def test_acpx_prompts_changes_the_mode_cancels_and_prompts_again_in_one_session(
     acpx: Acpx,
 ) -> None:
     report = {"resumed": False, "acpxRecordId": "sess_1", "acpxSessionId": "sess_1"}
     with acpx.session():
-        assert acpx.messages("prompt", "first") == [
-            *opening(acpx.folder),
-            prompt("first"),
-            *map(update, server.greeting_updates(first_message=1)),
-            answered("end_turn"),
-        ]
+        check_first_prompt(acpx)
         assert acpx.messages("set-mode", "plan") == [
             {"action": "mode_set", "modeId": "plan", **report}
         ]

@@ -94,7 +94,8 @@ def check_warnings(lines: Sequence[str], *changes: Change) -> None:
     assert sorted(shown) == expected
 
 
-@pytest.mark.parametrize("number", [0, 1])
+# the first of each, and the second, import the SDK as a whole, which takes seconds
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_a_prompt_is_answered_although_every_dependency_changed(
     tmp_path: Path, number: int
 ) -> None:

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
 from typing import cast
@@ -15,6 +14,7 @@ import pytest
 
 from acp_server.startup.code_store import CodeStore
 from acp_server.startup.code_store_writer import without_docstrings, write_code_store
+from tests.support.case_table import named_case
 from tests.support.editor import json_at
 from tests.support.server_process import HANG_TIMEOUT_SECONDS, start_server
 
@@ -166,17 +166,16 @@ def change_the_index(data: bytes) -> bytes:
     return data[:20] + bytes([data[20] ^ 1]) + data[21:]
 
 
-@pytest.mark.parametrize("damage", [empty, cut_in_the_index, cut_in_the_code, change_the_index])
-def test_a_damaged_file_makes_a_start_slower_but_not_broken(
-    starts: Starts, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_damaged_file_makes_a_start_slower_but_not_broken(starts: Starts) -> None:
     starts.run()
     [file] = starts.files
-    file.write_bytes(damage(file.read_bytes()))
+    whole = file.read_bytes()
 
-    _, text = starts.run()
-
-    assert "Example(number=1)" in text
+    for damage in (empty, cut_in_the_index, cut_in_the_code, change_the_index):
+        file.write_bytes(damage(whole))
+        with named_case(damage.__name__):
+            _, text = starts.run()
+            assert "Example(number=1)" in text
 
 
 def test_a_file_that_others_may_write_is_not_used(starts: Starts) -> None:

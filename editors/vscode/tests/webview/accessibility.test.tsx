@@ -40,3 +40,8 @@ test("the list of completions passes axe", async () => {
   assert.equal(page.findAll("completion").length, 2);
   assert.deepEqual(await violationsOf(page), []);
 });
+
+test("the text box of the composer has a name that stays when its placeholder is gone", async () => {
+  const page = await new TestPage().dispatch(...SESSION_OPENED);
+  assert.match(page.find("composer-input").getAttribute("aria-label") ?? "", /agent/);
+});

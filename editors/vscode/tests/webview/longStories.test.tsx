@@ -8,7 +8,7 @@ import { SESSION_OPENED } from "../support/conversation.js";
 import { ANSWERED_FORM, LONG_OPENED, manyMessages, PARALLEL_QUESTIONS, SHORT_PROMPT } from "../support/longConversation.js";
 
 /** How long a long session is; `MESSAGES` asks for more. */
-const MESSAGES = Number(process.env["MESSAGES"] ?? 60);
+const MESSAGES = Number(process.env["MESSAGES"] ?? 36);
 
 test("further answers are in a menu, operated by keyboard", async () => {
   mock.timers.enable({ apis: ["Date"], now: 1000 });
