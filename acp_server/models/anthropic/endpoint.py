@@ -1,5 +1,6 @@
 """Endpoint of the Messages API: its shared client and its model list."""
 
+from collections.abc import AsyncGenerator
 from functools import cache
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext
 from typing import TYPE_CHECKING, cast
@@ -12,6 +13,7 @@ from acp_server.models.anthropic.failures import classify_error
 from acp_server.models.anthropic.platforms import connect_platform
 from acp_server.models.traffic import ModelTraffic
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.json_values import Object, as_object, as_objects, as_text
 from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from anthropic.lib.vertex import AsyncAnthropicVertex
 
 MAX_LISTED = 1_000
+"""The models of one page."""
+MAX_PAGES = 20
 NO_PLATFORM_TRAFFIC = (
     "requests to Amazon Bedrock and Google Vertex AI are signed by the clouds' own packages and "
     "cannot be recorded or replayed; use another provider with --record and --replay"
@@ -95,15 +99,43 @@ async def list_models(endpoint: AnthropicEndpoint) -> tuple[ListedModel, ...]:
     Raises:
         ModelFailedError: The list could not be fetched.
     """
-    found: list[ListedModel] = []
     if endpoint.platform:
         return ()  # cloud providers list no models of the Messages API
-    client = cast("AsyncAnthropic", endpoint.client)
+    found: list[ListedModel] = []
     try:
-        async for model in client.models.list(limit=MAX_LISTED):
-            name = model.display_name or model.id
-            found.append(ListedModel(model.id, name, model.max_input_tokens, model.max_tokens))
+        async for page in _list_pages(cast("AsyncAnthropic", endpoint.client)):
+            found += map(_parse_model, as_objects(page.get("data")))
     except (AnthropicError, httpx2.HTTPError, ValueError) as error:
         failure = classify_error(error, endpoint.name)
         raise ModelFailedError(failure.reason, failure.kind) from error
-    return tuple(found)
+    return tuple(model for model in found if model.id)
+
+
+async def _list_pages(client: AsyncAnthropic) -> AsyncGenerator[Object]:
+    """Yield the pages of the list, as JSON.
+
+    The SDK's own types of pages and models are not used: a first prompt may wait for the list, and
+    they take as long to import as its request takes.
+    """
+    parameters: dict[str, object] = {"limit": MAX_LISTED}
+    for _ in range(MAX_PAGES):
+        answer = await client.get(
+            "/v1/models", cast_to=httpx2.Response, options={"params": parameters}
+        )
+        page = as_object(answer.json())
+        yield page
+        last_id = as_text(page.get("last_id"))
+        if page.get("has_more") is not True or not last_id:
+            return
+        parameters["after_id"] = last_id
+
+
+def _parse_model(wire: Object) -> ListedModel:
+    id_ = as_text(wire.get("id"))
+    window, output = wire.get("max_input_tokens"), wire.get("max_tokens")
+    return ListedModel(
+        id_,
+        as_text(wire.get("display_name")) or id_,
+        window if type(window) is int else None,
+        output if type(output) is int else None,
+    )
