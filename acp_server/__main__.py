@@ -98,6 +98,9 @@ def serve(options: dict[str, str]) -> int:
     from acp_server.startup.gc_pause import pause_gc
 
     with pause_gc():
+        from acp_server.startup.light_typed_dicts import import_pydantic_core
+
+        import_pydantic_core()
         from acp_server.server.app import run_stdio
     return exit_process(run_stdio(wire, options, code_store))
 

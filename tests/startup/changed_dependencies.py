@@ -109,6 +109,7 @@ def _move_client() -> Mapping[str, Edit | None]:
 _CLIENT = "anthropic/_client.py"
 SDK = "the fast import of the Messages API's SDK"
 PLUGINS = "pydantic without plug-ins"
+TYPED_DICTS = "light typed dictionaries"
 DATACLASSES = "fast dataclasses"
 DISPATCHER = "parts of jsonrpcserver"
 COLLECTOR = "the pause of garbage collection"
@@ -117,6 +118,7 @@ WATCH = "directories cannot be watched"
 _SDK_TYPES = ("from .types import TextBlock, Usage", "from pydantic import TypeAdapter")
 _LOADER = "pydantic/plugin/_loader.py"
 _VALIDATOR = "pydantic/plugin/_schema_validator.py"
+_CORE_SCHEMA = "pydantic_core/core_schema.py"
 _DISPATCHER = "jsonrpcserver/dispatcher.py"
 _RESPONSE = "jsonrpcserver/response.py"
 _RUST = next((each.name for each in installed("watchfiles/_").parent.glob("_rust_notify.*so")), "")
@@ -216,6 +218,24 @@ PYDANTIC_CHANGES = {
     ),
 }
 """Changes of how pydantic loads plug-ins."""
+
+TYPED_DICT_CHANGES = {
+    "typed-dictionary-made-by-a-call": Change(
+        {_CORE_SCHEMA: _append("Extra = TypedDict('Extra', {'number': int})")}, TYPED_DICTS
+    ),
+    "fields-asked-at-import": Change(
+        {_CORE_SCHEMA: _append("FIELDS = CoreConfig.__optional_keys__")}, TYPED_DICTS
+    ),
+    "schemas-read-the-fields": Change(
+        {
+            _CORE_SCHEMA: _replace(
+                (r"^def int_schema\($", "assert not CoreConfig.__total__\n\\g<0>")
+            )
+        },
+        TYPED_DICTS,
+    ),
+}
+"""Changes of pydantic's core."""
 
 DATACLASS_CHANGES = {
     "field-attribute-renamed": Change(
@@ -332,6 +352,7 @@ WATCHFILES_CHANGES = {
 CHANGES_BY_DEPENDENCY = {
     "sdk": SDK_CHANGES,
     "pydantic": PYDANTIC_CHANGES,
+    "typed dictionaries": TYPED_DICT_CHANGES,
     "dataclasses": DATACLASS_CHANGES,
     "jsonrpcserver": DISPATCHER_CHANGES,
     "collector": COLLECTOR_CHANGES,

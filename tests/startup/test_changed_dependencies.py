@@ -16,6 +16,7 @@ from tests.startup.changed_dependencies import (
     DISPATCHER,
     PLUGINS,
     SDK,
+    TYPED_DICTS,
     WATCH_IMPORT,
     Change,
 )
@@ -24,7 +25,7 @@ from tests.support.messages_api import KEY, bad_request, call, messages_api_in_t
 from tests.support.server_process import start_server
 
 FROM_THE_START: Sequence[str] = (sys.executable, "-m", "acp_server")
-OPTIMISATIONS = (SDK, PLUGINS, DATACLASSES, DISPATCHER, COLLECTOR, WATCH_IMPORT)
+OPTIMISATIONS = (SDK, PLUGINS, TYPED_DICTS, DATACLASSES, DISPATCHER, COLLECTOR, WATCH_IMPORT)
 WITHOUT = """
 import sys
 from acp_server.startup import fallback
