@@ -99,8 +99,10 @@ def serve(options: dict[str, str]) -> int:
 
     with pause_gc():
         from acp_server.startup.light_typed_dicts import import_pydantic_core
+        from acp_server.startup.pydantic_plugins import disable_plugins
 
         import_pydantic_core()
+        disable_plugins()
         from acp_server.server.app import run_stdio
     return exit_process(run_stdio(wire, options, code_store))
 

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     AliasChoices,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -18,6 +17,7 @@ from pydantic import (
 )
 
 from acp_server.config.values import ApiMode, SecretText
+from acp_server.startup.late_models import LateModel
 
 _ADDRESS_KEYS = ("base_url", "url", "api", "baseUrl")
 _FIELD_KEYS = {
@@ -61,18 +61,18 @@ def _as_known_mode(value: object) -> object:
     return word if word in modes else ""
 
 
-class NamedModel(BaseModel):
+class NamedModel(LateModel):
     """What a configuration says of one model of an endpoint. Unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     context_length: PositiveInt | None = None
 
 
-class NamedProvider(BaseModel):
+class NamedProvider(LateModel):
     """An endpoint with a name. Unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     base_url: Annotated[
         str,

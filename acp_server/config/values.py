@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Discriminator,
@@ -26,6 +25,7 @@ from pydantic import (
     Tag,
 )
 
+from acp_server.startup.late_models import LateModel
 from acp_server.text.validation_errors import WEB_URL_PATTERN
 
 MAX_HOOK_SECONDS = 600.0
@@ -205,10 +205,10 @@ ApprovalMode: TypeAlias = Annotated[
 CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_normalize_off)]
 
 
-class FallbackEndpoint(BaseModel):
+class FallbackEndpoint(LateModel):
     """A fallback model with settings of its own, as Hermes writes it. Unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     provider: Annotated[str, Field(min_length=1, description="A provider, or `custom`")]
     model: Annotated[str, Field(min_length=1)]
@@ -238,19 +238,19 @@ Fallbacks: TypeAlias = Annotated[
 provider, the model and perhaps an endpoint of its own."""
 
 
-class PlatformHint(BaseModel):
+class PlatformHint(LateModel):
     """A change to a surface's hint: a replacement or an addition."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     replace: str = ""
     append: str = ""
 
 
-class TurnHook(BaseModel):
+class TurnHook(LateModel):
     """A command that runs after each turn and receives its details as JSON on stdin."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     command: Annotated[str, Field(min_length=1, description="A shell command line")]
     timeout_seconds: Annotated[
@@ -266,10 +266,10 @@ class ToolHook(TurnHook):
     ] = "*"
 
 
-class HermesHook(BaseModel):
+class HermesHook(LateModel):
     """A command before or after tool calls as Hermes writes it. Unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     command: Annotated[
         str,
@@ -302,20 +302,20 @@ class HermesHook(BaseModel):
         return TurnHook(command=shlex.join(words), timeout_seconds=self.timeout)
 
 
-class SamplingSetting(BaseModel):
+class SamplingSetting(LateModel):
     """How an MCP server may ask the model, as Hermes writes it. Unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     enabled: bool = True
     max_tokens_cap: Annotated[PositiveInt, Field(description="The longest answer")] = 4096
     max_rpm: Annotated[PositiveInt, Field(description="Requests per minute")] = 10
 
 
-class FeatureFilterSetting(BaseModel):
+class FeatureFilterSetting(LateModel):
     """Which features of an MCP server are used, as Hermes writes it. Unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     include: Annotated[Names, Field(description="The tools that are used; all if empty")] = ()
     exclude: Annotated[Names, Field(description="Tools that are not used")] = ()
@@ -323,10 +323,10 @@ class FeatureFilterSetting(BaseModel):
     resources: bool = True
 
 
-class _McpServerBase(BaseModel):
+class _McpServerBase(LateModel):
     """Settings that all MCP servers have. Unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     enabled: bool = True
     timeout: Annotated[PositiveFloat, Field(description="Timeout of a tool call")] = 120.0
@@ -347,10 +347,10 @@ class StdioServer(_McpServerBase):
     cwd: UserPath | None = None
 
 
-class OAuthSetting(BaseModel):
+class OAuthSetting(LateModel):
     """How to sign in to an MCP server, as Hermes writes it. Unknown keys are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
     client_id: Annotated[str, Field(description="A client registered there; else one is made")] = ""
     client_secret: SecretText | None = None

@@ -13,7 +13,6 @@ from operator import is_, not_
 from typing import Annotated, Self, TypeAlias, TypeVar
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -31,6 +30,7 @@ from pydantic_core import (
     core_schema,
 )
 
+from acp_server.startup.late_models import LateModel
 from acp_server.text.surrogates import repair_surrogates
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ def _json_without_surrogates(value: object) -> bytes:
     return repair_surrogates(text).encode()
 
 
-class WireModel(BaseModel):
+class WireModel(LateModel):
     """Immutable JSON object of the protocol: snake_case in Python, camelCase on the wire.
 
     Unknown keys are ignored when reading and cannot be set when writing.

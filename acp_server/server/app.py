@@ -73,7 +73,6 @@ from acp_server.startup.handshake import (
     exit_code_for_signal,
     exit_immediately_on_signals,
 )
-from acp_server.startup.pydantic_plugins import disable_plugins
 from acp_server.subagents.task import SubAgentLimits, TaskBudget
 from acp_server.tools.skills.variable_store import SkillVariableStore
 from acp_server.tools.tool_config import DelegationConfig, ToolConfig
@@ -97,7 +96,6 @@ def run_stdio(
     `code_store` is in use since the start; it is written and closed once a session is ready.
     """
     use_one_heap()
-    disable_plugins()
     configuration = settings.load(options)
     configure_logging(configuration.settings.log_level, configuration.settings.log_file)
     for problem in configuration.problems:

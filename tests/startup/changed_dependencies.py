@@ -110,6 +110,7 @@ _CLIENT = "anthropic/_client.py"
 SDK = "the fast import of the Messages API's SDK"
 PLUGINS = "pydantic without plug-ins"
 TYPED_DICTS = "light typed dictionaries"
+LATE_MODELS = "late models"
 DATACLASSES = "fast dataclasses"
 DISPATCHER = "parts of jsonrpcserver"
 COLLECTOR = "the pause of garbage collection"
@@ -119,6 +120,7 @@ _SDK_TYPES = ("from .types import TextBlock, Usage", "from pydantic import TypeA
 _LOADER = "pydantic/plugin/_loader.py"
 _VALIDATOR = "pydantic/plugin/_schema_validator.py"
 _CORE_SCHEMA = "pydantic_core/core_schema.py"
+_METACLASS = "pydantic/_internal/_model_construction.py"
 _DISPATCHER = "jsonrpcserver/dispatcher.py"
 _RESPONSE = "jsonrpcserver/response.py"
 _RUST = next((each.name for each in installed("watchfiles/_").parent.glob("_rust_notify.*so")), "")
@@ -237,6 +239,24 @@ TYPED_DICT_CHANGES = {
 }
 """Changes of pydantic's core."""
 
+LATE_MODEL_CHANGES = {
+    "class-made-without-the-next-metaclass": Change(
+        {_METACLASS: _replace((r"super\(\)\.__new__\(mcs, ", "ABCMeta.__new__(mcs, "))}, LATE_MODELS
+    ),
+    "option-renamed": Change(
+        {
+            _METACLASS: _replace(
+                (
+                    r"__pydantic_reset_parent_namespace__: bool = True,",
+                    "__pydantic_reset_namespace__: bool = True,",
+                ),
+                (r"if __pydantic_reset_parent_namespace__:", "if __pydantic_reset_namespace__:"),
+            )
+        }
+    ),
+}
+"""Changes of pydantic's metaclass."""
+
 DATACLASS_CHANGES = {
     "field-attribute-renamed": Change(
         {
@@ -353,6 +373,7 @@ CHANGES_BY_DEPENDENCY = {
     "sdk": SDK_CHANGES,
     "pydantic": PYDANTIC_CHANGES,
     "typed dictionaries": TYPED_DICT_CHANGES,
+    "late models": LATE_MODEL_CHANGES,
     "dataclasses": DATACLASS_CHANGES,
     "jsonrpcserver": DISPATCHER_CHANGES,
     "collector": COLLECTOR_CHANGES,

@@ -14,6 +14,7 @@ from tests.startup.changed_dependencies import (
     COLLECTOR,
     DATACLASSES,
     DISPATCHER,
+    LATE_MODELS,
     PLUGINS,
     SDK,
     TYPED_DICTS,
@@ -25,7 +26,10 @@ from tests.support.messages_api import KEY, bad_request, call, messages_api_in_t
 from tests.support.server_process import start_server
 
 FROM_THE_START: Sequence[str] = (sys.executable, "-m", "acp_server")
-OPTIMISATIONS = (SDK, PLUGINS, TYPED_DICTS, DATACLASSES, DISPATCHER, COLLECTOR, WATCH_IMPORT)
+OPTIMISATIONS = (
+    *(SDK, PLUGINS, TYPED_DICTS, LATE_MODELS),
+    *(DATACLASSES, DISPATCHER, COLLECTOR, WATCH_IMPORT),
+)
 WITHOUT = """
 import sys
 from acp_server.startup import fallback
