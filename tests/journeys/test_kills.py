@@ -112,7 +112,7 @@ class KilledSession:
 
 
 COUNTS = [
-    pytest.param(5, id="5 kills"),
+    pytest.param(3, id="3 kills"),
     pytest.param(200, id="200 kills", marks=pytest.mark.full),
 ]
 

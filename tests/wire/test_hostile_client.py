@@ -85,7 +85,7 @@ async def survive(message: JsonValue, home: Path, *, is_first: bool) -> None:
     assert [answer["id"] for answer in answers] == ([owed.id] if owed.is_answered else [])
 
 
-@a_few_or(5000, few=10)
+@a_few_or(5000, few=5)
 @pytest.mark.parametrize("is_first", [False, True], ids=["ready", "first"])
 def test_any_client_message_gets_one_response_and_the_next_request_works(
     examples: int, *, is_first: bool, tmp_path: Path

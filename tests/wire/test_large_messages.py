@@ -52,7 +52,7 @@ def cpu_seconds_for(
     return min(times)
 
 
-@pytest.mark.parametrize("size_mib", [5, pytest.param(50, marks=pytest.mark.full)])
+@pytest.mark.parametrize("size_mib", [2, pytest.param(50, marks=pytest.mark.full)])
 def test_prompts_of_many_mebibytes_take_proportional_time(tmp_path: Path, size_mib: int) -> None:
     with start_server(tmp_path) as server:
         server.initialize()
