@@ -27,7 +27,7 @@ def read_server(live: LiveAttempts, file: str) -> subprocess.CompletedProcess[by
 
 
 @linux_only
-@pytest.mark.parametrize("is_unconfined", [False, True])
+@pytest.mark.parametrize("is_unconfined", [pytest.param(False, marks=pytest.mark.full), True])
 @needs_landlock
 def test_a_command_outside_the_sandbox_finds_no_key_of_the_server(
     tmp_path: Path, *, is_unconfined: bool

@@ -62,7 +62,7 @@ async def test_no_process_survives_the_server(tmp_path: Path) -> None:
         await wait_until_running(token)
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(20, marks=pytest.mark.full)])
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.full)])
 async def test_no_process_survives_a_kill_at_any_moment_of_the_start(
     tmp_path: Path, kills: int
 ) -> None:

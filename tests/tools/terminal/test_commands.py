@@ -39,6 +39,10 @@ WAYS: dict[str, tuple[JsonValue, Mapping[str, Answer]]] = {
 }
 ways = pytest.mark.parametrize(("can", "answers"), WAYS.values(), ids=WAYS.keys())
 HERE = pytest.mark.parametrize("can", [LIVE_OUTPUT, PLAIN], ids=["live", "text"])
+JUDGED_ALIKE = pytest.mark.parametrize(
+    "can", [LIVE_OUTPUT, pytest.param(PLAIN, marks=pytest.mark.full)], ids=["live", "text"]
+)
+"""For what is decided before anything is shown: the other way is the long form."""
 
 EXPECTED = {
     "nothing": ("true", "completed", "(no output)"),
@@ -147,7 +151,7 @@ WORKDIRS = {
 }
 
 
-@HERE
+@JUDGED_ALIKE
 async def test_the_working_directory_can_be_chosen(tmp_path: Path, can: JsonValue) -> None:
     async with open_terminal_sessions(tmp_path, can) as session:
         (session.root / "sub").mkdir()
@@ -200,7 +204,7 @@ UNFIT = {
 }
 
 
-@HERE
+@JUDGED_ALIKE
 async def test_an_unusable_command_is_one_failed_call(tmp_path: Path, can: JsonValue) -> None:
     async with open_terminal_sessions(tmp_path, can) as session:
         for name, (arguments, reason) in UNFIT.items():
@@ -212,7 +216,7 @@ async def test_an_unusable_command_is_one_failed_call(tmp_path: Path, can: JsonV
                 assert (await session.run_one(run("echo next"))).text == "next"
 
 
-@HERE
+@JUDGED_ALIKE
 async def test_no_state_carries_over_to_the_next_command_or_another_session(
     tmp_path: Path, can: JsonValue
 ) -> None:

@@ -144,7 +144,7 @@ async def test_280_kb_of_output_cost_little_more_than_their_size(
 
 async def test_excessive_output_is_shown_with_its_head_and_tail(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
-        updates = await session.run_one(run("echo first; yes | head -c 5000000; echo last"))
+        updates = await session.run_one(run("echo first; yes | head -c 2500000; echo last"))
         shown = printed_output(updates)
         assert shown.startswith("first\ny\n")
         assert shown.endswith("y\nlast\n")
