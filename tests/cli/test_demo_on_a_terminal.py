@@ -47,11 +47,19 @@ def test_on_a_terminal_the_demo_redraws_and_restores_the_cursor(tmp_path: Path) 
     assert seen.rindex(SHOW_CURSOR) > seen.rindex(HIDE_CURSOR)
 
 
-def test_on_a_terminal_no_color_is_honoured(tmp_path: Path) -> None:
-    terminal, process = on_a_terminal(tmp_path, "demo", "--fast", NO_COLOR="1")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["--prompt", "/version"], id="one prompt"),
+        pytest.param(["--fast"], id="the whole demo", marks=pytest.mark.full),
+    ],
+)
+def test_on_a_terminal_no_color_is_honoured(tmp_path: Path, arguments: list[str]) -> None:
+    terminal, process = on_a_terminal(tmp_path, "demo", *arguments, NO_COLOR="1")
     seen = read_until(terminal, b"(never)")
     os.close(terminal)
     assert process.wait() == 0
+    assert HIDE_CURSOR in seen
     assert b"\x1b[3" not in seen.replace(b"\x1b[3m", b"")
 
 

@@ -20,6 +20,8 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 SHORT_TIMEOUTS = ShutdownTimeouts(flush_seconds=0.1, exit_seconds=0.1)
 DEAF = "import time; time.sleep(60)"
+LISTENING = "import sys; sys.stdin.read()"
+"""An agent that answers nothing, and exits when its input ends."""
 
 
 def serving(home: Path) -> AgentLaunch:
@@ -72,13 +74,11 @@ async def test_an_agent_that_reads_nothing_does_not_block_the_caller() -> None:
     assert left.code == -9
 
 
-async def test_an_error_of_the_caller_propagates_and_leaves_no_process(
-    tmp_path: Path,
-) -> None:
+async def test_an_error_of_the_caller_propagates_and_leaves_no_process() -> None:
     pids: list[int] = []
 
     async def fail() -> None:
-        async with spawn_agent(serving(tmp_path)) as child:
+        async with spawn_agent(make_python_launch(LISTENING)) as child:
             pids.append(child.pid)
             raise LookupError("mine")
 
@@ -87,10 +87,10 @@ async def test_an_error_of_the_caller_propagates_and_leaves_no_process(
     assert not psutil.pid_exists(pids[0])
 
 
-async def test_cancelling_the_caller_leaves_no_process(tmp_path: Path) -> None:
+async def test_cancelling_the_caller_leaves_no_process() -> None:
     pids: list[int] = []
     with anyio.CancelScope() as scope:
-        async with spawn_agent(serving(tmp_path)) as child:
+        async with spawn_agent(make_python_launch(LISTENING)) as child:
             pids.append(child.pid)
             scope.cancel()
             await anyio.sleep_forever()

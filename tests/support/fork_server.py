@@ -41,6 +41,7 @@ from acp_server.tools.arguments import Arguments, model_schema_of
 from prompt_engine.cache_control import add_cache_breakpoints
 from prompt_engine.sources.workspace_manifests import project_tools
 from prompt_engine.threats import scan
+from prompt_engine.threats.skill_scanning import scan_skill_text
 from tests.support.prepared_server import prepare_server
 
 T = TypeVar("T")
@@ -400,6 +401,8 @@ def _prepare_models() -> None:
         model_schema_of(arguments)
     scan("é", "context")  # a text beyond ASCII needs the patterns of all scripts
     scan("é", "mark")
+    for is_program in (False, True):
+        list(scan_skill_text("é", is_program=is_program))
 
 
 def _prepare_tables() -> None:
