@@ -8,6 +8,7 @@ import pytest
 from anyio import fail_after
 
 from acp_server.session.workspace import SessionWorkspace
+from acp_server.tools.files import disk
 from acp_server.tools.files.disk import MAX_BYTES
 from acp_server.tools.files.errors import BinaryFileError, HugeFileError, NoSuchFileError
 from acp_server.tools.files.excerpts import MAX_PART_CHARACTERS, MAX_STREAM_BYTES, stream_lines
@@ -55,18 +56,36 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-async def test_lines_of_a_huge_file_are_read(tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "size"),
+    [
+        pytest.param(
+            form,
+            size,
+            id=f"{form}, {size}",
+            marks=pytest.mark.full if size == "huge" and form != "LF" else (),
+        )
+        for form in FORMS
+        for size in ("huge", "over a small limit")
+    ],
+)
+async def test_lines_of_a_huge_file_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, size: str
+) -> None:
     encoding, mark, newline = FORMS[form]
+    max_bytes, last_number = MAX_BYTES, COUNT
+    if size != "huge":
+        max_bytes, last_number = MAX_BYTES // 50, COUNT // 50
+        monkeypatch.setattr(disk, "MAX_BYTES", max_bytes)
     setup = create_service(tmp_path, VerbatimEditor())
-    lines = newline.join(f"{LINE}{number}" for number in range(1, COUNT + 1))
+    lines = newline.join(f"{LINE}{number}" for number in range(1, last_number + 1))
     path = setup.write_file("a.txt", (mark + lines).encode(encoding))
-    assert path.stat().st_size > MAX_BYTES
+    assert path.stat().st_size > max_bytes
     first = (f"{LINE}1\n{LINE}2\n", None)
     assert await part(setup, "a.txt", 1, 2) == first
-    last = (f"{LINE}{COUNT - 1}\n{LINE}{COUNT}", COUNT)
-    assert await part(setup, "a.txt", COUNT - 1, 3) == last
-    assert await part(setup, "a.txt", COUNT + 9, 3) == ("", COUNT)
+    last = (f"{LINE}{last_number - 1}\n{LINE}{last_number}", last_number)
+    assert await part(setup, "a.txt", last_number - 1, 3) == last
+    assert await part(setup, "a.txt", last_number + 9, 3) == ("", last_number)
 
 
 async def test_an_endless_line_is_truncated_without_buffering(tmp_path: Path) -> None:
