@@ -2,7 +2,7 @@
 
 Each attempt works without the gate, which a first run shows. In the short form most are then left
 to the policy: a command that it asks about does not run by itself in any mode (`test_policy`).
-Every twelfth, and all that the policy allows, are made in a session in every mode; the full form
+Every 24th, and all that the policy allows, are made in a session in every mode; the full form
 makes all so, with and without the sandbox. `attempt_table` makes them through the real process, and
 so does the full form.
 """
@@ -34,8 +34,8 @@ from tests.tools.confinement.sandbox_setup import needs_sandbox
 with_sandboxes = pytest.mark.parametrize(
     "sandbox", ["off", pytest.param("workspace", marks=needs_sandbox)]
 )
-SHORT_STEP = 12
-"""In the short form, every twelfth attempt is made in sessions without the sandbox and with it."""
+SHORT_STEP = 24
+"""In the short form, every 24th attempt is made in sessions without the sandbox and with it."""
 
 
 def attempt_params(table: dict[str, tuple[Build, str]]) -> list[object]:
