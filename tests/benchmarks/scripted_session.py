@@ -114,15 +114,15 @@ def write_project(folder: Path) -> None:
     (folder / "tests.sh").write_text(TESTS, encoding="utf-8")
 
 
-def make_script(hits: int | None = None) -> SessionScript:
-    """Return the script; searches request this many hits, or use the tool's default."""
-    prompts = [f"{PROMPTS[turn % len(PROMPTS)]} ({_noun(turn)})" for turn in range(len(PLAN))]
-    return SessionScript(prompts, list(_replies(hits)))
+def make_script(hits: int | None = None, turns: int = len(PLAN)) -> SessionScript:
+    """Return the first turns; searches request this many hits, or use the tool's default."""
+    prompts = [f"{PROMPTS[turn % len(PROMPTS)]} ({_noun(turn)})" for turn in range(turns)]
+    return SessionScript(prompts, list(_replies(hits, turns)))
 
 
-def _replies(hits: int | None) -> Iterator[ScriptedReply]:
+def _replies(hits: int | None, turns: int) -> Iterator[ScriptedReply]:
     numbers = count()
-    for turn, words in enumerate(PLAN):
+    for turn, words in enumerate(PLAN[:turns]):
         thought = [think("Where is it decided?")] if turn % 3 == 0 else []
         for word in words.split():
             texts = [say(f"Let me look at the {_noun(turn)}.")] if len(word) > 1 else []

@@ -33,7 +33,8 @@ async def test_a_long_session_reads_nearly_all_input_from_the_cache(tmp_path: Pa
 async def test_a_failed_request_after_a_large_batch_is_not_paid_twice(
     tmp_path: Path,
 ) -> None:
-    played = make_script()
+    played = make_script(turns=9)  # two after that of the batch
+    assert max(played.call_counts) == 11
 
     recording = await record_session(tmp_path, played, failing=played.largest_batch + 1)
 
