@@ -252,7 +252,7 @@ class FactCollector:
         if assessment.verdict != "refused":
             doubts += self._doubts(effect, assessment, workspace, outside)
         # Look at all doubts, then cut: the one about secrets may come after the shown ones.
-        is_protected = any(doubt.endswith(reasons.MAY_HOLD_SECRETS) for doubt in doubts)
+        is_protected = any(isinstance(doubt, reasons.SecretsReason) for doubt in doubts)
         shown_doubts = tuple(doubts[:MAX_SHOWN_DOUBTS])
         return CommandFacts(
             effect.command,

@@ -120,14 +120,14 @@ def choices_for(decision: "Ask", root: Path) -> tuple[PermissionChoice, ...]:
     if isinstance(scope, NetworkScope):
         choices.insert(1, ASK_PER_HOST)
     if exact is not None:
-        name = f"Always allow {describe_scope(exact, root)} (saved)"
+        name = f"Always allow {describe_scope(exact, root)} in this workspace"
         choices.append(PermissionChoice("allow_exactly", name, "allow_always", exact))
-    name = f"Always allow {text} (saved)"
+    name = f"Always allow {text} in this workspace"
     choices.append(PermissionChoice("allow_workspace", name, "allow_always", scope))
     if checks is not None:
-        name = f"Always allow {describe_scope(checks, root)} (saved)"
+        name = f"Always allow {describe_scope(checks, root)} in this workspace"
         choices.append(PermissionChoice("allow_checks", name, "allow_always", checks))
-    name = f"Always reject {text} (saved)"
+    name = f"Always reject {text} in this workspace"
     return (
         *choices,
         *confined,

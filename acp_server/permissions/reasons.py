@@ -4,12 +4,19 @@ A sentence says what could happen, or why that cannot be known, without its full
 holds is decided elsewhere, by the parsed structure of a command and facts about files.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 ProgramKind = Literal["runs_code", "removes", "stops", "sends", "changes", "other"]
 """What a program is known for; `other` is any program that is not known to only read."""
 MAX_SHOWN_CHARACTERS = 60
+
+
+class SecretsReason(str):
+    """Reason to ask because a file may hold secrets."""
+
+    __slots__ = ()
+
 
 MAY_HOLD_SECRETS = "may hold secrets or settings"
 OUTSIDE_SANDBOX = (
@@ -177,14 +184,15 @@ def program(kind: ProgramKind, name: str) -> str:
     return _PROGRAMS[kind].format(name=_code(name))
 
 
-def contacts(hosts: Iterable[str]) -> str:
-    """Return that a command contacts these hosts."""
-    return f"This contacts {', '.join(hosts)}"
+def contacts(hosts: Iterable[str], *, are_all: bool = True) -> str:
+    """Return that a command contacts these hosts, and perhaps others."""
+    return f"This contacts {', '.join(hosts)}{'' if are_all else ', and perhaps other machines'}"
 
 
-def runs_input(name: str) -> str:
-    """Return that a program takes its input for code."""
-    return f"{_code(name)} runs its input as code"
+def runs_input(name: str, hosts: Sequence[str] = ()) -> str:
+    """Return that a program takes its input for code, which it may get from these hosts."""
+    origin = f"what is downloaded from {', '.join(hosts)}" if hosts else "its input"
+    return f"{_code(name)} runs {origin} as code"
 
 
 def runs_file(path: str) -> str:
@@ -263,9 +271,9 @@ def credentials(path: object) -> str:
     return f"{path} contains credentials"
 
 
-def secrets(name: object) -> str:
+def secrets(name: object) -> SecretsReason:
     """Return that a file may hold secrets."""
-    return f"{name} {MAY_HOLD_SECRETS}"
+    return SecretsReason(f"{name} {MAY_HOLD_SECRETS}")
 
 
 def outside_link(path: object) -> str:

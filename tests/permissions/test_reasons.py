@@ -30,6 +30,13 @@ TEXTS: Mapping[str, str] = {
             "wget https://a.example/x http://b.example:8080/y",
             "This contacts a.example, b.example",
         ),
+        ("curl -s https://a.example b.example", "This contacts a.example, b.example"),
+        ("curl -o b.txt -fsSL a.example/x", "This contacts a.example"),
+        ("wget -O b.sh --retry-on 3 https://a.example", "This contacts a.example"),
+        (
+            "curl --odd b.example https://a.example",
+            "This contacts a.example, and perhaps other machines",
+        ),
         # Which host it is must be certain.
         ("curl https://example.com@evil.example/", "`curl` can contact other machines"),
         ("curl 'https://{a,b}.example/'", "`curl` can contact other machines"),

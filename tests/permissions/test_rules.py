@@ -176,11 +176,14 @@ def test_with_a_scope_each_answer_says_what_it_covers() -> None:
             "allow_session", "Allow edits in src/ for this session", "allow_always", edits
         ),
         PermissionChoice(
-            "allow_workspace", "Always allow edits in src/ (saved)", "allow_always", edits
+            "allow_workspace", "Always allow edits in src/ in this workspace", "allow_always", edits
         ),
         PermissionChoice("reject_once", "Reject", "reject_once"),
         PermissionChoice(
-            "reject_workspace", "Always reject edits in src/ (saved)", "reject_always", edits
+            "reject_workspace",
+            "Always reject edits in src/ in this workspace",
+            "reject_always",
+            edits,
         ),
     )
 
@@ -206,7 +209,7 @@ def test_every_answer_that_lasts_says_for_how_long() -> None:
     )
     lasting = [each.name for each in offered if each.kind.endswith("_always")]
     assert len(lasting) == 11
-    assert [name for name in lasting if not name.endswith(("session", "(saved)"))] == []
+    assert [name for name in lasting if not name.endswith(("session", "workspace"))] == []
 
 
 def test_the_widths_of_an_always_are_offered_side_by_side() -> None:
@@ -216,13 +219,16 @@ def test_the_widths_of_an_always_are_offered_side_by_side() -> None:
     assert [(each.id, each.name, each.scope) for each in found] == [
         ("allow_once", "Allow once", None),
         ("allow_session", "Allow `go test …` for this session", wide),
-        ("allow_exactly", "Always allow exactly `go test ./x` (saved)", exact),
-        ("allow_workspace", "Always allow `go test …` (saved)", wide),
+        ("allow_exactly", "Always allow exactly `go test ./x` in this workspace", exact),
+        ("allow_workspace", "Always allow `go test …` in this workspace", wide),
         (
             "allow_checks",
-            "Always allow this project's tests, builds and servers in the sandbox (saved)",
+            (
+                "Always allow this project's tests, builds and servers in the sandbox"
+                " in this workspace"
+            ),
             checks,
         ),
         ("reject_once", "Reject", None),
-        ("reject_workspace", "Always reject `go test …` (saved)", wide),
+        ("reject_workspace", "Always reject `go test …` in this workspace", wide),
     ]

@@ -47,9 +47,9 @@ def _worst_kind(names: Set[str]) -> reasons.ProgramKind | None:
 def describe_program(words: Sequence[Word]) -> str:
     """Return the reason to ask about a program that is not known to only read."""
     names = _names_of(words)
-    hosts = _hosts_of(words) if names & _lists()["fetches"] else ()
+    hosts, are_all = _find_hosts(words) if names & _lists()["fetches"] else ((), True)
     if hosts:
-        return reasons.contacts(hosts)
+        return reasons.contacts(hosts, are_all=are_all)
     if names & _lists()["stops"]:
         return reasons.program("stops", words[0].text)
     return reasons.program(_find_kind(words), words[0].text)
@@ -61,12 +61,22 @@ def describe_git(subcommand: str) -> str:
     return reasons.GIT_COMMAND if kind is None else reasons.program(kind, f"git {subcommand}")
 
 
-def describe_input(words: Sequence[Word], *, has_input: bool) -> str | None:
-    """Return the reason to ask if a command runs its input as code; None if it does not."""
+def find_downloads(words: Sequence[Word]) -> tuple[str, ...]:
+    """Return the hosts that a command downloads from; empty if it fetches nothing."""
+    return _find_hosts(words)[0] if words and _names_of(words) & _lists()["fetches"] else ()
+
+
+def describe_input(
+    words: Sequence[Word], *, has_input: bool, input_hosts: Sequence[str]
+) -> str | None:
+    """Return the reason to ask if a command runs its input as code; None if it does not.
+
+    `input_hosts`: where the input is downloaded from, as far as the pipeline says it.
+    """
     operands = [word for word in words[1:] if word.text not in {"-", "-s", "/dev/stdin"}]
     if not has_input or operands or _find_kind(words) != "runs_code":
         return None
-    return reasons.runs_input(words[0].text)
+    return reasons.runs_input(words[0].text, input_hosts)
 
 
 def removes_or_sends(root: "Node", source: "CommandSource") -> bool:
@@ -116,12 +126,39 @@ def _names_only_localhost(words: Sequence[Word]) -> bool:
     return has_address
 
 
-def _hosts_of(words: Sequence[Word]) -> tuple[str, ...]:
-    """Return the hosts of the addresses among the words, as far as all readers agree on them."""
-    texts = (word.text for word in words[1:] if word.is_literal)
-    addresses = map(_parse_address, (each for each in texts if each.startswith(_SCHEMES)))
-    hosts = (each.hostname for each in addresses if each is not None)
-    return tuple(dict.fromkeys(filter(None, hosts)))
+def _find_hosts(words: Sequence[Word]) -> tuple[tuple[str, ...], bool]:
+    """Return the hosts of a command's addresses, as far as all readers agree on them.
+
+    The second value says whether these are all. A word after a flag that is not known is taken for
+    an address only if it is written as one: it may be the flag's value.
+    """
+    lists = _lists()
+    with_value = lists["fetch_flags_with_value"] | lists["fetch_file_flags"]
+    if "wget" in _names_of(words):
+        with_value |= lists["wget_file_flags"]
+    known = with_value | lists["fetch_flags"] | lists["fetch_other_flags"]
+    hosts: list[str] = []
+    are_all, may_be_value = True, False
+    rest = iter(words[1:])
+    for word in rest:
+        is_flag = word.text.startswith("-")
+        if is_flag and word.text in with_value:
+            next(rest, None)
+        elif not is_flag:
+            is_address = not may_be_value or word.text.startswith(_SCHEMES)
+            host = _find_host(word) if is_address else ""
+            # A value without a dot, such as a number, is no host.
+            are_all = are_all and (bool(host) or (may_be_value and "." not in word.text))
+            hosts += [host] if host else []
+        may_be_value = is_flag and word.text not in known
+    return tuple(dict.fromkeys(hosts)), are_all
+
+
+def _find_host(word: Word) -> str:
+    """Return the host of an address with or without a scheme; empty if it is not certain."""
+    text = word.text if "://" in word.text else f"http://{word.text}"
+    parts = _parse_address(text) if word.is_literal else None
+    return (parts and parts.hostname) or ""
 
 
 def _is_at_localhost(address: str) -> bool:

@@ -45,6 +45,8 @@ class ShellScope:
     values: Mapping[str, VariableValue] = field(default_factory=dict[str, VariableValue])
     has_input: bool = False
     """Whether standard input is text of the command line: a pipe, a file or a here-document."""
+    input_hosts: tuple[str, ...] = ()
+    """The hosts from which the programs before a pipe download it, as far as known."""
 
     def with_directories(self, folders: tuple[str, ...]) -> "ShellScope":
         """Return the same scope in other directories.
@@ -60,9 +62,9 @@ class ShellScope:
         """Return the same scope with more variables."""
         return replace(self, values={**self.values, **values}) if values else self
 
-    def with_input(self) -> "ShellScope":
-        """Return the same scope with an input."""
-        return replace(self, has_input=True)
+    def with_input(self, hosts: tuple[str, ...] = ()) -> "ShellScope":
+        """Return the same scope with an input, which may be downloaded from these hosts."""
+        return replace(self, has_input=True, input_hosts=hosts)
 
     def resolve_paths(self, text: str) -> tuple[str, ...]:
         """Return the absolute paths that a word may name, each once."""

@@ -30,7 +30,7 @@ from acp_server.permissions.shell.command_line import (
 )
 from acp_server.permissions.shell.conditions import judge_test, split_test
 from acp_server.permissions.shell.covered_programs import Coverage, find_coverage
-from acp_server.permissions.shell.dangers import describe_input, find_rank
+from acp_server.permissions.shell.dangers import describe_input, find_downloads, find_rank
 from acp_server.permissions.shell.findings import (
     AskedCommand,
     CommandFindings,
@@ -245,6 +245,7 @@ class CommandWalker:
         # Each part runs in a subshell: a `cd` in it has no effect afterwards.
         parts = list(self._child_statements(node, frozenset({"|", "|&"})))
         joins_errors = any(child.type == "|&" for child in node.children)
+        hosts: dict[str, None] = {}
         for index, part in enumerate(parts):
             # Bounded: the parts before it are read once more. An input redirect would replace their
             # names; the parser puts `< list` around the whole pipeline.
@@ -252,9 +253,17 @@ class CommandWalker:
             works_on_names = _is_plain_xargs(part) or part.type == "while_statement"
             if works_on_names and is_short and not (joins_errors or scope.has_input):
                 self._input_names = self._find_input_names(parts[:index], scope)
-            self._statement(part, scope.with_input() if index else scope)
+            self._statement(part, scope.with_input(tuple(hosts)) if index else scope)
             self._input_names = None
+            hosts.update(dict.fromkeys(self._find_downloads(part, scope)))
         return _unchanged(scope)
+
+    def _find_downloads(self, part: "Node", scope: ShellScope) -> tuple[str, ...]:
+        """Return the hosts that a part of a pipeline downloads from."""
+        try:
+            return find_downloads(self._words_without_errors(part, scope))
+        except UndecidableCommand:
+            return ()
 
     def _find_input_names(self, parts: Sequence["Node"], scope: ShellScope) -> FileNames | None:
         """Return the names of files that the parts of a pipeline print; None if not known."""
@@ -596,7 +605,9 @@ class CommandWalker:
         if remote is not None:
             # gh runs git in the repository to find out what it is about.
             self.findings.git_uses[GitUse(access.scope.directories, "", "")] = None
-        runs_input = describe_input(words, has_input=access.scope.has_input)
+        runs_input = describe_input(
+            words, has_input=access.scope.has_input, input_hosts=access.scope.input_hosts
+        )
         self.findings.add_asked(command, runs_input or reason, find_rank(words))
         if not is_coverable and remote is None:
             self.findings.has_other_reasons = True

@@ -62,7 +62,7 @@ station("the view of the agent shows what the server has, and its actions change
   const card = chat.at("permission").last();
   await card.waitFor();
   await card.getByTestId("permission-more").click();
-  await card.getByTestId("permission-allow_always").filter({ hasText: "(saved)" }).first().click();
+  await card.getByTestId("permission-allow_always").filter({ hasText: "in this workspace" }).first().click();
   assert.match(await chat.answered(), /It is made/);
   assert.match(await homeFile("acp/permissions.json"), /mkdir/);
   await window.run("Hermes Agent: Show Servers, Skills, Memory and Permissions");

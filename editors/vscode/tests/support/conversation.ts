@@ -238,7 +238,7 @@ export const PERMISSION_REQUEST: readonly ViewEvent[] = [
     },
     options: [
       { optionId: "once", name: "Allow once", kind: "allow_once" },
-      { optionId: "always", name: "Always allow `git push` (saved)", kind: "allow_always" },
+      { optionId: "always", name: "Always allow `git push` in this workspace", kind: "allow_always" },
       { optionId: "no", name: "Reject", kind: "reject_once" },
     ],
   },

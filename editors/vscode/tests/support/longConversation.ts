@@ -11,9 +11,9 @@ const SCRIPT = "set -e\nfor name in api worker scheduler; do\n  docker build -t 
 export const OPTIONS: readonly PermissionOption[] = [
   { optionId: "allow_once", name: "Allow once", kind: "allow_once" },
   { optionId: "allow_session", name: "Allow `curl` to downloads.example.com for this session", kind: "allow_always" },
-  { optionId: "allow_workspace", name: "Always allow `curl` to downloads.example.com (saved)", kind: "allow_always" },
+  { optionId: "allow_workspace", name: "Always allow `curl` to downloads.example.com in this workspace", kind: "allow_always" },
   { optionId: "reject_once", name: "Reject", kind: "reject_once" },
-  { optionId: "reject_workspace", name: "Always reject `curl` to downloads.example.com (saved)", kind: "reject_always" },
+  { optionId: "reject_workspace", name: "Always reject `curl` to downloads.example.com in this workspace", kind: "reject_always" },
 ];
 
 const ANSWER = `## What I found

@@ -216,7 +216,7 @@ test("an answer that lasts takes two steps, also if it is the only one, and its 
   mock.timers.tick(KEY_GUARD_MILLISECONDS);
   await page.key(page.find("permission"), "a");
   assert.deepEqual(page.posted, []);
-  assert.equal(page.find("permission-allow_always").textContent, "Always allow git push (saved)");
+  assert.equal(page.find("permission-allow_always").textContent, "Always allow git push in this workspace");
   await page.press("permission-allow_always");
   assert.deepEqual(page.posted, [{ type: "permit", questionId: "q1", optionId: "always", reason: "" }]);
   page.close();
