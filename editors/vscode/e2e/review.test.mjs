@@ -145,7 +145,7 @@ station("a proposal is rejected by the keyboard", async () => {
 station("of several proposed files the first one is in front, and stays there", async () => {
   await chat.send("change three files");
   await chat.at("permission").waitFor();
-  await window.tab("most.txt (proposed)").waitFor();
+  await window.tab("most.txt (proposed, 3 of 3)").waitFor();
   const first = window.tab("list.txt (proposed)");
   await until(async () => (await first.getAttribute("aria-selected")) === "true");
   await wait(SETTLING_MILLISECONDS);
@@ -162,7 +162,7 @@ station("of several proposed files the first one is in front, and stays there", 
 station("a part of a proposal is rejected by the keyboard before anything is written", async () => {
   await propose();
   await press(KEYS.rejectPart);
-  await window.page.locator(".codelens-decoration", { hasText: "1 part is rejected" }).waitFor();
+  await window.page.locator(".codelens-decoration", { hasText: "Restore the rejected part" }).waitFor();
   await picture("proposal-part");
   assert.equal(await onDisk(), OLD);
   await press(KEYS.accept);
@@ -182,7 +182,7 @@ station("a proposal for a file with unsaved changes loses none of them", async (
   await wait(BUSY_MILLISECONDS);
   await propose();
   await press(KEYS.rejectPart);
-  await window.page.locator(".codelens-decoration", { hasText: "1 part is rejected" }).waitFor();
+  await window.page.locator(".codelens-decoration", { hasText: "Restore the rejected part" }).waitFor();
   await until(async () => (await chat.at("permission-allow_once").innerText()).startsWith("Allow 1 of 2 parts"));
   await picture("proposal-rejected-part");
   await press(KEYS.accept);

@@ -34,7 +34,7 @@ function scenesOf(conversation) {
     missing: connection("missing", "The chat needs the program acp-server, which is installed separately."),
     untrusted: connection("untrusted"),
     failed: connection("failed", "The agent stopped (exit code 2).\nsettings.yaml: line 4: unknown key `modle`; did you mean `model`?"),
-    restarting: { events: [...FULL_CONVERSATION, { ...READY, status: "restarting", message: "The agent stopped (SIGKILL)." }] },
+    restarting: { events: [...FULL_CONVERSATION, { ...READY, status: "restarting", message: "The agent stopped (ended by the system or another program)." }] },
     conversation: { events: FULL_CONVERSATION },
     beginning: { events: FULL_CONVERSATION, scroll: 0 },
     changes: { events: [...SESSION_OPENED, ...CONVERSATION], presses: ["changes-toggle", "changed-file-toggle"] },

@@ -14,6 +14,8 @@ export interface ReviewedDocument {
   readonly hunks: readonly Hunk[];
   /** Number of the parts that the user rejected; 0 for a file. */
   readonly rejectedCount: number;
+  /** Number of the files of the proposal; 0 for a file. */
+  readonly fileCount: number;
 }
 
 export class ChangeLenses implements CodeLensProvider, Disposable {
@@ -34,7 +36,7 @@ export class ChangeLenses implements CodeLensProvider, Disposable {
   provideCodeLenses(document: TextDocument): CodeLens[] {
     const found = this.#find(document);
     if (found === undefined) return [];
-    const { isProposal, path, hunks, rejectedCount } = found;
+    const { isProposal, path, hunks, rejectedCount, fileCount } = found;
     const lastLine = Math.max(document.lineCount - 1, 0);
     const lens = (line: number, title: string, command: string, ...args: unknown[]): CodeLens =>
       new CodeLens(new Range(line, 0, line, 0), { title, command: `acpServer.${command}`, arguments: [path, ...args] });
@@ -44,9 +46,9 @@ export class ChangeLenses implements CodeLensProvider, Disposable {
       const answers = [lens(line, `$(check)\u00a0${t("Keep")}`, "keepHunk", id), lens(line, `$(discard)\u00a0${t("Revert")}`, "revertHunk", id)];
       return removed.length === 0 ? answers : [...answers, lens(line, removedTitle(removed), "openChange")];
     });
-    if (rejectedCount === 0) return ofHunks;
-    const parts = rejectedCount === 1 ? t("1 part is rejected") : t("{0} parts are rejected", rejectedCount);
-    return [lens(0, t("{0}: propose again", parts), "restoreHunks"), ...ofHunks];
+    const ofAll = [lens(0, `$(check) ${t("Accept all {0} files", fileCount)}`, "allow"), lens(0, `$(close) ${t("Reject all {0} files", fileCount)}`, "reject")];
+    const restore = rejectedCount === 1 ? t("Restore the rejected part") : t("Restore {0} rejected parts", rejectedCount);
+    return [...(fileCount > 1 ? ofAll : []), ...(rejectedCount > 0 ? [lens(0, `$(discard) ${restore}`, "restoreHunks")] : []), ...ofHunks];
   }
 
   dispose(): void {

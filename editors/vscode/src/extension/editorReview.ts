@@ -251,8 +251,9 @@ export class EditorReview implements ReviewDisplay, Disposable {
   }
 
   async #openProposal(proposal: Proposal, preserveFocus: boolean): Promise<void> {
-    const diffs = proposal.files.slice(0, MAX_OPENED_FILES).map(({ path, isWhole }): Diff => {
-      return [...sidesOf(proposal, path), `${basename(path)} (${isWhole ? t("proposed") : t("proposed, in part")})`];
+    const diffs = proposal.files.slice(0, MAX_OPENED_FILES).map(({ path, isWhole }, index, { length }): Diff => {
+      const kind = isWhole ? t("proposed") : t("proposed, in part");
+      return [...sidesOf(proposal, path), `${basename(path)} (${length > 1 ? t("{0}, {1} of {2}", kind, index + 1, proposal.files.length) : kind})`];
     });
     await openDiffs(diffs, { preview: false, preserveFocus });
   }
@@ -305,11 +306,12 @@ export class EditorReview implements ReviewDisplay, Disposable {
     const shown = this.#proposals.get(document.uri.toString());
     if (shown !== undefined) {
       const { path, isWhole, rejected } = shown.file;
-      const isNewSide = document.uri.query.startsWith("new-");
-      return isNewSide && isWhole ? { isProposal: true, path, hunks: shown.hunks, rejectedCount: rejected.length } : undefined;
+      const fileCount = shown.proposal.files.length;
+      if (!document.uri.query.startsWith("new-")) return undefined;
+      return { isProposal: true, path, hunks: isWhole ? shown.hunks : [], rejectedCount: rejected.length, fileCount };
     }
     const file = document.uri.scheme === "file" ? this.#fileOf(document) : undefined;
-    return file && { isProposal: false, path: file.path, hunks: file.hunks, rejectedCount: 0 };
+    return file && { isProposal: false, path: file.path, hunks: file.hunks, rejectedCount: 0, fileCount: 0 };
   }
 
   #hunksOf(document: TextDocument): readonly Hunk[] {

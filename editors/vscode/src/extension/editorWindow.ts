@@ -88,7 +88,11 @@ export class VsCodeWindow implements EditorWindow {
   }
 
   async confirm(question: string, action: string): Promise<boolean> {
-    return (await window.showWarningMessage(question, { modal: true }, action)) === action;
+    return (await this.choose(question, [action])) === action;
+  }
+
+  async choose(question: string, answers: readonly string[]): Promise<string | undefined> {
+    return window.showWarningMessage(question, { modal: true }, ...answers);
   }
 
   async showInformation(message: string, actions: readonly string[]): Promise<string | undefined> {

@@ -197,7 +197,8 @@ function reviewStoreIn(storageUri: Uri | undefined): TextStore {
  */
 async function notify(controller: Controller, { questionId, agent, text, isPermission }: AskedQuestion): Promise<void> {
   const actions = isPermission ? [SHOW, REJECT] : [SHOW];
-  const chosen = await window.showInformationMessage(t("{0} asks: {1}", agent || "Hermes", text), ...actions);
+  // VS Code would make links of the agent's text, also such that run commands.
+  const chosen = await window.showInformationMessage(t("{0} asks: {1}", agent || "Hermes", text.replaceAll("](", "] (")), ...actions);
   if (chosen === SHOW) await controller.questionAnnouncer.show(questionId);
   if (chosen !== REJECT) return;
   const optionId = controller.questions.optionOf(questionId, "reject_once");

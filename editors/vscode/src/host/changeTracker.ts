@@ -5,6 +5,7 @@
  * file and per hunk. Does not know how changes are displayed.
  */
 import type { ChangedFile } from "../shared/events.js";
+import { linesOf } from "../shared/diff.js";
 import { hunksBetween, withHunkKept, withHunkReverted, type Hunk } from "../shared/hunks.js";
 import { withoutDiffs, type DiffBlock } from "./diffBlocks.js";
 import type { FileService } from "./fileService.js";
@@ -15,6 +16,8 @@ interface TrackedFile {
   before: string | null;
   /** Fingerprint of the text after the agent's last write. A different text means a later edit by others. */
   left: string;
+  /** That text; undefined after a reload of the window. */
+  leftText: string | null | undefined;
   /** Whether others changed the file between two writes of the agent. */
   hasOtherEdits: boolean;
   /** The contents of the agent's hunks since the window was opened; see `contentOf`. */
@@ -85,13 +88,16 @@ export class ChangeTracker {
     const hunks = starts.flatMap((start) => hunksBetween(start ?? "", now ?? ""));
     for (const hunk of hunks) tracked.agentHunks.add(contentOf(hunk));
     tracked.left = fingerprintOf(now);
+    tracked.leftText = now;
     this.#tracked.set(path, tracked);
   }
 
   /** Take a file's present text as the one that was written for the agent. */
   async noteWrite(path: string): Promise<void> {
     const tracked = this.#tracked.get(path);
-    if (tracked !== undefined) tracked.left = fingerprintOf(await this.#files.readText(path));
+    if (tracked === undefined) return;
+    tracked.leftText = await this.#files.readText(path);
+    tracked.left = fingerprintOf(tracked.leftText);
   }
 
   /** Return the files that differ now, sorted by path. Files with their original text are no longer tracked. */
@@ -175,6 +181,20 @@ export class ChangeTracker {
     if (!isChangedByOthers) await this.noteWrite(path);
   }
 
+  /** Return a file's text without the agent's changes, with the later edits of others; null if these cannot be told apart. */
+  async withoutAgentsChanges(path: string): Promise<string | null> {
+    const { before, leftText, hasOtherEdits = true } = this.#tracked.get(path) ?? {};
+    const now = await this.#files.readText(path);
+    if (hasOtherEdits || typeof before !== "string" || typeof leftText !== "string" || now === null) return null;
+    return withEdits(before, leftText, now);
+  }
+
+  /** Undo the agent's changes of a file, without the later edits of others; `text` is from `withoutAgentsChanges`. */
+  async revertAgentsChanges(path: string, text: string): Promise<void> {
+    await this.#files.writeText(path, text);
+    this.#tracked.delete(path);
+  }
+
   async #restore(path: string, before: string | null): Promise<void> {
     if (before === null) await this.#files.remove(path);
     else await this.#files.writeText(path, before);
@@ -182,7 +202,25 @@ export class ChangeTracker {
 }
 
 function newlyTracked(before: string | null, left: string): TrackedFile {
-  return { before, left, hasOtherEdits: false, agentHunks: new Set() };
+  return { before, left, leftText: undefined, hasOtherEdits: false, agentHunks: new Set() };
+}
+
+/** Return the text from before a change, with the edits that were made after it; null if one is inside the change. */
+function withEdits(before: string, changed: string, now: string): string | null {
+  const changes = hunksBetween(before, changed);
+  const edits = hunksBetween(changed, now);
+  if (edits.length > 0 && before !== "" && !before.endsWith("\n")) return null;
+  const lines = linesOf(before);
+  for (const { oldLine: start, removed, added } of edits.reverse()) {
+    let place = start - 1;
+    for (const change of changes) {
+      const isBefore = change.newLine + change.added.length <= start;
+      if (isBefore) place += change.removed.length - change.added.length;
+      else if (change.newLine < start + removed.length) return null;
+    }
+    lines.splice(place, removed.length, ...added);
+  }
+  return lines.join("");
 }
 
 /** Return what identifies a hunk wherever it is in a file. */

@@ -99,6 +99,8 @@ export interface EditorWindow {
   runInTerminal(name: string, commandLine: CommandLine): Promise<number | null>;
   /** Ask for confirmation of an action that cannot be undone. */
   confirm(question: string, action: string): Promise<boolean>;
+  /** Ask in a dialog with several answers, of which the first is the default; undefined if it is cancelled. */
+  choose(question: string, answers: readonly string[]): Promise<string | undefined>;
   /** Show a message with action buttons; return the chosen one, undefined for none. */
   showInformation(message: string, actions: readonly string[]): Promise<string | undefined>;
   /** Show a message about something that failed, wholly or in part, as `showInformation` does. */

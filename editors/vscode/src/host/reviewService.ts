@@ -17,7 +17,7 @@ import { t } from "../shared/l10n.js";
 export interface ReviewContext {
   readonly fileService: FileService;
   readonly textStore: TextStore;
-  readonly editorWindow: Pick<EditorWindow, "confirm">;
+  readonly editorWindow: Pick<EditorWindow, "confirm" | "choose">;
   labelOf(path: string): string;
   publish(sessionId: string, event: SessionEvent): void;
   /** Return a session's logged events, in order. */
@@ -141,9 +141,8 @@ export class ReviewService {
   revert(sessionId: string, path: string, hunkId: string): Promise<void> {
     return this.#enqueue(async () => {
       const tracker = this.#trackerOf(sessionId);
-      if (hunkId === "" && !(await this.#confirmRevert(tracker, [path]))) return;
-      if (hunkId !== "" && !(await this.#confirmHunk(tracker, path, hunkId))) return;
-      await tracker.revert(path, hunkId);
+      if (hunkId === "") await this.#revertFiles(tracker, [path]);
+      else if (await this.#confirmHunk(tracker, path, hunkId)) await tracker.revert(path, hunkId);
       await this.#publishAndSave(sessionId);
     });
   }
@@ -154,8 +153,7 @@ export class ReviewService {
       const { paths } = tracker;
       const question = t("Revert all changes in {0} files?", paths.length);
       if (paths.length > 1 && !(await this.#context.editorWindow.confirm(question, t("Revert All")))) return;
-      if (!(await this.#confirmRevert(tracker, paths))) return;
-      for (const path of paths) await tracker.revert(path, "");
+      await this.#revertFiles(tracker, paths);
       await this.#publishAndSave(sessionId);
     });
   }
@@ -172,19 +170,35 @@ export class ReviewService {
     });
   }
 
-  async #confirmRevert(tracker: ChangeTracker, paths: readonly string[]): Promise<boolean> {
+  /** Revert files, after the user has decided about the edits of others in them; nothing if one decision is cancelled. */
+  async #revertFiles(tracker: ChangeTracker, paths: readonly string[]): Promise<void> {
+    const reverts: (() => Promise<void>)[] = [];
     for (const path of paths) {
-      if (!(await tracker.isChangedByOthers(path))) continue;
-      const question = t("{0} was changed after the agent edited it. Revert those changes too?", basename(path));
-      if (!(await this.#context.editorWindow.confirm(question, t("Revert")))) return false;
+      const revert = await this.#revertOf(tracker, path);
+      if (revert === undefined) return;
+      reverts.push(revert);
     }
-    return true;
+    for (const revert of reverts) await revert();
+  }
+
+  /** Return how to revert a file; undefined if the user cancels. No edit of others is lost unless the user chooses so. */
+  async #revertOf(tracker: ChangeTracker, path: string): Promise<(() => Promise<void>) | undefined> {
+    const revertAll = (): Promise<void> => tracker.revert(path, "");
+    if (!(await tracker.isChangedByOthers(path))) return revertAll;
+    const rest = await tracker.withoutAgentsChanges(path);
+    const [agents, keep, all] = [t("Revert Only the Agent's Changes"), t("Keep the File"), t("Revert Everything")];
+    const question = t("{0} was changed after the agent edited it. Revert those changes too?", basename(path));
+    const chosen = await this.#context.editorWindow.choose(question, [rest === null ? keep : agents, all]);
+    if (chosen === all) return revertAll;
+    if (chosen === agents && rest !== null) return () => tracker.revertAgentsChanges(path, rest);
+    return chosen === keep ? () => Promise.resolve() : undefined;
   }
 
   async #confirmHunk(tracker: ChangeTracker, path: string, hunkId: string): Promise<boolean> {
     if (await tracker.isAgentsHunk(path, hunkId)) return true;
     const question = t("This part of {0} was changed after the agent edited it. Revert it nevertheless?", basename(path));
-    return this.#context.editorWindow.confirm(question, t("Revert"));
+    const revert = t("Revert");
+    return (await this.#context.editorWindow.choose(question, [t("Keep It"), revert])) === revert;
   }
 
   #trackerOf(sessionId: string): ChangeTracker {

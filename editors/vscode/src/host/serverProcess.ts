@@ -8,7 +8,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { ndJsonStream, type AnyMessage, type Stream } from "@agentclientprotocol/sdk";
-import { childEnvironment } from "./environment.js";
+import { childEnvironment, redactorOf } from "./environment.js";
 import { messageOf } from "./errors.js";
 import type { ServerCommand } from "./serverLocator.js";
 import type { Disposable, Log } from "./ports.js";
@@ -20,7 +20,7 @@ const SHUTDOWN_MILLISECONDS = 3000;
 const STDERR_TAIL_LINES = 5;
 
 export interface ServerExit {
-  /** Exit code or signal, as text. */
+  /** Exit code, or that it was ended by a signal, as text. */
   readonly status: string;
   readonly stderrTail: string;
 }
@@ -34,14 +34,16 @@ export interface ServerProcess extends Disposable {
 /** Start the server in a directory. */
 export function startServer(serverCommand: ServerCommand, cwd: string, log: Log, isTraced: () => boolean): ServerProcess {
   const commandArguments = [...serverCommand.programArguments, ...serverCommand.serveArguments];
-  log.info(`starting ${[serverCommand.command, ...commandArguments].join(" ")}`);
+  const env = childEnvironment(process.env, serverCommand.environment);
+  const redact = redactorOf(env);
+  log.info(redact(`starting ${[serverCommand.command, ...commandArguments].join(" ")}`));
   const child = spawn(serverCommand.command, commandArguments, {
     cwd,
-    env: childEnvironment(process.env, serverCommand.environment),
+    env,
     stdio: "pipe",
     windowsHide: true,
   });
-  const stderrTail = collectStderr(child, log);
+  const stderrTail = collectStderr(child, log, redact);
   const stream = traceStream(messageStream(child), log, isTraced);
   return { stream, exited: waitForExit(child, log, stderrTail), dispose: () => { shutDown(child); } };
 }
@@ -52,9 +54,10 @@ function messageStream(child: ChildProcessWithoutNullStreams): Stream {
   return ndJsonStream(input, output);
 }
 
-function collectStderr(child: ChildProcessWithoutNullStreams, log: Log): string[] {
+function collectStderr(child: ChildProcessWithoutNullStreams, log: Log, redact: (text: string) => string): string[] {
   const stderrTail: string[] = [];
-  createInterface({ input: child.stderr }).on("line", (text) => {
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    const text = redact(line);
     log.info(`server: ${text}`);
     stderrTail.push(text);
     if (stderrTail.length > STDERR_TAIL_LINES) stderrTail.shift();
@@ -78,8 +81,8 @@ function waitForExit(
       resolve({ status: t("an error"), stderrTail: messageOf(error) });
     });
     child.once("close", (exitCode, signal) => {
-      const status = signal ?? t("exit code {0}", String(exitCode));
-      log.info(`the server stopped: ${status}`);
+      log.info(`the server stopped: ${signal ?? String(exitCode)}`);
+      const status = signal === null ? t("exit code {0}", String(exitCode)) : t("ended by the system or another program");
       resolve({ status, stderrTail: stderrTail.join("\n") });
     });
   });

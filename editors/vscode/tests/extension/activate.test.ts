@@ -123,7 +123,7 @@ test("a permission request while the chat is hidden shows a notification that ca
   extension.isVisible = false;
   editor.choice = "Reject";
   assert.deepEqual(await promptAgent("permission"), { outcome: { outcome: "selected", optionId: "no" } });
-  assert.ok(editor.calls.includes('information Hermes asks: Edit it ["Show Chat","Reject"]'));
+  assert.ok(editor.calls.includes('information Hermes asks: Edit it [now] (command:quit) ["Show Chat","Reject"]'));
 });
 
 test("a notification allows nothing: it shows the chat, where what is asked can be read", async () => {

@@ -189,7 +189,7 @@ test("parts of a proposal are rejected at the cursor and by CodeLens, and propos
   assert.deepEqual(lensesOf(document), ["1 $(close) Reject this part", "4 $(close) Reject this part"]);
   await loaded.display.run("revertHunk", []);
   assert.equal(textOf(right), "1\ntwo\nthree\nfour\n");
-  assert.deepEqual(lensesOf(document), ["1 1 part is rejected: propose again", "1 $(close) Reject this part"]);
+  assert.deepEqual(lensesOf(document), ["1 $(discard) Restore the rejected part", "1 $(close) Reject this part"]);
   await loaded.display.run("restoreHunks", [FILE]);
   assert.equal(textOf(right), NEW);
   await loaded.display.run("revertHunk", [FILE, "0:0:unknown"]);

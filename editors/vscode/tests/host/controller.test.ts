@@ -218,8 +218,7 @@ test("a write appears in the review, its problems are sent, and a revert restore
   await window.handle({ type: "revert", path: "/project/a.py", hunkId: "" });
   await window.until((view) => view.session.changes.length === 0);
   assert.equal(window.files.disk.get("/project/a.py"), "old\n");
-  const items = [problem("unused")];
-  const diagnostics = { sessionId: "session-1", path: "/project/a.py", items };
+  const diagnostics = { sessionId: "session-1", path: "/project/a.py", items: [problem("unused")] };
   assert.deepEqual(window.agent.paramsOf("_hermes/diagnostics"), [diagnostics]);
 });
 
@@ -236,6 +235,7 @@ test("a file that the user edited too is reverted only after confirmation", asyn
   window.editorWindow.agrees = false;
   await window.handle({ type: "revert", path: "/project/a", hunkId: "" });
   assert.equal(window.files.disk.get("/project/a"), "mine\n");
+  assert.match(window.editorWindow.actions.at(-1) ?? "", /^choose .* \[Keep the File\] \[Revert Everything\]$/);
 });
 
 test("the active file is sent before the prompt, and only when it changes", async () => {

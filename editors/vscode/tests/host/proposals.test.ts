@@ -249,7 +249,7 @@ test("a part that the user has edited since is reverted only after confirmation"
   assert.equal(window.files.open.get(FILE)?.text, NEW.replace("4", "four of mine"));
   await window.handle({ type: "revert", path: FILE, hunkId: agents?.id ?? "" });
   assert.equal(window.files.open.get(FILE)?.text, "one\ntwo\nthree\nfour of mine\n");
-  const question = "confirm This part of a.py was changed after the agent edited it. Revert it nevertheless?";
+  const question = "choose This part of a.py was changed after the agent edited it. Revert it nevertheless? [Keep It] [Revert]";
   assert.deepEqual(window.editorWindow.actions, ["end session-1", question]);
 });
 
@@ -272,4 +272,21 @@ test("parts that are not there any more are not accepted", async () => {
   await service().acceptOnly(proposal.questionId, FILE, ["0:0:gone"]);
   await turn;
   assert.equal(window.files.disk.get(FILE), OLD);
+});
+
+test("the agent's changes are reverted without the lines that the user wrote beside them", async () => {
+  await window.connect();
+  const path = "/project/list";
+  window.files.disk.set(path, "one\ntwo\nthree\n");
+  window.agent.turn = async ({ client, sessionId }) => {
+    await client.request(methods.client.fs.writeTextFile, { sessionId, path, content: "1\n1b\ntwo\n3\n" });
+    return { stopReason: "end_turn" };
+  };
+  await window.prompt("go");
+  await window.until((view) => view.session.changes.length === 1);
+  window.files.disk.set(path, "mine\n1\n1b\nTWO\n3\nmine too\n");
+  window.editorWindow.choice = "Revert Only the Agent's Changes";
+  await window.handle({ type: "revert", path, hunkId: "" });
+  assert.equal(window.files.disk.get(path), "mine\none\nTWO\nthree\nmine too\n");
+  await window.until((view) => view.session.changes.length === 0);
 });

@@ -46,6 +46,15 @@ test("children do not see the editor's own variables", () => {
   assert.deepEqual(childEnvironment(editor, { MORE: "x" }), { PATH: "/bin", MORE: "x" });
 });
 
+test("secrets are neither in the log nor in what is shown when the server cannot start", async () => {
+  const log = new FakeLog();
+  const program = "console.error('bad ' + process.env.SOME_API_KEY + ' sk-ant-abcdefghijklmnop'); process.exit(3)";
+  const command = { ...nodeCommand(program), environment: { SOME_API_KEY: "hunter2hunter2" } };
+  const { stderrTail } = await startServer(command, process.cwd(), log, () => false).exited;
+  assert.equal(stderrTail, "bad *** ***");
+  assert.doesNotMatch(log.lines.join("\n"), /hunter2|abcdef/);
+});
+
 test("delays grow up to half a minute", () => {
   assert.deepEqual([1, 2, 3, 10].map(backoffMilliseconds), [500, 1000, 2000, 30_000]);
 });

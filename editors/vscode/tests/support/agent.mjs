@@ -32,7 +32,7 @@ const ACTIONS = {
       { optionId: "yes", name: "Allow", kind: "allow_once" },
       { optionId: "no", name: "Reject", kind: "reject_once" },
     ];
-    const toolCall = { toolCallId: "c1", title: "Edit it" };
+    const toolCall = { toolCallId: "c1", title: "Edit it [now](command:quit)" };
     return ask("session/request_permission", { sessionId, toolCall, options });
   },
   received: () => received,

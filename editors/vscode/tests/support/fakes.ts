@@ -79,6 +79,8 @@ export class FakeEditorWindow implements EditorWindow {
   ranCommand: CommandLine | null = null;
   exitCode: number | null = 0;
   agrees = true;
+  /** The answer in dialogs with several; by default the last. */
+  choice: string | undefined;
   current: EditorSnapshot = { file: "", firstLine: 0, lastLine: 0, selectedText: "", problems: [] };
 
   snapshot(): EditorSnapshot {
@@ -103,6 +105,11 @@ export class FakeEditorWindow implements EditorWindow {
   confirm(question: string): Promise<boolean> {
     this.actions.push(`confirm ${question}`);
     return Promise.resolve(this.agrees);
+  }
+
+  choose(question: string, answers: readonly string[]): Promise<string | undefined> {
+    this.actions.push(`choose ${question} [${answers.join("] [")}]`);
+    return Promise.resolve(this.agrees ? (this.choice ?? answers.at(-1)) : undefined);
   }
 
   showInformation(message: string): Promise<string | undefined> {
