@@ -61,6 +61,20 @@ function isInView(locator) {
   });
 }
 
+/** Runs in the window: whether its storage has a text. VS Code writes there what views keep, every few seconds. */
+async function isStored(text) {
+  const ended = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+  for (const { name } of await indexedDB.databases()) {
+    const database = await ended(indexedDB.open(name));
+    const stores = [...database.objectStoreNames];
+    const values = stores.map((store) => ended(database.transaction(store).objectStore(store).getAll()));
+    const isFound = JSON.stringify(await Promise.all(values)).includes(text);
+    database.close();
+    if (isFound) return true;
+  }
+  return false;
+}
+
 async function newSession() {
   await chat.at("header-new").click();
   await chat.at("welcome").waitFor();
@@ -279,6 +293,19 @@ station("the state before a prompt is restored: files, conversation or both, and
   await restore("conversation");
   await until(async () => (await chat.at("user-message").count()) === 1);
   assert.equal(await chat.input.inputValue(), "what is on the list, and what is missing?");
+});
+
+station("a draft that was sent does not return with the state that VS Code kept before", async () => {
+  await newSession();
+  const draft = "what is on the list, and why?";
+  await chat.input.fill(draft);
+  await until(() => window.page.evaluate(isStored, draft));
+  await chat.input.press("Enter");
+  await chat.at("user-message").first().waitFor();
+  await window.page.reload();
+  await window.ready();
+  await chat.at("user-message").first().waitFor();
+  await until(async () => (await chat.input.inputValue()) === "");
 });
 
 station("2,000 messages open as fast as 40, and typing in them is as fast", async () => {
