@@ -146,11 +146,12 @@ station("of several proposed files the first one is in front, and stays there", 
   await chat.send("change three files");
   await chat.at("permission").waitFor();
   await window.tab("most.txt (proposed, 3 of 3)").waitFor();
-  const first = window.tab("list.txt (proposed)");
+  const first = window.tab("list.txt (proposed, 1 of 3)");
   await until(async () => (await first.getAttribute("aria-selected")) === "true");
   await wait(SETTLING_MILLISECONDS);
   assert.equal(await first.getAttribute("aria-selected"), "true");
-  for (const name of ["list", "more", "most"]) assert.equal(await window.tab(`${name}.txt (proposed)`).count(), 1);
+  for (const [index, name] of ["list", "more", "most"].entries()) assert.equal(await window.tab(`${name}.txt (proposed, ${index + 1} of 3)`).count(), 1);
+  await window.page.locator(".codelens-decoration", { hasText: "Accept all 3 files" }).waitFor();
   assert.match(await chat.at("question-dock").innerText(), /^Edit 3 files\?/);
   await picture("proposal-files");
   await focusDiff();
@@ -220,9 +221,10 @@ station("a written change is reverted as a whole, and the user's unsaved lines a
   await press(KEYS.reject);
   await picture("revert-question");
   await window.answerDialog("Cancel");
-  await press(KEYS.rejectPart);
-  await until(async () => (await window.editorText()).startsWith("one\ntwo"));
-  assert.match(await window.editorText(), /mine/);
+  assert.equal(await window.editorText(), `${NEW}mine`);
+  await press(KEYS.reject);
+  await window.answerDialog("Revert Only the Agent's Changes");
+  await until(async () => (await window.editorText()) === `${OLD}mine`);
   assert.ok(await window.isDirty("list.txt"));
 });
 
