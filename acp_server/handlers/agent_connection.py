@@ -174,8 +174,8 @@ class AgentConnection:
             # Boundary: only time is lost. A prompt repeats what failed here, and reports it.
             logger.exception("a session could not be prepared for its first prompt")
             session.context.commands.announce()
-        # From now on everything is imported: further sessions need not wait to get ready.
-        self._idle_detector.disable()
+        # From now on everything is imported: further sessions need not wait for it to stay quiet.
+        self._idle_detector.end_quiet()
         on_ready, self.on_ready = self.on_ready, None
         if on_ready is not None:
             await on_ready()
@@ -183,7 +183,7 @@ class AgentConnection:
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
         sessions = SessionHandlers(self._connection, self._sessions, warm_up)
         auth = self._auth
-        prompts = PromptHandlers(self._connection, self._sessions)
+        prompts = PromptHandlers(self._connection, self._sessions, self._idle_detector.answering)
         providers = self._providers
         overviews = OverviewHandlers(self._sessions)
         check = self._require_initialize
@@ -213,7 +213,7 @@ class AgentConnection:
             "session/set_config_option": tracked(
                 SetSessionConfigOptionRequest, sessions.set_config_option
             ),
-            # Not tracked: a prompt may take hours, and starts the imports that it needs itself.
+            # Tracked until it shows something: a prompt may take hours.
             "session/prompt": request_handler(PromptRequest, prompts.prompt, check),
             RESTORE_METHOD: request_handler(RestoreRequest, prompts.restore, check),
             MCP_SERVERS_METHOD: tracked(McpServersRequest, deferred(overviews.mcp_servers)),

@@ -1,7 +1,8 @@
-"""Detects moments in which the client waits for no response, to import modules then.
+"""Detects moments in which the client waits for no response, to prepare sessions then.
 
 Imports compete for the interpreter lock: a response that runs at the same time takes two or three
-times as long. Independent of methods; the method table decides which requests count.
+times as long. So does the preparation of fifty sessions, while fifty prompts wait for their first
+words. Independent of methods; the method table decides which requests count.
 """
 
 from collections.abc import Generator
@@ -27,7 +28,6 @@ class IdleDetector:
         self._idle = anyio.Event()
         self._idle.set()
         self._idle_since_seconds = float("-inf")
-        self._is_disabled = False
 
     @contextmanager
     def answering(self) -> Generator[None]:
@@ -46,16 +46,14 @@ class IdleDetector:
     async def wait(self) -> None:
         """Return when the client is idle, or after the longest wait."""
         with anyio.move_on_after(self._max_wait_seconds):
-            while not self._is_disabled and (
-                self._active_requests or self._remaining_quiet_seconds > 0
-            ):
+            while self._active_requests or self._remaining_quiet_seconds > 0:
                 await self._idle.wait()
                 # A request may arrive during the sleep, hence the loop.
                 await anyio.sleep(max(self._remaining_quiet_seconds, 0))
 
-    def disable(self) -> None:
-        """Let all waits return at once from now on: the imports are done."""
-        self._is_disabled = True
+    def end_quiet(self) -> None:
+        """Let waits return as soon as no request is active: the imports are done."""
+        self._quiet_seconds = 0.0
 
     @property
     def _remaining_quiet_seconds(self) -> float:

@@ -1,7 +1,7 @@
 """Handlers of session/prompt, session/cancel, _session/steering and _hermes/restore."""
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from functools import partial
 
 from anyio import lowlevel
@@ -61,14 +61,22 @@ async def build_models() -> None:
 class PromptHandlers:
     """Handlers of prompts and of their cancellation."""
 
-    def __init__(self, connection: ClientConnection, sessions: SessionRegistry) -> None:
+    def __init__(
+        self,
+        connection: ClientConnection,
+        sessions: SessionRegistry,
+        while_answering: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._connection = connection
         self._sessions = sessions
+        self._while_answering = while_answering
         self._backpressure = Backpressure(connection)
 
     def prompt(self, request: PromptRequest, call: InboundRequest) -> Job:
         """Queue and answer a prompt."""
         session = self._sessions.find(request.session_id)
+        # Behind a turn, it would not be prepared yet.
+        while_preparing = self._while_answering if session.is_idle else nullcontext
         # Everything up to `run` happens before the next message is read: prompts keep their order,
         # and a cancel right behind one finds its place.
         busy_mode, message = parse_busy_mode(user_message(request.prompt), session.busy_mode)
@@ -76,11 +84,15 @@ class PromptHandlers:
         # Instead of cancelling the task: a cancelled turn must still end cleanly and answer with
         # stopReason "cancelled", not with an error.
         call.on_cancel = queued_prompt.cancel
-        sink = AcpEventSink(self._connection, session.id, self._backpressure)
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))
 
         async def run() -> Reply:
-            result = await session.prompt(queued_prompt, message, sink, abandon)
+            with ExitStack() as preparing:
+                preparing.enter_context(while_preparing())
+                sink = AcpEventSink(
+                    self._connection, session.id, self._backpressure, preparing.close
+                )
+                result = await session.prompt(queued_prompt, message, sink, abandon)
             return Reply(
                 _prompt_response(
                     result,

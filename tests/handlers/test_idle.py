@@ -53,15 +53,18 @@ async def test_the_detector_is_idle_before_any_request() -> None:
     assert not scope.cancelled_caught
 
 
-async def test_waiting_returns_immediately_once_the_detector_is_disabled() -> None:
+async def test_once_all_is_imported_only_active_requests_are_waited_for() -> None:
     detector = IdleDetector(LONG_SECONDS, LONG_SECONDS)
-    request = _OpenRequest(detector)
-    request.may_end.set()
-    await request.ask()
-    detector.disable()
-    with anyio.move_on_after(0) as scope:
-        await detector.wait()
-    assert not scope.cancelled_caught
+    request, waiting = _OpenRequest(detector), _IdleWaiter(detector)
+    detector.end_quiet()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(request.ask)
+        await wait_all_tasks_blocked()
+        tasks.start_soon(waiting.run)
+        await wait_all_tasks_blocked()
+        assert not waiting.has_ended
+        request.may_end.set()
+    assert waiting.has_ended
 
 
 async def test_the_detector_is_not_idle_until_the_last_request_is_answered() -> None:
