@@ -59,9 +59,9 @@ class SessionCommandFiles:
     async def load(self, is_taken: Callable[[str], bool], on_change: Callable[[], None]) -> None:
         """Find the commands, and follow their changes from now on."""
         self._is_taken = is_taken
+        await self._followed.follow()
         await self.refresh()
         self._on_change = on_change
-        await self._followed.follow()
 
     async def refresh(self) -> None:
         """Find the commands again."""

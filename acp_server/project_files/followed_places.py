@@ -27,7 +27,7 @@ class FollowedPlaces:
         self._is_closed = False
 
     async def follow(self) -> None:
-        """Report changes from now on."""
+        """Report changes from now on; read the files after this, not before."""
         if self._watch is not None and self._subscription is None and not self._is_closed:
             self._subscription = self._watch.subscribe(self)
             await self._update()
@@ -68,4 +68,6 @@ class FollowedPlaces:
 
         existing, self._names = await to_thread.run_sync(find)
         if self._subscription is not None:
-            self._subscription.watch(existing.union(path.parent for path in self._names))
+            folders = existing.union(path.parent for path in self._names)
+            # The files are read next, so nothing that was changed before needs to be reported.
+            self._subscription.watch(folders, is_read=False)

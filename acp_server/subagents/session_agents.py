@@ -76,9 +76,9 @@ class SessionAgents:
 
     async def load(self) -> None:
         """Find the agents, and follow their changes from now on."""
+        await self._followed.follow()
         await self.refresh()
         self.list_again()
-        await self._followed.follow()
 
     async def refresh(self) -> None:
         """Find the agents again."""
