@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -9,6 +10,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 
+from acp_server.handlers import agent_connection
 from acp_server.handlers.idle import IdleDetector
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.session.context import SessionContext
@@ -16,7 +18,8 @@ from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.registry import SessionRegistry
 from acp_server.tools.toolbox import SessionToolbox
-from tests.handlers.fake_models import EchoModel
+from tests.handlers.fake_models import EchoModel, LateModel
+from tests.support.editor import open_editor
 from tests.support.server_parts import MODEL_ID, make_services
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -134,3 +137,31 @@ async def test_tools_are_built_only_when_idle_unless_a_prompt_needs_them(
         assert made == [session.id]
         quiet.set()
     assert made == [session.id]
+
+
+async def test_no_session_is_prepared_while_a_prompt_has_shown_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent_connection, "IdleDetector", partial(IdleDetector, 0, LONG_SECONDS))
+    model = LateModel()
+    async with open_editor(model) as editor:
+
+        async def wait_for_commands(session_id: str) -> None:
+            await editor.wait_for_response(
+                lambda message: (
+                    "available_commands_update" in str(message) and session_id in str(message)
+                )
+            )
+
+        await editor.initialize()
+        first = await editor.new_session()
+        await wait_for_commands(first)
+        asked = editor.start_prompt(first, "Work")
+        await model.is_asked.wait()
+        second = await editor.new_session()
+        with anyio.move_on_after(0.1) as early:
+            await wait_for_commands(second)
+        assert early.cancelled_caught
+        model.may_answer.set()
+        await wait_for_commands(second)
+        await asked.response()
