@@ -73,7 +73,8 @@ def test_a_session_reads_its_own_long_outputs_in_every_mode_and_no_other_session
         day.user.questions.clear()
         for mode in MODES:
             session.set_mode(mode)
-            for last, name in ((5_000, "short"), (100_000, "long")):
+            # Whether it is in memory or on the disk does not depend on the mode.
+            for last, name in ((5_000, "short"), (100_000, "long"))[: 2 if mode == MODES[0] else 1]:
                 program = look_into(found[name], last)
                 session.prompt(f"Look {mode} {name}.", lambda _, program=program: program)
         assert day.user.questions == []

@@ -44,7 +44,7 @@ async def cancel_at(
     assert (await pending.response())["result"] == {"stopReason": "cancelled"}
 
 
-@pytest.mark.parametrize("pieces", [6, pytest.param(24, marks=pytest.mark.full)])
+@pytest.mark.parametrize("pieces", [3, pytest.param(24, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", edits())
 async def test_a_cancelled_edit_leaves_nothing_behind(
     tmp_path: Path, name: str, pieces: int

@@ -178,7 +178,12 @@ async def test_a_host_is_asked_about_once_per_command_and_then_reached(
 @needs_sandbox
 @pytest.mark.parametrize(
     ("answer", "questions"),
-    [("allow_session", 1), ("allow_workspace", 1), ("reject_workspace", 1), ("reject_once", 2)],
+    [
+        ("allow_session", 1),
+        pytest.param("allow_workspace", 1, marks=pytest.mark.full),
+        ("reject_workspace", 1),
+        ("reject_once", 2),
+    ],
 )
 async def test_an_answer_holds_as_long_as_the_user_says(
     directories: SandboxDirectories, answer: PermissionChoiceId, questions: int
