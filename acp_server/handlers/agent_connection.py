@@ -15,7 +15,6 @@ from acp_server.handlers.params import (
     answer_with,
     deferred,
     notification_handler,
-    parse_params,
     request_handler,
 )
 from acp_server.handlers.prompting import PromptHandlers, build_models
@@ -112,7 +111,7 @@ class AgentConnection:
         self.on_ready: Callable[[], Awaitable[object]] | None = None
         """Called once, when the first session is ready and its first imports are done."""
         if initialize_params is not None:
-            self._record_client(parse_params(InitializeRequest, initialize_params))
+            self._record_client(initialize_params)
 
     async def run(self) -> None:
         """Serve until the client's stream ends."""
@@ -245,13 +244,13 @@ class AgentConnection:
 
     def _initialize(self, request: InitializeRequest, call: InboundRequest) -> Job:
         """Answer; a client may send it again, and its latest capabilities count."""
-        self._record_client(request)
+        del request
+        self._record_client(call.request.params)
         result = initialize_result(call.request.params)
         return answer_with(Reply(result))
 
-    def _record_client(self, request: InitializeRequest) -> None:
-        self._connection.capabilities = request.client_capabilities
-        self._connection.identify(request.client_info.name if request.client_info else "")
+    def _record_client(self, initialize_params: JsonValue) -> None:
+        self._connection.record(initialize_params)
         self._is_initialized = True
 
     def _require_initialize(self) -> None:

@@ -43,13 +43,12 @@ class EditorElicitor:
     @property
     def can_ask(self) -> bool:
         """Whether the client shows forms or pages."""
-        return self._connection.shows_forms or self.shows_pages
+        return self._connection.shows_forms or self._connection.shows_pages
 
     @property
     def shows_pages(self) -> bool:
         """Whether the client opens web pages."""
-        elicitation = self._connection.capabilities.elicitation
-        return elicitation is not None and elicitation.url is not None
+        return self._connection.shows_pages
 
     async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         """Ask the user; see the port."""

@@ -72,17 +72,17 @@ class EditorWorkspace:
     @property
     def can_read(self) -> bool:
         """Whether `fs/read_text_file` may be called."""
-        return self._connection.capabilities.fs.read_text_file
+        return self._connection.reads_files
 
     @property
     def can_write(self) -> bool:
         """Whether `fs/write_text_file` may be called."""
-        return self._connection.capabilities.fs.write_text_file
+        return self._connection.writes_files
 
     @property
     def has_terminals(self) -> bool:
         """Whether `terminal/*` may be called."""
-        return self._connection.capabilities.terminal
+        return self._connection.runs_commands
 
     @property
     def shows_output(self) -> bool:
