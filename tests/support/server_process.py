@@ -316,6 +316,11 @@ class ServerProcess:
         """Return the current resident memory of the server."""
         return psutil.Process(self.process.pid).memory_info().rss
 
+    def cpu_seconds(self) -> float:
+        """Return the processor time that the server has used, without its children."""
+        times = psutil.Process(self.process.pid).cpu_times()
+        return times.user + times.system
+
     def stderr(self) -> str:
         """Return the server's stderr so far."""
         return self._stderr.read_text(encoding="utf-8", errors="replace")
