@@ -8,14 +8,18 @@ disk each time.
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
 from acp_server.session.prompting.file_watch import FileWatch, Subscription, missing_directories
-from skills_store.editor import SkillEditor
 from skills_store.index_cache import IndexCache
 from skills_store.library import SkillLibrary
-from skills_store.skill import SkillRoot
+from skills_store.skill import ArchivedSkill, SkillRoot
+
+if TYPE_CHECKING:
+    from skills_store.editor import SkillEditor
 
 ChangeListener = Callable[[], Awaitable[None]]
 """Called when skills may have changed."""
@@ -35,14 +39,13 @@ class SkillRoots:
         watch: FileWatch | None = None,
     ) -> None:
         """Prepare; `home` is HERMES_HOME. Nothing is read yet."""
-        self.editor = SkillEditor(home, roots)
         self.library = SkillLibrary(
-            roots,
-            home / "acp" / "skills_snapshot.json",
-            self.editor.archive.find_destination,
-            indexes,
+            roots, home / "acp" / "skills_snapshot.json", self._find_archived, indexes
         )
+        self._home = home
         self._roots = roots
+        self._editor: SkillEditor | None = None
+        self._editor_lock = Lock()
         self._plugins = home / "plugins"
         self._watch = watch
         self._subscription: Subscription | None = None
@@ -52,6 +55,16 @@ class SkillRoots:
         self._confirmed: frozenset[Path] = frozenset()
         """Directories whose watching was confirmed."""
         self._is_watched = False
+
+    @property
+    def editor(self) -> "SkillEditor":
+        """The editor of the skills, imported and created at its first use."""
+        with self._editor_lock:
+            if self._editor is None:
+                from skills_store.editor import SkillEditor
+
+                self._editor = SkillEditor(self._home, self._roots)
+            return self._editor
 
     def subscribe(self, listener: ChangeListener) -> None:
         """Notify a reader of changes from now on; the first one starts the watching.
@@ -117,6 +130,9 @@ class SkillRoots:
         self._confirmed = (self._confirmed | reported) & tree
         # The directories were confirmed before they were scanned just now.
         self._set_watched(is_watched=present <= self._confirmed, since_last_scan=bool(reported))
+
+    def _find_archived(self, name: str) -> ArchivedSkill | None:
+        return self.editor.archive.find_destination(name)
 
     def _set_watched(self, *, is_watched: bool, since_last_scan: bool = False) -> None:
         if is_watched != self._is_watched:
