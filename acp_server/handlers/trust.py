@@ -10,15 +10,17 @@ from acp_server.protocol.client import ClientError
 from acp_server.protocol.tool_calls import PermissionOption
 
 _TRUSTED = PermissionOption(
-    option_id="trusted", name="Trust this workspace (saved)", kind="allow_always"
+    option_id="trusted", name="Always trust this workspace", kind="allow_always"
 )
-_USE = PermissionOption(option_id="trusted", name="Use it (saved)", kind="allow_always")
+_USE = PermissionOption(
+    option_id="trusted", name="Always use it in this workspace", kind="allow_always"
+)
 _DO_NOT_USE = PermissionOption(
-    option_id="declined", name="Do not use it (saved)", kind="reject_always"
+    option_id="declined", name="Never use it in this workspace", kind="reject_always"
 )
 _NOT_NOW = PermissionOption(option_id="not_now", name="Not now", kind="reject_once")
 _DECLINED = PermissionOption(
-    option_id="declined", name="Do not trust it (saved)", kind="reject_always"
+    option_id="declined", name="Never trust this workspace", kind="reject_always"
 )
 _VERDICTS: Mapping[str, TrustVerdict] = {"trusted": "trusted", "declined": "declined"}
 

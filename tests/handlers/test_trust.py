@@ -90,9 +90,9 @@ async def test_any_other_client_is_asked_for_trust_by_a_permission_request(
         asked = await prompted(editor, session, {"outcome": outcome})
         assert asked["method"] == "session/request_permission"
         assert [json_at(asked, "params", "options", n, "name") for n in range(3)] == [
-            "Trust this workspace (saved)",
+            "Always trust this workspace",
             "Not now",
-            "Do not trust it (saved)",
+            "Never trust this workspace",
         ]
         call_id = json_at(asked, "params", "toolCall", "toolCallId")
         updates = [each for each in editor.updates_of(session) if str(call_id) in str(each)]
