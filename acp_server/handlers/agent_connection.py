@@ -212,7 +212,7 @@ class AgentConnection:
             "session/set_config_option": tracked(
                 SetSessionConfigOptionRequest, sessions.set_config_option
             ),
-            # Tracked until it shows something: a prompt may take hours.
+            # Tracked until its turn is prepared: a prompt may take hours.
             "session/prompt": request_handler(PromptRequest, prompts.prompt, check),
             RESTORE_METHOD: request_handler(RestoreRequest, prompts.restore, check),
             MCP_SERVERS_METHOD: tracked(McpServersRequest, deferred(overviews.mcp_servers)),

@@ -1,8 +1,8 @@
 """Detects moments in which the client waits for no response, to prepare sessions then.
 
 Imports compete for the interpreter lock: a response that runs at the same time takes two or three
-times as long. So does the preparation of fifty sessions, while fifty prompts wait for their first
-words. Independent of methods; the method table decides which requests count.
+times as long. So does the preparation of other sessions while fifty prompts wait for theirs.
+Independent of methods; the method table decides which requests count.
 """
 
 from collections.abc import Generator

@@ -84,14 +84,13 @@ class PromptHandlers:
         # Instead of cancelling the task: a cancelled turn must still end cleanly and answer with
         # stopReason "cancelled", not with an error.
         call.on_cancel = queued_prompt.cancel
+        sink = AcpEventSink(self._connection, session.id, self._backpressure)
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))
 
         async def run() -> Reply:
             with ExitStack() as preparing:
                 preparing.enter_context(while_preparing())
-                sink = AcpEventSink(
-                    self._connection, session.id, self._backpressure, preparing.close
-                )
+                queued_prompt.on_prepared = preparing.close
                 result = await session.prompt(queued_prompt, message, sink, abandon)
             return Reply(
                 _prompt_response(

@@ -1,6 +1,6 @@
 """Maps the engine's events to session updates."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import assert_never
@@ -204,12 +204,9 @@ class AcpEventSink:
         connection: ClientConnection,
         session_id: str,
         backpressure: Backpressure,
-        on_first_event: Callable[[], object] | None = None,
     ) -> None:
-        """Take what to send with; `on_first_event` is called before the first event is sent."""
         self._connection = connection
         self._session_id = session_id
-        self._on_first_event = on_first_event
         self._backpressure = backpressure
         self._chunk_templates = ChunkTemplates(session_id)
         self._titles: dict[str, str] = {}
@@ -236,9 +233,6 @@ class AcpEventSink:
 
     def show(self, event: Event) -> None:
         """Send one event at once."""
-        if self._on_first_event is not None:
-            self._on_first_event()
-            self._on_first_event = None
         if isinstance(event, TEXT_CHUNKS):
             template = self._chunk_templates.template(_CHUNK_TYPES[type(event)], event.message_id)
             self._connection.client.send_chunk_now(template, event.text)

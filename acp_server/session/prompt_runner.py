@@ -168,7 +168,9 @@ class PromptRunner:
         # Around the routing, too: commands that a command file runs for its prompt change files.
         async with toolset.checkpoints.record_turn(message):
             prompt = await self._route(queued, message, sink)
-            return "end_turn" if prompt is None else await self._run_turn(prompt, sink, turns)
+            if prompt is None:
+                return "end_turn"
+            return await self._run_turn(prompt, sink, turns, queued.on_prepared)
 
     async def _begin(self, queued: QueuedPrompt, message: UserMessage) -> SessionToolset:
         """Record that a prompt runs, under a checkpoint of its own; return the tools."""
@@ -214,7 +216,11 @@ class PromptRunner:
             self.external_memory.end_turn()
 
     async def _run_turn(
-        self, routed: RoutedPrompt, sink: RevocableSink, turns: list[Turn]
+        self,
+        routed: RoutedPrompt,
+        sink: RevocableSink,
+        turns: list[Turn],
+        on_prepared: Callable[[], object],
     ) -> StopReason:
         """Assemble a turn's context and run the turn; `turns` receives it for `flush`."""
         message = routed.message
@@ -237,6 +243,7 @@ class PromptRunner:
         turns.append(turn)
         toolset = self.tools.current
         end: StopReason | TurnError = "cancelled"  # holds if cancellation skips both branches below
+        on_prepared()
         try:
             self._turn_sink = sink
             end = reason = await turn.run(prompt)

@@ -23,6 +23,9 @@ SETTLE_SECONDS = 1.0
 """The longest wait, after a cancelled turn, until its prompt may be answered."""
 
 
+def _ignore() -> None: ...
+
+
 class QueuedPrompt:
     """A prompt's place in the queue; cancels the prompt in any state."""
 
@@ -35,6 +38,8 @@ class QueuedPrompt:
         """Id of the state before it, once it runs a turn."""
         self.is_aside = False
         """Whether it is answered while a turn runs."""
+        self.on_prepared: Callable[[], object] = _ignore
+        """Called when its turn is prepared, and when it is cancelled; perhaps more than once."""
         self._settling: anyio.CancelScope | None = None
 
     def cancel(self) -> None:
@@ -42,6 +47,7 @@ class QueuedPrompt:
         # The scope only interrupts the job; the event wakes the watcher that may abandon it.
         self.is_cancelled.set()
         self.scope.cancel()
+        self.on_prepared()
         # A user who cancels again does not want to wait.
         if self._settling is not None:
             self._settling.cancel()

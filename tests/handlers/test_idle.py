@@ -18,8 +18,9 @@ from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.registry import SessionRegistry
 from acp_server.tools.toolbox import SessionToolbox
+from tests.handlers import expected
+from tests.handlers.checked_editor import open_checked_editor
 from tests.handlers.fake_models import EchoModel, LateModel
-from tests.support.editor import open_editor
 from tests.support.server_parts import MODEL_ID, make_services
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
@@ -139,29 +140,68 @@ async def test_tools_are_built_only_when_idle_unless_a_prompt_needs_them(
     assert made == [session.id]
 
 
-async def test_no_session_is_prepared_while_a_prompt_has_shown_nothing(
+class _CountingToolset:
+    """Builds tools when the test says so, and counts the sessions that wait for them."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.is_building = anyio.Event()
+        self.may_build = anyio.Event()
+
+    async def build(
+        self, context: SessionContext, servers: Sequence[ServerConfig]
+    ) -> SessionToolset:
+        del servers
+        self.begun.append(context.id)
+        self.is_building.set()
+        await self.may_build.wait()
+        return SessionToolset(SessionToolbox(()))
+
+
+async def test_other_sessions_are_prepared_after_a_prompt_that_is_being_prepared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(agent_connection, "IdleDetector", partial(IdleDetector, 0, LONG_SECONDS))
-    model = LateModel()
-    async with open_editor(model) as editor:
-
-        async def wait_for_commands(session_id: str) -> None:
-            await editor.wait_for_response(
-                lambda message: (
-                    "available_commands_update" in str(message) and session_id in str(message)
-                )
-            )
-
-        await editor.initialize()
+    toolset = _CountingToolset()
+    catalog = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
+    registry = SessionRegistry(replace(make_services(catalog), toolset=toolset.build))
+    async with open_checked_editor(registry) as editor:
         first = await editor.new_session()
-        await wait_for_commands(first)
         asked = editor.start_prompt(first, "Work")
+        await toolset.is_building.wait()
+        second = await editor.new_session()
+        await wait_all_tasks_blocked()
+        assert toolset.begun == [first]
+        toolset.may_build.set()
+        await asked.response()
+        await editor.wait_until(lambda: editor.updates_of(second) or None, "commands")
+    assert toolset.begun == [first, second]
+
+
+async def test_a_prompt_that_is_cancelled_delays_no_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent_connection, "IdleDetector", partial(IdleDetector, 0, LONG_SECONDS))
+    toolset = _CountingToolset()
+    catalog = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
+    registry = SessionRegistry(replace(make_services(catalog), toolset=toolset.build))
+    async with open_checked_editor(registry) as editor:
+        session = await editor.new_session()
+        asked = editor.start_prompt(session, "Work")
+        await toolset.is_building.wait()
+        editor.cancel(session)
+        toolset.may_build.set()
+        assert await asked.response() == expected.result_response(3, expected.CANCELLED)
+        await editor.wait_until(lambda: editor.updates_of(session) or None, "commands")
+
+
+async def test_a_turn_that_has_begun_delays_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_connection, "IdleDetector", partial(IdleDetector, 0, LONG_SECONDS))
+    model = LateModel()
+    async with open_checked_editor(model) as editor:
+        asked = editor.start_prompt(await editor.new_session(), "Work")
         await model.is_asked.wait()
         second = await editor.new_session()
-        with anyio.move_on_after(0.1) as early:
-            await wait_for_commands(second)
-        assert early.cancelled_caught
+        await editor.wait_until(lambda: editor.updates_of(second) or None, "commands")
         model.may_answer.set()
-        await wait_for_commands(second)
         await asked.response()
