@@ -84,7 +84,7 @@ async function propose() {
   await window.tab("list.txt (proposed)").waitFor();
   await chat.at("permission").waitFor();
   await focusDiff();
-  await untilBound("Accept the Change");
+  await untilBound("Accept the Change of This File");
 }
 
 /** Wait until the keys are bound: they depend on the same as the buttons in the editor's title. */
@@ -155,7 +155,7 @@ station("of several proposed files the first one is in front, and stays there", 
   assert.match(await chat.at("question-dock").innerText(), /^Edit 3 files\?/);
   await picture("proposal-files");
   await focusDiff();
-  await untilBound("Reject the Change");
+  await untilBound("Reject the Changes of All Proposed Files");
   await press(KEYS.reject);
   await chat.answered();
 });

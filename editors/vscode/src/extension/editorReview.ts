@@ -26,7 +26,7 @@ const BUSY_MILLISECONDS = 3000;
 /** Commands with a file, whose editor need not be the active one. */
 const FILE_COMMANDS: ReadonlySet<string> = new Set(["openChange", "openParts", "keepFile", "revertFile"]);
 /** Commands with keys of their own. */
-const KEY_COMMANDS: readonly string[] = ["allow", "reject", "keepHunk", "revertHunk", "nextChange", "previousChange"];
+const KEY_COMMANDS: readonly string[] = ["allow", "allowAll", "reject", "rejectAll", "keepHunk", "revertHunk", "nextChange", "previousChange"];
 /** Argument of a command that is to do nothing; see `#orderKeys`. */
 const FIRST_USE = "acpServer.firstUse";
 
@@ -218,8 +218,9 @@ export class EditorReview implements ReviewDisplay, Disposable {
     const { file, proposal } = shown;
     const { questionId } = proposal;
     const proposals = this.#reviews?.proposals;
-    if (name === "allow") await proposals?.accept(questionId);
-    else if (name === "reject") await proposals?.reject(questionId);
+    // The two names of a command differ in their titles, which say how many files are meant.
+    if (name === "allow" || name === "allowAll") await proposals?.accept(questionId);
+    else if (name === "reject" || name === "rejectAll") await proposals?.reject(questionId);
     else if (name === "restoreHunks") await proposals?.restoreHunks(questionId, file.path);
     else if (name === "revertHunk") await this.#rejectPart(shown, clicked);
     else if (name === "keepHunk") await this.#goToChange(1);
@@ -276,11 +277,12 @@ export class EditorReview implements ReviewDisplay, Disposable {
 
   /** Set what the titles of editors and the keybindings depend on. */
   async #updateContext(): Promise<void> {
-    const isProposal = this.#areKeysInOrder && this.#activeProposal() !== undefined;
+    const proposed = this.#areKeysInOrder ? this.#activeProposal()?.proposal.files.length : undefined;
     const document = window.activeTextEditor?.document;
     const isChangedFile = this.#areKeysInOrder && document !== undefined && this.#fileOf(document) !== undefined;
     await Promise.all([
-      commands.executeCommand("setContext", "acpServer.isProposal", isProposal),
+      commands.executeCommand("setContext", "acpServer.isProposal", proposed !== undefined),
+      commands.executeCommand("setContext", "acpServer.isOfSeveralFiles", (proposed ?? 0) > 1),
       commands.executeCommand("setContext", "acpServer.isChangedFile", isChangedFile),
       commands.executeCommand("setContext", "acpServer.isInlineEdit", this.#areKeysInOrder && this.#inlineEdits.changeIn(undefined) !== null),
     ]);

@@ -51,7 +51,7 @@ import { StatusBar } from "./statusBar.js";
 
 /** Commands of the review, carried out by `EditorReview`, which is loaded with the first change. */
 const REVIEW_COMMANDS = [
-  ...["allow", "reject", "keepHunk", "revertHunk", "restoreHunks", "nextChange", "previousChange"],
+  ...["allow", "allowAll", "reject", "rejectAll", "keepHunk", "revertHunk", "restoreHunks", "nextChange", "previousChange"],
   ...["openChange", "openParts", "keepFile", "revertFile", "keepAll", "revertAll"],
 ];
 /** Actions outside of the chat, loaded with the first one. */
