@@ -153,8 +153,8 @@ export class VsCodeWindow implements EditorWindow {
     this.#log.show();
   }
 
-  openSettings(): void {
-    void commands.executeCommand("workbench.action.openSettings", `${SECTION}.command`);
+  openSettings(name: string): void {
+    void commands.executeCommand("workbench.action.openSettings", `${SECTION}.${name}`);
   }
 
   manageTrust(): void {

@@ -32,7 +32,7 @@ import { NodeDisk } from "../host/nodeDisk.js";
 import { commandsIn } from "../host/sessionDescription.js";
 import { startServer } from "../host/serverProcess.js";
 import type { AskedQuestion, HostState, ServerHandle } from "../host/hostServices.js";
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 import { AgentTree } from "./agentTree.js";
 import { registerChat } from "./chatParticipant.js";
 import { ChatViews } from "./chatViews.js";

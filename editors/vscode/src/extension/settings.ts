@@ -1,7 +1,7 @@
 /** The extension's settings, read on demand. A value of the wrong type counts as not set. */
 import { workspace } from "vscode";
 import type { ServerSettings } from "../host/serverLocator.js";
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 
 export const SECTION = "acpServer";
 /** Settings that take effect when the server starts the next time. */

@@ -19,7 +19,7 @@ import {
   type TextEdit,
   type WorkspaceEdit,
 } from "vscode";
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 
 const MAX_RESULTS = 1000;
 const SEPARATORS = /::|->|[.#]/;

@@ -30,7 +30,7 @@ import {
 import { messageOf } from "./errors.js";
 import { SYMBOLS_METHOD } from "./methodNames.js";
 import type { AgentFeatures, SignInMethod } from "../shared/events.js";
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 
 /** Name under which our own server introduces itself. */
 export const AGENT_NAME = "hermes-acp-server";

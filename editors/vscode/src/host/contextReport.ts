@@ -6,7 +6,7 @@
  */
 import { execFile } from "node:child_process";
 import type { ContextEvent, InstructionFile, ActiveSkill } from "../shared/events.js";
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 import { childEnvironment } from "./environment.js";
 import { messageOf } from "./errors.js";
 import { t } from "../shared/l10n.js";

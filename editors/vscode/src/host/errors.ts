@@ -1,5 +1,5 @@
 /** Error messages for users, and classification of errors. */
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 
 /** ACP error code: the user must authenticate first. */
 export const AUTH_REQUIRED = -32000;

@@ -133,9 +133,7 @@ const HANDLERS: IntentHandlers = {
   showLog: (_, host) => {
     host.editorWindow.showLog();
   },
-  openSettings: (_, host) => {
-    host.editorWindow.openSettings();
-  },
+  openSettings: async ({ reason }, host) => (await import("./links.js")).openSettings(host, reason),
 };
 
 /** Carry out a user's intent. */

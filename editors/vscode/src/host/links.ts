@@ -4,6 +4,15 @@ import { fileURLToPath } from "node:url";
 import type { IntentHost } from "./intentHandlers.js";
 
 const WEB_URL = /^https?:\/\//;
+/** The line of a file that an agent complains about: `/a/b.yaml:4`, `/a/b.yaml, line 4`, `/a/b.yaml: not YAML at line 4`. */
+const PLACE_OF_FAULT = /((?:\/|[A-Za-z]:[\\/])[^\s:"'`]+\.\w+)["'`]?(?::|[^\n/\\]*?\bline )(\d+)/g;
+/** What opens the settings. */
+interface SettingsHost {
+  readonly editorWindow: Pick<IntentHost["editorWindow"], "openFile" | "openSettings">;
+  readonly mentionReader: Pick<IntentHost["mentionReader"], "readText">;
+}
+/** A complaint about the command line. */
+const ARGUMENT_FAULT = /\b(?:usage|no such (?:option|command)|(?:unknown|unrecognized|unexpected) (?:option|argument|command))/i;
 
 /**
  * Open a link from the agent: web pages in the browser, files in the editor.
@@ -15,6 +24,19 @@ export async function openLink(host: IntentHost, href: string): Promise<void> {
   const { path, line } = parseFileLink(href, host.editorWindow.folders[0] ?? "");
   if (path === "") return;
   await host.editorWindow.openFile(await existingPath(path, href, host), line, true);
+}
+
+/**
+ * Open what most likely keeps the agent from starting, as its reason says: the line of a file, or a setting.
+ *
+ * The words are those of any agent: without a place that exists, all settings are shown.
+ */
+export async function openSettings({ editorWindow, mentionReader }: SettingsHost, reason: string): Promise<void> {
+  for (const [, path = "", line = ""] of reason.matchAll(PLACE_OF_FAULT)) {
+    if ((await mentionReader.readText(path)) !== null) return editorWindow.openFile(path, Number(line), true);
+  }
+  const name = ARGUMENT_FAULT.test(reason) ? "arguments" : "";
+  editorWindow.openSettings(reason === "" ? "command" : name);
 }
 
 /** Return a linked path, or the workspace's file that it most likely means if it does not exist. */

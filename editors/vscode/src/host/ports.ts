@@ -119,7 +119,8 @@ export interface EditorWindow {
   problemCount(): number;
   copy(text: string): Promise<void>;
   showLog(): void;
-  openSettings(): void;
+  /** Open a setting of the extension, or all of them without a name. */
+  openSettings(name: string): void;
   manageTrust(): void;
   openFolder(): void;
   /** Reveal the chat that the user last used. */

@@ -5,7 +5,7 @@
  * review ends with the window.
  */
 import { createHash } from "node:crypto";
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 import type { TextStore } from "./ports.js";
 
 const VERSION = 1;

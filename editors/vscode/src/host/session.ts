@@ -6,7 +6,7 @@
  */
 import { methods, type ClientContext, type ContentBlock } from "@agentclientprotocol/sdk";
 import type { BusyMode, QueuedPrompt, SessionEvent } from "../shared/events.js";
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 import { checkpointOf, textOf } from "../shared/sessionUpdates.js";
 import { STEERING_METHOD } from "./methodNames.js";
 import { INTERRUPTED } from "./turnEndStore.js";

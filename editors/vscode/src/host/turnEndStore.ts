@@ -6,7 +6,7 @@
  * interrupted until it ends, so that a turn which a reload or crash cuts off is recorded too.
  */
 import type { SessionEvent } from "../shared/events.js";
-import { isRecord } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 import { reduce } from "../shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../shared/state.js";
 import type { WorkspaceState } from "./ports.js";

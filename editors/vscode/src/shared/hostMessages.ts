@@ -5,8 +5,7 @@
  * are checked as far as the reducer depends on them; the SDK has validated them in the host.
  */
 import type { HostMessage, ViewEvent } from "./events.js";
-import { isMention } from "./intents.js";
-import { hasShape, isFlag, isListOf, isNullOr, isNumber, isOneOf, isRecord, isText, type FieldCheck } from "./validation.js";
+import { hasShape, isFlag, isListOf, isMention, isNullOr, isNumber, isOneOf, isRecord, isText, type FieldCheck } from "./validation.js";
 
 const isDraftMention = hasShape({ mention: isMention, label: isText, detail: isText });
 const isSummary = hasShape({

@@ -4,9 +4,8 @@
  * Messages from a webview are untrusted data, so each is validated completely before it is handled.
  */
 import type { BusyMode, FormContent, Mention } from "./events.js";
-import { hasShape, isFlag, isListOf, isNumber, isOneOf, isRecord, isText, type FieldCheck } from "./validation.js";
+import { hasShape, isFlag, isListOf, isMention, isNumber, isOneOf, isRecord, isText, type FieldCheck } from "./validation.js";
 
-export { isRecord } from "./validation.js";
 export type { FormContent } from "./events.js";
 
 export interface PastedImage {
@@ -84,15 +83,10 @@ export type Intent =
   | { readonly type: "openFolder" }
   | { readonly type: "restart" }
   | { readonly type: "showLog" }
-  | { readonly type: "openSettings" };
+  /** `reason`: why the agent could not be started; empty if it was not found. */
+  | { readonly type: "openSettings"; readonly reason: string };
 
 const isBusyMode = isOneOf("turn", "steer", "queue");
-export const isMention = hasShape({
-  kind: isOneOf("file", "folder", "symbol", "problems", "terminal"),
-  path: isText,
-  firstLine: isNumber,
-  lastLine: isNumber,
-});
 const isDraft = hasShape({
   text: isText,
   images: isListOf(hasShape({ mimeType: isText, data: isText })),
@@ -156,7 +150,7 @@ const FIELDS: Readonly<Record<Intent["type"], Readonly<Record<string, FieldCheck
   openFolder: {},
   restart: {},
   showLog: {},
-  openSettings: {},
+  openSettings: { reason: isText },
 };
 
 /** Whether a posted value is an intent with valid fields. */

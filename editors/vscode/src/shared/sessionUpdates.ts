@@ -13,7 +13,7 @@ import type {
   SessionUpdate,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
-import { isRecord } from "./intents.js";
+import { isRecord } from "./validation.js";
 import { emptyCall, type NestedText, type ToolCallState, type TranscriptItem, type SessionState } from "./state.js";
 import { NEW_TERMINAL, terminalUpdatesIn, withOutput } from "./terminalOutput.js";
 

@@ -1,6 +1,6 @@
 /** Bounded terminal output for the view, and terminal updates in tool calls. Pure functions. */
 import type { TerminalExitStatus } from "@agentclientprotocol/sdk";
-import { isRecord } from "./intents.js";
+import { isRecord } from "./validation.js";
 import type { TerminalState } from "./state.js";
 
 /** Number of last characters that the view shows. The agent's own limit applies to the host's copy. */

@@ -28,3 +28,11 @@ export function isNullOr(check: FieldCheck): FieldCheck {
 export function hasShape(fields: Readonly<Record<string, FieldCheck>>): FieldCheck {
   return (value) => isRecord(value) && Object.entries(fields).every(([name, check]) => check(value[name]));
 }
+
+/** What a prompt refers to; both directions carry it. */
+export const isMention = hasShape({
+  kind: isOneOf("file", "folder", "symbol", "problems", "terminal"),
+  path: isText,
+  firstLine: isNumber,
+  lastLine: isNumber,
+});

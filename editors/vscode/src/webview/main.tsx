@@ -2,7 +2,8 @@
 import "./translations.js";
 import { render } from "preact";
 import { hostMessageOf } from "../shared/hostMessages.js";
-import { isRecord, type Intent } from "../shared/intents.js";
+import type { Intent } from "../shared/intents.js";
+import { isRecord } from "../shared/validation.js";
 import { App } from "./App.js";
 import { HostProvider, EMPTY_SAVED_STATE, type Host, type SavedViewState } from "./hostContext.js";
 import { highlighterFrom } from "./markdown/highlight.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, test } from "node:test";
 import { JSDOM } from "jsdom";
 import { renderPage } from "../../src/extension/page.js";
-import { isRecord } from "../../src/shared/intents.js";
+import { isRecord } from "../../src/shared/validation.js";
 import { TestExtension } from "../support/extension.js";
 import { DiagnosticSeverity, editor, Position, Range, TextDocument, Uri, WebviewPanel } from "../support/vscode.js";
 

@@ -122,7 +122,7 @@ test("links, the log, settings, trust and folders use VS Code's own commands", a
   await editorWindow.openExternal("https://example.com/");
   editorWindow.showLog();
   assert.deepEqual(editor.calls.slice(-2), ["browse https://example.com/", "show Hermes Agent"]);
-  editorWindow.openSettings();
+  editorWindow.openSettings("command");
   editorWindow.manageTrust();
   editorWindow.openFolder();
   assert.deepEqual(editor.executedCommands, [

@@ -164,8 +164,8 @@ export class FakeEditorWindow implements EditorWindow {
     this.actions.push("log");
   }
 
-  openSettings(): void {
-    this.actions.push("settings");
+  openSettings(name: string): void {
+    this.actions.push(`settings ${name}`);
   }
 
   manageTrust(): void {

@@ -47,7 +47,7 @@ export function Welcome({ state }: { state: ViewState }): JSX.Element {
           <pre tabIndex={0} class="reason">{connection.message}</pre>
           <ActionButton intent={{ type: "restart" }} label={t("Try Again")} isPrimary />
           <ActionButton intent={{ type: "showLog" }} label={t("Show Log")} />
-          <ActionButton intent={{ type: "openSettings" }} label={t("Settings")} />
+          <ActionButton intent={{ type: "openSettings", reason: connection.message }} label={t("Settings")} />
         </WelcomeCard>
       );
     case "starting":
@@ -139,7 +139,7 @@ function MissingServer({ message }: { message: string }): JSX.Element {
       <p class="small">{t("The demo needs no account and no key.")}</p>
       <div class="buttons">
         <ActionLink intent={{ type: "restart" }} label={t("Try Again")} />
-        <ActionLink intent={{ type: "openSettings" }} label={t("Set the Path")} />
+        <ActionLink intent={{ type: "openSettings", reason: "" }} label={t("Set the Path")} />
         <ActionLink intent={{ type: "showLog" }} label={t("Show Log")} />
       </div>
     </WelcomeCard>

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openSettings } from "../../src/host/links.js";
+import { FakeEditorWindow } from "../support/fakes.js";
+
+const FILE = "/home/ada/.gemini/settings.yaml";
+
+test("the settings of an agent that does not start are opened where its reason says, or else as a whole", async () => {
+  const editorWindow = new FakeEditorWindow();
+  const mentionReader = { readText: (path: string) => Promise.resolve(path === FILE ? "a: 1" : null) };
+  for (const reason of [
+    "",
+    `The agent stopped (exit code 1).\nError in ${FILE}: not YAML at line 4: mapping values are not allowed here`,
+    `File "${FILE}", line 7`,
+    `${FILE}:9:1: unexpected key`,
+    "/home/ada/gone.yaml:9: unexpected key",
+    "The agent stopped (exit code 2).\nError: No such option: --modle",
+    "ended by the system",
+  ]) {
+    await openSettings({ editorWindow, mentionReader }, reason);
+  }
+  const opened = [4, 7, 9].map((line) => `open ${FILE}:${String(line)} focused`);
+  assert.deepEqual(editorWindow.actions, ["settings command", ...opened, "settings ", "settings arguments", "settings "]);
+});
