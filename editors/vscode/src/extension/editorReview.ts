@@ -215,10 +215,8 @@ export class EditorReview implements ReviewDisplay, Disposable {
 
   /** `clicked` is the part that a CodeLens named; without it, the part at the cursor is meant. */
   async #runOnProposal(name: string, shown: ShownProposal, clicked: string | undefined): Promise<void> {
-    const { file, proposal } = shown;
-    const { questionId } = proposal;
+    const { file, proposal: { questionId } } = shown;
     const proposals = this.#reviews?.proposals;
-    // The two names of a command differ in their titles, which say how many files are meant.
     if (name === "allow" || name === "allowAll") await proposals?.accept(questionId);
     else if (name === "reject" || name === "rejectAll") await proposals?.reject(questionId);
     else if (name === "restoreHunks") await proposals?.restoreHunks(questionId, file.path);

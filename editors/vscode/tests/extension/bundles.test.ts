@@ -45,6 +45,19 @@ test("the chat is alone in its places, so that VS Code puts no further header ab
   assert.deepEqual(chats.map((views) => views.map(({ id }) => id)), [["acpServer.chat"], ["acpServer.secondaryChat"]]);
 });
 
+test("the buttons that answer a proposal in an editor's title say whether they mean one file or all", async () => {
+  const manifest = JSON.parse(await readFile("package.json", "utf8")) as { contributes: { menus: { "editor/title": readonly { command: string; when: string }[] } } };
+  const names = JSON.parse(await readFile("package.nls.json", "utf8")) as Readonly<Record<string, string>>;
+  const ofProposals = manifest.contributes.menus["editor/title"].filter(({ when }) => when.startsWith("acpServer.isProposal "));
+  const shown = ofProposals.map(({ command, when }) => `${when.endsWith("&& acpServer.isOfSeveralFiles") ? "several" : "one"}: ${names[command.replace("acpServer", "command")] ?? ""}`);
+  assert.deepEqual(shown.sort(), [
+    "one: Accept the Change of This File",
+    "one: Reject the Change of This File",
+    "several: Accept the Changes of All Proposed Files",
+    "several: Reject the Changes of All Proposed Files",
+  ]);
+});
+
 test("no bundle of the host reads the browser's global `navigator`", async () => {
   const { outputFiles } = await builtHost();
   assert.doesNotMatch(outputFiles[0]?.text ?? "", /\bnavigator\b/);

@@ -177,26 +177,9 @@ test("a proposal opens as a diff without taking the focus, and is accepted by a 
   assert.deepEqual([textOf(left), textOf(right), title], [OLD, NEW, "a.py (proposed)"]);
   assert.deepEqual(options, { preview: false, preserveFocus: true });
   activate(right, NEW);
-  assert.equal(contextOf("isProposal"), true);
+  assert.deepEqual([contextOf("isProposal"), contextOf("isOfSeveralFiles")], [true, false]);
   await loaded.display.run("allow", [right]);
   assert.deepEqual([answers, editor.diffs, contextOf("isProposal"), textOf(right)], [["q allow_once "], [], false, ""]);
-});
-
-test("the title of an editor has the commands that mean all files while a proposal has several", async () => {
-  const { right } = await propose();
-  activate(right, NEW);
-  assert.equal(contextOf("isOfSeveralFiles"), false);
-  const others = ["b.py", "c.py"].map((name) => ({ type: "diff" as const, path: `${FILE}.${name}`, oldText: OLD, newText: NEW }));
-  const question = { ...QUESTION, questionId: "several", call: { ...QUESTION.call, content: [...(QUESTION.call.content ?? []), ...others] } };
-  events = [question];
-  await loaded.service.proposals.show("s", question);
-  const [first] = editor.diffs.filter(({ modified }) => modified.query === "new-several");
-  assert.ok(first !== undefined);
-  activate(first.modified, NEW);
-  assert.deepEqual([contextOf("isProposal"), contextOf("isOfSeveralFiles")], [true, true]);
-  await loaded.display.run("allowAll", [first.modified]);
-  assert.deepEqual(answers, ["several allow_once "]);
-  assert.equal(contextOf("isOfSeveralFiles"), false);
 });
 
 test("parts of a proposal are rejected at the cursor and by CodeLens, and proposed again", async () => {

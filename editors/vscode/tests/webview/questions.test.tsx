@@ -177,6 +177,22 @@ for (const [call, heading, thing] of [
   });
 }
 
+test("a card names its only file once, but a title that only ends like its path hides none", async () => {
+  const asked = (title: string): ViewEvent => {
+    const content: ToolCallUpdate["content"] = [{ type: "diff", path: "/project/a.py", oldText: "one\n", newText: "two\n" }];
+    return { type: "permission", questionId: "q", call: { toolCallId: "c", title, kind: "edit", content }, options: [...OPTIONS] };
+  };
+  const named = await open(...SESSION_OPENED, asked("Edit a.py"));
+  assert.equal(named.find("question-dock").textContent.match(/a\.py/g)?.length, 1);
+  assert.match(named.find("question-dock").querySelector(".question-title")?.textContent ?? "", /^Edit a\.py\?\+1−1/);
+  named.close();
+  for (const title of ["Edit safe/a.py?", "Edit data.py?"]) {
+    const other = await open(...SESSION_OPENED, asked(title));
+    assert.match(other.find("question-body").textContent, /^a\.py/, title);
+    other.close();
+  }
+});
+
 test("a part that was rejected in the editor is struck, not counted, and not among those that are allowed", async () => {
   const part = (line: number): RejectedPart => ({ diff: 0, oldStart: line, oldEnd: line + 1, newStart: line, newEnd: line + 1 });
   const parts = (...rejected: RejectedPart[]): ViewEvent => ({ type: "parts", callId: "c", total: 2, rejected });
@@ -187,7 +203,7 @@ test("a part that was rejected in the editor is struck, not counted, and not amo
   const struck = (root: HTMLElement): unknown[] => [...root.querySelectorAll(".diff-line.rejected .code")].map(({ textContent }) => textContent);
   assert.deepEqual(struck(body), ["one", "1"]);
   assert.match(body.textContent, /You rejected this part/);
-  assert.equal(body.querySelector(".added-count")?.textContent, "+1");
+  assert.equal(page.find("question-dock").querySelector(".added-count")?.textContent, "+1");
   assert.match(page.find("permission-allow_once").textContent, /^Allow 1 of 2 parts/);
   await page.dispatch(parts());
   assert.deepEqual([struck(body), page.find("permission-allow_once").textContent], [[], "Allow oncey"]);

@@ -246,7 +246,9 @@ test("cards show their kind, status, locations, diff and terminal", async () => 
   const page = await new TestPage().dispatch(...FULL_CONVERSATION);
   const cards = page.findAll("tool-call").map(({ dataset }) => `${dataset["kind"] ?? ""} ${dataset["status"] ?? ""}`);
   assert.deepEqual(cards, ["read completed", "edit completed", "execute completed", "execute pending"]);
-  assert.match(page.find("diff").textContent, /\+4−3/);
+  const [, edit] = page.findAll("tool-call");
+  assert.match(edit?.querySelector(".call-head")?.textContent ?? "", /^Edit src\/greeting\.py\+4−3/);
+  assert.doesNotMatch(page.find("diff").textContent, /greeting\.py/, "the title names the file");
   assert.match(page.find("terminal").textContent, /12 passed in 0.42s\nexit code 0/);
   await page.press("tool-call-toggle");
   await page.press("tool-call-location");
@@ -326,11 +328,12 @@ for (const [status, testId, intent] of [
   ["noFolder", "welcome-openFolder", "openFolder"],
   ["missing", "welcome-openSettings", "openSettings"],
   ["failed", "welcome-restart", "restart"],
+  ["failed", "welcome-openSettings", "openSettings"],
 ] as const) {
   test(`a connection that is ${status} leads to ${intent}`, async () => {
     const page = await new TestPage().dispatch({ ...READY, status, message: "why" });
     await page.press(testId);
-    assert.deepEqual(page.posted, [{ type: intent }]);
+    assert.deepEqual(page.posted, [intent === "openSettings" ? { type: intent, reason: status === "failed" ? "why" : "" } : { type: intent }]);
   });
 }
 

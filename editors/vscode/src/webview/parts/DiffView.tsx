@@ -12,6 +12,7 @@ import { LineCounts } from "../LineCounts.js";
 import { PathText } from "../PathText.js";
 import type { DiffSegment } from "../diffSegments.js";
 import { useHost } from "../hostContext.js";
+import { formatPath } from "../format.js";
 import { languageOf, useHighlightEngine } from "../markdown/highlight.js";
 import { t } from "../../shared/l10n.js";
 
@@ -35,9 +36,16 @@ export type Diff = Extract<ToolCallContent, { type: "diff" }>;
 const KEYS = ["oldStart", "oldEnd", "newStart", "newEnd"] as const;
 const COUNTS = new WeakMap<Diff, LineCount>();
 
-export function DiffView({ diff, call, isGrowing }: { diff: Diff; call: ToolCallState; isGrowing: boolean }): JSX.Element {
+interface DiffViewProps {
+  readonly diff: Diff;
+  readonly call: ToolCallState;
+  readonly isGrowing: boolean;
+  /** Whether what is above it names its file, and has its `DiffFacts`. */
+  readonly isNamed?: boolean;
+}
+
+export function DiffView({ diff, call, isGrowing, isNamed = false }: DiffViewProps): JSX.Element {
   const [limit, setLimit] = useState(MAX_LINES);
-  const { post } = useHost();
   const { parts } = call;
   const lines = useMemo(() => {
     const index = call.content.filter(({ type }) => type === "diff").indexOf(diff);
@@ -45,23 +53,15 @@ export function DiffView({ diff, call, isGrowing }: { diff: Diff; call: ToolCall
   }, [diff.oldText, diff.newText, parts]);
   // A streaming diff shows its end, where it grows; a finished one shows its beginning.
   const shown = isGrowing ? lines.slice(-MAX_LINES) : lines.slice(0, limit);
-  const counts = useMemo(() => countLines(lines), [lines]);
   const hidden = lines.length - shown.length;
   return (
     <div class="diff" data-testid="diff">
-      <div class="diff-head">
-        <PathText path={diff.path} />
-        {!isGrowing && <FileMark diff={diff} isDeletion={call.kind === "delete" || isDeletion(diff)} />}
-        <LineCounts added={counts.added} removed={counts.removed} />
-        <IconButton
-          icon="diff"
-          label={t("Open Diff")}
-          testId="open-diff"
-          onPress={() => {
-            post({ type: "openDiff", callId: call.id, path: diff.path });
-          }}
-        />
-      </div>
+      {!isNamed && (
+        <div class="diff-head">
+          <PathText path={diff.path} />
+          <DiffFacts diff={diff} call={call} isGrowing={isGrowing} counts={countLines(lines)} />
+        </div>
+      )}
       {/* An empty file has none. */}
       {lines.length > 0 && (
         <div class="diff-lines" tabIndex={0} role="group" aria-label={t("Changes in {0}", diff.path)}>
@@ -82,6 +82,34 @@ export function DiffView({ diff, call, isGrowing }: { diff: Diff; call: ToolCall
         </button>
       )}
     </div>
+  );
+}
+
+/** The only diff of a call if a text names its file with a word of its own, so that it need not be named again. */
+export function namedDiff({ content }: ToolCallState, text: string, folder: string): Diff | undefined {
+  const [diff, ...others] = content.filter((part) => part.type === "diff");
+  const words = text.split(/[\s`"']+|[?:]$/);
+  return diff !== undefined && others.length === 0 && words.includes(formatPath(diff.path, folder)) ? diff : undefined;
+}
+
+type DiffFactsProps = Pick<DiffViewProps, "diff" | "call" | "isGrowing"> & { readonly counts: LineCount };
+
+/** Whether a file is new, how many lines change, and a button that opens its diff. */
+export function DiffFacts({ diff, call, isGrowing, counts }: DiffFactsProps): JSX.Element {
+  const { post } = useHost();
+  return (
+    <>
+      {!isGrowing && <FileMark diff={diff} isDeletion={call.kind === "delete" || isDeletion(diff)} />}
+      <LineCounts {...counts} />
+      <IconButton
+        icon="diff"
+        label={t("Open Diff")}
+        testId="open-diff"
+        onPress={() => {
+          post({ type: "openDiff", callId: call.id, path: diff.path });
+        }}
+      />
+    </>
   );
 }
 

@@ -95,8 +95,9 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
           <button
             type="button"
             class="secondary"
-            title={t("Reject and say why")}
+            title={`${t("Reject and say why")} (r)`}
             aria-label={t("Reject and say why")}
+            aria-keyshortcuts="r"
             data-testid="permission-reason"
             onClick={() => {
               setIsGivingReason(!isGivingReason);
@@ -109,7 +110,7 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
       {others.length > 0 && (
         <Menu
           label={<>{t("Always…")} <kbd>a</kbd></>}
-          title={t("More answers")}
+          title={`${t("More answers")} (a)`}
           testId="permission-more"
           items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: <InlineCode text={name} />, testId: `permission-${kind}` }))}
           isOpen={isMenuOpen}
@@ -160,6 +161,8 @@ function OptionButton({ option, label = "", keyHint, isPrimary = false, describe
       {...(buttonRef !== undefined && { ref: buttonRef })}
       data-testid={`permission-${option.kind}`}
       data-option-id={option.optionId}
+      title={`${(label || option.name).replaceAll("`", "")} (${keyHint})`}
+      aria-keyshortcuts={keyHint}
       {...(describedBy !== "" && { "aria-describedby": describedBy })}
       onClick={() => {
         onChoose(option);

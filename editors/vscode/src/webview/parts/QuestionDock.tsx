@@ -15,7 +15,7 @@ import { LineCounts } from "../LineCounts.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { headingOf, isSaidBy } from "../questionHeading.js";
 import { REST_ID, type HiddenRest, type SeenToEnd, useSeenToEnd } from "../seenToEnd.js";
-import { countOf, DiffView } from "./DiffView.js";
+import { countOf, DiffFacts, DiffView, namedDiff } from "./DiffView.js";
 import { ElicitationCard } from "./ElicitationCard.js";
 import { filesBelow } from "./MoreBelow.js";
 import { isPlainKey, PermissionCard } from "./PermissionCard.js";
@@ -117,13 +117,16 @@ function CallContent({ call, seen }: { call: ToolCallState; seen: SeenToEnd }): 
   const diffs = call.content.filter((part) => part.type === "diff");
   const isCommandShown = command === "" || texts.some((text) => text.includes(command));
   const reason = isReason(texts.at(-1)) ? texts.pop() : undefined;
-  const heading = headingOf(call, command, useFolder());
+  const folder = useFolder();
+  const heading = headingOf(call, command, folder);
+  const named = namedDiff(call, heading, folder);
   const title = call.title === "" ? call.name : call.title;
   return (
     <>
       <div class="question-title">
         <Icon name={KIND_ICONS[call.kind]} />
         <span class="title"><InlineCode text={heading} /></span>
+        {named !== undefined && <DiffFacts diff={named} call={call} isGrowing={false} counts={countOf(diffs, call.parts.rejected)} />}
         {diffs.length > 1 && <span data-testid="question-summary"><span class="small">{t("in all")}</span> <LineCounts {...countOf(diffs, call.parts.rejected)} hasZeros /></span>}
         <IconButton
           icon="goToFile"
@@ -149,7 +152,7 @@ function CallContent({ call, seen }: { call: ToolCallState; seen: SeenToEnd }): 
           <Markdown key={index} text={text} isGrowing={false} />
         ))}
         {diffs.map((diff, index) => (
-          <DiffView key={index} diff={diff} call={call} isGrowing={false} />
+          <DiffView key={index} diff={diff} call={call} isGrowing={false} isNamed={diff === named} />
         ))}
       </div>
       {seen.rest !== null && <RestButton rest={seen.rest} onPress={seen.showNext} />}

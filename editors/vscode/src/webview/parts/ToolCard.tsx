@@ -13,8 +13,8 @@ import { InlineCode } from "../InlineCode.js";
 import { PathText } from "../PathText.js";
 import { Markdown } from "../markdown/Markdown.js";
 import { isRecord } from "../../shared/validation.js";
-import { useHost } from "../hostContext.js";
-import { DiffView } from "./DiffView.js";
+import { useFolder, useHost } from "../hostContext.js";
+import { countOf, DiffFacts, DiffView, namedDiff } from "./DiffView.js";
 import { AgentMessage, MediaBlock, Thought } from "./Entries.js";
 import { TerminalView } from "./TerminalView.js";
 import { t } from "../../shared/l10n.js";
@@ -48,6 +48,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
   const isOpen = userChoice ?? (isOpenByDefault(call) && !isAsking);
   const nested = call.parentId === "" ? "" : "nested";
   const command = commandOf(call);
+  const named = namedDiff(call, call.title, useFolder());
   // A diff names its file itself.
   const diffPaths = new Set(call.content.flatMap((part) => (part.type === "diff" ? [part.path] : [])));
   return (
@@ -73,6 +74,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
           <Icon name={KIND_ICONS[call.kind]} />
           <CallTitle call={call} command={command} isBelow={isOpen && isLong(command)} />
         </button>
+        {named !== undefined && !isGrowing(call) && <DiffFacts diff={named} call={call} isGrowing={false} counts={countOf([named], call.parts.rejected)} />}
         {call.decision !== "" && <span class="decision" title={call.decision}>{call.decision}</span>}
         <Status call={call} isAsking={isAsking} />
       </div>
@@ -90,7 +92,7 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
             return <Text key={kind + messageId} text={text} isGrowing={isGrowing(call)} />;
           })}
           {call.content.map((part, index) => (
-            <ContentPart key={index} part={part} call={call} terminals={terminals} />
+            <ContentPart key={index} part={part} call={call} terminals={terminals} isNamed={part === named} />
           ))}
           <Instructions paths={call.instructions} />
         </div>
@@ -187,14 +189,15 @@ interface ContentPartProps {
   readonly part: ToolCallContent;
   readonly call: ToolCallState;
   readonly terminals: SessionState["terminals"] | undefined;
+  readonly isNamed: boolean;
 }
 
 function isGrowing({ status }: ToolCallState): boolean {
   return status === "pending" || status === "in_progress";
 }
 
-function ContentPart({ part, call, terminals }: ContentPartProps): JSX.Element {
-  if (part.type === "diff") return <DiffView diff={part} call={call} isGrowing={isGrowing(call)} />;
+function ContentPart({ part, call, terminals, isNamed }: ContentPartProps): JSX.Element {
+  if (part.type === "diff") return <DiffView diff={part} call={call} isGrowing={isGrowing(call)} isNamed={isNamed} />;
   if (part.type === "terminal") {
     return <TerminalView id={part.terminalId} terminal={terminals?.[part.terminalId]} />;
   }
