@@ -73,6 +73,7 @@ step("a diff grows as it is written, and a key allows it", async () => {
   const lengths = await chat.diffLengths();
   assert.ok(lengths.length >= 3, `the diff was seen in these lengths: ${lengths.join(", ")}`);
   assert.deepEqual(lengths, [...lengths].sort((one, other) => one - other));
+  await window.page.locator('.part.editor .editor-actions a[aria-label^="Accept the Change of This File"]').first().waitFor();
   await picture("permission");
   assert.doesNotMatch(await onDisk("averages.py"), /no middle/);
   await chat.answerByKey("y");

@@ -147,14 +147,14 @@ export class Questions {
   submitForm(questionId: string, content: FormContent): void {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation") return;
-    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: t("Answered") };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: t("You sent it empty.") };
     open.settle({ action: "accept", content: { ...content } }, outcome, content);
   }
 
   decline(questionId: string): void {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation") return;
-    const outcome: QuestionOutcome = { outcome: "selected", optionId: "decline", name: t("Declined") };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "decline", name: t("You declined to answer.") };
     open.settle({ action: "decline" }, outcome);
   }
 
@@ -162,7 +162,7 @@ export class Questions {
   acceptUrl(questionId: string): string {
     const open = this.#open.get(questionId);
     if (open?.kind !== "elicitation" || open.url === "") return "";
-    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: t("Opened") };
+    const outcome: QuestionOutcome = { outcome: "selected", optionId: "accept", name: t("You opened the page.") };
     open.settle({ action: "accept" }, outcome);
     return open.url;
   }

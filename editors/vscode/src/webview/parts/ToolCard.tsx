@@ -74,9 +74,11 @@ export function ToolCard({ call, isAsking, terminals }: ToolCardProps): JSX.Elem
           <Icon name={KIND_ICONS[call.kind]} />
           <CallTitle call={call} command={command} isBelow={isOpen && isLong(command)} />
         </button>
-        {named !== undefined && !isGrowing(call) && <DiffFacts diff={named} call={call} isGrowing={false} counts={countOf([named], call.parts.rejected)} />}
-        {call.decision !== "" && <span class="decision" title={call.decision}>{call.decision}</span>}
-        <Status call={call} isAsking={isAsking} />
+        <span class="call-end">
+          {named !== undefined && !isGrowing(call) && <DiffFacts diff={named} call={call} isGrowing={false} counts={countOf([named], call.parts.rejected)} />}
+          {call.decision !== "" && <span class="decision" title={call.decision}>{call.decision}</span>}
+          <Status call={call} isAsking={isAsking} />
+        </span>
       </div>
       {isOpen && (
         <div class="call-body">
