@@ -157,15 +157,18 @@ class _CountingToolset:
         await self.may_build.wait()
         return SessionToolset(SessionToolbox(()))
 
+    def registry(self) -> SessionRegistry:
+        """Return a registry whose sessions get these tools."""
+        catalog = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
+        return SessionRegistry(replace(make_services(catalog), toolset=self.build))
+
 
 async def test_other_sessions_are_prepared_after_a_prompt_that_is_being_prepared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(agent_connection, "IdleDetector", partial(IdleDetector, 0, LONG_SECONDS))
     toolset = _CountingToolset()
-    catalog = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
-    registry = SessionRegistry(replace(make_services(catalog), toolset=toolset.build))
-    async with open_checked_editor(registry) as editor:
+    async with open_checked_editor(toolset.registry()) as editor:
         first = await editor.new_session()
         asked = editor.start_prompt(first, "Work")
         await toolset.is_building.wait()
@@ -183,9 +186,7 @@ async def test_a_prompt_that_is_cancelled_delays_no_session(
 ) -> None:
     monkeypatch.setattr(agent_connection, "IdleDetector", partial(IdleDetector, 0, LONG_SECONDS))
     toolset = _CountingToolset()
-    catalog = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
-    registry = SessionRegistry(replace(make_services(catalog), toolset=toolset.build))
-    async with open_checked_editor(registry) as editor:
+    async with open_checked_editor(toolset.registry()) as editor:
         session = await editor.new_session()
         asked = editor.start_prompt(session, "Work")
         await toolset.is_building.wait()
