@@ -10,6 +10,7 @@ import platform
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ from tests.benchmarks.rows import RowGroup
 
 MEASUREMENT_ERRORS = (AgentError, LookupError, OSError, ValueError, psutil.Error, sqlite3.Error)
 BUSY_LOAD_PER_CORE = 0.5
+SETTLED_SECONDS = 10.0
 
 Some = TypeVar("Some")
 
@@ -90,12 +92,17 @@ def describe_machine() -> str:
 
 
 def _warm(setups: Sequence[AgentSetup]) -> None:
-    """Start each agent once, so that first-start work is not measured."""
+    """Start each agent once, so that first-start work is not measured.
+
+    It is left alone for a while after its turn: some store then what makes the next start faster,
+    as after an installation or an update.
+    """
     for setup in setups:
         try:
             with setup.start() as agent:
                 agent.initialize()
                 agent.run_turn(agent.new_session(setup.project), "hi")
+                time.sleep(SETTLED_SECONDS)
         except MEASUREMENT_ERRORS as error:
             print_progress(f"{setup.peer.name}: {error}")
 

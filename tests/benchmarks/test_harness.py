@@ -87,6 +87,13 @@ def test_the_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None
     assert "[bench chunks 30 in " in str(taken[0].body["messages"])
 
 
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for what an agent stores: these store nothing."""
+    monkeypatch.setattr("tests.benchmarks.runner.SETTLED_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("hurried")
 def test_unmeasurable_values_are_noted_and_the_others_recorded() -> None:
     agent = make_custom_agent([sys.executable, "-c", PLAIN_AGENT])
 
@@ -98,6 +105,7 @@ def test_unmeasurable_values_are_noted_and_the_others_recorded() -> None:
     assert len(results.limits.values["python"]) == 2
 
 
+@pytest.mark.usefixtures("hurried")
 def test_repetitions_are_interleaved_run_by_run() -> None:
     agent = make_custom_agent([sys.executable, "-c", PLAIN_AGENT])
     counter = itertools.count()
