@@ -81,6 +81,9 @@ station("MCP servers of VS Code are passed on after the user has agreed", async 
   await writeFile(join(code.workspace, ".vscode", "mcp.json"), JSON.stringify({ servers: { clock: server } }));
   await chat.at("header-new").click();
   const toast = window.page.locator(".notifications-toasts .notification-list-item", { hasText: "MCP servers for VS Code: clock" });
+  // The pointer is still on the status bar, whose hover would cover the button.
+  await window.page.mouse.move(640, 200);
+  await window.page.locator(".monaco-hover", { hasText: "The agent is ready." }).waitFor({ state: "hidden" });
   await toast.getByRole("button", { name: "Review…" }).click();
   await window.page.locator(".monaco-dialog-box").getByText("mcpServer.mjs").waitFor();
   await picture("mcp-review");
@@ -176,7 +179,10 @@ const lastPrompt = async (text) => (await chat.at("user-message").allInnerTexts(
 /** Open the menu of an element, and choose an entry. */
 async function chooseInMenu(element, label) {
   await element.click({ button: "right" });
-  await window.page.locator(".monaco-menu .action-label", { hasText: label }).first().click();
+  await window.page.locator(".monaco-menu .action-label", { hasText: label }).first().hover();
+  // By the keyboard: a menu ignores a click that comes soon after it has opened.
+  await window.page.locator(".monaco-menu .action-item.focused", { hasText: label }).waitFor();
+  await window.page.keyboard.press("Enter");
 }
 
 station("a problem is fixed from the light bulb and from the command", async () => {
