@@ -25,8 +25,8 @@ _SET_BY_THE_METACLASS = (
     *("__pydantic_custom_init__", "__pydantic_post_init__", "__pydantic_setattr_handlers__"),
     *("__pydantic_generic_metadata__", "__pydantic_parent_namespace__"),
 )
-"""Attributes of a model that begin to exist when it is defined. Without those that pydantic looks
-up in the dictionary of a class, where it must not find a stand-in."""
+"""Attributes of a model that begin to exist when it is defined. Without `__pydantic_core_schema__`
+and `__private_attributes__`, which pydantic takes from the dictionary of a class as they are."""
 
 Namespace = dict[str, object]
 
@@ -51,7 +51,14 @@ class _DefinedAtFirstUse:
 
     def __get__(self, instance: object, model: type) -> object:
         _define(model)
+        # Asked for by the definition itself: what the bases have.
+        if model.__dict__.get(self._name) is self:
+            return getattr(cast("object", super(model, model)), self._name)
         return getattr(model if instance is None else instance, self._name)
+
+    def __contains__(self, name: object) -> bool:
+        """Return False: a definition looks for each field in its own class, too."""
+        return False
 
 
 _STAND_INS = {name: _DefinedAtFirstUse(name) for name in _SET_BY_THE_METACLASS}
@@ -61,14 +68,13 @@ _undefined: dict[type, Callable[[], object]] = {}
 
 
 def _define(model: type) -> None:
+    """Define a model, if it is not; a thread that asks meanwhile waits."""
     with _lock:
         define = _undefined.pop(model, None)
         if define is None:
             return
         for base in model.__bases__:
             _define(base)
-        for name in _STAND_INS:
-            type.__delattr__(model, name)
         is_defined = False
         try:
             define()
@@ -76,6 +82,10 @@ def _define(model: type) -> None:
         finally:
             if not is_defined:
                 _wait(model, define)
+        # Those that the definition has not replaced.
+        for name, stand_in in _STAND_INS.items():
+            if model.__dict__.get(name) is stand_in:
+                type.__delattr__(model, name)
 
 
 def _wait(model: type, define: Callable[[], object]) -> None:

@@ -1,7 +1,7 @@
 """A model that is defined late is the model that pydantic would have made at once."""
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Annotated, Literal, Self, cast
 
 import pytest
@@ -142,6 +142,31 @@ def test_a_model_that_cannot_be_defined_says_so_each_time() -> None:
     for _ in range(2):
         with pytest.raises(PydanticUserError, match="non-annotated attribute"):
             Wrong()
+
+
+def test_a_thread_that_asks_during_the_definition_waits_for_it() -> None:
+    is_being_defined, is_answered = Event(), Event()
+
+    def alias(name: str) -> str:
+        is_being_defined.set()
+        is_answered.wait(0.2)  # time for a wrong answer
+        return name
+
+    class Slow(LateModel):
+        model_config = ConfigDict(alias_generator=alias)
+
+        number: int
+
+    def ask() -> object:
+        is_being_defined.wait(HANG_TIMEOUT_SECONDS)
+        found = Slow.model_validate({"number": "1"})
+        is_answered.set()
+        return found.model_dump()
+
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ask)
+        assert Slow(number=2).number == 2
+        assert asked.result(HANG_TIMEOUT_SECONDS) == {"number": 1}
 
 
 def test_threads_that_use_a_model_first_get_the_same() -> None:
