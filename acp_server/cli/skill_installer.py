@@ -4,7 +4,7 @@ import click
 
 from acp_server.cli.skill_library import CliSkills
 from acp_server.config import settings
-from acp_server.skills.screening import scan_published
+from acp_server.skills.change_screening import scan_published
 from acp_server.text.quantities import count
 from skills_store.errors import SkillError
 from skills_store.install import InstallCandidate, Installer, InstallPlan

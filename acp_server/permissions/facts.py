@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acp_server.permissions import reasons
-from acp_server.permissions.claude_settings import ClaudeRules, ClaudeSettings
+from acp_server.permissions.claude_rules import ClaudeRules
 from acp_server.permissions.config import ApprovalConfig
 from acp_server.permissions.effects import (
     CallMcpTool,
@@ -39,7 +39,7 @@ from acp_server.permissions.git_checks import (
     find_hook_directories,
 )
 from acp_server.permissions.glob_expansion import TooManyEntriesError, expand_glob
-from acp_server.permissions.ignore_files import IgnoreFiles, search_globs
+from acp_server.permissions.ignore_files import search_globs
 from acp_server.permissions.policy import (
     CommandFacts,
     ConnectFacts,
@@ -57,8 +57,9 @@ from acp_server.permissions.policy import (
 )
 from acp_server.permissions.project_checks import is_project_check
 from acp_server.permissions.protected_names import SEARCH_GLOBS
+from acp_server.permissions.protected_paths import ProtectedPaths
 from acp_server.permissions.remote_hosts import find_hosts
-from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
+from acp_server.permissions.resolved_workspace import ResolvedWorkspace
 from acp_server.permissions.rules import CommandPart
 from acp_server.permissions.scopes import (
     FileAccess,
@@ -96,17 +97,14 @@ class FactCollector:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """The environment of commands, which git finds its settings by."""
     approvals: ApprovalConfig = field(default_factory=ApprovalConfig)
-    _ignore_files: IgnoreFiles = field(init=False)
-    _claude_settings: ClaudeSettings = field(init=False)
+    _protected: ProtectedPaths = field(init=False)
 
     def __post_init__(self) -> None:
-        self._claude_settings = ClaudeSettings(self.roots, self.home)
-        # What these settings forbid to read is protected from commands, too.
-        self._ignore_files = IgnoreFiles(lambda: self.claude_rules().hidden)
+        self._protected = ProtectedPaths(self.roots, self.home, self.config_home)
 
     def claude_rules(self) -> ClaudeRules:
         """Return the rules of Claude Code's settings in the workspace and the home directory."""
-        return self._claude_settings.rules()
+        return self._protected.claude_rules()
 
     def collect(self, effect: Effect) -> Facts:
         """Return the facts that the policy needs to decide on an effect."""
@@ -157,7 +155,7 @@ class FactCollector:
 
     def is_protected(self, path: Path) -> bool:
         """Return whether a path, by its own name or its link target, always requires permission."""
-        return self._workspace().is_protected(path)
+        return self._protected.is_protected(path)
 
     def _is_output(self, target: FileTarget) -> bool:
         return self._is_in_outputs(target.path) and self._is_in_outputs(target.real)
@@ -168,7 +166,7 @@ class FactCollector:
         return resolve_links(path).is_relative_to(resolve_links(self.outputs))
 
     def _workspace(self) -> ResolvedWorkspace:
-        return resolve_workspace(self.roots, self.config_home, self._ignore_files, self.home)
+        return self._protected.resolve()
 
     def _file_facts(self, access: FileAccess, targets: Sequence[FileTarget]) -> FileFacts:
         workspace = self._workspace()

@@ -15,7 +15,7 @@ from typing import Protocol, assert_never
 import anyio
 from anyio import to_thread
 
-from acp_server.permissions.claude_settings import describe_rules
+from acp_server.permissions.claude_rule_reading import describe_rules
 from acp_server.permissions.effects import Effect, LeavePlanMode, RestoreFiles
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.modes import Mode

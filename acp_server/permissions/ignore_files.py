@@ -9,11 +9,13 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from skills_store.reading import read_regular
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".hermesignore"
 MAX_BYTES = 100_000
@@ -27,9 +29,10 @@ _ANCHORED = re.compile(r"/.*[^/]")  # a slash before the end anchors a pattern a
 class AgentIgnoreRules:
     """Patterns of one ignore file, as written and case-folded for case-insensitive disks."""
 
-    lines: tuple[str, ...]
-    exact: GitIgnoreSpec
-    folded: GitIgnoreSpec
+    lines: tuple[str, ...] = ()
+    exact: "GitIgnoreSpec | None" = None
+    """None if there are no lines, as in nearly all workspaces."""
+    folded: "GitIgnoreSpec | None" = None
 
     def matches(self, relative: str, *, is_file: bool = False) -> bool:
         """Return whether they match a path relative to their root.
@@ -45,11 +48,13 @@ class AgentIgnoreRules:
         return _matches(self.folded, folded, is_file=is_file)
 
 
-def _matches(spec: GitIgnoreSpec, path: str, *, is_file: bool) -> bool:
+def _matches(spec: "GitIgnoreSpec | None", path: str, *, is_file: bool) -> bool:
+    if spec is None:
+        return False
     return spec.match_file(path) or (not is_file and spec.match_file(f"{path}/"))
 
 
-NO_RULES = AgentIgnoreRules((), GitIgnoreSpec([]), GitIgnoreSpec([]))
+NO_RULES = AgentIgnoreRules()
 
 
 @dataclass(slots=True)
@@ -99,6 +104,8 @@ def search_globs(rules: AgentIgnoreRules, *, is_first_root: bool) -> Sequence[st
 
 
 def _rules(lines: Sequence[str]) -> AgentIgnoreRules:
+    from pathspec import GitIgnoreSpec
+
     try:
         exact = GitIgnoreSpec.from_lines(lines)
         folded_lines = [_folded(line) for line in lines]

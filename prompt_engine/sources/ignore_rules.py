@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import cast
-
-from pathspec import GitIgnoreSpec
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from prompt_engine.decoding import UndecodableError, decode_text
 from prompt_engine.sources.file_reading import FileCache, ReadFile, read_within
@@ -22,6 +20,9 @@ from prompt_engine.sources.paths import (
     is_file,
     posix_relative,
 )
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _DEPENDENCIES = {".venv", "bower_components", "node_modules", "site-packages", "venv", "virtualenv"}
 _BUILD_OUTPUT = {"_build", "build", "deriveddata", "dist", "obj", "out", "target"}
@@ -47,11 +48,10 @@ _IGNORE_FILE = (".gitignore",)
 MAX_BYTES = 64 * 1024
 MAX_LINES = 2_000
 
-IgnorePatterns = tuple[GitIgnoreSpec, ...]
+IgnorePatterns: TypeAlias = "tuple[GitIgnoreSpec, ...]"
 """Later sets take precedence."""
 
-_Rules = tuple[Path, IgnorePatterns]
-_EngineError = cast("type[Exception]", import_module("re2").error)  # the module has no types
+_Rules: TypeAlias = "tuple[Path, IgnorePatterns]"
 
 
 def compile_patterns(lines: Sequence[str]) -> IgnorePatterns:
@@ -60,9 +60,12 @@ def compile_patterns(lines: Sequence[str]) -> IgnorePatterns:
     RE2 matches them, in linear time for any pattern a repository contains. If the patterns are too
     many for one set, they are split into several.
     """
+    from pathspec import GitIgnoreSpec
+
+    engine_error = cast("type[Exception]", import_module("re2").error)  # the module has no types
     try:
         return (GitIgnoreSpec.from_lines(lines, backend="re2"),)
-    except (ValueError, re.error, _EngineError):
+    except (ValueError, re.error, engine_error):
         if len(lines) == 1:
             return ()
         middle = len(lines) // 2

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acp_server.permissions.claude_allows import AllowedFile, read_allowed
-from acp_server.permissions.claude_settings import ClaudeSettings, describe_rules
+from acp_server.permissions.claude_rule_reading import describe_rules
+from acp_server.permissions.claude_settings import ClaudeSettings
 from acp_server.permissions.effects import (
     Effect,
     FileTarget,

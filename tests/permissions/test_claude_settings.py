@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.claude_settings import ClaudeSettings, describe_rules
+from acp_server.permissions.claude_rule_reading import describe_rules
+from acp_server.permissions.claude_settings import ClaudeSettings
 from acp_server.permissions.effects import (
     Effect,
     FileTarget,

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.permissions import facts, shielded_files
+from acp_server.permissions import protected_paths, shielded_files
 from acp_server.permissions.effects import FileTarget, RunCommandEffect, SandboxStatus
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.ignore_files import IgnoreFiles
@@ -89,7 +89,7 @@ def test_the_workspace_is_resolved_once_for_a_command(
         resolved.append(tuple(roots))
         return resolve_workspace(roots, config_home, ignore_files, home)
 
-    monkeypatch.setattr(facts, "resolve_workspace", resolve)
+    monkeypatch.setattr(protected_paths, "resolve_workspace", resolve)
     found = facts_on(root, "make all && make check")
     assert found.shield is not None
     assert len(found.parts) == 2

@@ -108,6 +108,7 @@ def _move_client() -> Mapping[str, Edit | None]:
 
 _CLIENT = "anthropic/_client.py"
 SDK = "the fast import of the Messages API's SDK"
+HTTP_VERSION = "the quick version of the HTTP client"
 PLUGINS = "pydantic without plug-ins"
 TYPED_DICTS = "light typed dictionaries"
 LATE_MODELS = "late models"
@@ -169,6 +170,15 @@ SDK_CHANGES = {
         {
             _CLIENT: _check_requests(check="AsyncAnthropic.is_prepared"),
             "anthropic/__init__.py": _append("AsyncAnthropic.is_prepared = True"),
+        },
+        SDK,
+    ),
+    "version-module-with-another-name": Change(
+        {
+            "httpx2/__version__.py": _append("__author__ = 'somebody'"),
+            "httpx2/__init__.py": _replace(
+                (r"^from \.__version__ import ", r"\g<0>__author__ as author, ")
+            ),
         },
         SDK,
     ),

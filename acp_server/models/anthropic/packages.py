@@ -15,6 +15,7 @@ from acp_server.models.traffic import ModelTraffic
 from acp_server.startup.code_store import check_once
 from acp_server.startup.fallback import fast_or_plain
 from acp_server.startup.lazy_import import make_lazy
+from acp_server.startup.quick_versions import provide_version
 from acp_server.startup.type_stubs_import import placeholder_imports
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ errors of every API. This adapter encodes bodies and decodes events itself and d
 nine hundred modules are not needed for a prompt.
 """
 CLIENT_MODULE = "anthropic._client"
+HTTP_PACKAGE = "httpx2"
+"""The SDK's HTTP client, whose import looks its version up."""
 
 _lock = Lock()
 """Held while the SDK is imported: another thread that imported it meanwhile would get placeholders.
@@ -61,7 +64,7 @@ def open_entry_point(
             "the fast import of the Messages API's SDK",
             partial(_import_lazily, cache_marker),
             _import_plainly,
-            packages=(SDK_PACKAGE, USER_PACKAGE),
+            packages=(SDK_PACKAGE, USER_PACKAGE, HTTP_PACKAGE),
         )
     return entry_point(cache_marker, traffic, needs_authorities=needs_authorities)
 
@@ -69,6 +72,11 @@ def open_entry_point(
 def _import_lazily(cache_marker: CacheMarker) -> "type[AnthropicEntryPoint]":
     # Already imported, lazily or in full: nothing can be saved any more.
     if CLIENT_MODULE not in sys.modules:
+        fast_or_plain(
+            "the quick version of the HTTP client",
+            partial(provide_version, HTTP_PACKAGE, "HTTP client"),
+            _look_version_up,
+        )
         make_lazy(LAZY_PACKAGES)
         with placeholder_imports(TYPES_PACKAGE):
             import_module(CLIENT_MODULE)
@@ -76,6 +84,10 @@ def _import_lazily(cache_marker: CacheMarker) -> "type[AnthropicEntryPoint]":
 
         check_once("SDK", partial(check_sdk, cache_marker))
     return _import_plainly()
+
+
+def _look_version_up() -> None:
+    """Do nothing: the package does so itself."""
 
 
 def _import_plainly() -> "type[AnthropicEntryPoint]":

@@ -7,7 +7,7 @@ and sessions.
 from collections.abc import Callable
 from pathlib import Path
 
-from acp_server.permissions.facts import FactCollector
+from acp_server.permissions.protected_paths import ProtectedPaths
 from acp_server.session.prompting.file_changes import (
     FileDigests,
     FileLocations,
@@ -39,7 +39,7 @@ class WorkspaceReader:
         self.home = resolve(workspace.cwd)
         self._workspace = workspace
         self._reads = shared_reads
-        self._fact_collector = FactCollector(workspace.roots, Path.home(), config.home)
+        self._protected_paths = ProtectedPaths(workspace.roots, Path.home(), config.home)
         self._sources = prompt_sources(config, workspace, self.is_protected)
 
     async def read_environment_facts(self) -> EnvironmentFacts:
@@ -61,7 +61,7 @@ class WorkspaceReader:
 
     def is_protected(self, path: Path) -> bool:
         """Return whether a file is protected, by an ignore file for example. Blocks."""
-        return self._fact_collector.is_protected(self._workspace.cwd / path)
+        return self._protected_paths.is_protected(self._workspace.cwd / path)
 
     def _read_facts(self) -> EnvironmentFacts:
         return EnvironmentFacts(read_prompt_facts(self._sources), self.locate_files(FileDigests()))

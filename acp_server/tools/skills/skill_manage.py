@@ -18,7 +18,7 @@ from acp_server.permissions.effects import ChangeSkill, FileTarget
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.skills.access import SkillAccess
-from acp_server.skills.screening import find_doubts
+from acp_server.skills.change_screening import find_doubts
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.diffs import exact_diff
