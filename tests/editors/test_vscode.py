@@ -32,6 +32,14 @@ def test_the_view_stays_quick_with_hundreds_of_messages_and_thousands_of_chunks(
     assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-2000:]
 
 
+@pytest.mark.full
+def test_every_package_of_the_diagrams_is_listed_too() -> None:
+    npm = npm_program()
+    install(npm)
+    ran = run(["env", "ALL_BUNDLES=1", npm, "run", "unit", "--", "extension/bundles"])
+    assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-2000:]
+
+
 def npm_program() -> str:
     """Where npm is; skips the test where there is none, or no Node that is new enough."""
     npm, node = shutil.which("npm"), shutil.which("node")

@@ -160,8 +160,8 @@ const fakeVscode = {
   },
 };
 
-/** Return the options for test files; `splitting` has them share one instance of each module. */
-export function testsOf(entryPoints, { splitting = false } = {}) {
+/** Return the options for test files; `splitting` has them share one instance of each module, `sourcemap` places errors in the sources. */
+export function testsOf(entryPoints, { splitting = false, sourcemap = false } = {}) {
   return {
     ...shared,
     entryPoints,
@@ -177,7 +177,7 @@ export function testsOf(entryPoints, { splitting = false } = {}) {
     jsx: "automatic",
     jsxImportSource: "preact",
     loader: { ".css": "empty" },
-    sourcemap: "inline",
+    sourcemap: sourcemap ? "inline" : false,
     sourcesContent: false,
   };
 }

@@ -3,8 +3,6 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
-import { JSDOM } from "jsdom";
-import { renderPage } from "../../src/extension/page.js";
 import { isRecord } from "../../src/shared/validation.js";
 import { TestExtension } from "../support/extension.js";
 import { DiagnosticSeverity, editor, Position, Range, TextDocument, Uri, WebviewPanel } from "../support/vscode.js";
@@ -218,23 +216,6 @@ test("messages are traced as JSON lines if the setting is on", async () => {
   const methods = lines.map((line) => JSON.stringify(JSON.parse(line))).join("\n");
   assert.match(methods, /"method":"initialize"/);
   assert.match(methods, /"method":"session\/new"/);
-});
-
-test("the page may load our script and styles and nothing else", () => {
-  const page = renderPage({ cspSource: "https://x.test", script: "s.js", styles: "s.css", language: "de", translations: JSON.stringify({ Send: '"Ab" & zu' }) });
-  const policy = /content="([^"]+)"/.exec(page)?.[1] ?? "";
-  const nonce = /nonce="([^"]+)"/.exec(page)?.[1] ?? "-";
-  assert.deepEqual(policy.split("; "), [
-    "default-src 'none'",
-    `script-src 'nonce-${nonce}'`,
-    "style-src https://x.test",
-    "img-src https://x.test data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ]);
-  const { documentElement, body } = new JSDOM(page).window.document;
-  assert.equal(documentElement.lang, "de");
-  assert.deepEqual(JSON.parse(body.firstElementChild?.getAttribute("data-translations") ?? ""), { Send: '"Ab" & zu' });
 });
 
 test("a tab has a page of its own, a title, and is revealed when its session asks", async () => {

@@ -7,7 +7,7 @@ import type { ViewEvent } from "../../src/shared/events.js";
 const { Store } = await import("../../src/webview/store.js");
 
 /** How many chunks a long answer has; `CHUNKS` asks for more. */
-const CHUNKS = Number(process.env["CHUNKS"] ?? 1500);
+const CHUNKS = Number(process.env["CHUNKS"] ?? 800);
 /** How often the blocks are repeated in it. */
 const REPETITIONS = Math.ceil(CHUNKS * 0.06);
 const PER_FRAME = 25;
