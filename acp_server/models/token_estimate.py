@@ -40,7 +40,7 @@ from acp_server.turn.conversation import (
     UserPart,
     part_to_text,
 )
-from acp_server.turn.ports import ModelRequest
+from acp_server.turn.ports import ModelRequest, ToolSpec
 
 IMAGE_TOKENS = 1_600
 """The least tokens of an image or document."""
@@ -54,6 +54,8 @@ CALL_TOKENS = 24
 """The frame of a call or a result: its id and field names."""
 TOOLS_TOKENS = 350
 """The provider's own instructions for using tools."""
+MAX_TOOL_ESTIMATES = 1_000
+"""How many tools are kept with their estimates; more than any sessions have together."""
 
 
 @frozen_dataclass
@@ -126,17 +128,33 @@ def estimate_tokens(text: str, tokenizer: Tokenizer = "dense") -> int:
 
 def estimate_request(request: ModelRequest, family: ModelFamily) -> int:
     """Estimate the prompt tokens of a request; messages add up as in `estimate_message`."""
-    texts = [request.system]
-    texts += [f"{tool.name} {tool.description} {tool.schema}" for tool in request.tools]
-    tokens = sum(_estimate_repeated(text, family.tokenizer) for text in texts)
+    tokens = _estimate_system(request.system, family.tokenizer)
+    tokens += sum(_estimate_tool(tool, family.tokenizer) for tool in request.tools)
     tokens += sum(estimate_message(message, family) for message in request.messages)
     return tokens + (TOOLS_TOKENS if request.tools else 0)
 
 
 @lru_cache(maxsize=256)
-def _estimate_repeated(text: str, tokenizer: Tokenizer) -> int:
-    """Estimate a system prompt or a tool, which are counted several times a request."""
+def _estimate_system(text: str, tokenizer: Tokenizer) -> int:
+    """Estimate a system prompt, which is counted several times a request."""
     return estimate_tokens(text, tokenizer)
+
+
+_tool_estimates: dict[tuple[int, Tokenizer], tuple[ToolSpec, int]] = {}
+"""The tokens of tools, by identity: to write a schema as text takes longer than all else."""
+
+
+def _estimate_tool(tool: ToolSpec, tokenizer: Tokenizer) -> int:
+    """Estimate a tool, which is counted several times a request."""
+    key = (id(tool), tokenizer)
+    known = _tool_estimates.get(key)
+    if known is not None and known[0] is tool:
+        return known[1]
+    tokens = estimate_tokens(f"{tool.name} {tool.description} {tool.schema}", tokenizer)
+    if len(_tool_estimates) >= MAX_TOOL_ESTIMATES:
+        _tool_estimates.clear()
+    _tool_estimates[key] = (tool, tokens)
+    return tokens
 
 
 def prompt_tokens(request: ModelRequest, family: ModelFamily) -> int:

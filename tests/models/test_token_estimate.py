@@ -9,6 +9,7 @@ from typing import TypedDict, cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from acp_server.models.families import UNKNOWN_FAMILY, Tokenizer, answer_limit, answer_tokens
 from acp_server.models.meters import FamilyMeter
@@ -91,6 +92,25 @@ def test_the_estimates_of_messages_add_up_to_that_of_their_request() -> None:
     frame = meter.estimate(ModelRequest((), "Be kind.", tools))
     assert whole == frame + sum(map(meter.estimate_message, MESSAGES))
     assert all(meter.estimate_message(message) > 0 for message in MESSAGES)
+
+
+class CountedSchema(dict[str, JsonValue]):
+    """A schema that counts how often it is written as text."""
+
+    written = 0
+
+    def __repr__(self) -> str:
+        self.written += 1
+        return super().__repr__()
+
+
+def test_a_schema_is_written_once_for_all_requests_with_its_tool() -> None:
+    meter, schema = FamilyMeter(UNKNOWN_FAMILY), CountedSchema({"type": "object"})
+    tool = ToolSpec("find", "Finds.", schema)
+    sizes = {meter.estimate(ModelRequest((), "Be kind.", (tool,))) for _ in range(3)}
+    assert len(sizes) == schema.written == 1
+    longer = replace(tool, description="Finds all that there is to find.")
+    assert meter.estimate(ModelRequest((), "Be kind.", (longer,))) > sizes.pop()
 
 
 @pytest.mark.parametrize("output", [4_096, 8_192, 64_000, 128_000])

@@ -19,9 +19,10 @@ def measure_concurrency(setup: AgentSetup) -> Figures:
         first = agent.new_session(setup.project)
         agent.run_turn(first, "hi")
         before = tree_memory(agent.pid).proportional
-        sessions = [first, *(agent.new_session(setup.project) for _ in range(SESSIONS - 1))]
+        # All alike: one that had a turn before needs no preparation, so it would always end first.
+        sessions = [agent.new_session(setup.project) for _ in range(SESSIONS)]
         idle = tree_memory(agent.pid).proportional
-        yield "idle-session", (idle - before) / (SESSIONS - 1)
+        yield "idle-session", (idle - before) / SESSIONS
         paced = setup.format_command(f"paced {CHUNKS} {PAUSE_MILLISECONDS}")
         cpu_before = agent.cpu_seconds
         turns = [agent.start_turn(session, paced) for session in sessions]
@@ -33,4 +34,4 @@ def measure_concurrency(setup: AgentSetup) -> Figures:
         yield "crowd-median", statistics.median(took)
         yield "crowd-worst", max(took)
         yield "crowd-spread", max(took) - min(took)
-        yield "used-session", (tree_memory(agent.pid).proportional - before) / (SESSIONS - 1)
+        yield "used-session", (tree_memory(agent.pid).proportional - before) / SESSIONS
