@@ -41,12 +41,17 @@ class HiddenValues:
             self._marks.setdefault(form.encode("utf-8", "surrogateescape"), mark)
         self._values = tuple(sorted(self._marks, key=len, reverse=True))
         self._first_bytes = frozenset(each[0] for each in self._values)
-        self.pattern = re.compile(b"|".join(b"(%s)" % _expression(each) for each in self._values))
+        # Without groups, the search skips all bytes that no value begins with.
+        self.pattern = re.compile(b"|".join(map(_expression, self._values)))
 
     def mark(self, found: re.Match[bytes]) -> bytes:
         """Return the mark of what `pattern` has matched."""
-        group = found.lastindex or 1  # each value is a group, and one of them has matched
-        return self._marks[self._values[group - 1]]
+        known = self._marks.get(_ESCAPES.sub(b"", found[0]))
+        if known is not None:
+            return known
+        # A value may have escape sequences of its own.
+        matches = (each for each in self._values if re.fullmatch(_expression(each), found[0]))
+        return self._marks[next(matches)]
 
     def find_beginning(self, data: bytes, position: int) -> int:
         """Return from where on data may be the beginning of a value; its length if nowhere."""
@@ -83,8 +88,10 @@ class StreamRedactor:
     def _replace(self, data: bytes, *, is_last: bool) -> bytes:
         values, shown, position = self._values, bytearray(), 0
         self._held = b""
+        held_from = -1
         while True:
-            held_from = len(data) if is_last else values.find_beginning(data, position)
+            if held_from < position:  # else it is still the first beginning
+                held_from = len(data) if is_last else values.find_beginning(data, position)
             found = None if values.pattern is None else values.pattern.search(data, position)
             # A value that begins where one may begin that is longer waits for more.
             if found is None or found.start() >= held_from:

@@ -95,6 +95,12 @@ def test_a_value_that_is_printed_in_colors_is_hidden(size: int) -> None:
     assert redact(values, each[:30], each[30:]) == b"\x1b[1m[KEY]"
 
 
+def test_a_value_with_escape_sequences_of_its_own_is_hidden() -> None:
+    values = hidden(KEY="ab\x1b[1mcdefgh", OTHER="other-value")
+    assert redact(values, b"ab\x1b[1mcdefgh other-value") == b"[KEY] [OTHER]"
+    assert redact(values, b"a\x1b[0mb\x1b[1mcde\x1b[0mfgh") == b"[KEY]"
+
+
 def test_short_values_and_streams_without_values_stay() -> None:
     values = hidden(PORT="8080", FLAG="true")
     assert values.pattern is None
