@@ -16,7 +16,7 @@ FORMS: tuple[ApiForm, ...] = ("messages", "chat", "responses")
 WINDOWS: Mapping[int, tuple[ApiForm, ...]] = {
     8_000: ("responses",),
     32_000: ("chat",),
-    200_000: ("messages",),
+    200_000: (),
 }
 """The window sizes in tokens, and the API forms that are played in each by default."""
 LINE = "value = compute(first, second, third)  # a line of code as long as lines are in real life, "

@@ -16,7 +16,7 @@ TOO_LONG_BY_FORM: dict[ApiForm, str] = {
     "chat": "This model's maximum context length is 1000 tokens. However, your messages resulted",
     "responses": "Your input exceeds the context window of this model.",
 }
-STORY = "It is a long story. " * 30
+STORY = "It is a long story. " * 150
 
 
 def greet(shown: ShownRequest) -> ModelProgram:
@@ -79,7 +79,7 @@ def test_another_model_and_a_summary_are_seen_as_breaks_of_the_prefix(
         session.prompt("Again.", read_note)
         assert session.prefix_breaks == []
         session.set_model(MODELS[form][1])
-        for number in range(20):
+        for number in range(4):
             session.prompt(f"Hello {number}. {STORY}", greet)
         session.command("/compact")
         session.prompt("Where were we?", greet)

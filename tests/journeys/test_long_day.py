@@ -37,7 +37,7 @@ class Length:
     min_cached_share: float
 
 
-SHORT = Length(rounds=7, window_tokens=17_000, min_requests=50, min_cached_share=0.7)
+SHORT = Length(rounds=4, window_tokens=17_000, min_requests=30, min_cached_share=0.6)
 FULL = Length(rounds=44, window_tokens=100_000, min_requests=300, min_cached_share=0.95)
 
 

@@ -22,6 +22,7 @@ from tests.support.user_texts import UNCHANGED_SINCE_READ
 TODOS = ["write a failing test", "mend the rounding", "commit"]
 COMMITTED = ["Round half a cent up", "Add discounts"]
 MIN_REQUESTS = 40
+RUNS_OF_TESTS = 6
 MIN_CACHED_SHARE = 0.9
 HINTS = {path: text.strip() for path, text in FILES.items() if path.endswith("/AGENTS.md")}
 ROUNDING_TEST = """
@@ -69,11 +70,7 @@ MENDED_FILES = ["shop/invoices/invoice.py", "shop/orders/order.py", "shop/pricin
 
 @pytest.mark.parametrize(
     "form",
-    [
-        "messages",
-        pytest.param("chat", marks=pytest.mark.full),
-        pytest.param("responses", marks=pytest.mark.full),
-    ],
+    [pytest.param(each, marks=pytest.mark.full) for each in ("messages", "chat", "responses")],
 )
 def test_a_morning_with_a_sigkill_loses_nothing(tmp_path: Path, form: ApiForm) -> None:
     shop = create_shop(tmp_path / "shop")
@@ -103,9 +100,40 @@ def test_a_morning_with_a_sigkill_loses_nothing(tmp_path: Path, form: ApiForm) -
         session.prompt("Commit that, too.", commit_as(COMMITTED[1]))
         tasks = session.prompt("What is on your list?", list_tasks)
         assert [json.loads(line)["content"] for line in tasks.splitlines()] == TODOS
-        check_repository(shop)
-        check_questions(day.user.questions)
-        check_requests(day, session)
+        check_repository(shop, MENDED_FILES)
+        check_questions(day.user.questions, RUNS_OF_TESTS, [*["Edit tests/test_shop.py"] * 2])
+        check_requests(day, session, MIN_REQUESTS)
+
+
+def test_an_hour_with_a_sigkill_loses_nothing(tmp_path: Path) -> None:
+    """The short form: what is wrong is known at once, and no test is written for it."""
+    shop = create_shop(tmp_path / "shop")
+    with open_day(tmp_path, DayConfig(settings={"sandbox": {"mode": "off"}})) as day:
+        day.user.policy = allow_adding_for_good
+        session = day.open_session(shop.root)
+        answer = session.prompt("Where are prices rounded, and who uses it?", explore)
+        assert answer == "Prices are rounded for shop/orders/order.py."
+        session.set_mode("accept_edits")
+        session.prompt("Round half a cent up, with a line in tests.", mend_at_once)
+        session.set_mode("ask")
+        session.prompt("Commit that.", commit_as(COMMITTED[0]))
+        shop.write("README.md", shop.read("README.md") + "\nThe user wrote this.\n")
+
+        day.user.policy = leave_the_test_open
+        session.prompt_until(day.user.has_left, "Add discounts.", begin_the_discount)
+        seen = session.transcript
+        day.kill()
+        day.start()
+        check_transcript(seen, session.load())
+
+        day.user.policy = allow_once
+        session.prompt("Go on.", finish_the_discount)
+        session.prompt("Commit that, too.", commit_as(COMMITTED[1]))
+        tasks = session.prompt("What is on your list?", list_tasks)
+        assert [json.loads(line)["content"] for line in tasks.splitlines()] == TODOS
+        check_repository(shop, MENDED_FILES[2:])
+        check_questions(day.user.questions, 1, [])
+        check_requests(day, session, MIN_REQUESTS // 2)
 
 
 # What the model does.
@@ -164,6 +192,18 @@ def mend(shown: ShownRequest) -> ModelProgram:
         mended.append(path)
     shown = yield todo(["completed", "completed", "in_progress"])
     return f"Mended {', '.join(sorted(mended))}."
+
+
+def mend_at_once(shown: ShownRequest) -> ModelProgram:
+    del shown
+    (wrong, right), *_ = CORRECTIONS.items()
+    yield (
+        todo(["completed", "in_progress", "pending"]),
+        patch(MENDED_FILES[2], wrong, right),
+        call("read_file", path="tests/test_shop.py"),
+    )
+    yield patch("tests/test_shop.py", "import unittest", "# of the shop\nimport unittest")
+    return "Mended."
 
 
 def commit_as(subject: str) -> WriteProgram:
@@ -248,7 +288,7 @@ def find_plan(shown: list[Object]) -> Object:
     return next(each for each in shown if each["is"] == "plan")
 
 
-def check_repository(shop: Repository) -> None:
+def check_repository(shop: Repository, mended_files: Sequence[str]) -> None:
     assert shop.passes_tests()
     assert shop.commits == ["Begin the shop", *COMMITTED]
     assert shop.git("status", "--short") == "M README.md"
@@ -257,28 +297,30 @@ def check_repository(shop: Repository) -> None:
         "tests/test_discount.py",
     ]
     mended = shop.git("show", "--format=", "--name-only", "HEAD~1").splitlines()
-    assert mended == [*MENDED_FILES, "tests/test_shop.py"]
+    assert mended == [*mended_files, "tests/test_shop.py"]
 
 
-def check_questions(questions: list[AskedQuestion]) -> None:
+def check_questions(
+    questions: list[AskedQuestion], runs_of_tests: int, first_edits: Sequence[str]
+) -> None:
     """Check that the user was asked for each effect, unless a mode or a saved rule allows it."""
     asked = [question.text for question in questions]
     edits = [text for text in asked if not text.startswith("`")]
     new_test = "Create tests/test_discount.py"
     assert edits == [
-        *["Edit tests/test_shop.py"] * 2,
+        *first_edits,
         "Create shop/pricing/discount.py",
         *[new_test] * 2,
     ]
-    assert asked.count(f"`{RUN_TESTS}`") == 6
+    assert asked.count(f"`{RUN_TESTS}`") == runs_of_tests
     assert asked.count("`git add shop tests`") == 1  # also after the kill
     commits = [text for text in asked if text.startswith("`git commit")]
     assert commits == [f"`git commit -q -m '{subject}'`" for subject in COMMITTED]
-    assert len(asked) == len(edits) + 6 + 1 + len(commits)
+    assert len(asked) == len(edits) + runs_of_tests + 1 + len(commits)
 
 
-def check_requests(day: Day, session: DaySession) -> None:
+def check_requests(day: Day, session: DaySession, min_requests: int) -> None:
     assert session.prefix_breaks == []
     total = sum_rows(day.rows)
-    assert total.requests >= MIN_REQUESTS
+    assert total.requests >= min_requests
     assert total.cached_share > MIN_CACHED_SHARE

@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.journeys.day import DayConfig, open_day
 from tests.journeys.model_seat import ModelProgram, WriteProgram
 from tests.journeys.shop_repository import create_repository
@@ -57,13 +55,14 @@ def delegate(shown: ShownRequest) -> ModelProgram:
     return shown.text
 
 
-@pytest.mark.parametrize("rule", ["Task", "Agent"])
-def test_a_rule_against_sub_agents_counts(tmp_path: Path, rule: str) -> None:
-    settings = json.dumps({"permissions": {"deny": [rule]}})
-    root = create_repository(tmp_path / "shop", {".claude/settings.json": settings}, "Begin").root
+def test_a_rule_against_sub_agents_counts(tmp_path: Path) -> None:
     with open_day(tmp_path, DayConfig()) as day:
-        said = day.open_session(root).prompt("Delegate", delegate)
-        assert f"forbids it: {rule} in" in said
+        for rule in ("Task", "Agent"):
+            settings = json.dumps({"permissions": {"deny": [rule]}})
+            files = {".claude/settings.json": settings}
+            root = create_repository(tmp_path / rule, files, "Begin").root
+            said = day.open_session(root).prompt(f"Delegate despite {rule}", delegate)
+            assert f"forbids it: {rule} in" in said
 
 
 def test_an_untrusted_repository_allows_nothing(tmp_path: Path) -> None:

@@ -96,11 +96,11 @@ def serve_and_look(shown: ShownRequest) -> ModelProgram:
 
 
 def mend(shown: ShownRequest) -> ModelProgram:
-    shown = yield call("terminal", command="npm test 2>&1 | tail -15")
+    shown = yield call("terminal", command="node test.js 2>&1 | tail -15")
     shown.find("ERR_ASSERTION")
     yield call("read_file", path="page.js")
     yield call("write_file", path="page.js", content=MENDED_PAGE)
-    shown = yield call("terminal", command="npm test")
+    shown = yield call("terminal", command="node test.js")
     shown.find("all passed")
     return "The names are escaped now."
 
