@@ -35,7 +35,7 @@ from acp_server.fleet.transcripts import parse_transcript
 from acp_server.fleet.unit import InputFile, Unit
 from acp_server.text.json_values import as_object
 from acp_server.version import __version__
-from tests.fleet.dask_cluster import dask_cluster, make_tls_files
+from tests.fleet.dask_cluster import DaskCluster, dask_cluster, make_tls_files
 from tests.fleet.fleets import COMMAND, units_of
 from tests.fleet.ray_cluster import ON_REQUEST, ray_cluster
 from tests.headless.run.pipeline import UNREACHABLE_URL, PipelineStep
@@ -50,14 +50,20 @@ POLICY = InputFile("--policy", "policy.toml", "version = 1")
 
 
 @pytest.fixture(scope="module")
-def dask_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
-    """Joins a cluster that uses TLS, so that the whole contract holds over it."""
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """Runs a cluster of one node that uses TLS."""
     folder = tmp_path_factory.mktemp("cluster")
-    tls = make_tls_files(folder / "tls")
-    options: dict[str, JsonValue] = {"engine": "dask", "tls": tls.engine_options}
-    with dask_cluster(folder / "dask", 1, tls, **NO_KEYRING) as cluster:
+    with dask_cluster(folder / "dask", 1, make_tls_files(folder / "tls"), **NO_KEYRING) as cluster:
         (cluster.folder / "home1/config.yaml").write_text("{}\n")
-        yield EngineConfig(command=COMMAND, address=cluster.address, options=options)
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def dask_config(cluster: DaskCluster) -> EngineConfig:
+    """Joins a cluster that uses TLS, so that the whole contract holds over it."""
+    assert cluster.tls is not None
+    options: dict[str, JsonValue] = {"engine": "dask", "tls": cluster.tls.engine_options}
+    return EngineConfig(command=COMMAND, address=cluster.address, options=options)
 
 
 @pytest.fixture(scope="module")
@@ -330,6 +336,27 @@ def test_the_command_runs_tasks_on_a_cluster(tmp_path: Path, dask_config: Engine
     (call,) = [each for each in events if each["type"] == "tool_call"]
     assert call["input"] == {"path": "b.txt", "content": "b"}
     assert git(step.workspace, "worktree", "list").count("\n") == 1
+
+
+async def test_a_worker_that_is_killed_loses_its_attempt_and_its_node_does_the_next(
+    tmp_path: Path, cluster: DaskCluster, dask_config: EngineConfig
+) -> None:
+    repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
+    began, stopped = tmp_path / "began", f"wait {tmp_path / 'began'}"
+    os.mkfifo(began)
+    victim, unit = units_of(repository, stopped, "files")
+    async with open_engine(dask_config) as engine:
+        lost = await engine.submit(attempt_at(victim))
+        await to_thread.run_sync(began.read_text)
+        (worker,) = cluster.workers()
+        worker.kill()
+        report = await next_report(engine)
+        assert (report.handle, report.is_lost) == (lost, True)
+        handle = await engine.submit(attempt_at(unit))
+        report = await next_report(engine)
+    assert (report.handle, report.is_lost, report.problem) == (handle, False, "")
+    assert report.result is not None
+    assert report.result["text"] == ".git a.txt made.txt"
 
 
 async def test_an_unknown_engine_and_a_missing_cluster_are_named() -> None:

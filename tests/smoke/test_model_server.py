@@ -3,15 +3,14 @@
 import json
 import subprocess
 import sys
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
-from tests.cli.command_line import command_line, environment
-from tests.smoke.server import DEADLINE_SECONDS, find_node
+from tests.cli.command_line import run
+from tests.smoke.server import find_node
 from tests.support.editor import Object, is_update, json_at
 from tests.support.node_clients import node_clients
 from tests.support.server_process import ServerProcess, start_server
@@ -34,9 +33,9 @@ FORMS = {
 }
 
 
-def text_response(number: int, text: str) -> Object:
+def text_response(number: int, text: str, **match: JsonValue) -> Object:
     """Return a text that follows so many answers, as aimock's files have it."""
-    return {"match": {"turnIndex": number}, "response": {"content": text}}
+    return {"match": {"turnIndex": number, **match}, "response": {"content": text}}
 
 
 def call_response(number: int, name: str, **arguments: JsonValue) -> Object:
@@ -45,7 +44,8 @@ def call_response(number: int, name: str, **arguments: JsonValue) -> Object:
     return {"match": {"turnIndex": number}, "response": {"toolCalls": [call]}}
 
 
-JOB = (
+ANSWERS = (
+    text_response(0, "All is well.", userMessage="Say how all is"),
     call_response(0, "read_file", path="old.txt"),
     call_response(1, "write_file", path="new.txt", content=NEW_TEXT),
     call_response(2, "terminal", command="touch done; wc -l < new.txt"),
@@ -53,11 +53,11 @@ JOB = (
 )
 
 
-@contextmanager
-def model_server(folder: Path, answers: Sequence[Object]) -> Generator[str]:
-    """Serve answers; provide the address."""
-    file = folder / "answers.json"
-    file.write_text(json.dumps({"fixtures": list(answers)}))
+@pytest.fixture(scope="module")
+def model_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """Serve the answers; provide the address. A request says itself how far its turn is."""
+    file = tmp_path_factory.mktemp("model") / "answers.json"
+    file.write_text(json.dumps({"fixtures": list(ANSWERS)}))
     command = [find_node(), str(PROGRAM), str(node_clients()), str(file)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
@@ -79,18 +79,19 @@ def home_for(folder: Path, form: str, url: str) -> Path:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_file_is_read_written_and_counted_in_one_turn(tmp_path: Path, form: str) -> None:
+def test_a_file_is_read_written_and_counted_in_one_turn(
+    tmp_path: Path, model_server: str, form: str
+) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / "old.txt").write_text("the old text\n")
-    with model_server(tmp_path, JOB) as url:
-        home = home_for(tmp_path, form, url)
-        with start_server(home, command=[sys.executable, "-m", "acp_server"]) as server:
-            server.initialize()
-            session = server.new_session(str(workspace))
-            request = server.start_prompt(session, "write it and run it")
-            asked = [_allow_next(server) for _ in range(2)]
-            assert json_at(server.receive_response(request), "result", "stopReason") == "end_turn"
+    home = home_for(tmp_path, form, model_server)
+    with start_server(home, command=[sys.executable, "-m", "acp_server"]) as server:
+        server.initialize()
+        session = server.new_session(str(workspace))
+        request = server.start_prompt(session, "write it and run it")
+        asked = [_allow_next(server) for _ in range(2)]
+        assert json_at(server.receive_response(request), "result", "stopReason") == "end_turn"
     assert server.agent_text() == "It has 200 lines."
     assert [json_at(each, "params", "toolCall", "kind") for each in asked] == ["edit", "execute"]
     assert {each.name for each in workspace.iterdir()} == {"old.txt", "new.txt", "done"}
@@ -103,24 +104,16 @@ def test_a_file_is_read_written_and_counted_in_one_turn(tmp_path: Path, form: st
 @pytest.mark.parametrize(
     "form", [pytest.param(each, marks=() if each == "chat" else pytest.mark.full) for each in FORMS]
 )
-def test_a_headless_run_ends_with_the_text_of_the_model_server(tmp_path: Path, form: str) -> None:
-    with model_server(tmp_path, [text_response(0, "All is well.")]) as url:
-        result = _run(home_for(tmp_path, form, url), tmp_path)
-    assert (result["exit_code"], result["text"]) == (0, "All is well.")
-
-
-def _run(home: Path, workspace: Path) -> Mapping[str, JsonValue]:
-    done = subprocess.run(
-        command_line("run", "Look", "--format", "json"),
-        cwd=workspace,
-        env=environment(home),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=DEADLINE_SECONDS,
-        check=False,
-    )
+def test_a_headless_run_ends_with_the_text_of_the_model_server(
+    tmp_path: Path, model_server: str, form: str
+) -> None:
+    home, workspace = home_for(tmp_path, form, model_server), tmp_path / "workspace"
+    workspace.mkdir()
+    options = ("--cwd", str(workspace), "--format", "json")
+    done = run(home, "run", "Say how all is", *options)
     assert done.stdout, done.stderr
-    return json.loads(done.stdout)
+    result = json.loads(done.stdout)
+    assert (result["exit_code"], result["text"]) == (0, "All is well.")
 
 
 def _allow_next(server: ServerProcess) -> Object:

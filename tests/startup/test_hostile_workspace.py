@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -99,9 +99,8 @@ def test_the_processes_of_many_tasks_run_nothing_of_the_workspace(
     assert hostile.imported() == {}
 
 
-def test_the_advertised_login_command_imports_nothing_from_the_workspace(
-    hostile: HostileRepository, variables: Mapping[str, str]
-) -> None:
+def advertised_login() -> tuple[str, ...]:
+    """Return the command that editors are told to run in a terminal."""
     asked: JsonValue = {
         "protocolVersion": 1,
         "clientCapabilities": {"_meta": {"terminal-auth": True}},
@@ -110,29 +109,59 @@ def test_the_advertised_login_command_imports_nothing_from_the_workspace(
     assert isinstance(command, dict)
     arguments = command["args"]
     assert isinstance(arguments, list)
-    words = [str(word) for word in (command["command"], *arguments)]
+    return tuple(str(word) for word in (command["command"], *arguments))
+
+
+def test_the_advertised_login_command_is_isolated() -> None:
+    isolation = isolated_server()
+    assert advertised_login()[: len(isolation)] == isolation
+
+
+@pytest.mark.full
+def test_the_advertised_login_command_imports_nothing_from_the_workspace(
+    hostile: HostileRepository, variables: Mapping[str, str]
+) -> None:
+    words = advertised_login()
     address = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}  # where nobody answers: it tries the key
     done = hostile.run(words, stdin="sk-new-key\n", **variables, **address)
     assert STORED_KEY_IN.replace(" in", " for 127.0.0.1:9 in") in done.stderr
     assert hostile.imported() == {}
 
 
-def test_the_command_configured_for_editors_imports_nothing_from_the_workspace(
-    hostile: HostileRepository, variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    python = hostile.home / "python"  # without an `acp-server` in its directory
+def command_for_editors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
+    """Return what is configured for editors, for our interpreter."""
+    python = folder / "python"  # without an `acp-server` in its directory
     python.symlink_to(sys.executable)
     with monkeypatch.context() as patched:
         patched.setattr("sys.executable", str(python))
         program, *words = editor_settings.server_command()
     assert program == str(python)
-    command = [sys.executable, *words, "serve", "--model", f"scripted:{hostile.script}"]
+    return (sys.executable, *words)
+
+
+def test_the_command_configured_for_editors_is_isolated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command_for_editors(tmp_path, monkeypatch) == isolated_server()
+
+
+@pytest.mark.full
+def test_the_command_configured_for_editors_imports_nothing_from_the_workspace(
+    hostile: HostileRepository, variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = command_for_editors(hostile.home, monkeypatch)
+    command = [*words, "serve", "--model", f"scripted:{hostile.script}"]
     assert '"sessionId"' in converse(hostile, command, variables)
     assert hostile.imported() == {}
 
 
 @pytest.mark.parametrize(
-    "line", ["doctor", pytest.param("demo --fast", marks=pytest.mark.full), "skills list"]
+    "line",
+    [
+        "doctor",
+        pytest.param("demo --fast", marks=pytest.mark.full),
+        pytest.param("skills list", marks=pytest.mark.full),
+    ],
 )
 def test_other_commands_import_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str], line: str

@@ -82,7 +82,8 @@ def run_with_acpx(mode: str, variables: Mapping[str, str], folder: Path) -> tupl
     policy = ("--approve-reads", "--non-interactive-permissions", "deny")
     options = ("--no-fs", "--no-terminal", *policy, "--format", "json", "--cwd", str(folder))
     command = [find_node(), str(program), "--agent", server, *options, "exec", "Go"]
-    code, lines = printed(command, variables, folder)
+    compiled = str(node_clients() / "node_modules/.compile-cache")
+    code, lines = printed(command, {**variables, "NODE_COMPILE_CACHE": compiled}, folder)
     return code, collect_result(lines)
 
 

@@ -48,12 +48,21 @@ def test_a_run_waits_for_its_servers_and_names_those_that_are_missing(tmp_path: 
     assert "0 requests, 0 tokens in, 0 out" in lines[-1]
 
 
-@pytest.mark.parametrize("is_allowed", [False, True])
+@pytest.mark.parametrize(
+    ("asks", "reads"),
+    [
+        (False, True),
+        pytest.param(True, False, marks=pytest.mark.full),
+        pytest.param(False, False, marks=pytest.mark.full),
+        pytest.param(True, True, marks=pytest.mark.full),
+    ],
+)
 def test_a_server_asks_the_model_and_its_resources_are_read_only_with_rules_for_that(
-    tmp_path: Path, *, is_allowed: bool
+    tmp_path: Path, *, asks: bool, reads: bool
 ) -> None:
-    more = ["--allow", "mcp_sampling", "--allow", "read_mcp_resource"] if is_allowed else []
-    script = [ASK, "The third shelf.", "Done."] if is_allowed else [ASK, "Done."]
+    rules = {"mcp_sampling": asks, "read_mcp_resource": reads}
+    more = [word for name, is_set in rules.items() if is_set for word in ("--allow", name)]
+    script = [ASK, "The third shelf.", "Done."] if asks else [ASK, "Done."]
     with messages_api_in_thread(script) as api:
         step = make_step(tmp_path, api)
         step.prepare()
@@ -63,11 +72,9 @@ def test_a_server_asks_the_model_and_its_resources_are_read_only_with_rules_for_
 
     assert outcome.stdout.strip() == "Done."
     answers = {
-        "The third shelf.": True,
-        "Paint the shed green.": True,
-        f"{USER_DOES_NOT_PERMIT}: the rules of this run": False,
-        "(@library:note://plan was not read: the rules of this run": False,
+        "The third shelf.": asks,
+        "Paint the shed green.": reads,
+        f"{USER_DOES_NOT_PERMIT}: the rules of this run": not asks,
+        "(@library:note://plan was not read: the rules of this run": not reads,
     }
-    assert {text: text in sent for text in answers} == {
-        text: is_allowed == expected for text, expected in answers.items()
-    }
+    assert {text: text in sent for text in answers} == answers
