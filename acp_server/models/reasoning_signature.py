@@ -7,6 +7,7 @@ can therefore tell its own reasoning from another adapter's in the same conversa
 
 import json
 from dataclasses import asdict, field
+from functools import cache
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -36,14 +37,17 @@ class ReasoningSignature:
         if not is_own_signature(serialized):
             return None
         try:
-            kept = _SIGNATURE_ADAPTER.validate_json(serialized)
+            kept = _signature_adapter().validate_json(serialized)
         except ValidationError:
             return None
         is_same = (kept.form, kept.endpoint, kept.model) == (self.form, self.endpoint, self.model)
         return kept.content if is_same else None
 
 
-_SIGNATURE_ADAPTER = TypeAdapter(ReasoningSignature)
+@cache
+def _signature_adapter() -> TypeAdapter[ReasoningSignature]:
+    # Built at first use: every adapter imports this, and few conversations change their model.
+    return TypeAdapter(ReasoningSignature)
 
 
 def is_own_signature(signature: str) -> bool:

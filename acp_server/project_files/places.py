@@ -6,8 +6,9 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypedDict, cast
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.text.lines import to_single_line
@@ -33,6 +34,15 @@ class FileLocation:
     """The prefix of a name that is taken."""
     nested: bool
     """Whether subdirectories are read."""
+
+
+class _LocationRow(TypedDict):
+    """A location in a table of this program."""
+
+    directory: str
+    suffix: str
+    label: str
+    nested: bool
 
 
 @frozen_dataclass
@@ -65,8 +75,8 @@ class MarkdownText:
 @cache
 def read_locations(table: Path) -> Mapping[str, Sequence[FileLocation]]:
     """Return the locations that a TOML file lists for the `workspace` and for the `user`."""
-    text = table.read_text("utf-8")
-    return TypeAdapter(dict[str, list[FileLocation]]).validate_python(tomllib.loads(text))
+    tables = cast("Mapping[str, Sequence[_LocationRow]]", tomllib.loads(table.read_text("utf-8")))
+    return {kind: [FileLocation(**row) for row in rows] for kind, rows in tables.items()}
 
 
 def places_of(

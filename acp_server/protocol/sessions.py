@@ -1,8 +1,8 @@
 """Sessions: create, load, list and close them; their modes and config options."""
 
-from typing import Annotated, Literal, Self, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias, cast
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from acp_server.protocol.content import ContentBlock
 from acp_server.protocol.identifiers import (
@@ -226,8 +226,43 @@ class SessionSetup(ExtensibleModel):
     config_options: Lenient[FilteredArray[SessionConfigOption]] = None
 
 
+class _PlainSessionRequest(ExtensibleModel):
+    """Fields of a request without MCP servers and instructions, whose types take long to build."""
+
+    cwd: str
+    additional_directories: AdditionalDirectories = ()
+
+
+def _has_plain_fields(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    fields = cast("dict[str, object]", value)
+    return fields.get("mcpServers") == [] and "systemPrompt" not in fields
+
+
 class NewSessionRequest(SessionRequest):
     """`session/new`: start a session in a working directory."""
+
+    @classmethod
+    def from_wire(cls, value: object) -> Self:
+        """Validate parsed JSON; most requests do not wait until the types of servers are built.
+
+        Raises:
+            ValidationError: A strict field is missing or invalid.
+        """
+        if _has_plain_fields(value):
+            try:
+                plain = _PlainSessionRequest.from_wire(value)
+            except ValidationError:
+                pass  # the whole validation says what is wrong
+            else:
+                return cls.model_construct(
+                    plain.model_fields_set | {"mcp_servers"},
+                    meta=plain.meta,
+                    cwd=plain.cwd,
+                    additional_directories=plain.additional_directories,
+                )
+        return super().from_wire(value)
 
 
 class NewSessionResponse(SessionSetup):

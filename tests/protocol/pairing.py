@@ -139,14 +139,16 @@ DEVIATIONS = {
 
 @cache
 def defined_types() -> dict[str, object]:
-    """Return every type defined in the protocol modules, by name."""
+    """Return every public type defined in the protocol modules, by name."""
     found: dict[str, object] = {}
     for module in MODULES:
         aliases = [name for name, kind in module.__annotations__.items() if kind is TypeAlias]
         classes = [
             name
             for name, value in vars(module).items()
-            if isinstance(value, type) and value.__module__ == module.__name__
+            if isinstance(value, type)
+            and value.__module__ == module.__name__
+            and not name.startswith("_")
         ]
         found |= {name: getattr(module, name) for name in aliases + classes}
     return found

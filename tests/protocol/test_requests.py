@@ -1,5 +1,8 @@
 """What clients send: what is forgiven, and what is an error."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from pydantic import JsonValue, ValidationError
 
@@ -290,3 +293,35 @@ def test_a_boolean_config_value_without_its_type_is_rejected(kind: Json) -> None
 def test_invalid_list_sessions_params_are_rejected(name: str, wrong: JsonValue) -> None:
     with pytest.raises(ValidationError):
         ListSessionsRequest.from_wire({name: wrong})
+
+
+PLAIN: dict[str, JsonValue] = {"cwd": "/a", "mcpServers": []}
+REQUESTS: list[JsonValue] = [
+    PLAIN,
+    {**PLAIN, "_meta": {"a": [1]}, "unknown": 1},
+    {**PLAIN, "_meta": "wrong"},
+    {**PLAIN, "additionalDirectories": ["/b", "/c"]},
+    {**PLAIN, "additionalDirectories": None},
+    {**PLAIN, "mcpServers": None},
+    {"cwd": "/a"},
+    {**PLAIN, "systemPrompt": None},
+    {**PLAIN, "systemPrompt": {"mode": "append", "content": []}},
+    {**PLAIN, "mcpServers": [{"name": "a", "command": "b", "args": [], "env": []}]},
+    {"mcpServers": []},
+    {**PLAIN, "cwd": 1, "additionalDirectories": [""]},
+    [],
+    None,
+]
+
+
+@each_case("value", REQUESTS)
+def test_a_plain_request_is_read_as_by_the_whole_validation(value: JsonValue) -> None:
+    def read(validate: Callable[[JsonValue], NewSessionRequest]) -> object:
+        try:
+            request = validate(value)
+        except ValidationError as error:
+            return error.errors(include_url=False)
+        return request, request.model_fields_set, request.to_wire()
+
+    whole = read(partial(NewSessionRequest.model_validate, by_name=False))
+    assert read(NewSessionRequest.from_wire) == whole
