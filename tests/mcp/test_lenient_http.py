@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from acp_server.mcp.lenient_messages import repair_message
 from acp_server.session.ports.mcp_configs import HttpServerConfig
-from tests.mcp.live_servers import open_factory
+from tests.mcp.live_servers import POLL_SECONDS, open_factory
 
 
 def _nested(depth: int) -> JsonValue:
@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def _listening() -> Generator[int]:
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,))
         thread.start()
         try:
             yield server.server_address[1]
@@ -91,12 +91,15 @@ def _listening() -> Generator[int]:
 
 
 @pytest.mark.parametrize("path", ["mcp", "events"])
-async def test_an_invalid_tool_is_left_out_by_itself(tmp_path: Path, path: str) -> None:
+async def test_an_invalid_tool_is_left_out_by_itself_and_a_long_result_arrives(
+    tmp_path: Path, path: str
+) -> None:
     with _listening() as port:
         remote = HttpServerConfig("s", f"http://127.0.0.1:{port}/{path}")
         async with open_factory(tmp_path) as factory, factory.open_servers(remote) as live:
             page = live.servers.describe()
             specs = {tool.spec.name: tool.spec.schema for tool in live.servers.tools()}
+            outcome = await live.call("s__plain")
 
     assert specs == {
         "s__plain": {"type": "object", "properties": {"n": {"type": "string"}}},
@@ -107,19 +110,10 @@ async def test_an_invalid_tool_is_left_out_by_itself(tmp_path: Path, path: str) 
         },
     }
     assert "- skipped: text: its input schema is not an object" in page
+    assert not outcome.is_error
+    assert outcome.text.startswith("xxx")
 
 
 @pytest.mark.parametrize("text", ['{"a": [1, "é"]}', "no JSON", "[" * 100_000, ""])
 def test_other_messages_stay_as_they_are(text: str) -> None:
     assert repair_message(text.encode()) == text.encode()
-
-
-@pytest.mark.parametrize("path", ["mcp", "events"])
-async def test_a_long_result_arrives(tmp_path: Path, path: str) -> None:
-    with _listening() as port:
-        remote = HttpServerConfig("s", f"http://127.0.0.1:{port}/{path}")
-        async with open_factory(tmp_path) as factory, factory.open_servers(remote) as live:
-            outcome = await live.call("s__plain")
-
-    assert not outcome.is_error
-    assert outcome.text.startswith("xxx")

@@ -1,8 +1,6 @@
 """Servers that ask the session's model: with the user's permission, and within limits."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
@@ -15,40 +13,7 @@ from acp_server.tools.call_reporter import CallReporter
 from acp_server.turn.conversation import AssistantMessage, Message, Text, UserMessage
 from acp_server.turn.events import CallChanged
 from tests.mcp.live_servers import EventRecorder, RecordingGate
-from tests.mcp.mcp_editor import open_mcp_editor
-from tests.mcp.test_resources import library
-from tests.support.editor import json_at
-from tests.support.messages_api import call, reply
 from tests.support.user_texts import USER_DOES_NOT_PERMIT
-
-TOOL = "library__ask_model"
-TITLE = "library: ask the model"
-
-
-async def test_a_server_asks_the_sessions_model_once_the_user_permits_it(tmp_path: Path) -> None:
-    ask_model = reply(call(TOOL, question="Which shelf?"))
-    script = [ask_model, "The third shelf.", "Done.", ask_model, "Done."]
-    async with open_mcp_editor(tmp_path, script) as line:
-        session = await line.open(library())
-        assert await line.prompt(session, "Find it.") == "end_turn"
-        question = json_at(line.questions[1], "params", "toolCall")
-        shown, request = json.dumps(question), line.api.model_requests[1].body
-        (result,) = map(json.dumps, line.tool_results(2))
-
-        line.refused_title = TITLE
-        before = len(line.api.model_requests)
-        assert await line.prompt(session) == "end_turn"
-        refused = json.dumps(line.tool_results()[-1])
-        assert len(line.api.model_requests) == before + 2
-
-    assert json_at(question, "title") == TITLE
-    assert "Instructions: You are a librarian." in shown
-    assert "User: Which shelf?" in shown
-    assert "tools" not in request
-    assert "Which shelf?" in json.dumps(request["messages"])
-    assert "Find it." not in json.dumps(request["messages"])
-    assert "claude-opus-5-5: The third shelf." in result
-    assert USER_DOES_NOT_PERMIT in refused
 
 
 class Model:

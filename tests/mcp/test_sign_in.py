@@ -19,6 +19,7 @@ from acp_server.session.ports.mcp_configs import HttpServerConfig, SignInConfig
 from tests.mcp.live_servers import FakeElicitor, LiveServers, LiveServersFactory, open_factory
 from tests.mcp.sign_in_server import SignInServer, find_page, sign_in_server, visit
 from tests.mcp.test_real_servers import free_port
+from tests.support.case_table import named_case
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.support.user_texts import PAGE_CAN_BE_CLOSED, WAITING_FOR_SIGN_IN
 
@@ -134,13 +135,6 @@ async def test_the_only_server_is_meant_also_while_it_is_still_connecting(tmp_pa
             await live.servers.close()
 
 
-async def test_a_user_signs_in_by_a_link_if_the_editor_opens_no_pages(tmp_path: Path) -> None:
-    with sign_in_server() as remote:
-        async with opened(tmp_path, remote) as (factory, live):
-            factory.elicitor.shows_pages = False
-            assert await sign_in_by_link(live) == SIGNED_IN
-
-
 async def test_an_expired_token_is_refreshed_also_after_a_restart(tmp_path: Path) -> None:
     with sign_in_server() as remote:
         remote.provider.lifetime_seconds = 0
@@ -207,10 +201,62 @@ async def test_a_revoked_token_is_refreshed_and_with_no_other_way_the_user_signs
             assert (await live.call("s__echo", {"text": "back"})).text == "back"
 
 
-async def test_signing_out_revokes_and_deletes_the_tokens(tmp_path: Path) -> None:
+async def test_a_sign_in_that_did_not_succeed_can_be_repeated(tmp_path: Path) -> None:
+    """It is declined, refused on the page and cancelled; then hostile pages interfere."""
     with sign_in_server() as remote:
-        async with opened(tmp_path, remote) as (_, live):
+        async with opened(tmp_path, remote, browser=FakeElicitor()) as (factory, live):
+            with named_case("declined"):
+                assert await sign_in(live) == "s: you declined the sign-in."
+                assert len(live.notices) == 1
+            factory.elicitor.shows_pages = False
+            with named_case("refused on the page"):
+                answer = await sign_in_by_link(live, refuse, is_completed=False)
+                assert answer == "s: the sign-in was refused (access_denied: No!)."
+            with named_case("cancelled"):
+                await cancel_sign_in(live)
+            with named_case("only the redirect of the sign-in counts"):
+                assert await sign_in_by_link(live, attack) == SIGNED_IN
+
+
+async def refuse(page: str) -> None:
+    """Answer as the page of a user who refuses."""
+    query = httpx2.URL(page).params
+    back = {"state": query["state"], "error": "access_denied", "error_description": "No!"}
+    async with httpx2.AsyncClient(trust_env=False) as client:
+        assert "refused" in (await client.get(query["redirect_uri"], params=back)).text
+
+
+async def cancel_sign_in(live: LiveServers) -> None:
+    """Cancel the command once its page is shown; nothing may listen any more."""
+    pages: list[str] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def show(text: str) -> None:
+            pages.append(find_page(text))
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(live.servers.run_command, "sign-in s", show)
+    await live.wait_for_description(WAITING_FOR_SIGN_IN)
+    with pytest.raises(httpx2.ConnectError):
+        await visit(pages[0])
+
+
+async def test_a_sign_in_connects_all_sessions_and_signing_out_revokes_its_tokens(
+    tmp_path: Path,
+) -> None:
+    with sign_in_server() as remote:
+        async with opened(tmp_path, remote) as (factory, live):
+            other = factory.create(HttpServerConfig("s", remote.url))
+            other.servers.start(lambda: None)
+            await other.servers.wait_ready()
             await sign_in(live)
+            await other.wait_for_description("connected, signed in")
+            await other.servers.close()
+            with named_case("no text shows a token"):
+                await live.servers.refresh_tools()
+                shown = (await live.call("s__show_tokens")).text
+                assert set(shown.split()) == {"[hidden]"}
+                assert not any(token in shown for token in remote.provider.issued)
             answer = await live.servers.run_command("sign-out", ignore)
             assert answer.text == "You are signed out of s, in all sessions."
             await live.wait_for_description(WAITING_FOR_SIGN_IN)
@@ -221,58 +267,12 @@ async def test_signing_out_revokes_and_deletes_the_tokens(tmp_path: Path) -> Non
             assert again.text == "s: you are not signed in."
 
 
-async def test_a_sign_in_in_one_session_connects_the_others(tmp_path: Path) -> None:
-    with sign_in_server() as remote:
-        async with opened(tmp_path, remote) as (factory, live):
-            other = factory.create(HttpServerConfig("s", remote.url))
-            other.servers.start(lambda: None)
-            await other.servers.wait_ready()
-            await sign_in(live)
-            await other.wait_for_description("connected, signed in")
-            await other.servers.close()
-
-
-async def test_a_declined_sign_in_can_be_repeated(tmp_path: Path) -> None:
-    with sign_in_server() as remote:
-        async with opened(tmp_path, remote, browser=FakeElicitor()) as (factory, live):
-            assert await sign_in(live) == "s: you declined the sign-in."
-            assert len(live.notices) == 1
-            factory.elicitor.shows_pages = False
-            assert await sign_in_by_link(live) == SIGNED_IN
-
-
-async def test_a_cancelled_sign_in_can_be_repeated(tmp_path: Path) -> None:
-    with sign_in_server() as remote:
-        async with opened(tmp_path, remote) as (factory, live):
-            factory.elicitor.shows_pages = False
-            pages: list[str] = []
-            async with anyio.create_task_group() as tasks:
-
-                async def show(text: str) -> None:
-                    pages.append(find_page(text))
-                    tasks.cancel_scope.cancel()
-
-                tasks.start_soon(live.servers.run_command, "sign-in s", show)
-            await live.wait_for_description(WAITING_FOR_SIGN_IN)
-            with pytest.raises(httpx2.ConnectError):  # nothing listens any more
-                await visit(pages[0])
-            assert await sign_in_by_link(live) == SIGNED_IN
-
-
 async def test_a_sign_in_ends_when_its_time_is_over(tmp_path: Path) -> None:
     with sign_in_server() as remote:
         config = SignInConfig(page_seconds=0.05)
         person = FakeElicitor(ElicitationResult("accept"))  # and then goes for a coffee
         async with opened(tmp_path, remote, config, person) as (_, live):
             assert await sign_in(live) == "s: the sign-in was not completed within 0.05 s."
-
-
-async def test_only_the_redirect_of_the_sign_in_counts(tmp_path: Path) -> None:
-    with sign_in_server() as remote:
-        async with opened(tmp_path, remote) as (factory, live):
-            factory.elicitor.shows_pages = False
-            answer = await sign_in_by_link(live, attack)
-            assert answer == SIGNED_IN
 
 
 async def attack(page: str) -> None:
@@ -294,20 +294,6 @@ async def attack(page: str) -> None:
             answer = await client.request(method, url, params=parameters, headers={"host": header})
             assert answer.status_code in {400, 404}
             assert "stolen" not in answer.text
-
-
-async def test_a_refusal_on_the_page_is_shown(tmp_path: Path) -> None:
-    async def refuse(page: str) -> None:
-        query = httpx2.URL(page).params
-        back = {"state": query["state"], "error": "access_denied", "error_description": "No!"}
-        async with httpx2.AsyncClient(trust_env=False) as client:
-            assert "refused" in (await client.get(query["redirect_uri"], params=back)).text
-
-    with sign_in_server() as remote:
-        async with opened(tmp_path, remote) as (factory, live):
-            factory.elicitor.shows_pages = False
-            answer = await sign_in_by_link(live, refuse, is_completed=False)
-            assert answer == "s: the sign-in was refused (access_denied: No!)."
 
 
 @pytest.mark.parametrize(
@@ -419,16 +405,6 @@ async def test_a_configured_secret_goes_to_its_configured_sign_in_server_only(
         async with opened(tmp_path, remote, there) as (_, live):
             assert await sign_in(live) == SIGNED_IN
         assert other.received_secrets == [SECRET]
-
-
-async def test_no_text_shows_a_token(tmp_path: Path) -> None:
-    with sign_in_server() as remote:
-        async with opened(tmp_path, remote) as (_, live):
-            await sign_in(live)
-            await live.servers.refresh_tools()
-            shown = (await live.call("s__show_tokens")).text
-            assert set(shown.split()) == {"[hidden]"}
-            assert not any(token in shown for token in remote.provider.issued)
 
 
 async def test_a_server_that_registers_no_clients_says_what_to_do(tmp_path: Path) -> None:
