@@ -14,10 +14,10 @@ from tests.checkpoints.manager_setup import HAS_GIT, CheckpointSetup, create_set
 pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 SLOW_GIT = """#!/bin/sh
 while [ -e "{folder}/held" ]; do sleep 0.02; done
-[ -e "{folder}/slow" ] && sleep 0.2
+[ -e "{folder}/slow" ] && sleep 0.08
 PATH=/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin exec git "$@"
 """
-"""Does nothing while it is held; what a snapshot asks of a slow one takes a second and more."""
+"""Does nothing while it is held; what a snapshot asks of a slow one takes tenths of a second."""
 
 
 def create_slow_git_setup(tasks: TaskGroup, folder: Path) -> CheckpointSetup:

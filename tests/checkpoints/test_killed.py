@@ -42,11 +42,11 @@ prompt: *
 say: Hello.
 """
 ALLOWED: JsonValue = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
-FILES = 300
 FILE_BYTES = 10_000
-SPAN_SECONDS = 0.9
-"""About what a turn takes that has all these files kept."""
 SHORT, LONG = 2, 40
+FILES = {SHORT: 60, LONG: 300}
+SPAN_SECONDS = {SHORT: 0.5, LONG: 0.9}
+"""About what a turn takes that has all these files kept."""
 MOMENTS = [
     *(pytest.param(n, SHORT, id=f"short-{n}") for n in range(SHORT)),
     *(pytest.param(n, LONG, id=f"{n}", marks=pytest.mark.full) for n in range(LONG)),
@@ -59,9 +59,10 @@ def test_checkpoints_of_a_killed_server_are_valid_and_restore_everything(
 ) -> None:
     chance = random.Random(number)  # noqa: S311  no secret
     folder = tmp_path / "workspace"
-    create_files(folder, chance)
+    create_files(folder, chance, FILES[count])
     before = entries(folder)
-    session = kill_in_turn(tmp_path, folder, SPAN_SECONDS * (number + chance.random()) / count)
+    seconds = SPAN_SECONDS[count] * (number + chance.random()) / count
+    session = kill_in_turn(tmp_path, folder, seconds)
     wait_for_orphans(folder)
     killed = without_leftovers(folder)
     assert_each_is_old_or_new(before, killed)
@@ -88,10 +89,10 @@ def command(home: Path) -> list[str]:
     ]
 
 
-def create_files(folder: Path, chance: random.Random) -> None:
+def create_files(folder: Path, chance: random.Random, count: int) -> None:
     folder.mkdir()
     (folder / "a.txt").write_text("old\n")
-    for number in range(FILES):
+    for number in range(count):
         (folder / f"part{number}").write_bytes(chance.randbytes(FILE_BYTES))
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+import anyio
 import pytest
 from pydantic import JsonValue
 
@@ -12,6 +13,7 @@ from acp_server.session.ports.archive import RemovedMessages, SessionFacts, Stor
 from acp_server.session.replay import replay_events
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.events import PromptReceived
+from acp_server.turn.ports import TextDelta
 from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
 from tests.journeys.day import DayConfig, DaySession, open_day
 from tests.journeys.model_seat import ModelProgram
@@ -107,9 +109,18 @@ async def test_an_unknown_checkpoint_and_a_running_turn_are_refused(tmp_path: Pa
             return json_at(await session.editor.call(METHOD, params), "error")
 
         assert json_at(await refusal("0"), "code") == -32602
-        place = session.registry.find(session.session_id).context.queue.enqueue()
+        asked, held = anyio.Event(), anyio.Event()
+
+        async def wait() -> None:
+            asked.set()
+            await held.wait()
+
+        session.model.rounds = [[wait, TextDelta("Done.")]]
+        pending = session.editor.start_prompt(session.session_id, "go")
+        await asked.wait()
         error = await refusal(first)
-        place.cancel()
+        held.set()
+        await pending.response()
         assert json_at(error, "code") == -32600
         assert "a turn is running" in str(json_at(error, "data", "details"))
 

@@ -14,8 +14,9 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
-from tests.sessions.test_kept import sessions_of_page
-from tests.support.editor import Object, json_at
+from acp_server.history import database as session_database
+from tests.sessions.test_kept import load_session, sessions_of_page
+from tests.support.editor import Object, json_at, make_configuration, open_editor
 from tests.support.server_process import ServerProcess, start_server
 from tests.support.user_texts import COULD_NOT_BE_SAVED, MORE_THAN_A_DAY_OLD, NO_LONGER_SAVED
 
@@ -152,29 +153,69 @@ def test_a_temporarily_full_disk_loses_nothing_sent_to_the_model(
     assert all(text in bodies for text in ("before", "meanwhile", "afterwards"))
 
 
-@pytest.mark.parametrize("is_empty", [False, True], ids=["garbage", "empty"])
+def spoil_in_use(home: Path, contents: bytes) -> None:
+    """Replace the bytes of a database that a server has open."""
+    with closing(sqlite3.connect(database(home))) as connection:
+        connection.execute("UPDATE origin SET key = key")  # what the server has read is stale
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with database(home).open("r+b") as file:
+        file.truncate(0)
+        file.write(contents)  # in one piece: the server may look at any time
+
+
+def moved_aside(home: Path) -> list[bytes]:
+    """Return the bytes of the databases that were put aside."""
+    aside = [path for path in (home / "acp").iterdir() if ".corrupt-" in path.name]
+    return [path.read_bytes() for path in aside if not path.name.endswith(("-wal", "-shm"))]
+
+
+@pytest.mark.parametrize(
+    "is_empty",
+    [
+        pytest.param(False, id="garbage"),
+        # an empty file counts as locked until the time-out: see below for a short one
+        pytest.param(True, id="empty", marks=pytest.mark.full),
+    ],
+)
 def test_a_database_corrupted_in_use_is_moved_aside_and_the_session_is_kept(
     tmp_path: Path, server: ServerProcess, *, is_empty: bool
 ) -> None:
     session = server.new_session(str(tmp_path))
     assert_prompt_ends(server, session, "before")
     assert ids(server) == [session]
-    with closing(sqlite3.connect(database(tmp_path))) as connection:
-        connection.execute("UPDATE origin SET key = key")  # what the server has read is stale
-        connection.commit()
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = b"" if is_empty else b"no page at all " * 3000
-    with database(tmp_path).open("r+b") as file:
-        file.truncate(0)
-        file.write(before)  # in one piece: the server may look at any time
+    spoil_in_use(tmp_path, before)
     wait_for_text(server, session, "was damaged")
     assert ids(server) == [session]
     seen_count = len(server.messages)
     assert "result" in load(server, session, tmp_path)
     assert "Hello." in str(server.messages[seen_count:])
-    aside = [path for path in (tmp_path / "acp").iterdir() if ".corrupt-" in path.name]
-    files = [path for path in aside if not path.name.endswith(("-wal", "-shm"))]
-    assert [path.read_bytes() for path in files] == [before]
+    assert moved_aside(tmp_path) == [before]
+
+
+async def test_a_database_emptied_in_use_is_moved_aside_and_the_session_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_database, "LOCK_TIMEOUT_SECONDS", 0.1)
+    async with open_editor(make_configuration(tmp_path, SCRIPT)) as editor:
+        await editor.initialize()
+        session = await editor.new_session(str(tmp_path))
+        await editor.prompt(session, "before")
+        await editor.call("session/list", {})  # what was recorded before is written
+        spoil_in_use(tmp_path, b"")
+        for _ in range(TRIES):
+            assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
+            if "was damaged" in editor.agent_text(session):
+                break
+        assert "was damaged" in editor.agent_text(session)
+        page = await editor.call("session/list", {})
+        listed = [json_at(each, "sessionId") for each in sessions_of_page(page["result"])]
+        assert listed == [session]
+        seen_count = len(editor.messages)
+        assert "result" in await load_session(editor, session, str(tmp_path))
+        assert "Hello." in str(editor.messages[seen_count:])
+    assert moved_aside(tmp_path) == [b""]
 
 
 def test_an_empty_file_is_an_empty_database(tmp_path: Path) -> None:

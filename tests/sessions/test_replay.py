@@ -222,16 +222,14 @@ async def test_everything_is_replayed_as_it_was_shown(
     kinds = {str(each["kind"]) for each in live if each["is"] == "call"}
     assert kinds >= {"read", "edit", "search", "execute", "think"}
     assert "sub/AGENTS.md" in json.dumps(live)
-    for _ in range(2):
-        assert conversation(await reloaded(setup, can, session, folder)) == live
+    for _ in range(2 if can is MINIMAL else 1):  # a load changes nothing, for whichever client
+        updates = await reloaded(setup, can, session, folder)
+        assert conversation(updates) == live
+        check_users_prompts(updates)
 
 
-async def test_the_users_prompt_is_replayed_part_by_part(
-    setup: Configuration, folder: Path
-) -> None:
-    async with answering(setup, MINIMAL) as editor:
-        session = await play(editor, folder)
-    updates = await reloaded(setup, MINIMAL, session, folder)
+def check_users_prompts(updates: Sequence[JsonValue]) -> None:
+    """Hold what a load shows of the user's prompts against what was sent, part by part."""
     chunks = [each for each in updates if json_at(each, "sessionUpdate") == "user_message_chunk"]
     sent: list[JsonValue] = [json_at(each, "content") for each in chunks]
     texts: list[JsonValue] = [

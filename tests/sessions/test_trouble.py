@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from acp_server.history import database as session_database
 from tests.support.editor import json_at, make_configuration, open_editor
 from tests.support.server_process import ServerProcess, command_line, start_server
 from tests.support.user_texts import NO_LONGER_SAVED
@@ -124,7 +125,25 @@ def shown_text(server: ServerProcess) -> str:
     return "\n".join(map(str, server.messages))
 
 
-def test_turns_go_on_while_another_program_locks_the_database(tmp_path: Path) -> None:
+async def test_turns_go_on_while_another_program_locks_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_database, "LOCK_TIMEOUT_SECONDS", 0.1)
+    async with open_editor(make_configuration(tmp_path, SCRIPT)) as editor:
+        await editor.initialize()
+        session = await editor.new_session(str(tmp_path))
+        await editor.prompt(session, "hi")
+        with closing(sqlite3.connect(database(tmp_path), isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            for _ in range(5):
+                assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
+            other.execute("ROLLBACK")
+        assert editor.agent_text(session).count("Sessions cannot be saved at the moment") == 1
+    assert stored_prompts(tmp_path) == 6
+
+
+@pytest.mark.full
+def test_a_server_goes_on_while_another_program_locks_the_database(tmp_path: Path) -> None:
     command = command_line(tmp_path, SCRIPT)
     with start_server(tmp_path, command=command) as server:
         server.initialize()
