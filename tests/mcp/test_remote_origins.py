@@ -174,7 +174,7 @@ async def test_texts_of_a_remote_server_are_marked(tmp_path: Path, transport: Tr
     assert "- skipped: broken: its input schema is not an object" in page
 
 
-SENT_ELSEWHERE: tuple[tuple[Transport, str], ...] = (
+SENT_TO_ANOTHER_HOST: tuple[tuple[Transport, str], ...] = (
     ("http", "POST /mcp"),
     ("sse", "GET /sse"),
     ("sse", "POST /messages"),
@@ -187,11 +187,11 @@ async def test_no_request_is_sent_to_another_host(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as factory:
         factory.limits = SHORT_CONNECT_LIMITS
         async with anyio.create_task_group() as tasks:
-            for transport, redirected in SENT_ELSEWHERE:
-                tasks.start_soon(_send_elsewhere, factory, transport, redirected)
+            for transport, redirected in SENT_TO_ANOTHER_HOST:
+                tasks.start_soon(_send_to_another_host, factory, transport, redirected)
 
 
-async def _send_elsewhere(
+async def _send_to_another_host(
     factory: LiveServersFactory, transport: Transport, redirected: str
 ) -> None:
     """Connect to a server that sends a request, or all messages, to another one."""
