@@ -1,6 +1,7 @@
 """Several calls of one reply: reads run together, changes in order, each ends when it is done."""
 
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import cast
@@ -31,7 +32,8 @@ async def test_calls_that_only_read_end_in_order_of_completion(tmp_path: Path) -
     """The slow command ends last, although it was called first."""
     async with open_tool_editor(tmp_path) as session:
         session.write_file("a.txt", "needle\n")
-        slow = call("terminal", command="tail -f --retry go | head -n 1")
+        os.mkfifo(session.root / "go")
+        slow = call("terminal", command="head -n 1 go")
         fast = [
             call("read_file", path="a.txt"),
             call("search_files", pattern="needle"),
@@ -64,7 +66,7 @@ async def test_a_commit_waits_until_the_files_are_staged(tmp_path: Path) -> None
         session.write_file("a.txt", "one\n")
         git = "git -c user.name=n -c user.email=e@example.com"
         results = await session.run(
-            call("terminal", command="sleep 0.3; git init -q && git add -A"),
+            call("terminal", command="sleep 0.1; git init -q && git add -A"),
             call("terminal", command=f"{git} commit -qm first"),
             call("terminal", command="git log --format=%s"),
         )

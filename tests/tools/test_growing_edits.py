@@ -4,7 +4,10 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+import pytest
 
+from acp_server.tools import arguments
+from acp_server.tools.edit import growing_diff
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import ToolCallCompleted, ToolCallDelta, ToolCallStarted
 from tests.support.editor import Object, make_configuration, open_editor
@@ -13,12 +16,28 @@ from tests.tools.typing_model import Action, call, make_pause, stream_call
 
 TEXT = lines(200, "a_line_of_a_file_like_any_other")
 PIECES = 60
-PIECE_SECONDS = 0.01
+PIECE_SECONDS = 0.002
 LEAST_DIFFS = 3
+SPEED = 5
+"""How much faster than a real model the short form writes."""
+
+
+@pytest.fixture(autouse=True)
+def _show_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    show_often(monkeypatch)
+
+
+def show_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let states follow each other as fast as the model writes, compared with a real one."""
+    for module, name in (
+        (growing_diff, "MIN_INTERVAL_SECONDS"),
+        (arguments, "PARSE_INTERVAL_SECONDS"),
+    ):
+        monkeypatch.setattr(module, name, vars(module)[name] / SPEED)
 
 
 async def type_out(session: ToolEditorSession, tool_call: ToolCall) -> CallUpdates:
-    """Have the model type a call over 0.6 s and more, which is time for some states."""
+    """Have the model type a call over 0.12 s and more, which is time for some states."""
     session.model.rounds = [stream_call(tool_call, PIECES, make_pause(PIECE_SECONDS))]
     await session.editor.prompt(session.session_id, "go")
     return session.updates_of(tool_call.id)
@@ -44,14 +63,27 @@ def check_growth(updates: CallUpdates, exact: list[Object], least: int = LEAST_D
     assert updates.diff_bytes() < 10 * sum(len(str(block["newText"])) for block in exact)
 
 
-async def test_a_file_of_200_lines_grows_in_ten_updates_over_two_seconds(tmp_path: Path) -> None:
+@pytest.mark.full
+async def test_a_file_of_200_lines_grows_in_ten_updates_over_two_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The one test at the pace of a real model."""
+    monkeypatch.undo()
+    await check_file_of_200_lines(tmp_path, 10)
+
+
+async def test_a_file_of_200_lines_grows_in_ten_updates(tmp_path: Path) -> None:
+    await check_file_of_200_lines(tmp_path, 10 // SPEED)
+
+
+async def check_file_of_200_lines(tmp_path: Path, pace_milliseconds: int) -> None:
+    """Have a scripted model write a file at this pace."""
     home, root = tmp_path / "home", tmp_path / "root"
     home.mkdir()
     root.mkdir()
     content = "".join(f"    {line}\n" for line in TEXT.splitlines())
     written = f"call: write_file\n  path: notes.txt\n  content: |\n{content}"
-    script = f"prompt: *\npace: 10ms\n{written}step:\nsay: Done."
+    script = f"prompt: *\npace: {pace_milliseconds}ms\n{written}step:\nsay: Done."
     async with open_editor(
         make_configuration(home, script, options={"--mode": "bypass"})
     ) as editor:
@@ -149,7 +181,7 @@ async def test_arguments_arriving_at_once_are_shown_at_most_once_before_the_exac
 async def test_a_patch_of_all_lines_grows_in_ten_updates_below_ten_times_the_file(
     tmp_path: Path,
 ) -> None:
-    """The new text takes two seconds; the old one has come at once before it."""
+    """The new text takes a while; the old one has come at once before it."""
     old, new = lines(200, "what was written here before"), lines(200, "what is to stand here now")
     tool_call = call("patch", path="notes.txt", old_string=old, new_string=new)
     begin = tool_call.arguments.index("new_string")
@@ -164,7 +196,7 @@ async def test_a_patch_of_all_lines_grows_in_ten_updates_below_ten_times_the_fil
             ToolCallDelta(tool_call.id, tool_call.arguments[:begin]),
         ]
         for piece in pieces:
-            actions += [partial(anyio.sleep, 2 / 80), ToolCallDelta(tool_call.id, piece)]
+            actions += [partial(anyio.sleep, 2 / 80 / SPEED), ToolCallDelta(tool_call.id, piece)]
         session.model.rounds = [[*actions, ToolCallCompleted(tool_call.id)]]
         await session.editor.prompt(session.session_id, "go")
         updates = session.updates_of(tool_call.id)

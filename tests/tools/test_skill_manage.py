@@ -14,6 +14,7 @@ from tests.skills_store.skill_files import skill_text, write_skill
 from tests.support.editor import Object, json_at
 from tests.support.user_texts import OLD_STRING_MATCHED
 from tests.tools.editor_session import CallUpdates, allow, open_tool_editor
+from tests.tools.test_growing_edits import show_often
 from tests.tools.typing_model import call, make_pause, stream_call
 
 PERMISSION = "session/request_permission"
@@ -218,11 +219,14 @@ async def test_an_invalid_call_fails_with_a_short_message(
     assert tree(skills(tmp_path)) == before
 
 
-async def test_a_new_skill_is_shown_growing_while_its_arguments_arrive(tmp_path: Path) -> None:
+async def test_a_new_skill_is_shown_growing_while_its_arguments_arrive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show_often(monkeypatch)
     text = skill_text("release", body="A step of many words, as steps go.\n" * 100)
     tool_call = call("skill_manage", action="create", name="release", content=text)
     async with open_tool_editor(tmp_path) as session:
-        session.model.rounds = [stream_call(tool_call, 20, make_pause(0.03))]
+        session.model.rounds = [stream_call(tool_call, 20, make_pause(0.006))]
         await session.editor.prompt(session.session_id, "go")
         updates = session.updates_of(tool_call.id)
     growing = updates.growing_diffs()

@@ -25,7 +25,7 @@ from acp_server.turn.events import CallAppeared, CallChanged
 from acp_server.turn.ports import ToolOutcome, ToolSpec, TurnSink
 from tests.mcp.live_servers import RecordingGate
 from tests.tools.editor_session import allow, lines, open_tool_editor
-from tests.tools.test_growing_edits import type_out
+from tests.tools.test_growing_edits import show_often, type_out
 from tests.tools.typing_model import call, raw_call
 from tests.turn.fake_sinks import MemorySink
 
@@ -195,7 +195,10 @@ async def test_the_conversation_keeps_the_call_as_the_model_made_it(tmp_path: Pa
         assert made in kept
 
 
-async def test_a_foreign_edit_grows_while_it_is_written(tmp_path: Path) -> None:
+async def test_a_foreign_edit_grows_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show_often(monkeypatch)
     region, new = "def old():\n    pass\n", lines(100)
     foreign = [
         call("Edit", file_path="code.py", oldText=region, newText=new),

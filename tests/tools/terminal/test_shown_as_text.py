@@ -8,6 +8,7 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
+from acp_server.tools.shell import terminal
 from tests.support.editor import Object, json_at
 from tests.tools.editor_session import CallUpdates
 from tests.tools.terminal.terminal_session import (
@@ -17,11 +18,21 @@ from tests.tools.terminal.terminal_session import (
     run,
 )
 
+SPEED = 5
+"""How much more often than for a user output is shown, where it takes no user's time."""
 LINE = "a line of output like any other, 56 bytes with newline\n"
 PACES = {
     "at once": f"yes '{LINE.strip()}' | head -n 5000",
-    "slowly": f"for n in $(seq 10); do yes '{LINE.strip()}' | head -n 500; sleep 0.1; done",
+    "slowly": f"for n in $(seq 10); do yes '{LINE.strip()}' | head -n 500; sleep 0.02; done",
 }
+
+
+@pytest.fixture
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "TEXT_FLUSH_SECONDS", terminal.TEXT_FLUSH_SECONDS / SPEED)
+
+
+often = pytest.mark.usefixtures(_often.__name__)
 
 
 def texts(updates: CallUpdates) -> list[str]:
@@ -56,6 +67,7 @@ async def test_the_final_update_has_the_output_and_the_exit_status(tmp_path: Pat
         assert [each for each in call_updates.updates if "_meta" in each] == []
 
 
+@often
 @pytest.mark.parametrize("command", PACES.values(), ids=PACES.keys())
 async def test_280_kb_of_output_cost_a_few_updates_of_8_kb(tmp_path: Path, command: str) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as session:
@@ -65,19 +77,20 @@ async def test_280_kb_of_output_cost_a_few_updates_of_8_kb(tmp_path: Path, comma
         assert session.wire_bytes(updates) < 100_000
 
 
+@often
 async def test_continuous_output_costs_four_updates_a_second(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as session:
         begin = anyio.current_time()
-        updates = await session.run_one(run("timeout 0.3 yes | head -c 1000000000; echo last"))
+        updates = await session.run_one(run("timeout 0.1 yes | head -c 1000000000; echo last"))
         seconds = anyio.current_time() - begin
-        assert len(texts(updates)) <= 4 * seconds + 2
+        assert len(texts(updates)) <= 4 * SPEED * seconds + 2
         assert texts(updates)[-1].endswith("y\nlast\n```")
         assert updates.text.endswith("y\nlast")
 
 
 async def test_updates_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as session:
-        tool_call = run("for n in $(seq 12); do echo $n; sleep 0.1; done")
+        tool_call = run("for n in $(seq 8); do echo $n; sleep 0.1; done")
         pending = session.start(tool_call)
         times = list[float]()
         while not pending.is_answered:
@@ -91,10 +104,11 @@ async def test_updates_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
         assert passing[-1] - passing[0] > 0.24 * (len(passing) - 1) - late
 
 
+@often
 async def test_a_little_output_after_a_lot_does_not_resend_it_often(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as session:
         updates = await session.run_one(
-            run("seq 4000; for n in $(seq 30); do printf .; sleep 0.05; done", timeout=30)
+            run("seq 4000; for n in $(seq 30); do printf .; sleep 0.01; done", timeout=30)
         )
         assert session.wire_bytes(updates) < 4 * 20_000 + 80_000
 
@@ -105,9 +119,10 @@ async def test_text_that_looks_like_a_closing_fence_does_not_end_the_block(tmp_p
         assert texts(updates)[-1] == "````\n```\nno\n````"
 
 
+@often
 async def test_a_blocked_reader_gets_only_the_newest_update(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as session:
-        tool_call = run("for n in 1 2 3 4 5; do echo state $n; sleep 0.3; done; mkdir done")
+        tool_call = run("for n in 1 2 3 4 5; do echo state $n; sleep 0.06; done; mkdir done")
         pending = session.start(tool_call)
         await _in_progress(session, tool_call.id)
         session.editor.stop_reading()

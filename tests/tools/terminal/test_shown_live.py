@@ -6,6 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from acp_server.tools.shell import terminal
 from acp_server.turn.conversation import ToolCall
 from tests.support.case_table import named_case
 from tests.support.editor import Object
@@ -18,17 +19,27 @@ from tests.tools.terminal.terminal_session import (
     run,
 )
 
+SPEED = 5
+"""How much more often than for a user output is shown."""
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = terminal.TERMINAL_FLUSH_SECONDS / SPEED
+    monkeypatch.setattr(terminal, "TERMINAL_FLUSH_SECONDS", seconds)
+
+
 PRINTED = {
     "plain lines": ("printf 'one\\ntwo\\n'", "one\ntwo\n"),
     "no newline at the end": ("printf one", "one"),
     "stdout and stderr in order": ("echo one; echo two >&2; echo three", "one\ntwo\nthree\n"),
     "half a character at a time": (
-        "printf 'a\\342'; sleep 0.25; printf '\\202'; sleep 0.25; printf '\\254b'",
+        "printf 'a\\342'; sleep 0.05; printf '\\202'; sleep 0.05; printf '\\254b'",
         "a€b",
     ),
     "a character that never ends": ("printf 'a\\342\\202'", "a\ufffd"),
     "a progress bar": (
-        "for n in 1 2 3; do printf '\\r%s0%%' $n; sleep 0.12; done; printf '\\n'",
+        "for n in 1 2 3; do printf '\\r%s0%%' $n; sleep 0.03; done; printf '\\n'",
         "\r10%\r20%\r30%\n",
     ),
     "colours": ("printf '\\033[31mred\\033[0m'", "\033[31mred\033[0m"),
@@ -127,7 +138,7 @@ LINE = "a line of output like any other, 56 bytes with newline\n"
 PACES = {
     "at once": f"yes '{LINE.strip()}' | head -n 5000",
     "slowly": f"for n in 1 2 3 4 5 6 7 8 9 10; do yes '{LINE.strip()}' | head -n 500;"
-    " sleep 0.1; done",
+    " sleep 0.02; done",
 }
 
 
@@ -144,7 +155,7 @@ async def test_280_kb_of_output_cost_little_more_than_their_size(
 
 async def test_excessive_output_is_shown_with_its_head_and_tail(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
-        updates = await session.run_one(run("echo first; yes | head -c 2500000; echo last"))
+        updates = await session.run_one(run("echo first; yes | head -c 1500000; echo last"))
         shown = printed_output(updates)
         assert shown.startswith("first\ny\n")
         assert shown.endswith("y\nlast\n")
@@ -167,7 +178,7 @@ async def test_excessive_output_of_multibyte_characters_costs_no_more(
     tmp_path: Path, unit: str
 ) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as session:
-        updates = await session.run_one(run(f"yes \"$(printf '{unit}')\" | head -c 2000000"))
+        updates = await session.run_one(run(f"yes \"$(printf '{unit}')\" | head -c 1500000"))
         assert session.wire_bytes(updates) < 1_200_000
 
 
@@ -178,8 +189,8 @@ async def test_a_slow_reader_loses_no_output_when_a_command_ends(
         numbers = "".join(f"{number}\n" for number in range(1, 100_001))
         pending = session.start(
             run(
-                "echo up; until [ -e go ]; do sleep 0.01; done; seq 100000; sleep 0.3; echo more; "
-                "sleep 0.3; touch done"
+                "echo up; until [ -e go ]; do sleep 0.01; done; seq 100000; sleep 0.06; echo more; "
+                "sleep 0.06; touch done"
             )
         )
         await session.editor.wait_for_response(lambda message: "up" in str(message.get("params")))
