@@ -7,6 +7,7 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
+from tests.support.case_table import named_case
 from tests.support.editor import Object, make_configuration, open_editor, prompt_params
 from tests.support.server_process import HELLO_SCRIPT, ServerProcess, start_server
 from tests.support.user_texts import MESSAGE_LONGER_THAN
@@ -73,52 +74,48 @@ def test_a_prompt_of_escaped_surrogate_pairs_takes_proportional_time(
         assert cpu_seconds(server) - before_seconds < 2.5
 
 
-@pytest.mark.parametrize("request_id", ["big", pytest.param(7, marks=pytest.mark.full)])
-def test_a_line_above_the_limit_is_rejected_with_its_id_and_the_next_works(
-    tmp_path: Path, request_id: JsonValue
-) -> None:
+def test_lines_above_the_limit_are_rejected_one_by_one_and_the_next_works(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
-        server.initialize()
-        session_id = server.new_session()
-        server.send_bytes(prompt_line(request_id, session_id, "x" * (CAP_MIB * MIB)))
-        assert server.receive_response(request_id) == too_large(request_id)
-        assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
+        with named_case("the first line"):
+            server.send_bytes(b"[" * (CAP_MIB * MIB + 1) + b"\n")
+            assert server.receive() == too_large(None)
+            server.initialize()
+            assert server.prompt(server.new_session())["result"] == {"stopReason": "end_turn"}
+        with named_case("a request"):
+            require_rejection(server, "big")
+        with named_case("a response, which is not answered"):
+            server.messages.clear()
+            server.send_bytes(b'{"jsonrpc":"2.0","id":1,"result":{"content":"')
+            server.send_bytes(b"x" * (CAP_MIB * MIB) + b'"}}\n')
+            assert server.new_session().startswith("sess_")
+            assert len([each for each in server.messages if "method" not in each]) == 1
+        with named_case("200 MiB without a newline use no more memory than the limit"):
+            server.send_bytes(b'{"jsonrpc":"2.0","id":1,"method":"')
+            most_bytes = 0
+            for _ in range(200):
+                server.send_bytes(b"x" * MIB)
+                most_bytes = max(most_bytes, server.memory_bytes())
+            assert server.receive_response(1) == too_large(1)
+            assert most_bytes < 250 * MIB
         server.close_stdin()
         assert server.wait() == 0
 
 
-def test_a_first_line_above_the_limit_is_rejected_and_the_next_request_works(
-    tmp_path: Path,
-) -> None:
-    with start_server(tmp_path) as server:
-        server.send_bytes(b"[" * (CAP_MIB * MIB + 1) + b"\n")
-        assert server.receive() == too_large(None)
-        server.initialize()
-        assert server.prompt(server.new_session())["result"] == {"stopReason": "end_turn"}
-
-
-def test_a_response_above_the_limit_is_not_answered(tmp_path: Path) -> None:
+@pytest.mark.full
+def test_a_request_above_the_limit_is_rejected_with_its_number(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.initialize()
-        server.send_bytes(b'{"jsonrpc":"2.0","id":1,"result":{"content":"')
-        server.send_bytes(b"x" * (CAP_MIB * MIB) + b'"}}\n')
-        assert server.new_session().startswith("sess_")
-        assert len([each for each in server.messages if "method" not in each]) == 2
-
-
-def test_200_mebibytes_without_a_newline_use_no_more_memory_than_the_limit(tmp_path: Path) -> None:
-    with start_server(tmp_path) as server:
-        server.initialize()
-        server.new_session()
-        server.send_bytes(b'{"jsonrpc":"2.0","id":1,"method":"')
-        most_bytes = 0
-        for _ in range(200):
-            server.send_bytes(b"x" * MIB)
-            most_bytes = max(most_bytes, server.memory_bytes())
-        assert server.receive_response(1) == too_large(1)
-        assert most_bytes < 250 * MIB
+        require_rejection(server, 7)
         server.close_stdin()
         assert server.wait() == 0
+
+
+def require_rejection(server: ServerProcess, request_id: JsonValue) -> None:
+    """Send a request above the limit; it is rejected with its id, and the next one works."""
+    session_id = server.new_session()
+    server.send_bytes(prompt_line(request_id, session_id, "x" * (CAP_MIB * MIB)))
+    assert server.receive_response(request_id) == too_large(request_id)
+    assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
 
 
 @pytest.mark.parametrize("missing", [0, 1])

@@ -160,7 +160,7 @@ def read_slowly(server: ServerProcess, seconds: float) -> tuple[bytes, int]:
     return read, most_bytes
 
 
-@pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seconds", [1, pytest.param(30, marks=pytest.mark.full)])
 def test_a_real_server_neither_grows_nor_spins_with_a_slow_reader(
     tmp_path: Path, seconds: float
 ) -> None:
@@ -198,7 +198,7 @@ def processor_seconds(server: ServerProcess) -> float:
     return times.user + times.system
 
 
-@pytest.mark.parametrize("count", [4_000, pytest.param(20_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [2_000, pytest.param(20_000, marks=pytest.mark.full)])
 def test_a_real_server_with_a_fast_reader_sends_everything(tmp_path: Path, count: int) -> None:
     with start_server(tmp_path, CHUNKS.format(count=count)) as server:
         server.initialize()
