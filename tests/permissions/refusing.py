@@ -1,13 +1,12 @@
 """Program that runs all tools behind a gate that refuses everything, and records effects.
 
-    python -m tests.permissions.refusing FOLDER
+    results = anyio.run(main, folder)
 
-Prints, as JSON, each tool's result and the effects meanwhile: files opened for writing, created,
-changed or removed; processes started or signalled; addresses resolved or connected to. An audit
-hook cannot be removed, so this is a separate process.
+Returns each tool's result and the effects meanwhile: files opened for writing, created, changed or
+removed; processes started or signalled; addresses resolved or connected to. An audit hook cannot be
+removed, so this is for a separate process.
 """
 
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -121,7 +120,7 @@ def _is_effect(event: str, arguments: tuple[object, ...]) -> bool:
 
 
 async def main(folder: Path) -> Mapping[str, JsonValue]:
-    """Run all attempts; return the result to print."""
+    """Run all attempts; return the results, which JSON can hold."""
     workspace, model, switch = create_secret_workspace(folder), AttemptModel(), list[bool]()
     workspace.model = model
     recorder = AuditRecorder()
@@ -200,7 +199,3 @@ async def _run_in_subagent(caller: ToolCaller, model: AttemptModel, attempt: Att
 def _fill_process(attempt: Attempt, process: str) -> Attempt:
     name, arguments = attempt
     return name, {key: process if value == PROCESS else value for key, value in arguments.items()}
-
-
-if __name__ == "__main__":
-    sys.stdout.write(json.dumps(anyio.run(main, Path(sys.argv[1]))))

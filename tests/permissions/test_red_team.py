@@ -84,13 +84,13 @@ def _modes_in_turn(number: int, attempt: Attempt) -> Sequence[Mode]:
     """Return the modes of an attempt in the short form.
 
     A command is refused for what it is, in whichever mode. Edits may pass in the mode that accepts
-    them. The other modes take turns.
+    them. The other modes take turns with a third of these.
     """
     if attempt[0] == "terminal":
         return [MODES[number % len(MODES)]]
     usual: Mode = "accept_edits" if attempt[0] in {"write_file", "patch"} else "ask"
     others: list[Mode] = [mode for mode in MODES if mode != usual]
-    return [usual, others[number % len(others)]]
+    return [usual] if number % 3 else [usual, others[number // 3 % len(others)]]
 
 
 async def _check_denied(

@@ -36,6 +36,9 @@ def test_a_confined_command_does_not_change_the_installation_in_its_workspace(
     )
     root = INSTALLATION.parent
     calls = [LiveAttempt(each, root, "terminal", {"command": each}) for each in lines]
+    config = tmp_path / "home/acp/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("checkpoints: {enabled: false}\n")  # of all this repository
     try:
         with start_attempts(tmp_path / "home", calls, "workspace") as live:
             for mode in MODES:

@@ -2,19 +2,18 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import cast
 
+import anyio
 import pytest
 
 from acp_server.tools.tool_names import TOOL_NAMES
-from tests.permissions.refusing import ALLOWED, ATTEMPTS, REFUSED
+from tests.permissions.refusing import ALLOWED, ATTEMPTS, REFUSED, main
+from tests.support.forked_function import run_in_fork
 from tests.support.user_texts import NO_SUCH_BACKGROUND_COMMAND, NO_SUCH_TOOL, NOT_READ
 
-ROOT = Path(__file__).parents[2]
 WITHOUT_EFFECT = {"todo", "clarify", "session_search", "skills_list", "skill_view"}
 """What shows, asks, or reads what this program itself keeps."""
 OUT_OF_REACH = {
@@ -31,15 +30,16 @@ AttemptResults = Mapping[str, tuple[str, Sequence[str]]]
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> AttemptResults:
     folder = tmp_path_factory.mktemp("refused")
-    done = subprocess.run(
-        [sys.executable, "-B", "-m", "tests.permissions.refusing", str(folder)],
-        cwd=ROOT,
-        env={"PATH": os.defpath},
-        stdout=subprocess.PIPE,
-        timeout=60,
-        check=True,
-    )
-    return cast("AttemptResults", json.loads(done.stdout))
+
+    def run() -> str:
+        sys.dont_write_bytecode = True  # no import may write a file
+        os.environ.clear()  # noqa: TID251  of the fork
+        os.environ["PATH"] = os.defpath  # noqa: TID251
+        return json.dumps(anyio.run(main, folder))
+
+    code, output = run_in_fork(run)
+    assert code == 0, output
+    return cast("AttemptResults", json.loads(output))
 
 
 def test_every_tool_with_an_effect_is_tested() -> None:

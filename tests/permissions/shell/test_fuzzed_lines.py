@@ -200,7 +200,11 @@ def count_lines_to_effect(world: ShellWorld, seed: int) -> int | None:
     return None
 
 
-SOME_FAULTS = [*{name.partition(":")[0]: name for name in FAULTS}.values()]
+SLOW_FAULTS = {"globs: they pick no flags", "quoting: escapes stay in words"}
+"""Those that take more than a hundred lines with the first seed."""
+SOME_FAULTS = [
+    *{name.partition(":")[0]: name for name in FAULTS if name not in SLOW_FAULTS}.values()
+]
 """A fault of each family."""
 
 
@@ -231,9 +235,9 @@ def test_planted_faults_are_found(
 
 @needs_sandbox
 def test_a_line_that_passes_has_no_effect(tmp_path: Path) -> None:
-    holes, passed_count = find_holes(0, 400, tmp_path)
+    holes, passed_count = find_holes(0, 250, tmp_path)
     assert not holes
-    assert passed_count > 20
+    assert passed_count > 12
 
 
 @needs_sandbox

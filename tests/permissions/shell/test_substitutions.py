@@ -61,8 +61,8 @@ INSERTED = [*IN_WORDS, *AS_FILES]
 
 @each_case(("first", "inserted"), enumerate(INSERTED))
 def test_a_command_inserted_anywhere_requires_permission(first: int, inserted: str) -> None:
-    # Every other place has one kind, as if they took turns; each kind is at all places below.
-    assert passing_insertions(inserted, 2 * first, 2 * len(INSERTED)) == []
+    # Every third place has one kind, as if they took turns; each kind is at all places below.
+    assert passing_insertions(inserted, 3 * first, 3 * len(INSERTED)) == []
 
 
 @pytest.mark.full
