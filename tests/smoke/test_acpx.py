@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from tests.handlers import expected
 from tests.smoke import server
 from tests.support.node_clients import node_clients
-from tests.support.server_process import command_line, environment, model_id
+from tests.support.server_process import command_line, environment, forked, model_id
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,17 @@ class Acpx:
     """Of our server."""
     workspace: Path | None = None
     """Where it works, if not in its home."""
+    is_forked: bool = False
+    """Whether our server is a fork, which saves its imports, and no new interpreter."""
 
     def arguments(self, *words: str) -> list[str]:
         """The command line for these words; acpx's background process would soon leave alone."""
         program = node_clients() / "node_modules/acpx/dist/cli.js"
+        command = command_line(self.folder, self.script, self.options)
+        command = forked(command) if self.is_forked else command
         return [
             *(server.find_node(), str(program)),
-            *("--agent", shlex.join(command_line(self.folder, self.script, self.options))),
+            *("--agent", shlex.join(command)),
             *("--cwd", str(self.workspace or self.folder), "--ttl", "60", "--timeout", "60"),
             *words,
         ]
@@ -154,7 +158,8 @@ def check_first_prompt(acpx: Acpx) -> None:
     ]
 
 
-def test_acpx_prompts_in_a_session_that_another_process_has_opened(acpx: Acpx) -> None:
+def test_acpx_prompts_in_a_session_that_another_process_has_opened(tmp_path: Path) -> None:
+    acpx = Acpx(tmp_path, is_forked=True)
     with acpx.session():
         check_first_prompt(acpx)
 
@@ -303,7 +308,7 @@ def test_acpx_shows_the_plan_the_edit_and_the_terminal_of_a_turn(
     home.mkdir()
     workspace.mkdir()
     workspace.joinpath("greeting.txt").write_text("Hello there.\n")
-    acpx = Acpx(home, server.WORK, ("--mode", mode), workspace)
+    acpx = Acpx(home, server.WORK, ("--mode", mode), workspace, is_forked=mode == "ask")
     printed = TERMINAL.sub("TERMINAL", acpx.run("--approve-all", "exec", "go"))
     assert READ in printed
     printed = printed.replace(READ, "")  # how often a buffer is looked at is not the point

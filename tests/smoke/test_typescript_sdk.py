@@ -10,7 +10,7 @@ from tests.handlers import expected
 from tests.smoke import server
 from tests.support.editor import json_at
 from tests.support.node_clients import node_clients
-from tests.support.server_process import command_line, environment, model_id
+from tests.support.server_process import command_line, environment, forked, model_id
 
 PROGRAM = Path(__file__).with_name("typescript_client.mjs")
 
@@ -32,7 +32,7 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
             str(PROGRAM),
             str(clients),
             str(workspace),
-            *command_line(tmp_path, server.SCRIPT),
+            *forked(command_line(tmp_path, server.SCRIPT)),
         ],
         env=environment(tmp_path),
         capture_output=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.smoke import server
 from tests.support.node_clients import node_clients
 from tests.support.published_schema import schema_errors
-from tests.support.server_process import command_line, environment
+from tests.support.server_process import command_line, environment, forked
 from tests.support.user_texts import SERVER_NOT_PROVIDED
 
 PROGRAM = Path(__file__).with_name("typescript_servers.mjs")
@@ -30,7 +30,7 @@ def test_the_typescript_sdk_serves_tools_over_the_connection(tmp_path: Path) -> 
             str(PROGRAM),
             str(node_clients()),
             str(workspace),
-            *command_line(home, SCRIPT),
+            *forked(command_line(home, SCRIPT)),
         ],
         env=environment(home),
         capture_output=True,

@@ -13,7 +13,7 @@ from tests.smoke import server
 from tests.support.editor import Object, json_at
 from tests.support.node_clients import node_clients
 from tests.support.published_schema import schema_errors
-from tests.support.server_process import command_line, environment
+from tests.support.server_process import command_line, environment, forked
 
 PROGRAM = Path(__file__).with_name("typescript_worker.mjs")
 COMMAND = "sort greeting.txt | tee sorted.txt; exit 3"
@@ -54,6 +54,7 @@ def test_the_typescript_sdk_sees_the_plan_the_edit_and_the_terminal(
 def run_turn(home: Path, workspace: Path, mode: str) -> Object:
     """Return what the client was asked and shown in a turn of work."""
     command = command_line(home, server.WORK, ("--mode", mode))
+    command = forked(command) if mode == "ask" else command
     program = [server.find_node(), str(PROGRAM), str(node_clients()), str(workspace)]
     completed = subprocess.run(
         [*program, *command],

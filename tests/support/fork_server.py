@@ -150,6 +150,7 @@ class ForkServer:
 
         It imports the commands and what they use.
         """
+        self.address = address
         self._socket = socket.socket(socket.AF_UNIX)
         self._process: subprocess.Popen[bytes] | None = None
         with _lock(address):

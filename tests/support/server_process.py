@@ -93,6 +93,15 @@ def command_line(home: Path, script: str = HELLO_SCRIPT, options: Sequence[str] 
     return [sys.executable, "-m", "acp_server", "serve", "--model", model_id(home), *options]
 
 
+def forked(command: Sequence[str]) -> list[str]:
+    """Return a command with which another program starts the same server, as a fork."""
+    if tuple(command[:3]) != SERVER or sys.platform != "linux":
+        return [*command]
+    program = Path(__file__).with_name("forked_command.py")
+    address = str(get_fork_server().address)
+    return [sys.executable, "-I", "-S", str(program), address, *command[3:]]
+
+
 def model_id(home: Path) -> str:
     """Return the id of the model that `command_line` serves."""
     return f"scripted:{home / 'test.script'}"

@@ -24,6 +24,7 @@ from tests.support.messages_api import (
 )
 from tests.support.messages_api.script import CallTool
 from tests.support.node_clients import node_clients
+from tests.support.server_process import forked
 
 Object = Mapping[str, JsonValue]
 FULL = pytest.mark.full
@@ -77,7 +78,7 @@ def run_with_cli(mode: str, variables: Mapping[str, str], folder: Path) -> tuple
 
 
 def run_with_acpx(mode: str, variables: Mapping[str, str], folder: Path) -> tuple[int, RunResult]:
-    server = shlex.join(command_line("serve", "--mode", SERVED_MODES[mode]))
+    server = shlex.join(forked(command_line("serve", "--mode", SERVED_MODES[mode])))
     program = node_clients() / "node_modules/acpx/dist/cli.js"
     policy = ("--approve-reads", "--non-interactive-permissions", "deny")
     options = ("--no-fs", "--no-terminal", *policy, "--format", "json", "--cwd", str(folder))
