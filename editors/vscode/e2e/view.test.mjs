@@ -133,16 +133,32 @@ station("a question of another session is marked, announced and found by keyboar
   await newSession();
   await chat.at("banner-question").waitFor();
   assert.match(await window.statusOf("Hermes Agent"), /1 question waits for you in “ask me later”/);
-  await window.page.locator(".notifications-toasts").getByText(/Hermes asks: .*ask me later/).waitFor();
+  const toast = window.page.locator(".notifications-toasts .notification-list-item", { hasText: /Hermes asks: .*ask me later/ });
+  await toast.getByRole("button", { name: "Show Chat" }).waitFor();
+  await picture("notification");
   await chat.at("header-sessions").click();
   await until(async () => (await chat.at("session-asks").count()) === 1);
   await picture("question-elsewhere");
   await chat.at("session-list-close").click();
   await window.page.keyboard.press("Control+Alt+J");
   await chat.at("question-dock").waitFor();
+  await toast.waitFor({ state: "detached" });
   await chat.answerByKey("n");
   await chat.idle();
   assert.match(await chat.at("user-message").first().innerText(), /ask me later/);
+  for (const [role, name] of [["button", "Show Chat"], ["link", "Reject"]]) {
+    await newSession();
+    await chat.send("ask me later");
+    await chat.at("user-message").first().waitFor();
+    await newSession();
+    await toast.getByRole(role, { name }).click();
+    await toast.waitFor({ state: "detached" });
+    if (name === "Show Chat") {
+      await chat.at("question-dock").waitFor();
+      await chat.answerByKey("n");
+    }
+    await until(async () => !/waits? for you/.test(await window.statusOf("Hermes Agent")));
+  }
 });
 
 station("an answer given in a form stays in the conversation", async () => {

@@ -107,7 +107,7 @@ const shared = { absWorkingDir: ROOT, bundle: true, logLevel: "warning", plugins
 export const HOST = {
   ...shared,
   // All but the first are loaded at first use: with a change of a file, a request for symbols, an action, a
-  // choice of an agent, a restore of an earlier state, a search for what a prompt mentions, a click on a link.
+  // choice of an agent, a restore of an earlier state, a search for what a prompt mentions, a click on a link, a question while the chat is hidden.
   entryPoints: {
     extension: "src/extension/extension.ts",
     review: "src/extension/review.ts",
@@ -120,6 +120,7 @@ export const HOST = {
     mentionRanking: "src/host/mentionRanking.ts",
     rewind: "src/host/rewind.ts",
     links: "src/host/links.ts",
+    questionNotice: "src/extension/questionNotice.ts",
   },
   outdir: "dist",
   platform: "node",

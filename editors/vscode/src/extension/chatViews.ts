@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import {
   commands,
   env,
+  EventEmitter,
   l10n,
   Uri,
   ViewColumn,
@@ -36,6 +37,9 @@ export class ChatViews implements Disposable {
   /** The resolved views of the side bars, by view id. */
   readonly #views = new Map<string, WebviewView>();
   readonly #panels = new Map<string, WebviewPanel>();
+  readonly #changed = new EventEmitter<unknown>();
+  /** Fires when what the views show may have changed. */
+  readonly onDidChange = this.#changed.event;
   #openQuestions = 0;
 
   constructor(folder: Uri, viewPublisher: ViewPublisher, log: Log, onIntent: (intent: Intent, viewId: string) => void) {
@@ -108,6 +112,7 @@ export class ChatViews implements Disposable {
       if (agent !== undefined) view.title = agent === "" ? t("Chat") : agent;
     });
     view.onDidChangeVisibility(() => {
+      this.#changed.fire(undefined);
       if (!view.visible && this.#viewPublisher.activeId === viewId) this.#viewPublisher.activate(SIDE_BAR);
     });
     view.onDidDispose(() => {
@@ -129,6 +134,7 @@ export class ChatViews implements Disposable {
       if (title !== undefined) panel.title = title === "" ? UNTITLED : title;
     });
     panel.onDidChangeViewState(() => {
+      this.#changed.fire(undefined);
       if (panel.active) this.#viewPublisher.activate(viewId);
     });
     panel.onDidDispose(() => {
@@ -152,6 +158,7 @@ export class ChatViews implements Disposable {
     });
     const post = (message: HostMessage): void => {
       onMessage(message);
+      if (message.kind === "replay") this.#changed.fire(undefined);
       void webview.postMessage(message);
     };
     return webview.onDidReceiveMessage((message: unknown) => {

@@ -56,8 +56,6 @@ const REVIEW_COMMANDS = [
 ];
 /** Actions outside of the chat, loaded with the first one. */
 const ACTION_COMMANDS = ["fix", "explain", "inlineEdit", "fixTest", "mentionFiles", "commitMessage", "reviewChanges", "explainTerminal", "runCommand"];
-const REJECT = t("Reject");
-const SHOW = t("Show Chat");
 
 /** Called once by VS Code. Everything created here is disposed of with the extension's subscriptions. */
 export function activate(context: ExtensionContext): void {
@@ -87,6 +85,13 @@ export function activate(context: ExtensionContext): void {
     void commands.executeCommand("setContext", "acpServer.isRunning", state.isRunning);
     void commands.executeCommand("setContext", "acpServer.hasQuestion", state.openQuestions > 0);
   };
+  const notify = async (question: AskedQuestion): Promise<void> => {
+    await (await import("./questionNotice.js")).showNotice({
+      views,
+      show: (questionId) => controller.questionAnnouncer.show(questionId),
+      reject: (questionId) => controller.handle({ type: "permit", questionId, optionId: controller.questions.optionOf(questionId, "reject_once"), reason: "" }),
+    }, question);
+  };
   let review: EditorReview | undefined;
   const manifest: unknown = context.extension.packageJSON;
   const controller: Controller = new Controller({
@@ -108,7 +113,7 @@ export function activate(context: ExtensionContext): void {
     now: () => Date.now(),
     onState,
     onQuestion: (question) => {
-      if (!views.isShowing(question.sessionId) && shouldNotifyWhenHidden()) void notify(controller, question);
+      if (!views.isShowing(question.sessionId) && shouldNotifyWhenHidden()) void notify(question);
     },
     storeKey,
     locateUv: () => locateUv(process.env),
@@ -189,20 +194,6 @@ function reviewStoreIn(storageUri: Uri | undefined): TextStore {
   if (storageUri !== undefined) return new DirectoryTextStore(join(storageUri.fsPath, "reviews"));
   const nothingStored = (): Promise<null> => Promise.resolve(null);
   return { read: nothingStored, write: async () => { await nothingStored(); }, remove: async () => { await nothingStored(); } };
-}
-
-/**
- * Tell of a question in a notification. Dismissing it answers nothing: the question stays open in the chat. There it is also allowed,
- * because a notification cuts long commands and shows no changes.
- */
-async function notify(controller: Controller, { questionId, agent, text, isPermission }: AskedQuestion): Promise<void> {
-  const actions = isPermission ? [SHOW, REJECT] : [SHOW];
-  // VS Code would make links of the agent's text, also such that run commands.
-  const chosen = await window.showInformationMessage(t("{0} asks: {1}", agent || "Hermes", text.replaceAll("](", "] (")), ...actions);
-  if (chosen === SHOW) await controller.questionAnnouncer.show(questionId);
-  if (chosen !== REJECT) return;
-  const optionId = controller.questions.optionOf(questionId, "reject_once");
-  await controller.handle({ type: "permit", questionId, optionId, reason: "" });
 }
 
 /** Let actions outside of the chat use it: it is revealed, and its agent started. */

@@ -86,4 +86,6 @@ export interface AskedQuestion {
   /** What is asked, with the session's title if the session is not shown. */
   readonly text: string;
   readonly isInShownSession: boolean;
+  /** Resolves when it is answered or withdrawn. */
+  readonly answered: Promise<unknown>;
 }

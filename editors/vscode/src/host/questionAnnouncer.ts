@@ -34,7 +34,7 @@ export class QuestionAnnouncer {
   /** Serve `session/request_permission`. */
   askPermission(request: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse> {
     const answer = this.#context.questions.askPermission(request, signal);
-    this.#announce(request.sessionId, request.toolCall.title ?? t("Run a tool"), true);
+    this.#announce(request.sessionId, request.toolCall.title ?? t("Run a tool"), true, answer);
     return answer;
   }
 
@@ -45,7 +45,7 @@ export class QuestionAnnouncer {
     const sessionId = "sessionId" in request ? String(request.sessionId) : shownSessionId;
     const before = questions.openCount;
     const answer = questions.askElicitation(request, signal, shownSessionId);
-    if (questions.openCount > before) this.#announce(sessionId, request.message, false);
+    if (questions.openCount > before) this.#announce(sessionId, request.message, false, answer);
     return answer;
   }
 
@@ -68,11 +68,11 @@ export class QuestionAnnouncer {
     request(sessionId === "" ? "focusInput" : "focusQuestion");
   }
 
-  #announce(sessionId: string, title: string, isPermission: boolean): void {
+  #announce(sessionId: string, title: string, isPermission: boolean, answered: Promise<unknown>): void {
     const { questions, sessions, viewPublisher, onQuestion, agentName } = this.#context;
     const isInShownSession = viewPublisher.viewShowing(sessionId) !== undefined;
     const sessionTitle = isInShownSession ? "" : sessions.titleOf(sessionId);
     const text = sessionTitle === "" ? title : `${title} (in “${sessionTitle}”)`;
-    onQuestion({ questionId: questions.newestId, sessionId, agent: agentName(sessionId), isPermission, text, isInShownSession });
+    onQuestion({ questionId: questions.newestId, sessionId, agent: agentName(sessionId), isPermission, text, isInShownSession, answered });
   }
 }

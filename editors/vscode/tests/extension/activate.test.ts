@@ -39,6 +39,11 @@ async function promptAgent(text: string): Promise<unknown> {
   return JSON.parse(last?.kind === "agent" ? last.text : "null");
 }
 
+/** Wait for a number of notifications; a test that fails here runs into its time limit. */
+async function noticed(count: number): Promise<void> {
+  while (editor.notices.length !== count) await new Promise(setImmediate);
+}
+
 test("the registered commands match the manifest, and everything is disposed of", async () => {
   extension.activate();
   const manifest: unknown = JSON.parse(await readFile("package.json", "utf8"));
@@ -119,9 +124,37 @@ test("the agent is notified of the active file and of problems in files that it 
 test("a permission request while the chat is hidden shows a notification that can reject it", async () => {
   await connect();
   extension.isVisible = false;
-  editor.choice = "Reject";
-  assert.deepEqual(await promptAgent("permission"), { outcome: { outcome: "selected", optionId: "no" } });
-  assert.ok(editor.calls.includes('information Hermes asks: Edit it [now] (command:quit) ["Show Chat","Reject"]'));
+  const answered = promptAgent("permission");
+  await extension.until(({ session }) => session.questions.length === 1);
+  await noticed(1);
+  assert.deepEqual(editor.notices, ["Hermes asks: Edit it [now] (command:quit) — [Reject](command:acpServer.reject.question-1)"]);
+  editor.commands.get("acpServer.reject.question-1")?.();
+  assert.deepEqual(await answered, { outcome: { outcome: "selected", optionId: "no" } });
+  await noticed(0);
+});
+
+test("a notification of a question goes when it is answered in the chat, or when the chat shows it", async () => {
+  await connect();
+  for (const end of [
+    () => { extension.post({ type: "permit", questionId: extension.state.session.questions[0]?.id, optionId: "no", reason: "" }); },
+    () => { extension.setVisible(true); },
+    () => {
+      extension.isVisible = true;
+      editor.events.windowState.fire(undefined);
+    },
+  ]) {
+    extension.setVisible(false);
+    const turn = promptAgent("permission");
+    await extension.until(({ session }) => session.questions.length === 1);
+    await noticed(1);
+    extension.setVisible(false);
+    assert.equal(editor.notices.length, 1);
+    end();
+    await noticed(0);
+    const [question] = extension.state.session.questions;
+    if (question !== undefined) extension.post({ type: "permit", questionId: question.id, optionId: "no", reason: "" });
+    await turn;
+  }
 });
 
 test("a notification allows nothing: it shows the chat, where what is asked can be read", async () => {
@@ -164,7 +197,7 @@ test("an open question shows in the badge and the status bar until it is answere
   assert.equal(editor.statusBar[0]?.text, "$(bell-dot) Hermes asks");
   assert.match(editor.statusBar[0].accessibilityInformation?.label ?? "", /1 question waits for you\./);
   assert.equal(editor.statusBar[0].command, "acpServer.showQuestion");
-  assert.ok(!editor.calls.some((call) => call.startsWith("information")), "a notification appeared although the chat is visible");
+  assert.deepEqual(editor.notices, [], "a notification appeared although the chat is visible");
   extension.post({ type: "permit", questionId: session.questions[0]?.id, optionId: "no", reason: "" });
   await answered;
   assert.deepEqual([extension.badge, editor.statusBar[0].text], [undefined, "$(hubot) Hermes"]);

@@ -7,7 +7,7 @@ import { activate } from "../../src/extension/extension.js";
 import type { HostMessage } from "../../src/shared/events.js";
 import { reduceAll } from "../../src/shared/reducer.js";
 import { EMPTY_VIEW, type ViewState } from "../../src/shared/state.js";
-import { editor, resetEditor, Uri } from "./vscode.js";
+import { editor, EventEmitter, resetEditor, Uri } from "./vscode.js";
 
 const DEADLINE_MILLISECONDS = 20_000;
 
@@ -20,6 +20,7 @@ export class TestExtension {
   badge: { value: number; tooltip: string } | undefined;
   title = "";
   isVisible = true;
+  readonly #visibility = new EventEmitter();
   #post: (message: unknown) => void = () => undefined;
   #close: () => void = () => undefined;
   readonly #watchers = new Set<() => void>();
@@ -70,7 +71,7 @@ export class TestExtension {
     const view = Object.defineProperties(
       {
         webview,
-        onDidChangeVisibility: () => ({ dispose: () => undefined }),
+        onDidChangeVisibility: this.#visibility.event,
         onDidDispose: (listener: () => void) => {
           this.#close = listener;
           return { dispose: () => undefined };
@@ -90,6 +91,11 @@ export class TestExtension {
   /** Post a message as the webview. */
   post(message: unknown): void {
     this.#post(message);
+  }
+
+  setVisible(isVisible: boolean): void {
+    this.isVisible = isVisible;
+    this.#visibility.fire(undefined);
   }
 
   /** Close the view, as VS Code does when the user moves it. */

@@ -18,6 +18,9 @@ import {
   TabInputTextDiff,
   Uri,
   type Disposable,
+  type ProgressOptions,
+  type ProgressWork,
+  runProgress,
   Terminal,
   type CommentThread,
   type Listener,
@@ -136,6 +139,8 @@ function createEditor() {
     choice: undefined as string | undefined,
     /** The user's choices in lists, in order; after them, that in dialogs. */
     picks: [] as string[],
+    /** Titles of the notifications of progress in view. */
+    notices: [] as string[],
     isTrusted: false,
     isFocused: true,
     events: {
@@ -149,6 +154,7 @@ function createEditor() {
       trust: new EventEmitter(),
       shellExecution: new EventEmitter(),
       files: new EventEmitter(),
+      windowState: new EventEmitter(),
       configuration: new EventEmitter<{ affectsConfiguration(name: string): boolean }>(),
     },
   };
@@ -273,7 +279,7 @@ export const window = {
     return Promise.resolve();
   },
   showInputBox: (options: unknown) => answer("input")(JSON.stringify(options)).then((choice) => editor.entered ?? choice),
-  withProgress: (_options: unknown, work: () => Promise<unknown>) => work(),
+  withProgress: (options: ProgressOptions, work: ProgressWork) => runProgress(options, work, editor),
   showOpenDialog: () => Promise.resolve(editor.foundFiles),
   showWarningMessage: async (message: string, ...rest: { title?: string }[]) => {
     const choice = await answer("warning")(message, ...rest);
@@ -288,18 +294,12 @@ export const window = {
     return Promise.resolve(items.find((item) => labelOf(item) === choice));
   },
   onDidChangeActiveTextEditor: onEvent("editor"),
+  onDidChangeWindowState: onEvent("windowState"),
   onDidChangeTextEditorSelection: onEvent("selection"),
   onDidChangeVisibleTextEditors: onEvent("visibleEditors"),
   onDidCloseTerminal: onEvent("closedTerminal"),
   onDidStartTerminalShellExecution: onEvent("shellExecution"),
 };
-
-/** A part of VS Code's table. */
-export enum SymbolKind {
-  Class = 4,
-  Method = 5,
-  Function = 11,
-}
 
 export const workspace = {
   get isTrusted() {

@@ -287,3 +287,39 @@ export class LanguageModelTextPart {
 export class LanguageModelToolResult {
   constructor(readonly content: readonly LanguageModelTextPart[]) {}
 }
+
+export enum ProgressLocation {
+  Notification = 15,
+}
+
+export interface ProgressOptions {
+  readonly location: unknown;
+  readonly title?: string;
+  /** Whether there is a button that cancels the work, or its label. */
+  readonly cancellable?: unknown;
+}
+
+export type ProgressWork = (progress: object, token: object) => Promise<unknown>;
+
+/** Run work with a progress. A notification of it is among `notices` until its end, and cancels the work if the user chooses its button. */
+export async function runProgress(
+  { location, title = "", cancellable }: ProgressOptions,
+  work: ProgressWork,
+  editor: { notices: string[]; readonly choice: string | undefined },
+): Promise<unknown> {
+  const cancelled = new EventEmitter();
+  const ended = work({}, { onCancellationRequested: cancelled.event });
+  if (location !== ProgressLocation.Notification) return ended;
+  editor.notices.push(title);
+  if (editor.choice === cancellable) cancelled.fire(undefined);
+  const result = await ended;
+  editor.notices = editor.notices.filter((each) => each !== title);
+  return result;
+}
+
+/** A part of VS Code's table. */
+export enum SymbolKind {
+  Class = 4,
+  Method = 5,
+  Function = 11,
+}
