@@ -1,6 +1,7 @@
 /** Opens links from the agent's text: web pages in the browser, files in the editor. Loaded with the first click. */
 import nodePath, { type PlatformPath } from "node:path";
 import { fileURLToPath } from "node:url";
+import { OWN_AGENT } from "./agentIds.js";
 import type { IntentHost } from "./intentHandlers.js";
 
 const WEB_URL = /^https?:\/\//;
@@ -10,6 +11,7 @@ const PLACE_OF_FAULT = /((?:\/|[A-Za-z]:[\\/])[^\s:"'`]+\.\w+)["'`]?(?::|[^\n/\\
 interface SettingsHost {
   readonly editorWindow: Pick<IntentHost["editorWindow"], "openFile" | "openSettings">;
   readonly mentionReader: Pick<IntentHost["mentionReader"], "readText">;
+  readonly viewPublisher: Pick<IntentHost["viewPublisher"], "shownAgentId">;
 }
 /** A complaint about the command line. */
 const ARGUMENT_FAULT = /\b(?:usage|no such (?:option|command)|(?:unknown|unrecognized|unexpected) (?:option|argument|command))/i;
@@ -29,14 +31,16 @@ export async function openLink(host: IntentHost, href: string): Promise<void> {
 /**
  * Open what most likely keeps the agent from starting, as its reason says: the line of a file, or a setting.
  *
- * The words are those of any agent: without a place that exists, all settings are shown.
+ * The words are those of any agent: without a place that exists, the settings of the agent are shown.
  */
-export async function openSettings({ editorWindow, mentionReader }: SettingsHost, reason: string): Promise<void> {
+export async function openSettings({ editorWindow, mentionReader, viewPublisher }: SettingsHost, reason: string): Promise<void> {
   for (const [, path = "", line = ""] of reason.matchAll(PLACE_OF_FAULT)) {
     if ((await mentionReader.readText(path)) !== null) return editorWindow.openFile(path, Number(line), true);
   }
-  const name = ARGUMENT_FAULT.test(reason) ? "arguments" : "";
-  editorWindow.openSettings(reason === "" ? "command" : name);
+  // The other settings are of the own server.
+  const faulty = ARGUMENT_FAULT.test(reason) ? "arguments" : "";
+  const own = reason === "" ? "command" : faulty;
+  editorWindow.openSettings(viewPublisher.shownAgentId === OWN_AGENT ? own : "agents");
 }
 
 /** Return a linked path, or the workspace's file that it most likely means if it does not exist. */

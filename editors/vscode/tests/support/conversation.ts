@@ -174,6 +174,15 @@ export const MANY_OPTIONS: ViewEvent = {
   ],
 };
 
+/** Why the server stops with `serve --modle x`, and Gemini CLI with an option that it does not have. */
+export const WRONG_ARGUMENT = `The agent stopped (exit code 2).
+Usage: acp-server serve [OPTIONS]
+Try 'acp-server serve --help' for help.
+
+Error: No such option '--modle'. (Did you mean one of: '--mode', '--model'?)
+Available options: --model, --mode, --sandbox, --record, --replay, --strict, --unstable, --log-level, --log-file, --help`;
+export const UNKNOWN_ARGUMENT = "The agent stopped (exit code 1).\nUnknown arguments: experimental-acpp, experimentalAcpp";
+
 /** The changes of one file. */
 export const ONE_CHANGE: ViewEvent = {
   type: "changes",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SessionSummary } from "../../src/shared/events.js";
-import { READY, SESSION_OPENED } from "../support/conversation.js";
+import { READY, SESSION_OPENED, UNKNOWN_ARGUMENT } from "../support/conversation.js";
 import { TestPage } from "../support/page.js";
 
 test("sessions of several agents are listed with their agents, found by them, and offer what their agent can", async () => {
@@ -35,4 +35,9 @@ test("the header names an agent of others", async () => {
   assert.equal(page.find("header-agent").textContent, "Gemini CLI");
   await page.press("header-agent");
   assert.deepEqual(page.posted.at(-1), { type: "switchAgent" });
+});
+
+test("another agent that does not start is named", async () => {
+  const page = await new TestPage().dispatch({ ...READY, agentId: "gemini", agent: "Gemini CLI", status: "failed", message: UNKNOWN_ARGUMENT });
+  assert.match(page.find("welcome-failed").textContent, /^Gemini CLI could not be startedThe agent stopped/);
 });

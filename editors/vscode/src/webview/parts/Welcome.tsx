@@ -43,8 +43,8 @@ export function Welcome({ state }: { state: ViewState }): JSX.Element {
       return connection.agentId === "" ? <MissingServer message={connection.message} /> : <MissingAgent name={connection.agent} message={connection.message} />;
     case "failed":
       return (
-        <WelcomeCard icon="error" title={t("The server could not be started")} testId="welcome-failed">
-          <pre tabIndex={0} class="reason">{connection.message}</pre>
+        <WelcomeCard icon="error" title={connection.agentId === "" ? t("The server could not be started") : t("{0} could not be started", connection.agent)} testId="welcome-failed">
+          <pre tabIndex={0} class="reason"><CommandText text={connection.message} /></pre>
           <ActionButton intent={{ type: "restart" }} label={t("Try Again")} isPrimary />
           <ActionButton intent={{ type: "showLog" }} label={t("Show Log")} />
           <ActionButton intent={{ type: "openSettings", reason: connection.message }} label={t("Settings")} />
