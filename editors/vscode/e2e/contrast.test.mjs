@@ -86,7 +86,7 @@ function misplaced(hasScrolled) {
 }
 
 /**
- * Runs in the page: return one line for a picker without its chevron or with a name that is cut though there is room and no question in a very narrow view, an
+ * Runs in the page: return one line for a picker without its chevron, out of reach, or with a name that is cut though there is room, an
  * opened plan that does not show the current step, a scroll bar beside the head of a panel, a box around a changed line,
  * an empty strip below the last change, a list that is cut though nothing says so, counts that are cut, changed words without a mark, and an icon that is not on the middle of the capital letters beside it.
  */
@@ -97,10 +97,10 @@ function untidy() {
   const faults = [];
   const isSqueezed = innerWidth <= 260 && document.querySelector(".question-dock") !== null;
   for (const picker of document.querySelectorAll(".pickers > .picker")) {
-    if (isSqueezed && picker !== document.querySelector(".pickers > .picker")) continue; // only the mode is shown
+    if (boxOf(picker).right > boxOf(picker.closest(".composer-bar")).right) faults.push(`${picker.title} is out of reach`);
     const [value, icon] = [".picker-value", ".icon"].map((selector) => picker.querySelector(selector));
     if (boxOf(icon).width === 0 || boxOf(icon).right > boxOf(picker).right) faults.push(`${picker.title} has no chevron`);
-    const isCut = value.scrollWidth > value.clientWidth + 1 && !isSqueezed;
+    const isCut = value.scrollWidth > value.clientWidth + 1;
     if (isCut && boxOf(picker).width < boxOf(picker.closest(".composer-bar")).width - 40) faults.push(`${picker.title} is cut`);
   }
   for (const toggle of document.querySelectorAll(".pickers > .toggle")) {
@@ -195,6 +195,8 @@ function crowded() {
   if (menu !== undefined && menu.top < body.bottom) faults.push("the menu covers what is asked");
   if (menu !== undefined && menu.bottom > innerHeight) faults.push("the menu is cut off");
   if (asked !== null && asked.clientHeight < Math.min(asked.scrollHeight, FEW_LINES_PIXELS)) faults.push("what is asked has no space left");
+  const tops = new Set([...document.querySelectorAll(".permission > button, .permission > :is(.split, .menu) > button")].map((node) => Math.round(node.getBoundingClientRect().top)));
+  if (tops.size > 1) faults.push("the answers are in several rows");
   if (answers !== undefined && answers.bottom > composer.top) faults.push("the answers are covered");
   if (composer.bottom > innerHeight) faults.push("the input is out of view");
   const isCut = asked !== null && asked.clientHeight + 2 < asked.scrollHeight;

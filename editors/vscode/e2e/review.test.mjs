@@ -184,7 +184,7 @@ station("a proposal for a file with unsaved changes loses none of them", async (
   await propose();
   await press(KEYS.rejectPart);
   await window.page.locator(".codelens-decoration", { hasText: "Restore the rejected part" }).waitFor();
-  await until(async () => (await chat.at("permission-allow_once").innerText()).startsWith("Allow 1 of 2 parts"));
+  await until(async () => (await chat.at("permission-allow_once").innerText()).startsWith("Allow 1 of 2"));
   await picture("proposal-rejected-part");
   await press(KEYS.accept);
   await chat.answered();

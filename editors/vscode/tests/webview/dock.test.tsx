@@ -39,6 +39,19 @@ test("to keep all changes is the primary answer, unless the agent works, or asks
   assert.deepEqual(primary(), ["permission-allow_once"]);
 });
 
+for (const [command, title] of [
+  ["set -e\nfor name in api worker; do\n  docker build $name\ndone", "for name in api worker; do\n  docker build $name\ndone"],
+  ["#!/bin/sh\nset -eu\n\nmake\nmake test\nmake dist\nmake tag", "make\nmake test\nmake dist"],
+  ["set -e", "set -e"],
+  ["settle -a\nmake", "settle -a\nmake"],
+] as const) {
+  test(`the title of a closed card begins where the script does something: ${JSON.stringify(command)}`, async () => {
+    const update = { sessionUpdate: "tool_call" as const, toolCallId: "c", title: "`set -e …`", kind: "execute" as const, status: "completed" as const, rawInput: { command } };
+    const page = await new TestPage().dispatch(...SESSION_OPENED, { type: "update", update });
+    assert.equal(page.root.querySelector(".command-title")?.textContent, title);
+  });
+}
+
 test("no line of a command can break after a hyphen, and its text is unchanged", async () => {
   const text = "uv tool install hermes-acp-server --force -q - a--";
   const page = await new TestPage().dispatch(...SESSION_OPENED, {

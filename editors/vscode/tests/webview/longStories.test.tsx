@@ -64,7 +64,7 @@ test("a rejection can have a reason", async () => {
 
 test("a question of another session is marked in the list and in a banner that leads to it", async () => {
   const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
-  assert.match(page.find("banner-question").textContent, /^Needs your answer: “Make the nightly build.*”/);
+  assert.match(page.find("banner-question").textContent, /^Question in “Make the nightly build.*”/);
   await page.press("show-question");
   assert.deepEqual(page.posted, [{ type: "openSession", id: "s2" }]);
   await page.press("header-sessions");

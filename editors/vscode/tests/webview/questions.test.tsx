@@ -204,7 +204,7 @@ test("a part that was rejected in the editor is struck, not counted, and not amo
   assert.deepEqual(struck(body), ["one", "1"]);
   assert.match(body.textContent, /You rejected this part/);
   assert.equal(page.find("question-dock").querySelector(".added-count")?.textContent, "+1");
-  assert.match(page.find("permission-allow_once").textContent, /^Allow 1 of 2 parts/);
+  assert.match(page.find("permission-allow_once").textContent, /^Allow 1 of 2/);
   await page.dispatch(parts());
   assert.deepEqual([struck(body), page.find("permission-allow_once").textContent], [[], "Allow oncey"]);
   // Without any part left, there is nothing to allow.

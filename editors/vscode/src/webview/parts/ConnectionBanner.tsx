@@ -38,11 +38,11 @@ export function ConnectionBanner({ state }: { state: ViewState }): JSX.Element |
 /** A question of a session that is not shown, with a button that leads to it. */
 function QuestionElsewhere({ session }: { session: SessionSummary }): JSX.Element {
   const { post } = useHost();
-  const text = session.title === "" ? t("Another session needs your answer") : t("Needs your answer: “{0}”", session.title);
+  const text = session.title === "" ? t("Question in another session") : t("Question in “{0}”", session.title);
   return (
     <div class="banner question-elsewhere" role="status" data-testid="banner-question">
       <Icon name="bell" />
-      <p class="clamped" title={text}>
+      <p class="ellipsis" title={text}>
         {text}
       </p>
       <button

@@ -48,8 +48,8 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
   // Without any part left, there is nothing to allow.
   const isAllRejected = total > 0 && left === 0;
   const { allow, reject, others } = controlsOf(isAllRejected ? options.filter(({ kind }) => kind.startsWith("reject")) : options);
-  const allowPart = rejected.length > 0 ? t("Allow {0} of {1} parts", left, total) : "";
-  const allowLabel = seen.mustShowRest ? t("Show the rest") : allowPart;
+  const allowPart = rejected.length > 0 ? t("Allow {0} of {1}", left, total) : "";
+  const allowLabel = seen.mustShowRest ? t("Show more") : allowPart;
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   const [isGivingReason, setIsGivingReason] = useState(false);
   const shownAt = useRef(0);
@@ -109,7 +109,7 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
       )}
       {others.length > 0 && (
         <Menu
-          label={<>{t("Always…")} <kbd>a</kbd></>}
+          label={<><span>{t("Always…")}</span> <kbd>a</kbd></>}
           title={`${t("More answers")} (a)`}
           testId="permission-more"
           items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: <InlineCode text={name} />, testId: `permission-${kind}` }))}

@@ -127,7 +127,7 @@ function CallContent({ call, seen }: { call: ToolCallState; seen: SeenToEnd }): 
         <Icon name={KIND_ICONS[call.kind]} />
         <span class="title"><InlineCode text={heading} /></span>
         {named !== undefined && <DiffFacts diff={named} call={call} isGrowing={false} counts={countOf(diffs, call.parts.rejected)} />}
-        {diffs.length > 1 && <span data-testid="question-summary"><span class="small">{t("in all")}</span> <LineCounts {...countOf(diffs, call.parts.rejected)} hasZeros /></span>}
+        {diffs.length > 1 && <span data-testid="question-summary"><span class="small">{t("in all")}</span> <LineCounts {...countOf(diffs, call.parts.rejected)} /></span>}
         <IconButton
           icon="goToFile"
           label={t("Show in the conversation")}

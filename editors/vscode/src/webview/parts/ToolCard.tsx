@@ -34,6 +34,10 @@ export const KIND_ICONS: Readonly<Record<ToolCallState["kind"], IconName>> = {
 
 /** Longer commands, and those of several lines, may be cut in the title: the open card shows them whole, below it. */
 const MAX_TITLE_COMMAND = 60;
+/** By the style; one line more, so that it is cut with an ellipsis. */
+const MAX_TITLE_LINES = 2;
+/** First lines of a script that only prepare the shell. */
+const PRELUDE = /^(?:(?:set -|#!).*\n\s*)+/;
 
 interface ToolCardProps {
   readonly call: ToolCallState;
@@ -113,14 +117,13 @@ function isOpenByDefault(call: ToolCallState): boolean {
   return call.content.some(({ type }) => type !== "content");
 }
 
-/** A command is the title itself, of at most two lines, unless it is below as a whole; other calls have their title. */
+/** A command is the title itself, from its first line that does something, unless it is below as a whole; other calls have their title. */
 function CallTitle({ call, command, isBelow }: { call: ToolCallState; command: string; isBelow: boolean }): JSX.Element {
   if (isBelow) return <Title text={t("Command")} />;
   if (command === "") return <Title text={call.title === "" ? call.name : call.title} />;
-  const [first = "", ...others] = command.split("\n");
   return (
     <span class="title command-title">
-      <code><CommandText text={others.length === 0 ? first : `${first} …`} /></code>
+      <code><CommandText text={command.replace(PRELUDE, "").split("\n", MAX_TITLE_LINES + 1).join("\n")} /></code>
     </span>
   );
 }
