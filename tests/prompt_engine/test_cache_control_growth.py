@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
@@ -110,25 +110,46 @@ WHOLE_FAILED = requests_of(is_answered=False, ends_empty=False)
 BRIEF_FAILED = st.lists(st.just(Request(1, [("user", 2)], is_answered=False)), max_size=6)
 
 
-@given(st.lists(LARGE, min_size=2, max_size=7))
-def test_each_request_hits_the_cache_of_the_one_before(
-    requests: list[Request],
-) -> None:
-    assert all(read == most for read, most in cache_reads(requests))
+ALL_EXAMPLES = settings().max_examples
+each_count = pytest.mark.parametrize(
+    "examples",
+    [
+        pytest.param(min(15, ALL_EXAMPLES), id="some"),
+        pytest.param(ALL_EXAMPLES, marks=pytest.mark.full, id="all"),
+    ],
+)
 
 
-@given(st.lists(st.tuples(LARGE, st.none() | FAILED), min_size=2, max_size=4))
-def test_one_failed_request_loses_no_cache(pairs: list[tuple[Request, Request | None]]) -> None:
-    requests = [each for pair in pairs for each in pair if each is not None]
-    assert all(read == most for read, most in cache_reads(requests))
+@each_count
+def test_each_request_hits_the_cache_of_the_one_before(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.lists(LARGE, min_size=2, max_size=7))
+    def check(requests: list[Request]) -> None:
+        assert all(read == most for read, most in cache_reads(requests))
+
+    check()
 
 
-@given(st.lists(LARGE, min_size=1, max_size=4), WHOLE_FAILED, BRIEF_FAILED, LARGE)
-def test_several_short_failures_after_a_large_request_lose_no_cache(
-    before: list[Request], large: Request, brief: list[Request], then: Request
-) -> None:
-    found = cache_reads([*before, large, *brief, then])
-    assert all(read == most for read, most in found)
+@each_count
+def test_one_failed_request_loses_no_cache(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.lists(st.tuples(LARGE, st.none() | FAILED), min_size=2, max_size=4))
+    def check(pairs: list[tuple[Request, Request | None]]) -> None:
+        requests = [each for pair in pairs for each in pair if each is not None]
+        assert all(read == most for read, most in cache_reads(requests))
+
+    check()
+
+
+@each_count
+def test_several_short_failures_after_a_large_request_lose_no_cache(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.lists(LARGE, min_size=1, max_size=4), WHOLE_FAILED, BRIEF_FAILED, LARGE)
+    def check(before: list[Request], large: Request, brief: list[Request], then: Request) -> None:
+        found = cache_reads([*before, large, *brief, then])
+        assert all(read == most for read, most in found)
+
+    check()
 
 
 @pytest.mark.parametrize("calls", [1, 9, 10, 19, 20, 21, 200])

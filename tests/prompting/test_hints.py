@@ -88,19 +88,12 @@ def create_files(session: PromptedSession) -> None:
 
 
 @pytest.mark.parametrize(("made", "expected"), CALLS.values(), ids=CALLS.keys())
-async def test_a_call_delivers_the_instructions_of_the_directories_it_touches(
+async def test_a_call_delivers_the_instructions_of_the_directories_it_touches_once(
     tmp_path: Path, made: ToolCall, expected: list[tuple[str, str]]
 ) -> None:
     async with open_prompted_session(tmp_path) as session:
         create_files(session)
         assert hints_in((await session.run_one(made)).text) == expected
-
-
-@pytest.mark.parametrize("made", [made for made, _ in CALLS.values()], ids=CALLS.keys())
-async def test_instructions_are_delivered_once(tmp_path: Path, made: ToolCall) -> None:
-    async with open_prompted_session(tmp_path) as session:
-        create_files(session)
-        await session.run_one(made)
         again = call(made.name, **json.loads(made.arguments))
         assert hints_in((await session.run_one(again)).text) == []
 

@@ -188,12 +188,12 @@ def test_a_new_rule_is_found(tmp_path: Path) -> None:
 
 
 def test_a_lookup_without_new_hints_is_fast_at_any_size(tmp_path: Path) -> None:
-    write_tree(tmp_path, {f"a/b/{number}.py": "" for number in range(1_000)})
+    write_tree(tmp_path, {f"a/b/{number}.py": "" for number in range(300)})
     write_tree(tmp_path, {"a/AGENTS.md": "a", ".git/": "", ".gitignore": "*.o\nbuild/"})
     finder = HintFinder([tmp_path], scan)
     touched = [tmp_path / "a" / "b" / "7.py"]
     loaded = finder.find(touched, NOTHING).loaded
     began = time.process_time()
-    for _ in range(100):
+    for _ in range(50):
         assert not finder.find(touched, loaded).hints
-    assert (time.process_time() - began) / 100 < 0.01  # ten times what is promised: slow machines
+    assert (time.process_time() - began) / 50 < 0.01  # ten times what is promised: slow machines

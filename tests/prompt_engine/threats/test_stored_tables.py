@@ -60,13 +60,14 @@ def test_the_file_is_made_from_the_tables() -> None:
     assert FILE.read_text("utf-8") == stored_tables_text(), f"run: {command}"
 
 
-def test_a_wording_that_matches_has_all_that_it_requires() -> None:
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.full)])
+def test_a_wording_that_matches_has_all_that_it_requires(step: int) -> None:
     texts = [each.text for part in PARTS for each in read_attacks(part)]
     texts += [each.text for part in PARTS for each in read_harmless(part)]
     checked = 0
     for table in TABLES:
         groups = make_groups(table, stored())
-        for text in texts:
+        for text in texts[::step]:
             data = folded(text)
             if table in SCRIPT_TABLES and data.isascii():
                 continue
@@ -76,7 +77,7 @@ def test_a_wording_that_matches_has_all_that_it_requires() -> None:
                     sequences = sequences or TextSequences(data, stored())
                     assert any(sequences.has_all(each.required) for each in pattern.wordings)
                     checked += 1
-    assert checked > 500
+    assert checked > 500 / step
 
 
 def test_a_part_of_a_group_finds_what_the_group_finds() -> None:
