@@ -83,7 +83,7 @@ def stage(tmp_path: Path) -> SecretWorkspace:
     return create_secret_workspace(tmp_path)
 
 
-@pytest.fixture(params=[3, pytest.param(16, marks=pytest.mark.full)], ids="{} rounds".format)
+@pytest.fixture(params=[2, pytest.param(16, marks=pytest.mark.full)], ids="{} rounds".format)
 def rounds(request: pytest.FixtureRequest) -> int:
     """How often each call is made."""
     return int(request.param)

@@ -9,7 +9,7 @@ import pytest
 
 from acp_server.permissions.effects import FileTarget, RunCommandEffect
 from acp_server.permissions.facts import FactCollector
-from acp_server.permissions.policy import Allow, Ask, Decision, decide
+from acp_server.permissions.policy import Allow, Ask, Decision, Facts, decide
 from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.scopes import (
     CommandPattern,
@@ -43,13 +43,18 @@ def git(*arguments: str) -> None:
 def decision_on(
     root: Path, command: str, *scopes: Scope, variables: Mapping[str, str] | None = None
 ) -> Decision:
+    return decision_with(facts_of(root, command, variables), *scopes)
+
+
+def decision_with(facts: Facts, *scopes: Scope) -> Decision:
+    rules = [PermissionRule(each, is_allowed=True) for each in scopes]
+    return decide(facts, "ask", RuleBook(rules))
+
+
+def facts_of(root: Path, command: str, variables: Mapping[str, str] | None = None) -> Facts:
     environment = {"PATH": os.defpath, "HOME": str(root.parent), **(variables or {})}
-    facts = FactCollector((root,), root.parent, root.parent / "own", variables=environment).collect(
-        RunCommandEffect(command, FileTarget(root, root, is_inside=True))
-    )
-    return decide(
-        facts, "ask", RuleBook([PermissionRule(each, is_allowed=True) for each in scopes])
-    )
+    collector = FactCollector((root,), root.parent, root.parent / "own", variables=environment)
+    return collector.collect(RunCommandEffect(command, FileTarget(root, root, is_inside=True)))
 
 
 def scope_of(root: Path, command: str, **variables: str) -> Scope | None:
@@ -80,9 +85,12 @@ def scope_of(root: Path, command: str, **variables: str) -> Scope | None:
     ],
 )
 def test_a_question_names_the_host_that_is_read(root: Path, command: str, host: str) -> None:
-    assert scope_of(root, command) == RemoteReadScope(host)
-    assert decision_on(root, command, RemoteReadScope(host)) == Allow()
-    assert isinstance(decision_on(root, command, RemoteReadScope("x.example.org")), Ask)
+    facts = facts_of(root, command)
+    asked = decision_with(facts)
+    assert isinstance(asked, Ask)
+    assert asked.scope == RemoteReadScope(host)
+    assert decision_with(facts, RemoteReadScope(host)) == Allow()
+    assert isinstance(decision_with(facts, RemoteReadScope("x.example.org")), Ask)
 
 
 def test_variables_name_the_host_of_gh(root: Path) -> None:

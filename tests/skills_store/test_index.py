@@ -153,7 +153,9 @@ def test_finally_only_a_total_count_remains(tmp_path: Path) -> None:
     ]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20
+)
 @given(most=st.integers(0, 12_000), recent=st.lists(st.integers(0, 19), max_size=5))
 def test_every_skill_remains_reachable_at_any_size_limit(
     tmp_path: Path, most: int, recent: list[int]

@@ -202,7 +202,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_quick")
-@pytest.mark.parametrize("examples", [6, pytest.param(300, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [3, pytest.param(300, marks=pytest.mark.full)])
 def test_two_alternating_writers_leave_the_expected_state(examples: int) -> None:
     run_state_machine_as_test(
         TwoWriters,
@@ -255,7 +255,7 @@ def test_two_concurrent_processes_leave_valid_skills_and_an_intact_sidecar(tmp_p
         child = os.fork()
         if child == 0:
             try:
-                made = work_alone(tmp_path, seed, rounds=60)
+                made = work_alone(tmp_path, seed, rounds=30)
             except BaseException:  # noqa: BLE001 - the parent must not go on twice
                 traceback.print_exc()
                 os._exit(2)

@@ -239,7 +239,7 @@ async def test_a_tunnel_is_opened_to_an_allowed_host(directories: SandboxDirecto
 async def test_the_time_limit_stands_still_while_the_user_is_asked(
     directories: SandboxDirectories,
 ) -> None:
-    user = SlowUser(seconds=1.5)
+    user = SlowUser(seconds=1.2)
     async with serve_pages([]) as url, open_session(directories, user) as session:
         code = shlex.quote(FETCH)
         result, output = await session.run(f"{sys.executable} -S -c {code} {url}", 1.0)
