@@ -12,8 +12,7 @@ from acp_server.cli.serve import command as serve_command
 from acp_server.cli.serve import setting_options
 from acp_server.config.settings import setting_sources
 from acp_server.version import __version__
-from tests.cli.command_line import command_line, environment
-from tests.cli.command_line import run_in_new_process as run
+from tests.cli.command_line import command_line, environment, run, run_in_new_process
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
 
@@ -25,7 +24,7 @@ def serve_nothing(options: dict[str, str]) -> int:
 
 
 def test_the_version_is_one_line_of_two_words(tmp_path: Path) -> None:
-    outcome = run(tmp_path, "--version")
+    outcome = run_in_new_process(tmp_path, "--version")
     assert (outcome.exit_code, outcome.stdout) == (0, f"acp-server {__version__}\n")
 
 

@@ -6,6 +6,7 @@ import pty
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from pydantic import JsonValue
 from acp_server.cli.editor_detection import find_editors
 from acp_server.cli.editor_settings import TITLES, FileEditor, Platform, settings_file
 from acp_server.cli.main import group
-from tests.cli.command_line import CliResult, command_line, environment, run
+from tests.cli.command_line import CliResult, environment, run
+from tests.support.fork_server import CommandLine, get_fork_server
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 NOBODY_TO_ASK = "Nothing was written: stdin is not a terminal. Add --yes to write it.\n"
@@ -216,20 +218,16 @@ def test_on_a_terminal_confirmation_is_required(
 ) -> None:
     file = settings(tmp_path)
     ours, its = pty.openpty()
-    process = subprocess.Popen(
-        command_line("setup", "--editor", "zed"),
-        env=environment(tmp_path, HOME=str(tmp_path)),
-        stdin=its,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
-    os.close(its)
-    os.write(ours, f"{answer}\n".encode())
-    _, stderr = process.communicate(timeout=HANG_TIMEOUT_SECONDS)
-    os.close(ours)
-    assert f"Write this to {file}? [Y/n]: " in stderr
-    assert process.returncode == 0
+    line = CommandLine(("setup", "--editor", "zed"), environment(tmp_path, HOME=str(tmp_path)))
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = get_fork_server().start(line, (its, output.fileno(), errors.fileno()))
+        os.close(its)
+        os.write(ours, f"{answer}\n".encode())
+        assert process.wait(HANG_TIMEOUT_SECONDS) == 0
+        os.close(ours)
+        errors.seek(0)
+        shown = errors.read().decode()
+    assert f"Write this to {file}? [Y/n]: " in shown
     assert ("acp-server" in file.read_text(encoding="utf-8")) is is_written
 
 

@@ -78,12 +78,14 @@ def make_tls_files(folder: Path) -> TlsFiles:
 
 @dataclass(slots=True)
 class DaskCluster:
-    """Running scheduler and its nodes, each with a nanny and one worker."""
+    """Running scheduler and its nodes, each with one worker."""
 
     folder: Path
     scheduler: "subprocess.Popen[bytes]"
     variables: Mapping[str, str]
     tls: TlsFiles | None = None
+    has_nannies: bool = True
+    """Whether the worker of a node is a child of its nanny, which restarts it."""
     started: int = 0
     nodes: "list[subprocess.Popen[bytes]]" = field(default_factory=list["subprocess.Popen[bytes]"])
 
@@ -99,6 +101,7 @@ class DaskCluster:
         home.mkdir()
         tls = self.tls.options if self.tls else ()
         options = (*LOOPBACK, *tls, "--nworkers", "1", "--nthreads", str(slots))
+        options += () if self.has_nannies else ("--no-nanny",)
         node = run_dask(
             *("worker", self.address, *options, "--local-directory", str(home)),
             variables={**self.variables, "HERMES_HOME": str(home), "TMPDIR": str(home)},

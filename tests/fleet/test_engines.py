@@ -53,9 +53,17 @@ POLICY = InputFile("--policy", "policy.toml", "version = 1")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     """Runs a cluster of one node that uses TLS."""
     folder = tmp_path_factory.mktemp("cluster")
-    with dask_cluster(folder / "dask", 1, make_tls_files(folder / "tls"), **NO_KEYRING) as cluster:
-        (cluster.folder / "home1/config.yaml").write_text("{}\n")
+    tls = make_tls_files(folder / "tls")
+    with dask_cluster(folder / "dask", 0, tls, **NO_KEYRING) as cluster:
+        cluster.has_nannies = False
+        add_node(cluster)
         yield cluster
+
+
+def add_node(cluster: DaskCluster) -> None:
+    """Start a node whose home has settings."""
+    cluster.add_node()
+    (cluster.folder / f"home{cluster.started}/config.yaml").write_text("{}\n")
 
 
 @pytest.fixture(scope="module")
@@ -338,7 +346,7 @@ def test_the_command_runs_tasks_on_a_cluster(tmp_path: Path, dask_config: Engine
     assert git(step.workspace, "worktree", "list").count("\n") == 1
 
 
-async def test_a_worker_that_is_killed_loses_its_attempt_and_its_node_does_the_next(
+async def test_a_node_that_is_killed_loses_its_attempt_and_a_new_one_does_the_next(
     tmp_path: Path, cluster: DaskCluster, dask_config: EngineConfig
 ) -> None:
     repository = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
@@ -348,8 +356,8 @@ async def test_a_worker_that_is_killed_loses_its_attempt_and_its_node_does_the_n
     async with open_engine(dask_config) as engine:
         lost = await engine.submit(attempt_at(victim))
         await to_thread.run_sync(began.read_text)
-        (worker,) = cluster.workers()
-        worker.kill()
+        cluster.kill_node(cluster.nodes.pop())
+        add_node(cluster)
         report = await next_report(engine)
         assert (report.handle, report.is_lost) == (lost, True)
         handle = await engine.submit(attempt_at(unit))

@@ -157,7 +157,7 @@ def test_local_tasks_survive_kills_of_agents_and_of_the_driver(
     assert_complete(fleet)
 
 
-# the short form is a worker's kill in `test_engines.py`, whose cluster runs anyway
+# the short form is a node's kill in `test_engines.py`, whose cluster runs anyway
 @FULL
 @pytest.mark.parametrize(
     ("nodes", "count", "victims", "rounds"),

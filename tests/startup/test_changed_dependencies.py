@@ -1,6 +1,7 @@
 """A dependency that changed makes the server slower, never broken; one warning tells of it."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -46,6 +47,11 @@ from acp_server.__main__ import main
 main()
 """
 """Starts the server without some of its optimisations."""
+
+
+SLOWER = "the slower way is used"
+LOGGED = re.compile(r"\d{4}-\d\d-\d\d ")
+"""Begins each line of the log; a traceback has further lines."""
 
 
 def write_plugin(folder: Path) -> None:
@@ -115,6 +121,7 @@ def test_a_prompt_is_answered_although_a_dependency_changed(tmp_path: Path, chan
     check_warnings(check_session(tmp_path, change), change)
 
 
+@pytest.mark.full
 def test_nothing_is_logged_with_the_installed_dependencies(tmp_path: Path) -> None:
     assert check_session(tmp_path) == []
 
@@ -138,11 +145,13 @@ def test_a_prompt_is_answered_without_an_optimisation(
 def test_an_sdk_that_cannot_be_imported_fails_each_prompt_until_it_is_mended(
     tmp_path: Path,
 ) -> None:
+    """And of all else that is installed, nothing is logged."""
     home, copies = tmp_path / "home", tmp_path / "copies"
     broken = copies / "anthropic" / "__init__.py"
     for folder in (home, broken.parent):
         folder.mkdir(parents=True)
     broken.write_text("raise RuntimeError('half installed')")
+    write_plugin(copies)
     with messages_api_in_thread(["Here I am."]) as api:
         variables = {
             "ANTHROPIC_BASE_URL": api.url,
@@ -161,3 +170,9 @@ def test_an_sdk_that_cannot_be_imported_fails_each_prompt_until_it_is_mended(
             shutil.rmtree(broken.parent)
             assert json_at(server.prompt(session), "result", "stopReason") == "end_turn"
             assert server.agent_text().endswith("Here I am.")
+            server.close_stdin()
+            server.receive_until_end()
+            assert server.wait() == 0
+            lines = server.stderr().splitlines()
+    logged = [line for line in lines if LOGGED.match(line) or SLOWER in line]
+    assert {"the API client could not be imported" in line for line in logged} == {True}
