@@ -240,7 +240,10 @@ def test_a_model_at_an_endpoint_of_its_own_takes_over_with_its_own_key(
         assert SPARE_KEY not in str([each.body for each in spare.model_requests])
 
 
-@pytest.mark.parametrize("form", ["messages", "chat", "responses"])
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(each, marks=() if each == "chat" else pytest.mark.full) for each in FORMS],
+)
 def test_an_endpoint_of_the_messages_form_takes_over(tmp_path: Path, form: str) -> None:
     config = MessagesServerConfig(keys=frozenset({SPARE_KEY}), context_window=32_000)
     spare_script: list[ScriptedTurn] = [

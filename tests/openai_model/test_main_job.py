@@ -55,7 +55,11 @@ def endpoint_of(form: str, script: Sequence[ScriptedTurn]) -> Generator[FakeApiS
         yield api
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form",
+    # Each hour of `tests/journeys` is such a job in the form of messages.
+    [pytest.param(each, marks=pytest.mark.full if each == "messages" else ()) for each in FORMS],
+)
 def test_a_file_is_read_edited_and_tested_in_one_turn(tmp_path: Path, form: str) -> None:
     (tmp_path / "old.txt").write_text("the old text\n")
     script: list[ScriptedTurn] = [

@@ -39,7 +39,9 @@ def respond(ask: ParsedRequest) -> ScriptedReply:
     if PLAN not in text:
         todos: list[JsonValue] = [{"id": "1", "content": PLAN, "status": "pending"}]
         return reply(call("todo", todos=todos))
-    return reply(say("I think about the roof. " * 800), call("read_file", path=f"{len(text)}.txt"))
+    thoughts = say("I think about the roof. " * 800)
+    look = call("read_file", path=f"{len(text)}.txt")
+    return reply(thoughts, look, chunk_characters=1_000)
 
 
 async def test_a_task_list_survives_the_summary_of_its_sub_agent(tmp_path: Path) -> None:
