@@ -100,7 +100,10 @@ def test_the_sdk_is_imported_only_after_a_session_with_servers_was_answered(tmp_
         command_output(server, bare, "/mcp")
         before = len(server.messages)
         assert IMPORTED not in str(server.messages)
-        open_with_server(server, tmp_path)
+        named: list[JsonValue] = [to_wire(server_program("s"))]
+        server.start_request("session/new", {"cwd": str(tmp_path), "mcpServers": named})
+        while server.receive().get("method") != IMPORTED:
+            continue
     after = server.messages[before:]
     answered = next(at for at, message in enumerate(after) if "sessionId" in str(message))
     imported = next(at for at, message in enumerate(after) if message.get("method") == IMPORTED)

@@ -16,6 +16,7 @@ from acp_server.skills.overview import UNTRUSTED
 from tests.mcp.live_servers import server_program, wait_for_text
 from tests.mcp.mcp_editor import LONG_START_SETTINGS, make_replies, open_mcp_editor
 from tests.mcp.test_lives import running_processes
+from tests.support.case_table import named_case
 from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -32,48 +33,67 @@ def types(content: JsonValue) -> list[JsonValue]:
     return [json_at(each, "type") for each in cast("list[JsonValue]", content)]
 
 
-async def test_a_call_is_sent_to_the_server_and_its_result_to_the_model(tmp_path: Path) -> None:
-    script = [reply(call("s__echo", text="hello"), call("s__show")), "Done."]
-    async with open_mcp_editor(tmp_path, script) as line:
-        session = await line.open(server_program("s"))
-        assert await line.prompt(session) == "end_turn"
-        assert [name for name in line.tool_names() if "__" in name][:2] == ["s__echo", "s__env"]
-        echo, shown = line.tool_results()
-        assert "hello" in json.dumps(echo)
-        assert types(shown) == ["text", "image"]
-        titles = [json_at(each, "params", "toolCall", "title") for each in line.questions]
-        assert sorted(map(str, titles)) == ["s: echo", "s: show"]
-
-
-async def test_a_call_denied_by_the_user_never_reaches_the_server(tmp_path: Path) -> None:
-    server_log = tmp_path / "told"
-    script = [reply(call("s__echo", text="hello")), "Done."]
-    async with open_mcp_editor(tmp_path, script) as line:
-        line.answer = "reject_once"
-        session = await line.open(server_program("s", environment={"TOLD": str(server_log)}))
-        assert await line.prompt(session) == "end_turn"
-        assert len(line.questions) == 1
-        assert "call echo" not in server_log.read_text()
-
-
-@pytest.mark.parametrize(("tool", "asked"), [("s__echo", 1), ("s__env", 0), ("s__wipe", 0)])
-async def test_plan_mode_keeps_the_tools_and_refuses_all_but_read_only_ones(
-    tmp_path: Path, tool: str, asked: int
+async def test_calls_and_questions_go_between_the_server_the_user_and_the_model(
+    tmp_path: Path,
 ) -> None:
-    script = [reply(call(tool)), "Done."]
+    server_log = tmp_path / "told"
+    script = [
+        *(reply(call("s__echo", text="hello"), call("s__show")), "Done."),
+        *(reply(call("s__ask")), "Done."),
+        *(reply(call("s__wipe")), "Done."),
+    ]
+    async with open_mcp_editor(tmp_path, script) as line:
+        session = await line.open(server_program("s", environment={"TOLD": str(server_log)}))
+        with named_case("a call is sent to the server and its result to the model"):
+            assert await line.prompt(session) == "end_turn"
+            assert [name for name in line.tool_names() if "__" in name][:2] == ["s__echo", "s__env"]
+            echo, shown = line.tool_results()
+            assert "hello" in json.dumps(echo)
+            assert types(shown) == ["text", "image"]
+            titles = [json_at(each, "params", "toolCall", "title") for each in line.questions]
+            assert sorted(map(str, titles)) == ["s: echo", "s: show"]
+        with named_case("an elicitation reaches the user and names the server"):
+            line.form_values = {"name": "Ada"}
+            await line.prompt(session)
+            asked = line.questions[-1]
+            assert asked["method"] == "elicitation/create"
+            message = str(json_at(asked, "params", "message"))
+            assert message.startswith("The MCP server “s” asks: Who?")
+            assert "Ada" in json.dumps(line.tool_results())
+        with named_case("a call denied by the user never reaches the server"):
+            line.answer = "reject_once"
+            line.questions.clear()
+            assert await line.prompt(session) == "end_turn"
+            assert len(line.questions) == 1
+            assert "call echo" in server_log.read_text()
+            assert "call wipe" not in server_log.read_text()
+
+
+async def test_plan_mode_keeps_the_tools_and_refuses_all_but_read_only_ones(
+    tmp_path: Path,
+) -> None:
+    asked = {"s__echo": 1, "s__env": 0, "s__wipe": 0}
+    script = [turn for tool in asked for turn in (reply(call(tool)), "Done.")]
     async with open_mcp_editor(tmp_path, script, options={"--mode": "plan"}) as line:
         session = await line.open(server_program("s"))
-        assert await line.prompt(session) == "end_turn"
-        assert tool in line.tool_names(0)
-        assert len(line.questions) == asked
-        assert (PLAN_MODE_IS_ON in json.dumps(line.tool_results())) == (asked == 0)
+        for tool, count in asked.items():
+            with named_case(tool):
+                line.questions.clear()
+                assert await line.prompt(session) == "end_turn"
+                assert tool in line.tool_names(0)
+                assert len(line.questions) == count
+                assert (PLAN_MODE_IS_ON in json.dumps(line.tool_results())) == (count == 0)
 
 
-async def test_the_first_request_waits_no_longer_than_configured(tmp_path: Path) -> None:
+async def test_a_server_is_connecting_at_first_and_a_request_waits_no_longer_than_configured(
+    tmp_path: Path,
+) -> None:
     async with open_mcp_editor(
         tmp_path, make_replies(3), settings="mcp: {startup_wait_seconds: 0.2}"
     ) as line:
         session = await line.open(server_program("stuck", "hangs"))
+        page = await line.run_command(session, "/mcp")
+        assert re.search(r"\): connecting for \d+ s \(timeout: 30 s\)", page)
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert await line.prompt(session) == "end_turn"
         assert not any("__" in name for name in line.tool_names())
@@ -106,16 +126,6 @@ async def test_the_user_is_told_once_of_a_server_that_does_not_start(tmp_path: P
         assert "s__echo" in line.tool_names()
 
     assert ["no configuration found" in text for text in texts] == [True, False]
-
-
-async def test_a_server_is_connecting_from_the_first_moment(tmp_path: Path) -> None:
-    async with open_mcp_editor(
-        tmp_path, make_replies(1), settings="mcp: {startup_wait_seconds: 0}"
-    ) as line:
-        session = await line.open(server_program("stuck", "hangs"))
-        page = await line.run_command(session, "/mcp")
-
-    assert re.search(r"\): connecting for \d+ s \(timeout: 30 s\)", page)
 
 
 async def test_garbage_and_conflicting_names_leave_a_session_with_usable_tools(
@@ -194,18 +204,6 @@ async def test_an_mcp_prompt_becomes_a_slash_command(tmp_path: Path) -> None:
         assert "needs whom" in await line.run_command(session, "/mcp:s:greet")
         assert await line.prompt(session, "/mcp:s:greet Ada") == "end_turn"
         assert line.prompt_text().startswith("Greet {'whom': 'Ada'}.")
-
-
-async def test_an_elicitation_reaches_the_user_and_names_the_server(tmp_path: Path) -> None:
-    script = [reply(call("s__ask")), "Done."]
-    async with open_mcp_editor(tmp_path, script) as line:
-        line.form_values = {"name": "Ada"}
-        session = await line.open(server_program("s"))
-        await line.prompt(session)
-        asked = line.questions[-1]
-        assert asked["method"] == "elicitation/create"
-        assert str(json_at(asked, "params", "message")).startswith("The MCP server “s” asks: Who?")
-        assert "Ada" in json.dumps(line.tool_results())
 
 
 async def test_a_completed_url_elicitation_is_notified_once_under_its_id(
