@@ -9,6 +9,8 @@ import pytest
 
 from acp_server.turn.conversation import ToolCall
 from tests.checkpoints.scripts import PERMISSION_METHOD, entries, files_of, run_slash_command
+from tests.checkpoints.test_links import clear
+from tests.support.case_table import named_case
 from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call
 
@@ -54,19 +56,28 @@ EDITS: dict[str, Edits] = {
 }
 
 
-@pytest.mark.parametrize("made", EDITS.values(), ids=EDITS.keys())
-async def test_changes_in_a_second_root_are_undone_too(tmp_path: Path, made: Edits) -> None:
+async def test_changes_in_a_second_root_are_undone_too(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as first:
         session = await with_second_root(first, second=first.outside)
-        create_files(session)
-        before = [files_of(entries(root)) for root in (session.root, session.outside)]
-        await session.run(*made(session.outside))
-        after = [files_of(entries(root)) for root in (session.root, session.outside)]
-        assert after[1] != before[1]
-        text = await run_slash_command(session, "/undo")
-        assert [files_of(entries(root)) for root in (session.root, session.outside)] == before, text
-        await run_slash_command(session, "/undo 1")
-        assert [files_of(entries(root)) for root in (session.root, session.outside)] == after
+        for name, made in EDITS.items():
+            with named_case(name):
+                create_files(session)
+                await change_and_undo(session, made)
+            for root in (session.root, session.outside):
+                clear(root)
+
+
+async def change_and_undo(session: ToolEditorSession, made: Edits) -> None:
+    """Have a turn change both folders, undo it, and undo the undo."""
+    roots = (session.root, session.outside)
+    before = [files_of(entries(root)) for root in roots]
+    await session.run(*made(session.outside))
+    after = [files_of(entries(root)) for root in roots]
+    assert after[1] != before[1]
+    text = await run_slash_command(session, "/undo")
+    assert [files_of(entries(root)) for root in roots] == before, text
+    await run_slash_command(session, "/undo 1")
+    assert [files_of(entries(root)) for root in roots] == after
 
 
 async def test_a_manual_change_in_a_second_root_requires_confirmation(tmp_path: Path) -> None:
