@@ -131,6 +131,7 @@ async def test_all_features_work_over_streamable_http_including_reconnection(
     assert again.text == "Echo: hello"
 
 
+@pytest.mark.full  # `test_sign_in` has this transport with a server of the SDK
 async def test_the_legacy_sse_transport_works(tmp_path: Path) -> None:
     port = free_port()
     remote = HttpServerConfig("old", f"http://127.0.0.1:{port}/sse", transport="sse")

@@ -96,6 +96,7 @@ async def test_all_features_work_over_http(tmp_path: Path) -> None:
             await use(line, HttpServerConfig("e", f"http://127.0.0.1:{port}/mcp"))
 
 
+@pytest.mark.full  # `test_sessions` has processes of sessions with a server that starts sooner
 async def test_two_sessions_have_two_file_server_processes(tmp_path: Path) -> None:
     calls: list[ScriptedTurn] = []
     sessions: list[str] = []

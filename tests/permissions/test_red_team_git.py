@@ -112,7 +112,7 @@ async def test_no_secret_that_git_can_read_is_shown(
     assert not any(MARKER in text for text in await make_attempts(repository, line, sandbox))
 
 
-@pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step", [80, pytest.param(1, marks=pytest.mark.full)])
 @with_sandboxes
 def test_the_real_process_holds_the_attempts(
     tmp_path: Path, sandbox: SandboxMode, step: int

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.discovery import MAX_DIRECTORIES, scan_root
+from skills_store import discovery
+from skills_store.discovery import scan_root
 from skills_store.root_scan import RootScan
 from skills_store.skill import LoadProblem
 from tests.skills_store.skill_files import (
@@ -90,21 +91,28 @@ def test_at_most_six_levels_are_searched(tmp_path: Path) -> None:
     assert found(tmp_path) == ["a/b/c/d/e/six"]
 
 
-def test_directories_without_a_skill_are_counted(tmp_path: Path) -> None:
-    for number in range(MAX_DIRECTORIES + 10):
+@pytest.fixture(params=[60, pytest.param(discovery.MAX_DIRECTORIES, marks=pytest.mark.full)])
+def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many directories without a skill are looked at."""
+    monkeypatch.setattr(discovery, "MAX_DIRECTORIES", request.param)
+    return int(request.param)
+
+
+def test_directories_without_a_skill_are_counted(tmp_path: Path, most: int) -> None:
+    for number in range(most + 10):
         (tmp_path / f"b{number:05}").mkdir()
     write_skill(tmp_path / "a")
     write_skill(tmp_path / "c")
     assert found(tmp_path) == ["a"]
     assert problems_of(tmp_path) == [
-        f"{tmp_path}: more than {MAX_DIRECTORIES} folders without a skill; the rest is not searched"
+        f"{tmp_path}: more than {most} folders without a skill; the rest is not searched"
     ]
 
 
-def test_a_large_number_of_skills_is_found(tmp_path: Path) -> None:
-    for number in range(MAX_DIRECTORIES + 10):
+def test_a_large_number_of_skills_is_found(tmp_path: Path, most: int) -> None:
+    for number in range(most + 10):
         write_skill(tmp_path / f"skill-{number:05}")
-    assert len(found(tmp_path)) == MAX_DIRECTORIES + 10
+    assert len(found(tmp_path)) == most + 10
 
 
 def test_a_loop_of_links_terminates(tmp_path: Path) -> None:

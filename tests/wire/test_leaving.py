@@ -156,7 +156,13 @@ def test_a_signal_ends_the_server(
 
 
 @scripts
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGTERM, id="SIGTERM"),
+        pytest.param(signal.SIGINT, id="SIGINT", marks=pytest.mark.full),
+    ],
+)
 def test_a_prompt_running_during_a_signal_is_answered_as_cancelled(
     tmp_path: Path, script: str, number: signal.Signals
 ) -> None:

@@ -12,7 +12,7 @@ from tests.skills_store.guard.labelled_skills import scan_contents
 from tests.support.case_table import each_case
 
 MEBIBYTE = 1024 * 1024
-SHORT = MEBIBYTE // 16
+SHORT = MEBIBYTE // 32
 MOST_SECONDS = 0.3
 NOISE = 3  # other processes, and a first time in which states are made
 PRINTABLE = [chr(code) for code in range(32, 127)]
