@@ -2,6 +2,8 @@
 
 import itertools
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,12 @@ from pydantic import JsonValue
 from tests.benchmarks import agreement, machine_limits, report, targets
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.agent import AgentError
-from tests.benchmarks.agent_setup import AgentSetup, create_setup, endpoint_process
+from tests.benchmarks.agent_setup import (
+    AgentSetup,
+    EndpointProcess,
+    create_setup,
+    endpoint_process,
+)
 from tests.benchmarks.endpoint.answers import GROWN, answer
 from tests.benchmarks.endpoint.model_requests import (
     CONVERSATION_KEYS,
@@ -65,19 +72,26 @@ def _results(**medians: float) -> BenchmarkResults:
     return BenchmarkResults({OWN_AGENT: ours, "other": theirs}, machine="a machine", load=0.1)
 
 
-def test_the_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None:
-    with endpoint_process() as endpoint:
-        setup = create_setup(PEERS[OWN_AGENT], tmp_path, endpoint)
-        endpoint.set_recording(is_keeping=True)
-        with setup.start() as agent:
-            agent.initialize()
-            session = agent.new_session(setup.project)
-            orders = ["chunks 30", "read", "grow", "edits 3"]
-            chunks, read, grown, edits = (
-                agent.run_turn(session, setup.format_command(each)) for each in orders
-            )
-            assert agent.cpu_seconds > 0
-        taken = endpoint.take_requests()
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[EndpointProcess]:
+    with endpoint_process() as started:
+        yield started
+
+
+def test_the_server_is_driven_through_turns_of_each_kind(
+    tmp_path: Path, endpoint: EndpointProcess
+) -> None:
+    setup = create_setup(PEERS[OWN_AGENT], tmp_path, endpoint)
+    endpoint.set_recording(is_keeping=True)
+    with setup.start() as agent:
+        agent.initialize()
+        session = agent.new_session(setup.project)
+        orders = ["chunks 30", "read", "grow", "edits 3"]
+        chunks, read, grown, edits = (
+            agent.run_turn(session, setup.format_command(each)) for each in orders
+        )
+        assert agent.cpu_seconds > 0
+    taken = endpoint.take_requests()
     assert chunks.chunks == 30
     assert (read.completed_calls, read.chunks) == (1, 1)
     assert grown.diffs[0][1] < len(GROWN)
@@ -88,8 +102,9 @@ def test_the_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for what an agent stores: these store nothing."""
+def hurried(monkeypatch: pytest.MonkeyPatch, endpoint: EndpointProcess) -> None:
+    """Do not wait for what an agent stores, and start no endpoint: these store and ask nothing."""
+    monkeypatch.setattr("tests.benchmarks.runner.endpoint_process", lambda: nullcontext(endpoint))
     monkeypatch.setattr("tests.benchmarks.runner.SETTLED_SECONDS", 0.0)
 
 
