@@ -7,12 +7,14 @@ all, so the package behaves as usual, only slower. Imports nothing from this pro
 
 import ast
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import find_spec, module_from_spec, resolve_name
 from types import ModuleType
+from typing import cast
 
 from acp_server.startup.fallback import fast_or_plain
 
@@ -29,6 +31,23 @@ def make_lazy(names: Iterable[str]) -> None:
             parent, _, last = name.rpartition(".")
             if parent:
                 setattr(sys.modules[parent], last, package)
+
+
+@contextmanager
+def as_not_installed(name: str) -> Generator[None]:
+    """Let imports of a module fail in this context, as if it were not there.
+
+    For an optional part that is looked for and not used. One already imported stays.
+    """
+    if name in sys.modules:
+        yield
+        return
+    modules = cast("dict[str, ModuleType | None]", sys.modules)
+    modules[name] = None
+    try:
+        yield
+    finally:
+        modules.pop(name, None)
 
 
 def _find_spec_or_none(name: str) -> ModuleSpec | None:

@@ -108,7 +108,6 @@ def _move_client() -> Mapping[str, Edit | None]:
 
 _CLIENT = "anthropic/_client.py"
 SDK = "the fast import of the Messages API's SDK"
-HTTP_VERSION = "the quick version of the HTTP client"
 PLUGINS = "pydantic without plug-ins"
 TYPED_DICTS = "light typed dictionaries"
 LATE_MODELS = "late models"
@@ -173,14 +172,11 @@ SDK_CHANGES = {
         },
         SDK,
     ),
-    "version-module-with-another-name": Change(
+    "other-metadata-asked-for": Change(
         {
-            "httpx2/__version__.py": _append("__author__ = 'somebody'"),
-            "httpx2/__init__.py": _replace(
-                (r"^from \.__version__ import ", r"\g<0>__author__ as author, ")
-            ),
-        },
-        SDK,
+            "httpcore2/__init__.py": _replace((r'^__version__ = version\("httpcore2"\)', "")),
+            "httpx2/__version__.py": _append("from importlib.metadata import metadata"),
+        }
     ),
     "package-exports-by-a-star": Change(
         {

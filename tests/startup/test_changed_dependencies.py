@@ -15,7 +15,6 @@ from tests.startup.changed_dependencies import (
     COLLECTOR,
     DATACLASSES,
     DISPATCHER,
-    HTTP_VERSION,
     LATE_MODELS,
     PLUGINS,
     SDK,
@@ -29,7 +28,7 @@ from tests.support.server_process import start_server
 
 FROM_THE_START: Sequence[str] = (sys.executable, "-m", "acp_server")
 OPTIMISATIONS = (
-    *(SDK, HTTP_VERSION, PLUGINS, TYPED_DICTS, LATE_MODELS),
+    *(SDK, PLUGINS, TYPED_DICTS, LATE_MODELS),
     *(DATACLASSES, DISPATCHER, COLLECTOR, WATCH_IMPORT),
 )
 WITHOUT = """

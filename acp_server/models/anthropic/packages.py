@@ -5,6 +5,7 @@ They cost nine tenths of the import time and half of the memory.
 """
 
 import sys
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from threading import Lock
@@ -14,8 +15,8 @@ from acp_server.models.cache_markers import CacheMarker
 from acp_server.models.traffic import ModelTraffic
 from acp_server.startup.code_store import check_once
 from acp_server.startup.fallback import fast_or_plain
-from acp_server.startup.lazy_import import make_lazy
-from acp_server.startup.quick_versions import provide_version
+from acp_server.startup.lazy_import import as_not_installed, make_lazy
+from acp_server.startup.quick_metadata import quick_versions
 from acp_server.startup.type_stubs_import import placeholder_imports
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ errors of every API. This adapter encodes bodies and decodes events itself and d
 nine hundred modules are not needed for a prompt.
 """
 CLIENT_MODULE = "anthropic._client"
-HTTP_PACKAGE = "httpx2"
-"""The SDK's HTTP client, whose import looks its version up."""
+HTTP_CONNECTIONS = "httpcore2"
+"""Connections of the SDK's HTTP client, which imports them as it is created."""
+OTHER_HTTP_CLIENT = "anthropic._vendor.httpx_aiohttp"
+"""An optional part that the SDK looks for: it imports 20 modules even if aiohttp is not there."""
 
 _lock = Lock()
 """Held while the SDK is imported: another thread that imported it meanwhile would get placeholders.
@@ -64,7 +67,7 @@ def open_entry_point(
             "the fast import of the Messages API's SDK",
             partial(_import_lazily, cache_marker),
             _import_plainly,
-            packages=(SDK_PACKAGE, USER_PACKAGE, HTTP_PACKAGE),
+            packages=(SDK_PACKAGE, USER_PACKAGE),
         )
     return entry_point(cache_marker, traffic, needs_authorities=needs_authorities)
 
@@ -72,22 +75,16 @@ def open_entry_point(
 def _import_lazily(cache_marker: CacheMarker) -> "type[AnthropicEntryPoint]":
     # Already imported, lazily or in full: nothing can be saved any more.
     if CLIENT_MODULE not in sys.modules:
-        fast_or_plain(
-            "the quick version of the HTTP client",
-            partial(provide_version, HTTP_PACKAGE, "HTTP client"),
-            _look_version_up,
-        )
-        make_lazy(LAZY_PACKAGES)
-        with placeholder_imports(TYPES_PACKAGE):
-            import_module(CLIENT_MODULE)
+        with quick_versions():
+            make_lazy(LAZY_PACKAGES)
+            with placeholder_imports(TYPES_PACKAGE), as_not_installed(OTHER_HTTP_CLIENT):
+                import_module(CLIENT_MODULE)
+            with suppress(ImportError):  # another release may do without
+                import_module(HTTP_CONNECTIONS)
         from acp_server.models.anthropic.self_check import check_sdk
 
         check_once("SDK", partial(check_sdk, cache_marker))
     return _import_plainly()
-
-
-def _look_version_up() -> None:
-    """Do nothing: the package does so itself."""
 
 
 def _import_plainly() -> "type[AnthropicEntryPoint]":
