@@ -170,12 +170,12 @@ async def test_late_servers_are_reported_and_added_at_a_rebuild(tmp_path: Path) 
 
 async def test_servers_of_the_request_override_those_of_the_settings(tmp_path: Path) -> None:
     requested = server_program("s")
-    entry = json.dumps({"command": requested.command, "args": [*requested.args, "many"]})
+    entry = json.dumps({"command": requested.command, "args": [*requested.args, "some"]})
     off = "{command: x, enabled: false}"
     settings = f"{LONG_START_SETTINGS}mcp_servers: {{s: {entry}, other: {entry}, off: {off}}}"
     async with open_mcp_editor(tmp_path, make_replies(2), settings=settings) as line:
         session = await line.open(requested)
-        page = await line.run_command_until(session, "/mcp", "200 tools")
+        page = await line.run_command_until(session, "/mcp", "23 tools")
         assert [part.split("**")[1] for part in page.split("\n\n")] == ["s", "other"]
         await line.prompt(session)
         names = {name.split("__")[0] for name in line.tool_names() if "__" in name}

@@ -2,11 +2,10 @@
 """Small MCP server without any library, whose traits make it misbehave.
 
 Traits: `hangs`, `waits` (until the file named by the variable GO exists), `prints-garbage`,
-`leaves-at-once`, `many`, `clashes`, `bad-schemas`, `instructs` (in texts of its tools),
-`crashes-on` (in the call of any tool), `child` (starts a process that outlives it), `lies`
-(declares all tools read-only), `stays` (ignores the end of stdin and SIGTERM). It logs what
-happens, a line each, to the file named by the variable
-TOLD.
+`leaves-at-once`, `many` and `some` (200 tools, or 23), `clashes`, `bad-schemas`, `instructs` (in
+texts of its tools), `crashes-on` (in the call of any tool), `child` (starts a process that outlives
+it), `lies` (declares all tools read-only), `stays` (ignores the end of stdin and SIGTERM). It logs
+what happens, a line each, to the file named by the variable TOLD.
 """
 
 from __future__ import annotations
@@ -55,6 +54,8 @@ def tool(name: str, properties: Json | None = None, **more: JsonValue) -> Json:
 
 
 def tools() -> Sequence[JsonValue]:
+    if "some" in TRAITS:
+        return [tool(f"tool_{number}") for number in range(23)]
     if "many" in TRAITS:
         return [tool(f"tool_{number}") for number in range(200)]
     if "clashes" in TRAITS:
