@@ -8,6 +8,8 @@ import re
 import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -25,6 +27,12 @@ def requirements(file: Path) -> dict[str, set[str]]:
     for each in tomllib.loads(file.read_text())["project"]["dependencies"]:
         found[re.split(r"[<>=\[;]", each)[0].strip()].add(each)
     return found
+
+
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """Return the distributions of each top-level module that is installed."""
+    return packages_distributions()
 
 
 def imported_modules(package: Path) -> set[str]:
@@ -46,11 +54,10 @@ def imported_modules(package: Path) -> set[str]:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_requires_what_it_imports(library: str) -> None:
-    distributions = packages_distributions()
     imported = {
         name.lower().replace("_", "-")
         for module in imported_modules(ROOT / library)
-        for name in distributions[module]
+        for name in distributions()[module]
     }
     assert requirements(ROOT / "libraries" / library / "pyproject.toml").keys() == imported
 

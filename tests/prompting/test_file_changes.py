@@ -42,7 +42,14 @@ async def wait_for_notice(session: PromptedSession, sentence: str, session_id: s
     await session.editor.wait_until(find, f"notice {sentence!r}")
 
 
-@pytest.mark.parametrize("save", SAVE_METHODS.values(), ids=SAVE_METHODS.keys())
+@pytest.mark.parametrize(
+    "save",
+    [
+        # How each editor saves, the tests of the watch play: `tests/session/test_folder_events.py`.
+        pytest.param(save, id=name, marks=() if name in {"VS Code", "vim"} else pytest.mark.full)
+        for name, save in SAVE_METHODS.items()
+    ],
+)
 async def test_the_user_is_notified_of_a_change_and_the_prompt_stays(
     tmp_path: Path, save: Save
 ) -> None:
