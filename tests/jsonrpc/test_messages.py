@@ -36,6 +36,7 @@ json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
 )  # fmt: skip
 ids = st.none() | st.integers(-(2**63), 2**63 - 1) | st.text()
 
