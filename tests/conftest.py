@@ -95,7 +95,10 @@ SLOW_FILES = (
 
 
 MEMORY = Path("/dev/shm")  # noqa: S108  a directory of the test's own is made in it
-MEMORY_AREAS = ("checkpoints", "handlers", "history", "sessions", "skills", "skills_store")
+MEMORY_AREAS = (
+    *("checkpoints", "faults", "handlers", "history", "learning", "memory", "prompting"),
+    *("sessions", "skills", "skills_store"),
+)
 """Areas whose tests get directories in memory, where a disk would take most of their time. Commands
 in a sandbox see no such directory."""
 KEPT_RUNS = 3
