@@ -107,7 +107,8 @@ const shared = { absWorkingDir: ROOT, bundle: true, logLevel: "warning", plugins
 export const HOST = {
   ...shared,
   // All but the first are loaded at first use: with a change of a file, a request for symbols, an action, a
-  // choice of an agent, a restore of an earlier state, a search for what a prompt mentions, a click on a link, a question while the chat is hidden.
+  // choice of an agent, a restore of an earlier state, a search for what a prompt mentions, a click on a link, a question while the chat is hidden,
+  // a step of the first run.
   entryPoints: {
     extension: "src/extension/extension.ts",
     review: "src/extension/review.ts",
@@ -121,6 +122,7 @@ export const HOST = {
     rewind: "src/host/rewind.ts",
     links: "src/host/links.ts",
     questionNotice: "src/extension/questionNotice.ts",
+    firstRun: "src/host/firstRun.ts",
   },
   outdir: "dist",
   platform: "node",

@@ -20,7 +20,6 @@ import {
 } from "vscode";
 import { Controller } from "../host/controller.js";
 import { ViewPublisher } from "../host/viewPublisher.js";
-import { storeKey } from "../host/keyStore.js";
 import type { AgentChoice } from "../host/agentChoice.js";
 import { OWN_AGENT } from "../host/agentIds.js";
 import { messageOf } from "../host/errors.js";
@@ -115,7 +114,6 @@ export function activate(context: ExtensionContext): void {
     onQuestion: (question) => {
       if (!views.isShowing(question.sessionId) && shouldNotifyWhenHidden()) void notify(question);
     },
-    storeKey,
     locateUv: () => locateUv(process.env),
     readScript: (name) => readFile(join(context.extensionPath, "dist", `${name}.js`), "utf8"),
     loadReviews: async (reviewContext) => {

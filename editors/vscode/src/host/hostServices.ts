@@ -42,8 +42,8 @@ export interface HostServices {
   onState(state: HostState): void;
   /** Called with every new question, so that a notification can appear if it is not in view. */
   onQuestion(question: AskedQuestion): void;
-  /** Store an API key that the user entered. */
-  storeKey(serverCommand: ServerCommand, providerId: string, key: string): Promise<void>;
+  /** Store an API key that the user entered; by default, the server does. */
+  readonly storeKey?: (serverCommand: ServerCommand, providerId: string, key: string) => Promise<void>;
   /** Find the program `uv`; null if it is not installed. */
   locateUv(): Promise<string | null>;
   /** Return the editor's MCP servers that the user agreed to pass on. */

@@ -5,19 +5,15 @@
  */
 import { methods } from "@agentclientprotocol/sdk";
 import type { WindowEvent } from "../shared/events.js";
-import { INSTALL_ARGUMENTS } from "../shared/install.js";
 import { OWN_AGENT } from "./agentIds.js";
 import type { AgentProcess } from "./agentProcess.js";
 import type { Connection } from "./connection.js";
 import { isAuthRequired } from "./errors.js";
 import type { HostServices } from "./hostServices.js";
-import { KEY_PROVIDERS } from "./keyStore.js";
 import type { ServerCommand } from "./serverLocator.js";
 import { signIn } from "./signIn.js";
-import { t } from "../shared/l10n.js";
 
 const DEMO_MODEL = "scripted:demo";
-const UV_PAGE = "https://docs.astral.sh/uv/getting-started/installation/";
 
 export interface ServerSetupContext {
   readonly services: Pick<HostServices, "editorWindow" | "storeKey" | "locateUv">;
@@ -76,43 +72,20 @@ export class ServerSetup {
     if (result.isDone && result.needsRestart) agentProcess.restart();
   }
 
-  /** Ask for an API key and pass it to the server, which stores it. */
+  /** Ask for an API key, and restart the server with it. */
   async enterKey(): Promise<void> {
     const agent = this.#context.agent();
-    const { serverCommand } = agent;
-    if (serverCommand === null) return;
-    const { services } = this.#context;
-    const { editorWindow } = services;
-    const label = await editorWindow.pick(t("Whose API key do you have?"), KEY_PROVIDERS.map((each) => each.label));
-    const provider = KEY_PROVIDERS.find((each) => each.label === label);
-    if (provider === undefined) return;
-    const prompt = t("The server stores it on this machine and sends it only to {0}.", provider.label);
-    const key = (await editorWindow.askSecret(t("{0} API Key", provider.label), prompt))?.trim() ?? "";
-    if (key === "") return;
-    await services.storeKey(serverCommand, provider.id, key);
+    if (agent.serverCommand === null) return;
+    const { enterKey } = await import("./firstRun.js");
+    if (!(await enterKey(agent.serverCommand, this.#context.services))) return;
     this.#isDemo = false;
     agent.restart(); // the models to choose from depend on the provider
   }
 
-  /** Install the server with uv in a terminal, and start it. Without uv, offer the page that tells how to get it. */
+  /** Install the server, and start it. */
   async installServer(): Promise<void> {
-    const { services } = this.#context;
-    const { editorWindow } = services;
-    const uv = await services.locateUv();
-    if (uv === null) {
-      const action = t("How to Install uv");
-      const chosen = await editorWindow.showWarning(t("uv was not found. Install uv first, then try again."), [action]);
-      if (chosen === action) await editorWindow.openExternal(UV_PAGE);
-      return;
-    }
-    const exitCode = await editorWindow.runInTerminal(t("Install acp-server"), {
-      command: uv,
-      arguments: INSTALL_ARGUMENTS,
-      environment: {},
-      cwd: editorWindow.folders[0] ?? "",
-    });
-    if (exitCode === 0) this.#context.agent().restart();
-    else await editorWindow.showWarning(t("The server was not installed. The terminal shows why."), []);
+    const { installServer } = await import("./firstRun.js");
+    if (await installServer(this.#context.services)) this.#context.agent().restart();
   }
 
   /** Run the server with its scripted demo, which needs no key; install it first if it is missing. */

@@ -5,16 +5,12 @@
  */
 import { methods, type AuthMethod, type ClientContext } from "@agentclientprotocol/sdk";
 import { messageOf } from "./errors.js";
-import type { ServerCommand } from "./serverLocator.js";
-import type { EditorWindow } from "./ports.js";
+import type { TerminalSignIn } from "./firstRun.js";
 import { t } from "../shared/l10n.js";
 
-export interface SignInContext {
+export interface SignInContext extends TerminalSignIn {
   readonly agent: ClientContext;
   readonly authMethods: readonly AuthMethod[];
-  readonly serverCommand: ServerCommand;
-  readonly cwd: string;
-  readonly editorWindow: EditorWindow;
 }
 
 export type SignInResult =
@@ -25,26 +21,15 @@ export type SignInResult =
 export async function signIn(methodId: string, context: SignInContext): Promise<SignInResult> {
   const authMethod = context.authMethods.find((each) => each.id === methodId);
   if (authMethod === undefined) return { isDone: false, message: t("Unknown sign-in method.") };
-  if ("type" in authMethod) return signInInTerminal(authMethod, context);
+  if ("type" in authMethod) {
+    const { signInInTerminal } = await import("./firstRun.js");
+    if (await signInInTerminal(authMethod, context)) return { isDone: true, needsRestart: true };
+    return { isDone: false, message: t("Sign-in was not completed.") };
+  }
   try {
     await context.agent.request(methods.agent.authenticate, { methodId: authMethod.id });
     return { isDone: true, needsRestart: false };
   } catch (error) {
     return { isDone: false, message: messageOf(error) };
   }
-}
-
-/** Run the agent's own program with the method's arguments in a visible terminal. */
-async function signInInTerminal(
-  authMethod: Extract<AuthMethod, { type: "terminal" }>,
-  { serverCommand, cwd, editorWindow }: SignInContext,
-): Promise<SignInResult> {
-  const exitCode = await editorWindow.runInTerminal(authMethod.name, {
-    command: serverCommand.command,
-    arguments: [...serverCommand.programArguments, ...(authMethod.args ?? [])],
-    environment: { ...serverCommand.environment, ...authMethod.env },
-    cwd,
-  });
-  if (exitCode === 0) return { isDone: true, needsRestart: true };
-  return { isDone: false, message: t("Sign-in was not completed.") };
 }

@@ -14,7 +14,7 @@ import { FakeAgent } from "../support/agent.js";
 
 /** Limit for the files that are loaded at activation and with the view, in bytes. */
 const MAX_LOADED_BYTES = 400 * 1024;
-const LOADED_AT_FIRST_USE = ["highlight", "diagrams", "math", "review", "symbols", "actions", "agents", "agentView", "participant", "mcpServers", "rewind", "mentionRanking", "links", "questionNotice"];
+const LOADED_AT_FIRST_USE = ["highlight", "diagrams", "math", "review", "symbols", "actions", "agents", "agentView", "participant", "mcpServers", "rewind", "mentionRanking", "links", "questionNotice", "firstRun"];
 
 const bundling = pathToFileURL(join(process.cwd(), "scripts", "bundling.mjs")).href;
 /** Whether the diagrams are bundled too, which takes longer than all else: otherwise only their own imports are listed. */
