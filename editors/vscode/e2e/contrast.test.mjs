@@ -43,6 +43,7 @@ for (const [theme, look] of Object.entries(THEMES)) {
         for (const fault of await page.evaluate(misplaced, scene.scroll !== undefined)) found.push(`${name}: ${fault}`);
         for (const fault of await page.evaluate(untidy)) found.push(`${name}: ${fault}`);
         for (const fault of await page.evaluate(crowded)) found.push(`${name}: ${fault}`);
+        for (const fault of await moved(page)) found.push(`${name}: ${fault}`);
         await page.evaluate(axe);
         for (const violation of await page.evaluate(violations)) found.push(`${name}: ${violation}`);
       }
@@ -192,7 +193,9 @@ function crowded() {
   if (document.querySelector(".question-dock") === null) return faults;
   const asked = document.querySelector(".question-body");
   const [body, menu, answers, composer] = [".question-body", ".menu-items", ".permission", ".composer"].map(box);
-  if (menu !== undefined && menu.top < body.bottom) faults.push("the menu covers what is asked");
+  const isCovered = (place) => menu !== undefined && menu.top < place.bottom && menu.bottom > place.top;
+  if (isCovered(body)) faults.push("the menu covers what is asked");
+  if (isCovered(answers)) faults.push("the menu covers the answers, and the pointer with them");
   if (menu !== undefined && menu.bottom > innerHeight) faults.push("the menu is cut off");
   if (asked !== null && asked.clientHeight < Math.min(asked.scrollHeight, FEW_LINES_PIXELS)) faults.push("what is asked has no space left");
   const tops = new Set([...document.querySelectorAll(".permission > button, .permission > :is(.split, .menu) > button")].map((node) => Math.round(node.getBoundingClientRect().top)));
@@ -213,6 +216,19 @@ function crowded() {
   const main = [...document.querySelectorAll(".primary")].map((button) => button.textContent);
   if (main.length > 1) faults.push(`several main buttons: ${main.join(", ")}`);
   return faults;
+}
+
+/** Close the menu of further answers, open it again, and return one line if that has moved its button, or hidden more of what is asked. */
+async function moved(page) {
+  const button = page.getByTestId("permission-more");
+  if ((await page.getByRole("menu").count()) === 0) return [];
+  const look = () => page.evaluate(() => [".permission", ".question-body"].map((selector) => JSON.stringify(document.querySelector(selector).getBoundingClientRect())));
+  const open = await look();
+  await page.keyboard.press("Escape");
+  await page.getByRole("menu").waitFor({ state: "detached" });
+  const closed = await look();
+  await button.click();
+  return open.every((place, index) => place === closed[index]) ? [] : [`the opened menu moves what was there: ${closed} to ${open}`];
 }
 
 /** Runs in the page: return one line per violation. */

@@ -1,4 +1,4 @@
-/** Button that opens a menu below it; operated by mouse and by keyboard. */
+/** Button that opens a menu; operated by mouse and by keyboard. */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./Icon.js";
@@ -20,16 +20,13 @@ interface MenuProps {
   /** What is true of all items, above them. */
   readonly note?: string;
   readonly isOpen: boolean;
-  /** Where the menu opens if there is no room below: above the button, or below the button, which is lifted by the room that is missing. */
-  readonly whenNoRoom: "above" | "lift";
   readonly onOpen: (isOpen: boolean) => void;
   readonly onChoose: (id: string) => void;
 }
 
-export function Menu({ label, title, testId, items, note = "", isOpen, whenNoRoom, onOpen, onChoose }: MenuProps): JSX.Element {
+export function Menu({ label, title, testId, items, note = "", isOpen, onOpen, onChoose }: MenuProps): JSX.Element {
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  const [lift, setLift] = useState(0);
   useEffect(() => {
     if (isOpen) root.current?.querySelector<HTMLElement>('[role="menuitem"]')?.focus();
   }, [isOpen]);
@@ -53,7 +50,7 @@ export function Menu({ label, title, testId, items, note = "", isOpen, whenNoRoo
     if (isOpen && !(next instanceof Node && root.current?.contains(next) === true)) onOpen(false);
   };
   return (
-    <div class="menu" style={isOpen && whenNoRoom === "lift" ? { "--lift": `${String(lift)}px` } : {}} ref={root} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
+    <div class="menu" ref={root} onClickCapture={ignoreRepeatedClick} onKeyDown={onKeyDown} onFocusOut={onFocusOut}>
       <button
         type="button"
         class="secondary"
@@ -70,7 +67,7 @@ export function Menu({ label, title, testId, items, note = "", isOpen, whenNoRoo
         <Icon name="chevronDown" />
       </button>
       {isOpen && (
-        <MenuItems title={title} note={note} isAbove={whenNoRoom === "above" && lift > 0} onMissingRoom={setLift}>
+        <MenuItems title={title} note={note}>
           {items.map((item) => (
             <button
               key={item.id}
@@ -92,26 +89,32 @@ export function Menu({ label, title, testId, items, note = "", isOpen, whenNoRoo
   );
 }
 
+/** The second click of a double click, in one place, was meant for the button: it must not choose what has come under the pointer. */
+function ignoreRepeatedClick(event: MouseEvent): void {
+  if (event.detail > 1) event.stopPropagation();
+}
+
 interface MenuItemsProps {
   readonly title: string;
   readonly note: string;
-  readonly isAbove: boolean;
-  /** Called with the number of pixels by which the menu is taller than the room below the button; 0 when it is closed. */
-  readonly onMissingRoom: (pixels: number) => void;
   readonly children: ComponentChildren;
 }
 
-function MenuItems({ title, note, isAbove, onMissingRoom, children }: MenuItemsProps): JSX.Element {
+/** Opens below what it belongs to, or above it where there is more room, and moves nothing; scrolls where neither has enough. */
+function MenuItems({ title, note, children }: MenuItemsProps): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
+  const [{ isAbove, room }, setPlace] = useState({ isAbove: false, room: 0 });
   useLayoutEffect(() => {
-    const bottom = element.current?.getBoundingClientRect().bottom ?? 0;
-    onMissingRoom(Math.max(0, Math.ceil(bottom + MARGIN_PIXELS - window.innerHeight)));
-    return () => {
-      onMissingRoom(0);
-    };
+    const node = element.current;
+    if (node === null) return;
+    const { top, bottom } = node.getBoundingClientRect();
+    const below = window.innerHeight - top - MARGIN_PIXELS;
+    const above = (node.offsetParent?.getBoundingClientRect().top ?? 0) - MARGIN_PIXELS;
+    const isRoomAbove = bottom - top > below && above > below;
+    setPlace({ isAbove: isRoomAbove, room: isRoomAbove ? above : below });
   }, []);
   return (
-    <div class={isAbove ? "menu-items" : "menu-items below"} role="menu" aria-label={title} ref={element}>
+    <div class={isAbove ? "menu-items" : "menu-items below"} style={room > 0 ? { maxHeight: room } : {}} role="menu" aria-label={title} ref={element}>
       {note !== "" && <p class="small" role="none">{note}</p>}
       {children}
     </div>

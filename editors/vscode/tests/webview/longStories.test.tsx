@@ -28,26 +28,48 @@ test("further answers are in a menu, operated by keyboard", async () => {
   mock.timers.reset();
 });
 
-for (const [menu, testId, events, whenNoRoom] of [
-  ["the menu of further answers opens below its button, which it lifts by the room that is missing", "permission-more", PARALLEL_QUESTIONS, ["menu-items below", "34px"]],
-  ["the menu of a prompt opens below its button, or above it", "restore-prompt", [...SESSION_OPENED, ...SHORT_PROMPT], ["menu-items", ""]],
+for (const [menu, testId, events] of [
+  ["of further answers", "permission-more", PARALLEL_QUESTIONS],
+  ["of a prompt", "restore-prompt", [...SESSION_OPENED, ...SHORT_PROMPT]],
 ] as const) {
-  test(`where the page ends, ${menu}`, async () => {
-    const bottoms = [window.innerHeight - 4, window.innerHeight + 30];
+  test(`where the page ends, the menu ${menu} opens above, or is as high as there is room, and moves nothing`, async (context) => {
+    // A menu of 200 pixels below what begins at `start`; jsdom has no layout.
+    const place = { start: 0, below: 0 };
+    const isMenu = (node: Element): boolean => node.getAttribute("role") === "menu";
+    const { prototype } = window.HTMLElement;
+    const layout = mock.method(prototype, "getBoundingClientRect", function (this: HTMLElement) {
+      const top = window.innerHeight - place.below;
+      return isMenu(this) ? { top, bottom: top + 200 } : { top: place.start, bottom: top };
+    });
+    const offsetParent = Object.getOwnPropertyDescriptor(prototype, "offsetParent") ?? {};
+    Object.defineProperty(prototype, "offsetParent", { configurable: true, get(this: HTMLElement) { return this.parentElement; } });
+    context.after(() => { layout.mock.restore(); Object.defineProperty(prototype, "offsetParent", offsetParent); });
     const seen: (readonly (string | undefined)[])[] = [];
     const page = await new TestPage().dispatch(...events);
-    for (const bottom of bottoms) {
-      const layout = mock.method(window.HTMLElement.prototype, "getBoundingClientRect", () => ({ bottom }));
+    for (const [start, below] of [[300, 204], [300, 203], [150, 104], [100, 134]] as const) {
+      Object.assign(place, { start, below });
       await page.press(testId);
       const items = page.root.querySelector<HTMLElement>('[role="menu"]');
-      seen.push([items?.className, items?.parentElement?.style.getPropertyValue("--lift")]);
+      seen.push([items?.className, items?.style.maxHeight]);
+      assert.equal(items?.parentElement?.getAttribute("style"), null);
       await page.press(testId);
-      layout.mock.restore();
     }
-    assert.deepEqual(seen, [["menu-items below", whenNoRoom[1] === "" ? "" : "0px"], whenNoRoom]);
+    assert.deepEqual(seen, [["menu-items below", "200px"], ["menu-items", "296px"], ["menu-items", "146px"], ["menu-items below", "130px"]]);
     page.close();
   });
 }
+
+test("a double click on what opens a menu chooses nothing of it, whatever has come under the pointer", async () => {
+  const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);
+  const click = (testId: string, detail: number): Promise<void> =>
+    act(() => { page.find(testId).dispatchEvent(new window.MouseEvent("click", { bubbles: true, cancelable: true, detail })); });
+  await click("permission-more", 1);
+  for (const detail of [2, 3]) for (const testId of ["permission-more", "permission-allow_always"]) await click(testId, detail);
+  assert.deepEqual([page.posted, page.root.querySelectorAll("[role=menu]").length], [[], 1]);
+  await click("permission-allow_always", 1);
+  assert.deepEqual(page.posted, [{ type: "permit", questionId: "q1", optionId: "allow_session", reason: "" }]);
+  page.close();
+});
 
 test("a rejection can have a reason", async () => {
   const page = await new TestPage().dispatch(...PARALLEL_QUESTIONS);

@@ -233,7 +233,7 @@ test("the menu of lasting answers to a command says that the whole command runs 
   const page = await open(...PARALLEL_QUESTIONS);
   await page.press("permission-more");
   const note = (): string | undefined => document.querySelector("[role=menu] > p")?.textContent;
-  assert.match(note() ?? "", /runs the whole command shown, once.*only what the answer names/);
+  assert.match(note() ?? "", /runs the whole command now\. Later, only what the answer names/);
   page.close();
   const edit = await open(...SESSION_OPENED, { type: "permission", questionId: "q", call: { toolCallId: "c", title: "Edit a", kind: "edit" }, options: [...OPTIONS] });
   await edit.press("permission-more");

@@ -60,7 +60,6 @@ function PromptActions({ item, canRestore }: { item: ItemOf<"user">; canRestore:
             testId="restore-prompt"
             items={RESTORE_ITEMS}
             isOpen={isOpen}
-            whenNoRoom="above"
             onOpen={setIsOpen}
             onChoose={(scope) => {
               restore(scope as RestoreScope, false);

@@ -114,8 +114,7 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
           testId="permission-more"
           items={others.map(({ optionId, name, kind }) => ({ id: optionId, label: <InlineCode text={name} />, testId: `permission-${kind}` }))}
           isOpen={isMenuOpen}
-          whenNoRoom="lift"
-          note={isCommand ? t("Allowing runs the whole command shown, once; later, only what the answer names.") : ""}
+          note={isCommand ? t("Allowing runs the whole command now. Later, only what the answer names runs without asking.") : ""}
           onOpen={setIsMenuOpen}
           onChoose={(optionId) => {
             choose(others.find((each) => each.optionId === optionId));
