@@ -53,6 +53,7 @@ function scenesOf(conversation) {
     "five-files": { events: conversation.FIVE_FILES },
     "rejected-part": { events: conversation.REJECTED_PART },
     "allowed-part": { events: conversation.ALLOWED_PART },
+    "told-parts": { events: conversation.ALLOWED_PART, presses: ["told-parts"] },
     menu: { events: PARALLEL_QUESTIONS, presses: ["permission-more"] },
     "opened-panels": { events: PARALLEL_QUESTIONS, presses: ["plan-toggle", "changes-toggle"] },
     "opened-changes": { events: [...SESSION_OPENED, ...CONVERSATION, ...PERMISSION_REQUEST], presses: ["changes-toggle", "changed-file-toggle"] },

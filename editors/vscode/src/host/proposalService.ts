@@ -6,7 +6,7 @@
  */
 import type { WriteTextFileRequest } from "@agentclientprotocol/sdk";
 import type { PartsEvent, PermissionEvent, RejectedPart, SessionEvent } from "../shared/events.js";
-import { hunksBetween, withHunkReverted, type Hunk } from "../shared/hunks.js";
+import { hunksBetween, PARTLY_ACCEPTED, withHunkReverted, type Hunk } from "../shared/hunks.js";
 import { diffsByPath, hasSameLines, withDiffs, withNewlinesOf, type DiffBlock } from "./diffBlocks.js";
 import type { ReviewContext, ReviewDisplay } from "./reviewService.js";
 
@@ -220,7 +220,7 @@ export class ProposalService {
     const parts = files.flatMap(({ path, rejected }) =>
       rejected.map((hunk) => `\`${this.#context.labelOf(path)}\`, line ${String(hunk.newLine)}:\n\`\`\`diff\n${diffText(hunk)}\`\`\``),
     );
-    return `I accept this change only in part. I rejected these parts, so the files do not have them:\n\n${parts.join("\n\n")}`;
+    return `${PARTLY_ACCEPTED} I rejected these parts, so the files do not have them:\n\n${parts.join("\n\n")}`;
   }
 }
 

@@ -1,6 +1,9 @@
 /** Hunks of a change that the user keeps or reverts one by one. Pure functions. */
 import { lineChanges, linesOf } from "./diff.js";
 
+/** How the agent is told of an acceptance without some parts begins: the chat recognises it. */
+export const PARTLY_ACCEPTED = "I accept this change only in part.";
+
 export interface Hunk {
   /**
    * Derived from position and content, so that a click in an outdated view matches no hunk instead

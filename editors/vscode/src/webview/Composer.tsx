@@ -183,7 +183,7 @@ export function Composer({ state }: { state: ViewState }): JSX.Element {
 }
 
 function placeholderFor({ connection, session, signIn }: ViewState): string {
-  if (connection.status === "restarting") return t("Send once the agent runs again");
+  if (connection.status === "restarting") return t("You can send once the agent is back");
   if (signIn.isNeeded) return t("Sign in to send messages");
   return session.isRunning ? t("Message the agent while it works") : t("Ask, or type / for commands, @ for files");
 }

@@ -35,7 +35,8 @@ const FOR_MODELS: Readonly<Record<string, RegExp>> = {
   "host/clientHandlers.ts": /^This session may only answer/,
   "host/fileService.ts": /^\{\} (?:could not be saved|is not absolute)|^the editor refused/,
   "host/promptBlocks.ts": /^There (?:are|is) no/,
-  "host/proposalService.ts": /^(?:\{\} was changed after|`\{\}`, line|I accept this change)/,
+  "host/proposalService.ts": /^(?:\{\} was changed after|`\{\}`, line|\{\} I rejected these)/,
+  "shared/hunks.ts": /^I accept this change/,
   "renderers/diagrams.ts": /^not an SVG$/,
   "renderers/math.ts": /^no formula$/,
 };

@@ -280,4 +280,8 @@ export const FORM_REQUEST: ViewEvent = {
 
 export const QUEUED_PROMPT: ViewEvent = { type: "queue", prompts: [{ id: "q1", text: "And then write the changelog." }] };
 
-export const FULL_CONVERSATION: readonly ViewEvent[] = [...SESSION_OPENED, ...CONVERSATION, ...PERMISSION_REQUEST];
+export const FULL_CONVERSATION: readonly ViewEvent[] = [
+  ...SESSION_OPENED.map((event) => (event.type === "sessions" ? { ...event, sessions: event.sessions.map((each) => ({ ...each, openQuestions: each.id === "s1" ? 1 : 0 })) } : event)),
+  ...CONVERSATION,
+  ...PERMISSION_REQUEST,
+];

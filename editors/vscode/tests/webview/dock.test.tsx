@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ViewEvent } from "../../src/shared/events.js";
+import { hunksBetween } from "../../src/shared/hunks.js";
 import { act, TestPage } from "../support/page.js";
 import { CONVERSATION, PERMISSION_REQUEST, READY, SESSION_OPENED } from "../support/conversation.js";
 
@@ -87,6 +88,7 @@ test("a row says how many entries of an opened panel are out of view, and scroll
   const isList = (node: Element): boolean => node.matches(".changed-files, .plan-entries");
   const { prototype } = window.HTMLElement;
   context.mock.method(prototype, "getBoundingClientRect", function (this: HTMLElement) {
+    if (this.matches(".diff-line")) return { top: 50 + 20 * [...(this.parentElement?.children ?? [])].indexOf(this) };
     const list = this.parentElement;
     if (list === null || !isList(list)) return { top: 0, bottom: 100 };
     const top = 30 * [...list.children].indexOf(this) - list.scrollTop;
@@ -118,6 +120,11 @@ test("a row says how many entries of an opened panel are out of view, and scroll
   assert.equal(row(), "");
   await page.dispatch(changed(1));
   assert.equal(row(), "More", "the rest of an opened one is out of view");
+  // Its lines are counted, at 50, 70 and 90 pixels.
+  await page.dispatch({ type: "changes", files: [{ path: "/project/0.py", label: "", kind: "changed", added: 3, removed: 0, hunks: hunksBetween("", "a\nb\nc\n") }] });
+  await page.press("changed-file-toggle");
+  await scroll();
+  assert.equal(row(), "2 more lines");
 });
 
 test("while the agent restarts, nothing can be stopped and the input says so; it also says that one must sign in", async () => {
@@ -126,11 +133,19 @@ test("while the agent restarts, nothing can be stopped and the input says so; it
   const shown = (): boolean[] => ["stop", "working", "send"].map((name) => page.findAll(name).length > 0);
   assert.deepEqual([placeholder(), shown()], ["Message the agent while it works", [true, true, false]]);
   await page.dispatch({ ...READY, status: "restarting", message: "The agent stopped." });
-  assert.deepEqual([placeholder(), shown()], ["Send once the agent runs again", [false, false, true]]);
+  assert.deepEqual([placeholder(), shown()], ["You can send once the agent is back", [false, false, true]]);
   await page.key(page.find("composer-input"), "Escape");
   assert.deepEqual(page.posted, []);
   await page.dispatch(READY, { type: "signIn", isNeeded: true, message: "" });
   assert.equal(placeholder(), "Sign in to send messages");
+});
+
+test("the rest of a wrapped line of a diff is indented as its beginning", async () => {
+  const texts = ["none", "    four", `${" ".repeat(30)}thirty`, ""];
+  const content = [{ type: "diff" as const, path: "/project/a", oldText: null, newText: texts.map((text) => `${text}\n`).join("") }];
+  const page = await new TestPage().dispatch(...SESSION_OPENED, { type: "update", update: { sessionUpdate: "tool_call", toolCallId: "d", title: "Edit", kind: "edit", status: "completed", content } });
+  const indents = [...page.root.querySelectorAll<HTMLElement>(".diff-line .code")].map(({ style }) => style.getPropertyValue("--indent"));
+  assert.deepEqual(indents, ["", "4ch", "12ch", ""]);
 });
 
 test("an empty new file has no empty lines, and only lines of the new text have numbers", async () => {

@@ -201,10 +201,13 @@ test("a part that was rejected in the editor is struck, not counted, and not amo
   const page = await open(...SESSION_OPENED, asked, parts(part(0)));
   const body = page.find("question-body");
   const struck = (root: HTMLElement): unknown[] => [...root.querySelectorAll(".diff-line.rejected .code")].map(({ textContent }) => textContent);
-  assert.deepEqual(struck(body), ["one", "1"]);
-  assert.match(body.textContent, /You rejected this part/);
+  assert.deepEqual(struck(body), ["1"]);
+  // What it would have replaced stays, and has its number.
+  assert.deepEqual([...body.querySelectorAll(".diff-line")].map(({ className, textContent }) => [className.split(" ").at(-1), textContent]), [
+    ["remark", "You rejected this part"], ["same", "1 one"], ["rejected", "+1"], ["same", "2 two"], ["removed", "-three"], ["added", "3+3"],
+  ]);
   assert.equal(page.find("question-dock").querySelector(".added-count")?.textContent, "+1");
-  assert.match(page.find("permission-allow_once").textContent, /^Allow 1 of 2/);
+  assert.match(page.find("permission-allow_once").textContent, /^Allow 1 of 2 parts/);
   await page.dispatch(parts());
   assert.deepEqual([struck(body), page.find("permission-allow_once").textContent], [[], "Allow oncey"]);
   // Without any part left, there is nothing to allow.
@@ -214,18 +217,40 @@ test("a part that was rejected in the editor is struck, not counted, and not amo
   // The card shows the same once it is answered.
   await page.dispatch(parts(part(2)), { type: "answered", questionId: "q", outcome: { outcome: "selected", optionId: "allow_once", name: "" } });
   const card = page.find("tool-call");
-  assert.deepEqual([struck(card), card.querySelector(".decision")?.textContent], [["three", "3"], "Allowed 1 of 2 parts"]);
+  assert.deepEqual([struck(card), card.querySelector(".decision")?.textContent], [["3"], "Allowed 1 of 2 parts"]);
   page.close();
 });
 
-test("the parts that the agent was told of are shown as a diff in the prompt", async () => {
+test("lines after rejected parts have the numbers that they have without them", async () => {
+  const content: ToolCallUpdate["content"] = [{ type: "diff", path: "/project/a", oldText: "one\ntwo\nthree\n", newText: "1\n1a\n1b\ntwo\n3\n" }];
+  const asked: ViewEvent = { type: "permission", questionId: "q", call: { toolCallId: "c", title: "Edit a", kind: "edit", content }, options: [...OPTIONS] };
+  const page = await open(...SESSION_OPENED, asked, { type: "parts", callId: "c", total: 2, rejected: [{ diff: 0, oldStart: 0, oldEnd: 1, newStart: 0, newEnd: 3 }] });
+  const numbered = [...page.find("question-body").querySelectorAll(".diff-line")].flatMap(({ textContent }) => (/^\d+[ +]/.test(textContent) ? [textContent] : []));
+  assert.deepEqual(numbered, ["1 one", "2 two", "3+3"]);
+  page.close();
+});
+
+for (const isReloaded of [false, true]) {
+  test(`what the agent was told of rejected parts is no message of the user${isReloaded ? ", also after a reload" : ""}`, async () => {
+    const told = ALLOWED_PART.flatMap((event) => (event.type === "prompted" && event.busyMode === "steer" ? event.blocks : []))[0];
+    assert.ok(told !== undefined);
+    const replayed: ViewEvent = { type: "update", update: { sessionUpdate: "user_message_chunk", messageId: "m", content: told } };
+    const page = await open(...(isReloaded ? [...SESSION_OPENED, replayed] : ALLOWED_PART));
+    assert.doesNotMatch(page.findAll("user-message").map(({ textContent }) => textContent).join(), /only in part/);
+    const note = page.find("told-parts") as HTMLDetailsElement;
+    assert.deepEqual([note.open, note.querySelector("summary")?.textContent], [false, "Told the agent what you rejected in averages.py"]);
+    page.close();
+  });
+}
+
+test("the parts that the agent was told of are shown as a diff", async () => {
   const page = await open(...ALLOWED_PART);
-  const prompt = page.findAll("user-message").at(-1);
-  assert.deepEqual([...(prompt?.querySelectorAll(".diff-line") ?? [])].map(({ className, textContent }) => [className, textContent]), [
+  const prompt = page.find("told-parts");
+  assert.deepEqual([...prompt.querySelectorAll(".diff-line")].map(({ className, textContent }) => [className, textContent]), [
     ["diff-line removed", "-    return sum(numbers) / len(numbers)"],
     ["diff-line added", "+    return sum(numbers) / max(len(numbers), 1)"],
   ]);
-  assert.doesNotMatch(prompt?.textContent ?? "", /```|diff/);
+  assert.doesNotMatch(prompt.textContent, /```|diff/);
   page.close();
 });
 

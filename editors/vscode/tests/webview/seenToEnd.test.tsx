@@ -148,8 +148,8 @@ test("why the user is asked is not a part of what scrolls, and a long text is", 
 
 test("a change of several files has its size in view, and the files that are hidden whole are counted", async () => {
   const page = await open(FIVE_FILES);
-  assert.equal(page.find("question-summary").textContent, "in all +20");
-  assert.equal(rest(page), "3 more files");
+  assert.equal(page.find("question-summary").textContent, "+20");
+  assert.equal(rest(page), "12 more lines, 3 more files");
   await scrollTo(page, 190);
   assert.equal(rest(page), "1 more line");
   page.close();

@@ -85,8 +85,10 @@ function ChangedFileRow({ file }: { file: ChangedFile }): JSX.Element {
         >
           <Icon name={isOpen ? "chevronDown" : "chevronRight"} />
           <PathText path={path} />
-          {kind !== "changed" && <span class="small">{kind}</span>}
-          <LineCounts added={file.added} removed={file.removed} />
+          <span class="counts">
+            {kind !== "changed" && <span class="small">{kind}</span>}
+            <LineCounts added={file.added} removed={file.removed} />
+          </span>
         </button>
         <IconButton
           icon="diff"
@@ -134,7 +136,8 @@ function HunkView({ hunk, path }: { hunk: Hunk; path: string }): JSX.Element {
   const added = hunk.added.map((text, index) => ({ kind: "added", text, number: hunk.newLine + index }) as const);
   const all = [...removed, ...added];
   const lines = useMemo(() => all.slice(0, MAX_LINES).map((line) => ({ ...line, text: line.text.replace(/\r?\n$/, "") })), [hunk]);
-  const position = t("line {0}", hunk.newLine);
+  const last = hunk.newLine + added.length - 1;
+  const position = last > hunk.newLine ? t("Lines {0}–{1}", hunk.newLine, last) : t("Line {0}", hunk.newLine);
   return (
     <div class="hunk" data-testid="hunk">
       <div class="hunk-head">
@@ -149,7 +152,7 @@ function HunkView({ hunk, path }: { hunk: Hunk; path: string }): JSX.Element {
         </button>
         <KeepRevertButtons path={path} hunkId={hunk.id} label={position} />
       </div>
-      <div class="diff-lines" tabIndex={0} role="group" aria-label={t("Change at {0}", position)}>
+      <div class="diff-lines" tabIndex={0} role="group" aria-label={position}>
         <DiffBlock lines={lines} path={path} />
         {all.length > MAX_LINES && <div class="diff-line gap">⋯ {t("{0} more", all.length - MAX_LINES)}</div>}
       </div>

@@ -20,14 +20,16 @@ const CONTEXT_LINES = 3;
 const MAX_LINES = 200;
 /** Lines that each press of the button adds: all lines of a large diff at once would block the view. */
 const STEP_LINES = 1000;
+/** By how many characters the rest of a wrapped line is indented at most, as its beginning is. */
+const MAX_INDENT = 12;
 
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed" | "gap";
   /** Empty for a gap without a remark. */
   readonly text: string;
-  /** Line number in the new text; 0 for a removed line, which has none there, and for a gap. */
+  /** Line number in the text that is written; 0 for a removed or rejected line, which has none there, and for a gap. */
   readonly number: number;
-  /** Whether the user rejected it, so that it is not written. */
+  /** Whether the user rejected it, so that it is not added. */
   readonly isRejected?: boolean;
 }
 
@@ -180,15 +182,16 @@ function countLines(lines: readonly DiffLine[]): LineCount {
 const SIGNS = { same: " ", added: "+", removed: "-", gap: "" } as const;
 
 function DiffLineView({ line, segments }: { line: DiffLine; segments: readonly DiffSegment[] | undefined }): JSX.Element {
-  if (line.kind === "gap") return <div class="diff-line gap">{line.text || "⋯"}</div>;
+  if (line.kind === "gap") return <div class={line.text === "" ? "diff-line gap" : "diff-line remark"}>{line.text || "⋯"}</div>;
   const isRejected = line.isRejected === true;
+  const indent = Math.min(line.text.search(/\S|$/), MAX_INDENT);
   return (
     <div class={`diff-line ${isRejected ? "rejected" : line.kind}`}>
       <span class="number" aria-hidden="true">
         {line.number || ""}
       </span>
       <span class="sign">{SIGNS[line.kind]}</span>
-      <span class="code">
+      <span class="code" {...(indent > 0 && { style: `--indent:${String(indent)}ch` })}>
         {(isRejected ? undefined : segments)?.map(({ text, className, isChanged }, index) => (
           <span key={index} class={isChanged ? `${className} changed-word` : className}>
             {text}
@@ -199,13 +202,15 @@ function DiffLineView({ line, segments }: { line: DiffLine; segments: readonly D
   );
 }
 
-/** Return a diff's lines: each change with context lines, and gaps in between. A rejected change says so. */
+/** Return a diff's lines: each change with context lines, and gaps in between. A rejected change says so, and what it would have replaced stays. */
 export function diffLines(oldText: string, newText: string, rejected: readonly LineChange[] = []): DiffLine[] {
   const [before, after] = [linesOf(oldText), linesOf(newText)];
   const lines: DiffLine[] = [];
   let next = 0;
+  // How many more lines there would be with the rejected changes.
+  let missing = 0;
   const same = (from: number, to: number): void => {
-    for (let at = from; at < to; at += 1) lines.push(diffLine("same", after[at] ?? "", at + 1));
+    for (let at = from; at < to; at += 1) lines.push(diffLine("same", after[at] ?? "", at + 1 - missing));
   };
   for (const change of lineChanges(before, after)) {
     const start = Math.max(change.newStart - CONTEXT_LINES, next);
@@ -214,9 +219,15 @@ export function diffLines(oldText: string, newText: string, rejected: readonly L
     if (start > next + (isFirst ? 0 : CONTEXT_LINES)) lines.push({ kind: "gap", text: "", number: 0 });
     same(Math.max(start, isFirst ? 0 : Math.min(next + CONTEXT_LINES, start)), change.newStart);
     const isRejected = rejected.some((each) => KEYS.every((key) => each[key] === change[key]));
-    if (isRejected) lines.push({ kind: "gap", text: t("You rejected this part"), number: 0 });
-    for (const text of before.slice(change.oldStart, change.oldEnd)) lines.push(diffLine("removed", text, 0, isRejected));
-    after.slice(change.newStart, change.newEnd).forEach((text, at) => lines.push(diffLine("added", text, change.newStart + at + 1, isRejected)));
+    const number = change.newStart + 1 - missing;
+    const old = before.slice(change.oldStart, change.oldEnd);
+    const added = after.slice(change.newStart, change.newEnd);
+    if (isRejected) {
+      lines.push({ kind: "gap", text: t("You rejected this part"), number: 0 });
+      missing += added.length - old.length;
+    }
+    old.forEach((text, at) => lines.push(isRejected ? diffLine("same", text, number + at) : diffLine("removed", text, 0)));
+    added.forEach((text, at) => lines.push(diffLine("added", text, isRejected ? 0 : number + at, isRejected)));
     next = change.newEnd;
   }
   const end = Math.min(next + CONTEXT_LINES, after.length);

@@ -3,6 +3,7 @@ import type { ContentBlock } from "@agentclientprotocol/sdk";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TranscriptItem } from "../../shared/state.js";
+import { PARTLY_ACCEPTED } from "../../shared/hunks.js";
 import type { RestoreScope } from "../../shared/intents.js";
 import { Icon, IconButton, type IconName } from "../Icon.js";
 import { Menu } from "../Menu.js";
@@ -15,12 +16,14 @@ import { t } from "../../shared/l10n.js";
 
 type ItemOf<K extends TranscriptItem["kind"]> = Extract<TranscriptItem, { kind: K }>;
 
-/** Diffs in a message: each of their lines begins with a sign, so that none ends them. */
+/** Diffs in a text: each of their lines begins with a sign, so that none ends them. */
 const DIFF_FENCE = /^```diff\n((?:[-+].*\n)*)```\n*/m;
 const BUSY_MODE_LABELS = { turn: "", steer: t("sent while the agent worked"), queue: t("queued") } as const;
 
 export function UserMessage({ item, canRestore }: { item: ItemOf<"user">; canRestore: boolean }): JSX.Element {
   const busyModeLabel = BUSY_MODE_LABELS[item.busyMode];
+  const [first] = item.blocks;
+  if (first?.type === "text" && first.text.startsWith(PARTLY_ACCEPTED)) return <ToldParts text={first.text} />;
   return (
     <article class="entry user-message" aria-label={t("You")} data-testid="user-message">
       {busyModeLabel !== "" && <p class="busy-mode">{busyModeLabel}</p>}
@@ -72,16 +75,22 @@ function PromptActions({ item, canRestore }: { item: ItemOf<"user">; canRestore:
 }
 
 function PromptBlock({ block }: { block: ContentBlock }): JSX.Element {
-  if (block.type !== "text") return <MediaBlock block={block} />;
-  const parts = block.text.split(DIFF_FENCE).map((part) => part.trimEnd());
-  if (parts.length === 1) return <p class="message-text">{block.text}</p>;
-  const shown = parts.map((part, index) =>
-    index % 2 === 1 ? <QuotedDiff key={index} text={part} /> : part !== "" && <p key={index} class="message-text"><InlineCode text={part} /></p>,
-  );
-  return <>{shown}</>;
+  return block.type === "text" ? <p class="message-text">{block.text}</p> : <MediaBlock block={block} />;
 }
 
-/** A diff in a message, such as the parts that the user rejected. */
+/** What we told the agent, in the user's name, of the parts of a change that the user rejected. */
+function ToldParts({ text }: { text: string }): JSX.Element {
+  const names = new Set([...text.matchAll(/^`(.+)`, line/gm)].map(([, name]) => name));
+  return (
+    <details class="entry told" data-testid="told-parts">
+      <summary class="small">{t("Told the agent what you rejected in {0}", [...names].join(", "))}</summary>
+      {text.split(DIFF_FENCE).map((part, index) =>
+        index % 2 === 1 ? <QuotedDiff key={index} text={part.trimEnd()} /> : part !== "" && <p key={index} class="message-text"><InlineCode text={part.trimEnd()} /></p>,
+      )}
+    </details>
+  );
+}
+
 function QuotedDiff({ text }: { text: string }): JSX.Element {
   const lines = text.split("\n").map((line) => ({ kind: line.startsWith("+") ? "added" : "removed", text: line.slice(1), number: 0 }) as const);
   return (

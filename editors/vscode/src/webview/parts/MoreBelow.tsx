@@ -4,8 +4,10 @@ import { useLayoutEffect, useState, type MutableRef } from "preact/hooks";
 import { Icon } from "../Icon.js";
 import { t } from "../../shared/l10n.js";
 
-/** Height of the row, which covers as much of the list, and of a line above it. */
+/** Height of the row, which covers as much of the list, and of an entry's first line above it. */
 const ROW_PIXELS = 24;
+/** Height of a line of code. */
+const LINE_PIXELS = 16;
 /** Rounded positions differ by this from the exact ones, in pixels. */
 const ROUNDING_PIXELS = 2;
 
@@ -13,7 +15,8 @@ interface MoreBelowProps {
   readonly list: MutableRef<HTMLElement | null>;
   /** Number of entries of the list. */
   readonly count: number;
-  readonly textOf: (hidden: number) => string;
+  /** Says how many entries are out of view, and how many lines of the changes in them. */
+  readonly textOf: (entries: number, lines: number) => string;
 }
 
 export function MoreBelow({ list, count, textOf }: MoreBelowProps): JSX.Element | null {
@@ -22,7 +25,8 @@ export function MoreBelow({ list, count, textOf }: MoreBelowProps): JSX.Element 
     const { current } = list;
     if (current === null) return undefined;
     const look = (): void => {
-      setText(isCut(current) ? textOf(hiddenEntries(current)) : "");
+      const [entries, lines] = [hiddenOf(current, current.children, ROW_PIXELS), hiddenOf(current, current.querySelectorAll(".diff-line"), LINE_PIXELS)];
+      setText(isCut(current) ? textOf(entries, lines) : "");
     };
     look();
     current.addEventListener("scroll", look);
@@ -50,14 +54,16 @@ function isCut({ scrollHeight, scrollTop, clientHeight }: HTMLElement): boolean 
   return clientHeight >= 2 * ROW_PIXELS && scrollHeight - scrollTop - clientHeight > ROUNDING_PIXELS;
 }
 
-/** Return how many entries do not have their first line in view. */
-function hiddenEntries(list: HTMLElement): number {
-  const end = list.getBoundingClientRect().bottom - 2 * ROW_PIXELS;
-  return [...list.children].filter((entry) => entry.getBoundingClientRect().top > end + ROUNDING_PIXELS).length;
+/** Return how many parts of a list do not have their first line, of this height, in view. */
+function hiddenOf(list: HTMLElement, parts: Iterable<Element>, height: number): number {
+  const end = list.getBoundingClientRect().bottom - ROW_PIXELS - height;
+  return [...parts].filter((part) => part.getBoundingClientRect().top > end + ROUNDING_PIXELS).length;
 }
 
-/** Say how many files are out of view; none if only the rest of one is. */
-export function filesBelow(files: number): string {
-  if (files === 0) return t("More");
-  return files === 1 ? t("1 more file") : t("{0} more files", files);
+/** Say how many lines, and files as a whole, are out of view. */
+export function filesBelow(files: number, lines: number): string {
+  const more: string[] = [];
+  if (lines > 0) more.push(lines === 1 ? t("1 more line") : t("{0} more lines", lines));
+  if (files > 0) more.push(files === 1 ? t("1 more file") : t("{0} more files", files));
+  return more.join(", ") || t("More");
 }

@@ -32,6 +32,9 @@ function controlsOf(options: readonly PermissionOption[]): Controls {
   return { allow, reject, others: options.filter((each) => each !== allow && each !== reject) };
 }
 
+/** Up to this width, the answers have room for short names alone. */
+const NARROW_PIXELS = 420;
+
 interface PermissionCardProps {
   readonly question: PermissionQuestion;
   /** The parts of the change, of which the user rejected some in the editor. */
@@ -48,8 +51,8 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
   // Without any part left, there is nothing to allow.
   const isAllRejected = total > 0 && left === 0;
   const { allow, reject, others } = controlsOf(isAllRejected ? options.filter(({ kind }) => kind.startsWith("reject")) : options);
-  const allowPart = rejected.length > 0 ? t("Allow {0} of {1}", left, total) : "";
-  const allowLabel = seen.mustShowRest ? t("Show more") : allowPart;
+  const allowPart = window.innerWidth > NARROW_PIXELS ? t("Allow {0} of {1} parts", left, total) : t("Allow {0} of {1}", left, total);
+  const allowLabel = seen.mustShowRest ? t("Show more") : rejected.length > 0 ? allowPart : "";
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   const [isGivingReason, setIsGivingReason] = useState(false);
   const shownAt = useRef(0);
@@ -97,6 +100,7 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
             class="secondary"
             title={`${t("Reject and say why")} (r)`}
             aria-label={t("Reject and say why")}
+            aria-expanded={isGivingReason}
             aria-keyshortcuts="r"
             data-testid="permission-reason"
             onClick={() => {
@@ -192,7 +196,7 @@ function ReasonInput({ onDone, onCancel }: { onDone: (reason: string) => void; o
     <div class="reason-input">
       <input
         type="text"
-        placeholder={t("Do this instead…")}
+        placeholder={t("Reject and do this instead…")}
         aria-label={t("Reason for rejecting")}
         data-testid="permission-reason-input"
         ref={input}

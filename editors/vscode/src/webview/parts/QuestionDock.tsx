@@ -127,7 +127,7 @@ function CallContent({ call, seen }: { call: ToolCallState; seen: SeenToEnd }): 
         <Icon name={KIND_ICONS[call.kind]} />
         <span class="title"><InlineCode text={heading} /></span>
         {named !== undefined && <DiffFacts diff={named} call={call} isGrowing={false} counts={countOf(diffs, call.parts.rejected)} />}
-        {diffs.length > 1 && <span data-testid="question-summary"><span class="small">{t("in all")}</span> <LineCounts {...countOf(diffs, call.parts.rejected)} /></span>}
+        {diffs.length > 1 && <span data-testid="question-summary"><LineCounts {...countOf(diffs, call.parts.rejected)} /></span>}
         <IconButton
           icon="goToFile"
           label={t("Show in the conversation")}
@@ -171,7 +171,6 @@ function isReason(text: string | undefined): text is string {
 }
 
 function RestButton({ rest: { files, lines }, onPress }: { rest: HiddenRest; onPress: () => void }): JSX.Element {
-  const linesText = lines === 1 ? t("1 more line") : t("{0} more lines", lines);
   return (
     <button
       type="button"
@@ -181,7 +180,7 @@ function RestButton({ rest: { files, lines }, onPress }: { rest: HiddenRest; onP
       data-testid="question-rest"
       onClick={onPress}
     >
-      {files > 0 ? filesBelow(files) : linesText} <Icon name="arrowDown" />
+      {filesBelow(files, lines)} <Icon name="arrowDown" />
     </button>
   );
 }

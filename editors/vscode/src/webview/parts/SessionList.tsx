@@ -109,7 +109,7 @@ function SessionRow({ session, folder, agent, state, onClose }: SessionRowProps)
         </span>
         {agent !== "" && <span class="small" data-testid="session-agent">{agent}</span>}
         {folder !== "" && <span class="small" title={session.cwd} data-testid="session-folder">{folder}</span>}
-        <span class="small age">{formatAge(updatedAt, Date.now())}</span>
+        <span class="small age">{isRunning ? t("now") : formatAge(updatedAt, Date.now())}</span>
       </button>
       <span class="row-actions">
         <IconButton

@@ -72,7 +72,7 @@ interface WelcomeCardProps {
 function WelcomeCard({ icon, title, testId, children }: WelcomeCardProps): JSX.Element {
   return (
     <section class="welcome" data-testid={testId}>
-      <div class={icon === "sparkle" ? "emblem" : "emblem quiet"}>
+      <div class={icon === "sparkle" ? "emblem" : `emblem quiet ${icon}`}>
         <Icon name={icon} spins={icon === "loading"} />
       </div>
       <h2>{title}</h2>
