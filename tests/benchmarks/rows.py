@@ -80,10 +80,10 @@ CROWD = [
     MetricRow("crowd-worst", "50 turns at once: slowest", "ms"),
     MetricRow("crowd-spread", "50 turns at once: slowest less fastest", "ms"),
     MetricRow("crowd-cpu", "50 turns at once: CPU of each", "ms"),
-    MetricRow("idle-session", "memory of a session that is idle, PSS", "MiB"),
     MetricRow("used-session", "memory of a session that had a turn, PSS", "MiB"),
 ]
 MANY = [
+    MetricRow("idle-session", "memory of a session that is idle, PSS", "MiB"),
     MetricRow("hundred-idle", "100 idle sessions, above one: PSS", "MiB"),
     MetricRow("hundred-used", "100 sessions that had a turn, above one: PSS", "MiB"),
     MetricRow("hundred-loaded", "the same 100 sessions, loaded again, above one: PSS", "MiB"),

@@ -101,8 +101,10 @@ def build(path: Path, sessions: int) -> None:
 def _fill(connection: sqlite3.Connection, writer: TextGenerator, session: int) -> None:
     at_us = START_US + session * 1_000_000_000
     connection.execute(
-        "INSERT INTO sessions VALUES"
-        " (?, '/home/me/code', '[]', ?, ?, ?, 'ask', NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0)",
+        "INSERT INTO sessions (id, cwd, additional, created_us, updated_us, title, mode,"
+        " input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,"
+        " cache_write_1h_tokens, requests, context_tokens)"
+        " VALUES (?, '/home/me/code', '[]', ?, ?, ?, 'ask', 0, 0, 0, 0, 0, 0, 0)",
         (f"{session:032x}", at_us, at_us + MESSAGES, writer.prose(6)),
     )
     rows: list[tuple[str, str, int, str]] = []

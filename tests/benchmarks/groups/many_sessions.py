@@ -23,7 +23,9 @@ def measure_many_sessions(setup: AgentSetup) -> Figures:
         agent.run_turn(sessions[0], "hi")
         one = _settled_memory(agent)
         sessions += (agent.new_session(setup.project) for _ in range(SESSIONS - 1))
-        yield "hundred-idle", _settled_memory(agent) - one
+        idle = _settled_memory(agent) - one
+        yield "hundred-idle", idle
+        yield "idle-session", idle / (SESSIONS - 1)
         for session in sessions[1:]:
             agent.run_turn(session, "hi", TIMEOUT_SECONDS)
         yield "hundred-used", _settled_memory(agent) - one
