@@ -5,7 +5,6 @@ from pathlib import Path
 from acp_server.history.search_databases import DatabasePaths
 from tests.benchmarks.search import QUERIES, build, measure
 
-
 NOWHERE = {"a word that is nowhere", "a sign, in the newest 20,000"}
 
 
