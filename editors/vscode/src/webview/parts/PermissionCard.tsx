@@ -33,7 +33,7 @@ function controlsOf(options: readonly PermissionOption[]): Controls {
 }
 
 /** Up to this width, the answers have room for short names alone. */
-const NARROW_PIXELS = 420;
+const NARROW_PIXELS = 399;
 
 interface PermissionCardProps {
   readonly question: PermissionQuestion;
@@ -107,7 +107,7 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
               setIsGivingReason(!isGivingReason);
             }}
           >
-            <Icon name="comment" /> <kbd>r</kbd>
+            <Icon name="comment" /> {rejected.length === 0 && <kbd>r</kbd> /* makes room for the longer name */}
           </button>
         </span>
       )}
