@@ -35,6 +35,12 @@ function controlsOf(options: readonly PermissionOption[]): Controls {
 /** Up to this width, the answers have room for short names alone. */
 const NARROW_PIXELS = 399;
 
+/** Name what allows the parts that are left; empty if none was rejected. */
+function partsLabel(left: number, total: number): string {
+  if (left === total) return "";
+  return window.innerWidth > NARROW_PIXELS ? t("Allow {0} of {1} parts", left, total) : t("Allow {0} of {1}", left, total);
+}
+
 interface PermissionCardProps {
   readonly question: PermissionQuestion;
   /** The parts of the change, of which the user rejected some in the editor. */
@@ -51,8 +57,7 @@ export function PermissionCard({ question, parts: { total, rejected }, seen, isC
   // Without any part left, there is nothing to allow.
   const isAllRejected = total > 0 && left === 0;
   const { allow, reject, others } = controlsOf(isAllRejected ? options.filter(({ kind }) => kind.startsWith("reject")) : options);
-  const allowPart = window.innerWidth > NARROW_PIXELS ? t("Allow {0} of {1} parts", left, total) : t("Allow {0} of {1}", left, total);
-  const allowLabel = seen.mustShowRest ? t("Show more") : rejected.length > 0 ? allowPart : "";
+  const allowLabel = seen.mustShowRest ? t("Show more") : partsLabel(left, total);
   const [isMenuOpen, setIsMenuOpen] = useState(false);
   const [isGivingReason, setIsGivingReason] = useState(false);
   const shownAt = useRef(0);
